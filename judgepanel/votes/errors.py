@@ -1,0 +1,70 @@
+"""The one error that bad input raises: a single sentence that says where and what is allowed."""
+
+from __future__ import annotations
+
+import unicodedata
+
+SHOWN_LENGTH = 60
+
+
+def shown(value: object, length: int = SHOWN_LENGTH) -> str:
+    """Quote an untrusted value for a one-line message: no control characters, bounded length."""
+    text = "".join(
+        char if unicodedata.category(char)[0] != "C" else " " for char in str(value)
+    )
+    if len(text) > length:
+        text = text[: length - 1] + "…"
+    return f"'{text}'"
+
+
+class InputError(ValueError):
+    """What a user brought cannot be used.
+
+    The message is one sentence on one line. ``file``, ``row`` (1-based line of the file, header
+    included), ``column`` and ``value`` say where; ``allowed`` says what would be accepted.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+        value: object | None = None,
+        allowed: str | None = None,
+    ) -> None:
+        self.problem = problem
+        self.file = file
+        self.row = row
+        self.column = column
+        self.value = value
+        self.allowed = allowed
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        where = []
+        if self.file is not None:
+            where.append(shown(self.file)[1:-1])
+        if self.row is not None:
+            where.append(f"row {self.row}")
+        if self.column is not None:
+            where.append(f"column {shown(self.column)}")
+        text = ", ".join(where)
+        text = f"{text}: {self.problem}" if text else self.problem
+        if self.value is not None:
+            text += f" (found {shown(self.value)})"
+        if self.allowed is not None:
+            text += f"; allowed: {self.allowed}"
+        return " ".join(text.split()).rstrip(".") + "."
+
+    def in_file(self, file: str) -> InputError:
+        """The same error with the file's name filled in."""
+        return InputError(
+            self.problem,
+            file=file,
+            row=self.row,
+            column=self.column,
+            value=self.value,
+            allowed=self.allowed,
+        )
