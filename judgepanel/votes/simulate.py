@@ -1,0 +1,307 @@
+"""Simulated panels whose truth is known: for samples, tests and coverage studies.
+
+An item of difficulty d is judged correctly by a judge of ability a with probability
+sigmoid(a - d) (Rasch, 1960); errors within a family are correlated through a Gaussian copula.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtr
+
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.matrix import MISSING, VoteMatrix
+from judgepanel.votes.simulation_spec import SimulationSpec
+
+__all__ = ["Simulated", "SimulationSpec", "one_class", "simulate", "simulate_with_truth"]
+
+CELLS_A_BLOCK = 2**18
+QUADRATURE_NODES = 128
+ABILITY_BOUND = 64.0
+KINDS = ("independent", "copy", "anti-expert", "broken")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Simulated:
+    """A simulated matrix and the truth behind it.
+
+    Attributes
+    ----------
+    votes : the VoteMatrix that a user would bring.
+    accuracies : float (n_judges,): expected accuracy of each judge's votes on new items.
+    difficulty : float (n_items,): difficulty of each item on the logit scale.
+    families : n_judges family names; a judge without a family is its own.
+    truth : int8 (n_items,) in {0, 1}: labels, those of unlabelled items included.
+    spec : what was simulated.
+    """
+
+    votes: VoteMatrix
+    accuracies: NDArray[np.float64]
+    difficulty: NDArray[np.float64]
+    families: tuple[str, ...]
+    truth: NDArray[np.int8]
+    spec: SimulationSpec
+
+    def exact_logits(self) -> NDArray[np.float64]:
+        """Logit P(label = 1 | votes), float (n_items,): known where votes are independent.
+
+        Raises
+        ------
+        InputError
+            The votes are not independent given the label (``spec.is_one_coin`` is false).
+        """
+        if not self.spec.is_one_coin:
+            raise InputError(
+                "the exact posterior is not known for this simulation",
+                allowed="no difficulty, family correlation, copies or one-class coding",
+            )
+        weights = logit(self.accuracies)
+        weights[self.spec.n_judges - self.spec.broken :] = 0.0
+        signs = np.where(self.votes.votes == MISSING, 0, 2 * self.votes.votes - 1)
+        return np.asarray(logit(self.spec.base_rate) + signs @ weights, dtype=float)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Items:
+    labels: NDArray[np.int8]
+    difficulty: NDArray[np.float64]
+    subset: NDArray[np.int64]
+    proxy: NDArray[np.float64] | None
+    group: NDArray[np.int64]
+    unlabelled: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Panel:
+    accuracies: NDArray[np.float64]
+    ability: NDArray[np.float64]
+    family: NDArray[np.int64]
+    kinds: tuple[str, ...]
+    table: pd.DataFrame
+    names: tuple[str, ...]
+
+
+def simulate(spec: SimulationSpec) -> VoteMatrix:
+    """The votes of a simulated panel; the same spec gives the same matrix."""
+    return simulate_with_truth(spec).votes
+
+
+def simulate_with_truth(spec: SimulationSpec) -> Simulated:
+    """A simulated panel and the truth behind it; the same spec gives the same result.
+
+    Items, panel, verdicts and missing votes draw from streams of their own, so that for example
+    another parse rate leaves the verdicts that remain as they were.
+    """
+    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(spec.seed).spawn(4)]
+    item_stream, panel_stream, verdict_stream, missing_stream = streams
+    items = _draw_items(spec, item_stream)
+    panel = _draw_panel(spec, panel_stream)
+    verdicts = _draw_votes(spec, items, panel, verdict_stream)
+    _remove_unseen(verdicts, spec, items, missing_stream)
+    labels = np.where(items.unlabelled, np.int8(MISSING), items.labels)
+    votes = VoteMatrix(
+        votes=verdicts,
+        labels=labels,
+        item_ids=_numbered("item", spec.n_items),
+        judges=panel.names,
+        task=spec.task,
+        groups=_group_names(spec, items.group),
+        features=_features(spec, items),
+        judge_table=panel.table,
+    )
+    truth = items.labels
+    if spec.one_class:
+        votes = one_class(votes)
+        truth = np.where(items.unlabelled, truth, np.int8(1))
+    return Simulated(
+        votes=votes,
+        accuracies=panel.accuracies,
+        difficulty=items.difficulty,
+        families=tuple(panel.table["family"]) if spec.n_families else panel.names,
+        truth=truth,
+        spec=spec,
+    )
+
+
+def one_class(votes: VoteMatrix) -> VoteMatrix:
+    """The same pairs with the better answer always first: every label becomes 1.
+
+    Items with label 0 are swapped, which flips their votes; a vote stays right or wrong.
+    Unlabelled items stay as they are, since nobody knows which answer to put first.
+
+    Raises
+    ------
+    InputError
+        The task is not pairwise: an answer that is judged alone cannot be swapped.
+    """
+    if votes.task != "pairwise":
+        raise InputError("only pairs can be swapped", value=votes.task, allowed="pairwise")
+    swapped = (votes.labels == 0)[:, None] & (votes.votes != MISSING)
+    return replace(
+        votes,
+        votes=np.where(swapped, 1 - votes.votes, votes.votes),
+        labels=np.where(votes.labels == 0, np.int8(1), votes.labels),
+    )
+
+
+def _draw_items(spec: SimulationSpec, rng: np.random.Generator) -> _Items:
+    n = spec.n_items
+    group = np.arange(n) // spec.items_per_group
+    n_groups = int(group[-1]) + 1
+    labels = (rng.random(n) < spec.base_rate).astype(np.int8)
+    # Items of one prompt belong to one subset.
+    subset = rng.integers(max(1, len(spec.subsets)), size=n_groups)[group]
+    shared = spec.group_rho if spec.items_per_group > 1 else 0.0
+    common = rng.standard_normal(n_groups)[group]
+    own = rng.standard_normal(n)
+    difficulty = spec.difficulty_sd * (np.sqrt(shared) * common + np.sqrt(1 - shared) * own)
+    difficulty = difficulty + _shifts(spec)[subset]
+    noise = rng.standard_normal(n)
+    proxy = None if spec.difficulty_noise is None else difficulty + spec.difficulty_noise * noise
+    unlabelled = np.zeros(n, dtype=bool)
+    unlabelled[rng.permutation(n)[: round(spec.unlabelled_share * n)]] = True
+    return _Items(labels, difficulty, subset, proxy, group, unlabelled)
+
+
+def _shifts(spec: SimulationSpec) -> NDArray[np.float64]:
+    return np.array([shift for _, shift in spec.subsets] or [0.0], dtype=float)
+
+
+def _features(spec: SimulationSpec, items: _Items) -> pd.DataFrame | None:
+    columns: dict[str, object] = {}
+    if items.proxy is not None:
+        columns["difficulty"] = np.round(items.proxy, 3)
+    if spec.subsets:
+        columns["subset"] = [spec.subsets[i][0] for i in items.subset]
+    return pd.DataFrame(columns) if columns else None
+
+
+def _group_names(spec: SimulationSpec, group: NDArray[np.int64]) -> tuple[str, ...] | None:
+    if spec.items_per_group == 1:
+        return None
+    names = _numbered("prompt", int(group[-1]) + 1)
+    return tuple(names[i] for i in group)
+
+
+def _numbered(word: str, n: int) -> tuple[str, ...]:
+    width = max(2, len(str(n)))
+    return tuple(f"{word}{i:0{width}d}" for i in range(1, n + 1))
+
+
+def _draw_panel(spec: SimulationSpec, rng: np.random.Generator) -> _Panel:
+    n_free = spec.n_independent
+    drawn = rng.uniform(spec.accuracy_low, spec.accuracy_high, n_free)
+    free = drawn if spec.accuracies is None else np.array(spec.accuracies, dtype=float)
+    # A broken judge needs no ability: .5 stands in.
+    targets = np.concatenate(
+        [
+            free,
+            np.repeat(free[spec.copy_of : spec.copy_of + 1], spec.copies),
+            np.full(spec.anti_experts, spec.anti_accuracy),
+            np.full(spec.broken, 0.5),
+        ]
+    )
+    sizes = (n_free, spec.copies, spec.anti_experts, spec.broken)
+    kinds = tuple(kind for kind, size in zip(KINDS, sizes, strict=True) for _ in range(size))
+    kind = np.array(kinds)
+    family = np.arange(spec.n_judges) % max(1, spec.n_families)
+    family[kind == "copy"] = spec.copy_of % max(1, spec.n_families)
+    constant = spec.base_rate if spec.broken_verdict == 1 else 1 - spec.base_rate
+    flipped = targets * (1 - spec.copy_flip) + (1 - targets) * spec.copy_flip
+    accuracies = np.select([kind == "copy", kind == "broken"], [flipped, constant], targets)
+    table, names = _judge_table(spec, kinds, family, targets, rng)
+    return _Panel(accuracies, _abilities(spec, targets), family, kinds, table, names)
+
+
+def _judge_table(
+    spec: SimulationSpec,
+    kinds: tuple[str, ...],
+    family: NDArray[np.int64],
+    targets: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    names = _numbered(spec.judge_word, spec.n_judges)
+    columns: dict[str, object] = {}
+    if spec.n_families:
+        families = [f"fam{i + 1}" for i in family]
+        columns["family"] = families
+        names = tuple(f"{fam}-{name}" for fam, name in zip(families, names, strict=True))
+    columns["kind"] = list(kinds)
+    if spec.costs:
+        # Better judges tend to be larger: about ten times the price for .2 more accuracy.
+        log_cost = np.log(0.001) + 11.5 * (targets - 0.7) + 0.5 * rng.standard_normal(len(names))
+        log_latency = np.log(1.5) + 4.0 * (targets - 0.7) + 0.4 * rng.standard_normal(len(names))
+        columns["cost_usd"] = [float(f"{value:.3g}") for value in np.exp(log_cost)]
+        columns["latency_s"] = [float(f"{value:.3g}") for value in np.exp(log_latency)]
+    return pd.DataFrame(columns), names
+
+
+def _abilities(spec: SimulationSpec, targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Abilities (n_judges,) at which E over items of sigmoid(ability - d) is the target."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE_NODES)
+    shifts = _shifts(spec)
+    difficulty = (spec.difficulty_sd * nodes[None, :] + shifts[:, None]).ravel()
+    weight = np.tile(weights / weights.sum(), len(shifts)) / len(shifts)
+    low = np.full(len(targets), -ABILITY_BOUND)
+    high = np.full(len(targets), ABILITY_BOUND)
+    for _ in range(70):
+        middle = (low + high) / 2
+        too_low = expit(middle[:, None] - difficulty[None, :]) @ weight < targets
+        low = np.where(too_low, middle, low)
+        high = np.where(too_low, high, middle)
+    return np.asarray((low + high) / 2, dtype=float)
+
+
+def _draw_votes(
+    spec: SimulationSpec, items: _Items, panel: _Panel, rng: np.random.Generator
+) -> NDArray[np.int8]:
+    """All verdicts int8 (n_items, n_judges), none missing; a few rows at a time for memory."""
+    votes = np.empty((spec.n_items, spec.n_judges), dtype=np.int8)
+    rho = spec.family_rho if spec.n_families else 0.0
+    copies = np.array([kind == "copy" for kind in panel.kinds])
+    for rows in _blocks(spec):
+        shape = votes[rows].shape
+        factor = rng.standard_normal((shape[0], max(1, spec.n_families)))
+        noise = rng.standard_normal(shape)
+        noise *= np.sqrt(1 - rho)
+        noise += np.sqrt(rho) * factor[:, panel.family]
+        chance = expit(panel.ability[None, :] - items.difficulty[rows, None])
+        correct = ndtr(noise) < chance
+        if spec.copies:
+            differs = rng.random((shape[0], spec.copies)) < spec.copy_flip
+            correct[:, copies] = correct[:, [spec.copy_of]] ^ differs
+        votes[rows] = np.where(correct, items.labels[rows, None], 1 - items.labels[rows, None])
+    if spec.broken:
+        votes[:, -spec.broken :] = spec.broken_verdict
+    return votes
+
+
+def _blocks(spec: SimulationSpec) -> list[slice]:
+    step = max(1, CELLS_A_BLOCK // spec.n_judges)
+    return [slice(i, i + step) for i in range(0, spec.n_items, step)]
+
+
+def _remove_unseen(
+    votes: NDArray[np.int8], spec: SimulationSpec, items: _Items, rng: np.random.Generator
+) -> None:
+    """Blank, in place, what a judge was not asked, could not do, or said illegibly."""
+    m = spec.votes_per_item
+    activity = spec.activity_sd * rng.standard_normal(spec.n_judges)
+    absent = rng.permutation(spec.n_judges)[: spec.structural_judges]
+    slice_size = round(spec.structural_share * spec.n_items)
+    in_slice = np.argsort(items.subset, kind="stable")[spec.n_items - slice_size :]
+    parse_rate = np.broadcast_to(np.asarray(spec.parse_rate, dtype=float), (spec.n_judges,))
+    for rows in _blocks(spec):
+        block = votes[rows]
+        if m is not None and m < spec.n_judges:
+            # The m largest of log-activity + Gumbel noise: sampling without replacement.
+            key = activity[None, :] + rng.gumbel(size=block.shape)
+            unseen = np.argpartition(key, spec.n_judges - m, axis=1)[:, : spec.n_judges - m]
+            np.put_along_axis(block, unseen, np.int8(MISSING), axis=1)
+        if (parse_rate < 1).any():
+            block[rng.random(block.shape) >= parse_rate[None, :]] = MISSING
+    votes[np.ix_(in_slice, absent)] = MISSING

@@ -1,0 +1,435 @@
+"""The simulator delivers the truth it was asked for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.matrix import MISSING, VoteMatrix
+from judgepanel.votes.simulate import (
+    SimulationSpec,
+    one_class,
+    simulate,
+    simulate_with_truth,
+)
+
+LARGE = SimulationSpec(
+    n_items=6000,
+    n_judges=14,
+    seed=7,
+    base_rate=0.3,
+    difficulty_sd=1.3,
+    subsets=(("easy", -1.0), ("hard", 1.0)),
+    n_families=3,
+    family_rho=0.4,
+    copies=2,
+    copy_of=1,
+    copy_flip=0.05,
+    anti_experts=2,
+    anti_accuracy=0.35,
+    broken=1,
+)
+
+
+def correctness(simulated):
+    """float (n_items, n_judges): 1 right, 0 wrong, nan missing."""
+    votes = simulated.votes.votes
+    right = (votes == simulated.truth[:, None]).astype(float)
+    right[votes == MISSING] = np.nan
+    return right
+
+
+def column(simulated, kind):
+    return np.flatnonzero(simulated.votes.judge_table["kind"] == kind)
+
+
+def test_every_judge_has_the_accuracy_it_was_given():
+    simulated = simulate_with_truth(LARGE)
+    found = correctness(simulated).mean(axis=0)
+    error = np.sqrt(simulated.accuracies * (1 - simulated.accuracies) / LARGE.n_items)
+    assert np.all(np.abs(found - simulated.accuracies) < 4 * error)
+
+
+def test_explicit_accuracies_are_reported_as_the_truth():
+    spec = SimulationSpec(n_judges=3, accuracies=(0.55, 0.7, 0.95), difficulty_sd=2.0)
+    assert simulate_with_truth(spec).accuracies.tolist() == [0.55, 0.7, 0.95]
+
+
+def test_accuracies_drawn_from_a_range_stay_inside_it():
+    spec = SimulationSpec(n_judges=50, accuracy_low=0.6, accuracy_high=0.65)
+    accuracies = simulate_with_truth(spec).accuracies
+    assert accuracies.min() >= 0.6
+    assert accuracies.max() <= 0.65
+    assert len(set(accuracies)) == 50
+
+
+def test_the_share_of_label_one_is_the_base_rate():
+    labels = simulate(LARGE).labels
+    assert abs(np.mean(labels == 1) - 0.3) < 4 * np.sqrt(0.3 * 0.7 / LARGE.n_items)
+
+
+def test_harder_items_are_judged_worse():
+    simulated = simulate_with_truth(LARGE)
+    honest = correctness(simulated)[:, column(simulated, "independent")].mean(axis=1)
+    order = np.argsort(simulated.difficulty)
+    third = LARGE.n_items // 3
+    assert honest[order[:third]].mean() > honest[order[-third:]].mean() + 0.2
+
+
+def test_errors_correlate_more_within_families_than_across():
+    spec = SimulationSpec(n_items=4000, n_judges=12, seed=3, n_families=3, family_rho=0.5)
+    simulated = simulate_with_truth(spec)
+    correlation = np.corrcoef(correctness(simulated), rowvar=False)
+    family = np.array(simulated.families)
+    same = (family[:, None] == family[None, :]) & ~np.eye(12, dtype=bool)
+    other = family[:, None] != family[None, :]
+    assert correlation[same].min() > 0.15
+    assert np.abs(correlation[other]).max() < 4 / np.sqrt(4000)
+
+
+def test_without_family_correlation_a_family_is_only_a_name():
+    spec = SimulationSpec(n_items=4000, n_judges=6, n_families=2, family_rho=0.0)
+    correlation = np.corrcoef(correctness(simulate_with_truth(spec)), rowvar=False)
+    assert np.abs(correlation[~np.eye(6, dtype=bool)]).max() < 4 / np.sqrt(4000)
+
+
+def test_a_copy_differs_from_its_original_at_the_flip_rate():
+    simulated = simulate_with_truth(LARGE)
+    votes = simulated.votes.votes
+    for copy in column(simulated, "copy"):
+        differs = np.mean(votes[:, copy] != votes[:, LARGE.copy_of])
+        assert abs(differs - 0.05) < 4 * np.sqrt(0.05 * 0.95 / LARGE.n_items)
+        assert simulated.families[copy] == simulated.families[LARGE.copy_of]
+
+
+def test_copies_err_independently_of_each_other():
+    simulated = simulate_with_truth(replace(LARGE, copy_flip=0.3))
+    first, second = column(simulated, "copy")
+    original = simulated.votes.votes[:, LARGE.copy_of]
+    flips = simulated.votes.votes[:, [first, second]] != original[:, None]
+    assert abs(np.corrcoef(flips, rowvar=False)[0, 1]) < 4 / np.sqrt(LARGE.n_items)
+
+
+def test_anti_experts_are_below_chance():
+    simulated = simulate_with_truth(LARGE)
+    anti = column(simulated, "anti-expert")
+    assert len(anti) == 2
+    assert np.all(correctness(simulated)[:, anti].mean(axis=0) < 0.4)
+
+
+@pytest.mark.parametrize("verdict", [0, 1])
+def test_a_broken_judge_always_says_the_same(verdict):
+    simulated = simulate_with_truth(replace(LARGE, broken_verdict=verdict))
+    (broken,) = column(simulated, "broken")
+    assert np.all(simulated.votes.votes[:, broken] == verdict)
+    assert simulated.accuracies[broken] == (0.3 if verdict else 0.7)
+
+
+def test_verdicts_go_missing_at_each_judges_parse_rate():
+    rates = (0.54, 0.9, 1.0, 0.0)
+    spec = SimulationSpec(n_items=4000, n_judges=4, parse_rate=rates)
+    coverage = simulate(spec).coverage
+    assert abs(coverage[0] - 0.54) < 4 * np.sqrt(0.54 * 0.46 / 4000)
+    assert abs(coverage[1] - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 4000)
+    assert coverage[2:].tolist() == [1.0, 0.0]
+
+
+def test_verdicts_go_missing_at_random():
+    simulated = simulate_with_truth(
+        SimulationSpec(n_items=8000, n_judges=1, seed=2, difficulty_sd=1.0, parse_rate=0.5)
+    )
+    seen = simulated.votes.votes[:, 0] != MISSING
+    for truth in (simulated.difficulty, simulated.truth.astype(float)):
+        assert abs(np.corrcoef(seen, truth)[0, 1]) < 4 / np.sqrt(8000)
+
+
+def test_a_lower_parse_rate_leaves_the_other_verdicts_alone():
+    spec = SimulationSpec(seed=5, difficulty_sd=1.0)
+    all_read, half_read = simulate(spec), simulate(replace(spec, parse_rate=0.5))
+    seen = half_read.votes != MISSING
+    assert 0.4 < seen.mean() < 0.6
+    assert np.array_equal(half_read.votes[seen], all_read.votes[seen])
+
+
+def test_structural_missingness_takes_one_slice_from_some_judges():
+    spec = SimulationSpec(
+        n_items=200,
+        n_judges=10,
+        subsets=(("chat", 0.0), ("math", 0.5)),
+        structural_judges=3,
+        structural_share=0.25,
+    )
+    votes = simulate(spec)
+    missing = votes.votes == MISSING
+    assert np.sort(missing.sum(axis=0)).tolist() == [0] * 7 + [50] * 3
+    rows = missing.any(axis=1)
+    assert rows.sum() == 50
+    assert set(votes.features["subset"][rows]) == {"math"}
+
+
+@pytest.mark.parametrize("activity_sd", [0.0, 1.5])
+def test_a_sparse_design_has_exactly_so_many_votes_an_item(activity_sd):
+    spec = SimulationSpec(
+        n_items=500, n_judges=40, votes_per_item=5, activity_sd=activity_sd, seed=1
+    )
+    votes = simulate(spec)
+    assert set(votes.n_votes) == {5}
+    spread = votes.coverage.max() - votes.coverage.min()
+    assert (spread > 0.25) == (activity_sd > 0)
+
+
+def test_a_sparse_design_may_show_every_item_to_everyone():
+    votes = simulate(SimulationSpec(n_items=20, n_judges=4, votes_per_item=4))
+    assert set(votes.n_votes) == {4}
+
+
+def test_unlabelled_items_keep_their_votes_and_their_truth():
+    spec = SimulationSpec(n_items=200, unlabelled_share=0.1, seed=3)
+    simulated = simulate_with_truth(spec)
+    labels = simulated.votes.labels
+    assert (labels == MISSING).sum() == 20
+    assert set(simulated.votes.n_votes) == {24}
+    assert np.array_equal(labels[labels != MISSING], simulated.truth[labels != MISSING])
+    assert set(simulated.truth) == {0, 1}
+
+
+def test_items_of_a_prompt_form_a_group_of_like_difficulty():
+    spec = SimulationSpec(
+        n_items=3001, n_judges=2, items_per_group=3, group_rho=0.6, difficulty_sd=1.0
+    )
+    simulated = simulate_with_truth(spec)
+    groups = simulated.votes.groups
+    assert len(set(groups)) == 1001
+    assert groups.count(groups[0]) == 3
+    pairs = simulated.difficulty[:3000].reshape(-1, 3)
+    assert np.corrcoef(pairs[:, 0], pairs[:, 1])[0, 1] == pytest.approx(0.6, abs=0.1)
+    assert simulated.difficulty.std() == pytest.approx(1.0, abs=0.1)
+
+
+def test_items_without_groups_have_none():
+    assert simulate(SimulationSpec()).groups is None
+
+
+def test_item_features_tell_something_about_difficulty():
+    spec = SimulationSpec(
+        n_items=4000,
+        n_judges=2,
+        difficulty_sd=0.5,
+        difficulty_noise=0.5,
+        subsets=(("chat", -1.0), ("code", 1.0)),
+    )
+    simulated = simulate_with_truth(spec)
+    features = simulated.votes.features
+    assert list(features.columns) == ["difficulty", "subset"]
+    assert np.corrcoef(features["difficulty"], simulated.difficulty)[0, 1] > 0.8
+    assert not np.allclose(features["difficulty"], simulated.difficulty, atol=0.01)
+    chat = (features["subset"] == "chat").to_numpy()
+    assert simulated.difficulty[chat].mean() == pytest.approx(-1.0, abs=0.1)
+    assert simulated.difficulty[~chat].mean() == pytest.approx(1.0, abs=0.1)
+
+
+def test_the_judge_table_says_family_kind_cost_and_latency():
+    votes = simulate(SimulationSpec(n_judges=8, n_families=3, broken=1))
+    table = votes.judge_table
+    assert list(table.columns) == ["family", "kind", "cost_usd", "latency_s"]
+    assert votes.judges[:4] == ("fam1-judge01", "fam2-judge02", "fam3-judge03", "fam1-judge04")
+    assert table["kind"].tolist() == ["independent"] * 7 + ["broken"]
+    assert (table[["cost_usd", "latency_s"]] > 0).all(axis=None)
+
+
+def test_without_families_or_costs_judges_have_plain_names():
+    simulated = simulate_with_truth(SimulationSpec(n_judges=2, costs=False, judge_word="worker"))
+    assert simulated.votes.judges == ("worker01", "worker02")
+    assert simulated.families == simulated.votes.judges
+    assert list(simulated.votes.judge_table.columns) == ["kind"]
+
+
+def test_the_same_seed_gives_the_same_matrix_and_another_seed_another():
+    assert simulate(LARGE).sha256 == simulate(replace(LARGE)).sha256
+    assert simulate(LARGE).sha256 != simulate(replace(LARGE, seed=8)).sha256
+
+
+def test_blocks_of_rows_are_an_inner_matter(monkeypatch):
+    whole = simulate_with_truth(SimulationSpec(n_items=90, seed=1, n_families=2, family_rho=0.5))
+    monkeypatch.setattr("judgepanel.votes.simulate.CELLS_A_BLOCK", 100)
+    blocks = simulate_with_truth(whole.spec)
+    assert len(np.unique(blocks.votes.votes, axis=0)) > 80
+    assert np.array_equal(blocks.truth, whole.truth)
+    share = correctness(blocks).mean()
+    assert abs(share - correctness(whole).mean()) < 0.1
+
+
+def test_the_exact_posterior_of_one_coin_votes_is_bayes_rule():
+    spec = SimulationSpec(
+        n_items=50, n_judges=3, accuracies=(0.6, 0.7, 0.9), base_rate=0.2, parse_rate=0.7
+    )
+    simulated = simulate_with_truth(spec)
+    for row, logit in zip(simulated.votes.votes, simulated.exact_logits(), strict=True):
+        odds = 0.2 / 0.8
+        for vote, accuracy in zip(row, spec.accuracies, strict=True):
+            if vote != MISSING:
+                ratio = accuracy / (1 - accuracy)
+                odds *= ratio if vote == 1 else 1 / ratio
+        assert np.exp(logit) == pytest.approx(odds)
+
+
+def test_the_exact_posterior_is_calibrated_and_ignores_broken_judges():
+    spec = SimulationSpec(n_items=20_000, n_judges=5, broken=1, base_rate=0.4, seed=9)
+    simulated = simulate_with_truth(spec)
+    p = 1 / (1 + np.exp(-simulated.exact_logits()))
+    for low in np.arange(0, 1, 0.25):
+        inside = (p >= low) & (p < low + 0.25)
+        error = np.sqrt(0.25 / inside.sum())
+        assert abs(simulated.truth[inside].mean() - p[inside].mean()) < 4 * error
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"difficulty_sd": 1.0},
+        {"n_families": 2, "family_rho": 0.3},
+        {"copies": 1},
+        {"one_class": True},
+        {"base_rate": 1.0},
+        {"subsets": (("hard", 1.0),)},
+    ],
+)
+def test_dependent_votes_have_no_exact_posterior(knobs):
+    with pytest.raises(InputError, match="exact posterior"):
+        simulate_with_truth(SimulationSpec(**knobs)).exact_logits()
+
+
+def test_one_class_coding_keeps_every_vote_right_or_wrong():
+    votes = simulate(SimulationSpec(seed=2, parse_rate=0.8, unlabelled_share=0.2))
+    coded = one_class(votes)
+    labelled, seen = votes.labelled, votes.votes != MISSING
+    assert set(coded.labels[labelled]) == {1}
+    assert np.array_equal(coded.votes == MISSING, ~seen)
+    before = (votes.votes == votes.labels[:, None])[labelled]
+    after = (coded.votes == coded.labels[:, None])[labelled]
+    assert np.array_equal(before & seen[labelled], after & seen[labelled])
+    assert np.array_equal(coded.votes[~labelled], votes.votes[~labelled])
+    assert np.array_equal(coded.labels[~labelled], votes.labels[~labelled])
+
+
+def test_one_class_coding_of_one_class_votes_changes_nothing():
+    coded = one_class(simulate(SimulationSpec(seed=2)))
+    assert one_class(coded).sha256 == coded.sha256
+
+
+def test_a_one_class_simulation_is_the_recoded_one():
+    spec = SimulationSpec(seed=4, broken=1)
+    recoded = simulate_with_truth(replace(spec, one_class=True))
+    assert recoded.votes.sha256 == one_class(simulate(spec)).sha256
+    assert np.array_equal(recoded.truth, recoded.votes.labels)
+
+
+def test_answers_judged_alone_cannot_be_swapped():
+    with pytest.raises(InputError, match="pairwise"):
+        one_class(simulate(SimulationSpec(task="pointwise")))
+
+
+@pytest.mark.parametrize(
+    ("knobs", "named"),
+    [
+        ({"n_items": 0}, "n_items"),
+        ({"n_items": 2.5}, "n_items"),
+        ({"n_items": True}, "n_items"),
+        ({"n_judges": 0}, "n_judges"),
+        ({"n_judges": 3, "broken": 2, "copies": 2}, "n_judges"),
+        ({"seed": -1}, "seed"),
+        ({"task": "ranking"}, "task"),
+        ({"base_rate": 1.2}, "base_rate"),
+        ({"base_rate": float("nan")}, "base_rate"),
+        ({"base_rate": "half"}, "base_rate"),
+        ({"accuracy_low": 0.0}, "accuracy_low"),
+        ({"accuracy_high": 1.0}, "accuracy_high"),
+        ({"accuracy_low": 0.9, "accuracy_high": 0.6}, "accuracy_low"),
+        ({"accuracies": (0.7,)}, "accuracies"),
+        ({"n_judges": 1, "accuracies": (1.0,)}, "accuracies"),
+        ({"difficulty_sd": -1.0}, "difficulty_sd"),
+        ({"difficulty_sd": 9.0}, "difficulty_sd"),
+        ({"difficulty_noise": -0.1}, "difficulty_noise"),
+        ({"subsets": ("chat",)}, "subsets"),
+        ({"subsets": (("", 0.0),)}, "subsets"),
+        ({"subsets": (("chat", 0.0), ("chat", 1.0))}, "subsets"),
+        ({"subsets": (("chat", 99.0),)}, "subsets"),
+        ({"items_per_group": 0}, "items_per_group"),
+        ({"group_rho": 2.0}, "group_rho"),
+        ({"n_families": -1}, "n_families"),
+        ({"family_rho": 1.1}, "family_rho"),
+        ({"copies": 1, "copy_of": 23}, "copy_of"),
+        ({"copy_flip": -0.1}, "copy_flip"),
+        ({"anti_accuracy": 0.5}, "anti_accuracy"),
+        ({"broken_verdict": 2}, "broken_verdict"),
+        ({"parse_rate": 1.5}, "parse_rate"),
+        ({"parse_rate": (0.5, 0.5)}, "parse_rate"),
+        ({"n_judges": 1, "parse_rate": (-0.5,)}, "parse_rate"),
+        ({"structural_judges": 25}, "structural_judges"),
+        ({"structural_share": -0.1}, "structural_share"),
+        ({"votes_per_item": 0}, "votes_per_item"),
+        ({"votes_per_item": 25}, "votes_per_item"),
+        ({"unlabelled_share": 1.1}, "unlabelled_share"),
+        ({"one_class": True, "task": "pointwise"}, "one_class"),
+        ({"judge_word": ""}, "judge_word"),
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence_that_names_the_knob(knobs, named):
+    with pytest.raises(InputError) as refusal:
+        SimulationSpec(**knobs)
+    message = str(refusal.value)
+    assert f"this {named} (found" in message
+    assert "allowed: " in message
+    assert "\n" not in message
+
+
+@st.composite
+def small_specs(draw):
+    n_judges = draw(st.integers(4, 9))
+    share = st.floats(0, 1)
+    return SimulationSpec(
+        n_items=draw(st.integers(1, 25)),
+        n_judges=n_judges,
+        seed=draw(st.integers(0, 2**40)),
+        base_rate=draw(share),
+        difficulty_sd=draw(st.floats(0, 5)),
+        subsets=draw(st.sampled_from([(), (("a", -2.0), ("b", 3.0))])),
+        difficulty_noise=draw(st.sampled_from([None, 0.0, 2.0])),
+        items_per_group=draw(st.integers(1, 30)),
+        group_rho=draw(share),
+        n_families=draw(st.integers(0, 12)),
+        family_rho=draw(share),
+        copies=draw(st.integers(0, 1)),
+        copy_flip=draw(share),
+        anti_experts=draw(st.integers(0, 1)),
+        broken=draw(st.integers(0, 1)),
+        parse_rate=draw(share),
+        structural_judges=draw(st.integers(0, n_judges)),
+        structural_share=draw(share),
+        votes_per_item=draw(st.one_of(st.none(), st.integers(1, n_judges))),
+        activity_sd=draw(st.floats(0, 5)),
+        unlabelled_share=draw(share),
+        costs=draw(st.booleans()),
+        one_class=draw(st.booleans()),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(spec=small_specs())
+def test_any_sensible_spec_gives_a_valid_matrix(spec):
+    simulated = simulate_with_truth(spec)
+    votes = simulated.votes
+    assert isinstance(votes, VoteMatrix)
+    assert votes.votes.shape == (spec.n_items, spec.n_judges)
+    assert len(votes.judge_table) == spec.n_judges
+    assert (votes.features is None) == (not spec.subsets and spec.difficulty_noise is None)
+    assert np.all((simulated.accuracies >= 0) & (simulated.accuracies <= 1))
+    assert np.all(np.isfinite(simulated.difficulty))
+    known = votes.labelled
+    assert np.array_equal(votes.labels[known], simulated.truth[known])
+    if spec.votes_per_item is not None:
+        assert votes.n_votes.max() <= spec.votes_per_item
+    assert simulate(spec).sha256 == votes.sha256
