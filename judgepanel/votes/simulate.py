@@ -233,8 +233,9 @@ def _judge_table(
     columns["kind"] = list(kinds)
     if spec.costs:
         # Better judges tend to be larger: about ten times the price for .2 more accuracy.
-        log_cost = np.log(0.001) + 11.5 * (targets - 0.7) + 0.5 * rng.standard_normal(len(names))
-        log_latency = np.log(1.5) + 4.0 * (targets - 0.7) + 0.4 * rng.standard_normal(len(names))
+        size = np.maximum(targets, 0.55) - 0.7
+        log_cost = np.log(0.001) + 11.5 * size + 0.5 * rng.standard_normal(len(names))
+        log_latency = np.log(1.5) + 4.0 * size + 0.4 * rng.standard_normal(len(names))
         columns["cost_usd"] = [float(f"{value:.3g}") for value in np.exp(log_cost)]
         columns["latency_s"] = [float(f"{value:.3g}") for value in np.exp(log_latency)]
     return pd.DataFrame(columns), names

@@ -1,0 +1,231 @@
+"""The samples that come with judgepanel: what each shows, where it lives, how it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.matrix import VoteMatrix
+from judgepanel.votes.simulate import simulate
+from judgepanel.votes.simulation_spec import SimulationSpec
+
+SAMPLE_FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
+HARD_JUDGES = 30
+ILLEGIBLE_JUDGE = 13
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A built-in sample.
+
+    Attributes
+    ----------
+    name : how the command line and the app call it.
+    title, what_it_shows : a short title, and one sentence.
+    file, judge_file : file names in the sample folder: the votes, and one row a judge.
+    spec : the simulation it comes from.
+    """
+
+    name: str
+    title: str
+    what_it_shows: str
+    spec: SimulationSpec
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}_votes.csv"
+
+    @property
+    def judge_file(self) -> str:
+        return f"{self.name}_judges.csv"
+
+    @property
+    def command(self) -> str:
+        """The command that made both files."""
+        return f"./run cli simulate --sample {self.name} --out sample_data/{self.file}"
+
+
+SAMPLES: tuple[Sample, ...] = (
+    Sample(
+        name="clean_pairwise",
+        title="A clean pairwise panel",
+        what_it_shows=(
+            "24 judges of similar, moderate skill from 6 families on 300 balanced pairs: "
+            "keeping all of them beats the top five."
+        ),
+        spec=SimulationSpec(
+            n_items=300,
+            n_judges=24,
+            seed=1,
+            accuracy_low=0.68,
+            accuracy_high=0.74,
+            difficulty_sd=0.7,
+            n_families=6,
+            family_rho=0.2,
+        ),
+    ),
+    Sample(
+        name="hard_panel",
+        title="A hard panel",
+        what_it_shows=(
+            "30 judges on 400 pairs, among them one model with six near-copies, one broken judge, "
+            "one parsed at 54 % and two below chance: a plain sum of votes is over-confident."
+        ),
+        spec=SimulationSpec(
+            n_items=400,
+            n_judges=HARD_JUDGES,
+            seed=2,
+            accuracy_low=0.58,
+            accuracy_high=0.86,
+            difficulty_sd=1.2,
+            subsets=(("chat", -0.7), ("reasoning", 0.0), ("code", 0.7)),
+            difficulty_noise=0.7,
+            items_per_group=2,
+            n_families=5,
+            family_rho=0.4,
+            copies=6,
+            copy_of=2,
+            copy_flip=0.04,
+            anti_experts=2,
+            anti_accuracy=0.35,
+            broken=1,
+            parse_rate=tuple(
+                0.54 if judge == ILLEGIBLE_JUDGE else 0.99 for judge in range(HARD_JUDGES)
+            ),
+            unlabelled_share=0.05,
+        ),
+    ),
+    Sample(
+        name="one_class",
+        title="Every label is 1",
+        what_it_shows=(
+            "A sound panel written down as 'label 1, vote = the judge was right': "
+            "this coding flatters every figure that is taken at face value."
+        ),
+        spec=SimulationSpec(
+            n_items=200,
+            n_judges=16,
+            seed=3,
+            accuracy_low=0.65,
+            accuracy_high=0.82,
+            difficulty_sd=0.8,
+            n_families=4,
+            family_rho=0.25,
+            one_class=True,
+        ),
+    ),
+    Sample(
+        name="sparse_humans",
+        title="Sparse human votes",
+        what_it_shows=(
+            "60 workers of whom five see each of 400 pairs, some far busier than others: "
+            "no worker alone says much."
+        ),
+        spec=SimulationSpec(
+            n_items=400,
+            n_judges=60,
+            seed=4,
+            accuracy_low=0.6,
+            accuracy_high=0.88,
+            difficulty_sd=0.6,
+            votes_per_item=5,
+            activity_sd=0.8,
+            costs=False,
+            judge_word="worker",
+        ),
+    ),
+)
+
+
+def find_sample(name: str) -> Sample:
+    """The sample of that name.
+
+    Raises
+    ------
+    InputError
+        There is no such sample.
+    """
+    for sample in SAMPLES:
+        if sample.name == name:
+            return sample
+    allowed = ", ".join(sample.name for sample in SAMPLES)
+    raise InputError("there is no such sample", value=name, allowed=allowed)
+
+
+def sample_bytes(name: str) -> bytes:
+    """The votes file of a sample as it stands in the sample folder (CSV, UTF-8).
+
+    Raises
+    ------
+    InputError
+        There is no such sample, or its file is not there.
+    """
+    sample = find_sample(name)
+    return _read(sample, sample.file)
+
+
+def sample_judge_bytes(name: str) -> bytes:
+    """The judge table of a sample as it stands in the sample folder (CSV, UTF-8).
+
+    Raises
+    ------
+    InputError
+        There is no such sample, or its file is not there.
+    """
+    sample = find_sample(name)
+    return _read(sample, sample.judge_file)
+
+
+def sample_votes(name: str) -> VoteMatrix:
+    """A sample, simulated anew.
+
+    Raises
+    ------
+    InputError
+        There is no such sample.
+    """
+    return simulate(find_sample(name).spec)
+
+
+def write_sample(name: str, path: Path) -> Path:
+    """Simulate a sample anew; write its votes to ``path`` and its judge table beside them.
+
+    Returns
+    -------
+    Where the judge table is: ``NAME_judges.csv`` for ``NAME_votes.csv``.
+
+    Raises
+    ------
+    InputError
+        There is no such sample.
+    """
+    votes = sample_votes(name)
+    judges = path.with_name(f"{path.stem.removesuffix('_votes')}_judges{path.suffix}")
+    _write_votes(votes, path)
+    table = pd.concat([pd.DataFrame({"judge": votes.judges}), votes.judge_table], axis=1)
+    table.to_csv(judges, index=False, lineterminator="\n")
+    return judges
+
+
+def _write_votes(votes: VoteMatrix, path: Path) -> None:
+    words = np.array(["0", "1", ""])  # -1, a missing verdict, is the last one
+    columns: dict[str, object] = {"item_id": votes.item_ids, "label": words[votes.labels]}
+    if votes.groups is not None:
+        columns["group"] = votes.groups
+    frames = [pd.DataFrame(columns)]
+    if votes.features is not None:
+        frames.append(votes.features.add_prefix("feat_"))
+    frames.append(pd.DataFrame(words[votes.votes], columns=list(votes.judges)))
+    pd.concat(frames, axis=1).to_csv(path, index=False, lineterminator="\n")
+
+
+def _read(sample: Sample, file: str) -> bytes:
+    path = SAMPLE_FOLDER / file
+    if not path.is_file():
+        problem = f"the sample's file is missing: make it with '{sample.command}'"
+        raise InputError(problem, file=file)
+    return path.read_bytes()

@@ -1,0 +1,135 @@
+"""The samples hold what they promise and can be made again, byte for byte."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.samples import (
+    SAMPLE_FOLDER,
+    SAMPLES,
+    find_sample,
+    sample_bytes,
+    sample_judge_bytes,
+    sample_votes,
+    write_sample,
+)
+
+NAMES = [sample.name for sample in SAMPLES]
+
+
+def accuracies(votes):
+    """float (n_judges,): share of right verdicts among those on labelled items."""
+    seen = (votes.votes != MISSING) & votes.labelled[:, None]
+    return ((votes.votes == votes.labels[:, None]) & seen).sum(axis=0) / seen.sum(axis=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_making_a_sample_again_gives_the_same_bytes(name, tmp_path):
+    sample = find_sample(name)
+    judges = write_sample(name, tmp_path / sample.file)
+    assert judges == tmp_path / sample.judge_file
+    assert (tmp_path / sample.file).read_bytes() == sample_bytes(name)
+    assert judges.read_bytes() == sample_judge_bytes(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_file_of_a_sample_holds_its_votes(name):
+    votes = sample_votes(name)
+    frame = pd.read_csv(io.BytesIO(sample_bytes(name)), dtype={"item_id": str})
+    assert tuple(frame["item_id"]) == votes.item_ids
+    assert np.array_equal(frame["label"].fillna(MISSING), votes.labels)
+    assert np.array_equal(frame[list(votes.judges)].fillna(MISSING), votes.votes)
+    assert ("group" in frame) == (votes.groups is not None)
+    extra = {column for column in frame if column.startswith("feat_")}
+    features = [] if votes.features is None else votes.features.columns
+    assert extra == {f"feat_{feature}" for feature in features}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_judge_table_of_a_sample_has_one_row_a_judge(name):
+    table = pd.read_csv(io.BytesIO(sample_judge_bytes(name)))
+    votes = sample_votes(name)
+    assert tuple(table["judge"]) == votes.judges
+    assert list(table.columns[1:]) == list(votes.judge_table.columns)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_samples_are_small(name):
+    assert len(sample_bytes(name)) < 150_000
+
+
+def test_the_readme_gives_every_sample_its_command():
+    readme = (SAMPLE_FOLDER / "README.md").read_text(encoding="utf-8")
+    for sample in SAMPLES:
+        assert sample.command in readme
+        assert f"| `{sample.name}` | {sample.spec.n_items} x {sample.spec.n_judges} |" in readme
+
+
+def test_the_folder_holds_the_samples_and_nothing_else():
+    expected = {"README.md"} | {s.file for s in SAMPLES} | {s.judge_file for s in SAMPLES}
+    assert {path.name for path in SAMPLE_FOLDER.iterdir()} == expected
+
+
+def test_an_unknown_sample_is_refused_with_the_names_there_are():
+    with pytest.raises(InputError, match="clean_pairwise, hard_panel, one_class, sparse_humans"):
+        sample_bytes("tidy")
+
+
+def test_a_missing_file_says_how_to_make_it(monkeypatch, tmp_path):
+    monkeypatch.setattr("judgepanel.votes.samples.SAMPLE_FOLDER", tmp_path)
+    with pytest.raises(InputError, match=r"\./run cli simulate --sample one_class"):
+        sample_bytes("one_class")
+
+
+def test_the_clean_panel_is_dense_balanced_and_moderately_correlated():
+    votes = sample_votes("clean_pairwise")
+    assert votes.votes.shape == (300, 24)
+    assert (votes.votes != MISSING).all()
+    assert votes.minority_share > 0.4
+    assert accuracies(votes).min() > 0.6
+    right = votes.votes == votes.labels[:, None]
+    correlation = np.corrcoef(right, rowvar=False)[~np.eye(24, dtype=bool)]
+    assert 0.05 < correlation.mean() < 0.3
+
+
+def test_the_hard_panel_has_every_trouble_it_promises():
+    votes = sample_votes("hard_panel")
+    table, accuracy = votes.judge_table, accuracies(votes)
+    kind = table["kind"].to_numpy()
+    assert (kind == "copy").sum() == 6
+    assert (accuracy < 0.45).sum() == 2
+    assert set(np.flatnonzero(accuracy < 0.45)) == set(np.flatnonzero(kind == "anti-expert"))
+    (broken,) = np.flatnonzero(kind == "broken")
+    assert set(votes.votes[:, broken]) == {0, MISSING}
+    (illegible,) = np.flatnonzero(votes.coverage < 0.9)
+    assert votes.coverage[illegible] == pytest.approx(0.54, abs=0.07)
+    assert (~votes.labelled).sum() == 20
+    assert len(set(votes.groups)) == 200
+    assert list(votes.features.columns) == ["difficulty", "subset"]
+    assert (table["cost_usd"] > 0).all()
+
+
+def test_the_copies_of_the_hard_panel_repeat_one_model():
+    votes = sample_votes("hard_panel")
+    original = find_sample("hard_panel").spec.copy_of
+    for copy in np.flatnonzero(votes.judge_table["kind"] == "copy"):
+        both = (votes.votes[:, [original, copy]] != MISSING).all(axis=1)
+        same = votes.votes[both, original] == votes.votes[both, copy]
+        assert same.mean() > 0.9
+
+
+def test_the_one_class_panel_has_only_label_one_and_sound_judges():
+    votes = sample_votes("one_class")
+    assert set(votes.labels) == {1}
+    assert accuracies(votes).min() > 0.55
+
+
+def test_the_sparse_panel_has_five_votes_an_item():
+    votes = sample_votes("sparse_humans")
+    assert votes.votes.shape == (400, 60)
+    assert set(votes.n_votes) == {5}
+    assert votes.coverage.min() > 0
