@@ -1,0 +1,1 @@
+"""Batched array code: thousands of small fits at once, no estimator objects, no pandas."""

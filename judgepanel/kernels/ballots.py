@@ -1,0 +1,37 @@
+"""Ballots: votes as signed arrays, in the one order in which ties are broken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ballots:
+    """Labelled items ready for the kernels.
+
+    Attributes
+    ----------
+    votes : int8 (n_items, n_judges), V = 2y - 1 in {-1, +1}, 0 where the vote is missing.
+    signs : int8 (n_items,), s = 2z - 1 in {-1, +1}.
+    units : int64 (n_items,), group code of an item (its own position without groups).
+    symmetric : every fit uses each item and its swap; no intercept, no label prior.
+
+    Judges are columns in the order of their names. Rankings are stable sorts, so equal accuracies
+    are ordered by name and permuting the columns of a file changes no result.
+    """
+
+    votes: NDArray[np.int8]
+    signs: NDArray[np.int8]
+    units: NDArray[np.int64]
+    symmetric: bool = False
+
+    @property
+    def n_items(self) -> int:
+        return int(self.votes.shape[0])
+
+    @property
+    def n_judges(self) -> int:
+        return int(self.votes.shape[1])

@@ -1,0 +1,179 @@
+"""Raw logits of every ranked prefix k of a panel, from one cumulative pass over the judges.
+
+For one split, judges are ranked on the calibration rows and the score of the first k judges is a
+cumulative sum, so that all k cost what the full panel costs: O(n K log K) time, memory bounded by
+``BLOCK`` cells at a time plus the result.
+
+Calibrators must never see a score that knows the item's own label (METHODS, section 3): with
+``own_label="removed"`` each calibration item is scored by weights *and a ranking* from which its
+own unit (the item, or its group) has been removed. Counts make that exact and cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.ballots import Ballots
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Aggregator = Literal["majority", "one_coin"]
+Ranking = Literal["accuracy", "informativeness"]
+OwnLabel = Literal["removed", "seen"]
+
+AGGREGATORS: tuple[Aggregator, ...] = ("majority", "one_coin")
+RANKINGS: tuple[Ranking, ...] = ("accuracy", "informativeness")
+BLOCK = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrefixScores:
+    """Raw logits by panel size: ``ks`` (n_k,), ``order`` (n_judges,) best judge first.
+
+    ``calibration`` (n_k, n_cal) and ``evaluation`` (n_k, n_eval) hold logits; the ``_empty``
+    masks of the same shapes say where none of the first k judges voted (the logit is then 0).
+    """
+
+    ks: Index
+    order: Index
+    calibration: Floats
+    calibration_empty: NDArray[np.bool_]
+    evaluation: Floats
+    evaluation_empty: NDArray[np.bool_]
+
+
+def one_coin_weight(correct: Floats, voted: Floats) -> Floats:
+    """log((c + 1) / (n - c + 1)): integrated one-coin log-odds (paper, equation 1)."""
+    return np.asarray(np.log((correct + 1.0) / (voted - correct + 1.0)))
+
+
+def posterior_mean(correct: Floats, voted: Floats) -> Floats:
+    """(c + 1) / (n + 2): posterior mean accuracy under a uniform prior (paper, section 2.1)."""
+    return np.asarray((correct + 1.0) / (voted + 2.0))
+
+
+def ranking_key(correct: Floats, voted: Floats, ranking: Ranking) -> Floats:
+    """What a ranking sorts in descending order; exact integers inside, so ties are exact."""
+    if ranking == "accuracy":
+        return posterior_mean(correct, voted)
+    return np.asarray(np.abs(2.0 * correct - voted) / (voted + 2.0))
+
+
+def counts(ballots: Ballots, rows: Index) -> tuple[Floats, Floats]:
+    """Correct votes c and votes n of every judge on these rows, each float (n_judges,)."""
+    votes = ballots.votes[rows]
+    agreement = ballots.signs[rows].astype(np.float64) @ votes
+    voted = np.count_nonzero(votes, axis=0).astype(np.float64)
+    return (voted + agreement) / 2.0, voted
+
+
+def rank(ballots: Ballots, rows: Index, ranking: Ranking = "accuracy") -> Index:
+    """Judges in descending order of the ranking on these rows, ties in column order."""
+    correct, voted = counts(ballots, rows)
+    return np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
+
+
+def prefix_scores(
+    ballots: Ballots,
+    calibration: Index,
+    evaluation: Index,
+    ks: Index,
+    *,
+    aggregator: Aggregator = "one_coin",
+    ranking: Ranking = "accuracy",
+    own_label: OwnLabel = "removed",
+) -> PrefixScores:
+    """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
+    correct, voted = counts(ballots, calibration)
+    order = np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
+    weights = _weights(aggregator, correct, voted)
+
+    def fixed(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
+        votes = ballots.votes[rows][:, order]
+        return weights[order], votes
+
+    evaluated = _cumulate(ballots, evaluation, ks, aggregator, fixed)
+    if own_label == "seen":
+        calibrated = _cumulate(ballots, calibration, ks, aggregator, fixed)
+    else:
+        removed = _own_counts(ballots, calibration)
+
+        def reranked(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
+            own_correct, own_voted = removed(rows)
+            rest_correct, rest_voted = correct - own_correct, voted - own_voted
+            key = -ranking_key(rest_correct, rest_voted, ranking)
+            ranked = np.argsort(key, axis=1, kind="stable")
+            votes = np.take_along_axis(ballots.votes[rows], ranked, axis=1)
+            own_weights = _weights(aggregator, rest_correct, rest_voted)
+            if own_weights.ndim == 2:
+                own_weights = np.take_along_axis(own_weights, ranked, axis=1)
+            return own_weights, votes
+
+        calibrated = _cumulate(ballots, calibration, ks, aggregator, reranked)
+    return PrefixScores(ks, order, *calibrated, *evaluated)
+
+
+def _weights(aggregator: Aggregator, correct: Floats, voted: Floats) -> Floats:
+    if aggregator == "one_coin":
+        return one_coin_weight(correct, voted)
+    return np.ones(correct.shape[-1])
+
+
+def _own_counts(
+    ballots: Ballots, calibration: Index
+) -> Callable[[Index], tuple[Floats, Floats]]:
+    """What an item's own unit adds to the counts, as a function of rows: two (n, K) arrays."""
+    units = ballots.units[calibration]
+    if len(np.unique(units)) == len(units):
+
+        def alone(rows: Index) -> tuple[Floats, Floats]:
+            agreement = (ballots.votes[rows] * ballots.signs[rows, None]).astype(np.float64)
+            voted = np.abs(agreement)
+            return (voted + agreement) / 2.0, voted
+
+        return alone
+    _, codes = np.unique(units, return_inverse=True)
+    shape = (int(codes.max()) + 1, ballots.n_judges)
+    agreement = np.zeros(shape)
+    voted = np.zeros(shape)
+    np.add.at(agreement, codes, ballots.votes[calibration] * ballots.signs[calibration, None])
+    np.add.at(voted, codes, np.abs(ballots.votes[calibration]))
+    position = np.full(ballots.n_items, -1)
+    position[calibration] = codes
+
+    def grouped(rows: Index) -> tuple[Floats, Floats]:
+        group = position[rows]
+        return (voted[group] + agreement[group]) / 2.0, voted[group]
+
+    return grouped
+
+
+def _cumulate(
+    ballots: Ballots,
+    rows: Index,
+    ks: Index,
+    aggregator: Aggregator,
+    ranked: Callable[[Index], tuple[Floats, NDArray[np.int8]]],
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Logits (n_k, n) and emptiness of every prefix, a block of items at a time."""
+    logits = np.empty((len(ks), len(rows)))
+    leading = np.empty(len(rows), dtype=np.int64)
+    step = max(1, BLOCK // max(1, ballots.n_judges))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        weights, votes = ranked(rows[block])
+        if aggregator == "one_coin":
+            sums = np.cumsum(votes * weights, axis=1)[:, ks - 1]
+        else:
+            ones = np.cumsum(votes > 0, axis=1)[:, ks - 1]
+            zeros = np.cumsum(votes < 0, axis=1)[:, ks - 1]
+            sums = np.log((ones + 1.0) / (zeros + 1.0))
+        logits[:, block] = sums.T
+        voted = votes != 0
+        leading[block] = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
+    return logits, ks[:, None] <= leading[None, :]

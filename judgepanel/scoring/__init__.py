@@ -1,0 +1,1 @@
+"""Metrics, splits and inference: arrays in, frozen results out."""

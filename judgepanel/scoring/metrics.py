@@ -1,0 +1,83 @@
+"""Proper scores and calibration error of probabilities against labels, batched over panels.
+
+Everything is computed from the *calibrated logit* m with p = sigma(m), so that nothing is lost in
+the tails; only the final p is clipped to [.001, .999] (the paper's section 4.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+CLIP = 1e-3
+ECE_BINS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemScores:
+    """Scores of every item under every panel: each array is (..., n_items).
+
+    ``nll`` in nats; ``brier`` (p - z)^2 in [0, 1]; ``hit`` 1 where the decision p >= .5 is right,
+    else 0 (under symmetric scoring a tie at p = .5 counts one half); ``ece`` (...,) in [0, 1].
+    """
+
+    nll: Floats
+    brier: Floats
+    hit: Floats
+    ece: Floats
+
+
+def item_scores(logits: Floats, signs: Floats, *, symmetric: bool = False) -> ItemScores:
+    """Score calibrated logits against labels.
+
+    Parameters
+    ----------
+    logits : float (..., n_items), calibrated logits m.
+    signs : float (n_items,) or broadcastable, +1 where the label is 1, -1 where it is 0.
+    symmetric : whether item order carries no meaning (a tie is then half right).
+    """
+    p_true = 1.0 / (1.0 + np.exp(-logits * signs))
+    np.clip(p_true, CLIP, 1.0 - CLIP, out=p_true)
+    hit = (p_true > 0.5).astype(float)
+    tied = p_true == 0.5
+    if tied.any():
+        hit += tied * (0.5 if symmetric else (signs > 0))
+    error = 1.0 - p_true
+    confidence = np.maximum(p_true, error)
+    return ItemScores(
+        nll=-np.log(p_true),
+        brier=error * error,
+        hit=hit,
+        ece=binned_gap(confidence, hit, ECE_BINS),
+    )
+
+
+def binned_gap(confidence: Floats, hit: Floats, bins: int) -> Floats:
+    """Expected calibration error: sum over bins of |sum(hit - confidence)| / n, shape (...,).
+
+    ``bins`` equal-width bins on [0, 1], right-open except the last (paper, section 4.1).
+    """
+    shape = confidence.shape
+    n = shape[-1]
+    flat = confidence.reshape(-1, n)
+    index = np.minimum((flat * bins).astype(np.int64), bins - 1)
+    index += (np.arange(len(flat)) * bins)[:, None]
+    gap = np.bincount(
+        index.ravel(), weights=(hit.reshape(-1, n) - flat).ravel(), minlength=len(flat) * bins
+    )
+    return np.asarray(np.abs(gap).reshape(-1, bins).sum(axis=1).reshape(shape[:-1]) / max(n, 1))
+
+
+def null_logit(labels01_mean: float, *, symmetric: bool) -> float:
+    """Logit of the null prediction: the base rate of the calibration rows, .5 when symmetric."""
+    rate = 0.5 if symmetric else float(np.clip(labels01_mean, CLIP, 1.0 - CLIP))
+    return float(np.log(rate / (1.0 - rate)))
+
+
+def skill(nll: Floats, null_nll: float) -> Floats:
+    """1 - NLL / NLL_null: 0 is no better than the base rate, 1 is perfect."""
+    return np.asarray(1.0 - nll / null_nll)

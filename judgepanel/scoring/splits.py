@@ -1,0 +1,81 @@
+"""Which items calibrate and which evaluate: seeded, groups kept whole, one stream a split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.votes.errors import InputError
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """One split: ``number`` s, and two disjoint, sorted int arrays of item positions."""
+
+    number: int
+    calibration: Index
+    evaluation: Index
+
+
+def group_codes(groups: Sequence[str] | None, n_items: int) -> Index:
+    """int (n_items,): a code a group, in order of first appearance; without groups, the position."""
+    if groups is None:
+        return np.arange(n_items, dtype=np.int64)
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(name, len(first)) for name in groups], dtype=np.int64)
+
+
+def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) -> Split:
+    """Draw split ``number`` from ``SeedSequence(seed, spawn_key=(number,))``.
+
+    Units (groups, or single items) are permuted and given to calibration until it holds as close
+    to ``fraction`` of the items as whole units allow. The first ten of a hundred splits are
+    therefore ten splits, and no other split, worker or order of work moves a bit of this one.
+
+    Parameters
+    ----------
+    units : int (n_items,), codes 0..n_units-1, see :func:`group_codes`.
+    fraction : share of items that calibrate, in (0, 1).
+
+    Raises
+    ------
+    InputError
+        Fewer than two units, or a fraction outside (0, 1).
+    """
+    if not 0.0 < fraction < 1.0:
+        raise InputError("the calibration share must lie between 0 and 1", value=fraction)
+    n_items = len(units)
+    n_units = int(units.max()) + 1 if n_items else 0
+    if n_units < 2:
+        raise InputError("at least 2 items (or groups of items) with labels are needed to split")
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+    order = rng.permutation(n_units)
+    sizes = np.bincount(units, minlength=n_units)
+    reached = np.cumsum(sizes[order])
+    cut = int(np.argmin(np.abs(reached[:-1] - np.floor(n_items * fraction)))) + 1
+    chosen = np.zeros(n_units, dtype=bool)
+    chosen[order[:cut]] = True
+    calibrates = chosen[units]
+    return Split(number, np.flatnonzero(calibrates), np.flatnonzero(~calibrates))
+
+
+def folds(units: Index, rows: Index, n_folds: int, *, seed: int, key: tuple[int, ...]) -> list[Split]:
+    """K-fold partition of ``rows`` inside one side of a split; units stay whole.
+
+    Returns splits whose ``calibration`` and ``evaluation`` are positions into the full array.
+    The stream is ``SeedSequence(seed, spawn_key=key)``. At most one fold a unit is made.
+    """
+    present, codes = np.unique(units[rows], return_inverse=True)
+    n_folds = min(n_folds, len(present))
+    if n_folds < 2:
+        raise InputError("at least 2 items (or groups of items) are needed for inner folds")
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    fold_of = np.empty(len(present), dtype=np.int64)
+    fold_of[rng.permutation(len(present))] = np.arange(len(present)) % n_folds
+    item_fold = fold_of[codes]
+    return [Split(f, rows[item_fold != f], rows[item_fold == f]) for f in range(n_folds)]
