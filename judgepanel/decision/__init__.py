@@ -1,0 +1,1 @@
+"""Curators, the recommendation and the panel file."""

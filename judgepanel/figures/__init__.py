@@ -1,0 +1,1 @@
+"""From a result to a plotly figure; no data access, no Streamlit."""

@@ -1,0 +1,1 @@
+"""From results and figures to HTML and Markdown."""

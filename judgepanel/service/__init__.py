@@ -1,0 +1,1 @@
+"""The workspace that pages and the command line use: votes, analyses, results and jobs."""

@@ -1,0 +1,205 @@
+"""A real Streamlit server and a real Chromium, and a guard over what the pages say and fetch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
+START_DEADLINE = 60.0
+CHROMIUM_OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server: its address without a trailing slash, its data folder, its log."""
+
+    url: str
+    home: Path
+    log: Path
+
+
+@dataclass  # Playwright sets an attribute on the owner of a handler: no slots.
+class Guard:
+    """What a page did that it must not do; call `check` at the end of a test."""
+
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self._on_address(request.url))
+        page.on("websocket", lambda websocket: self._on_address(websocket.url))
+
+    def _on_console(self, message: Any) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def _on_address(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"data", "blob", "about"} and parts.hostname not in LOOPBACK:
+            self.outside.append(url)
+
+    def check(self) -> None:
+        assert self.outside == [], "the page asked another machine"
+        assert self.errors == [], "the page wrote errors to the console"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def is_healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5) as answer:  # noqa: S310
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def wait_until_healthy(server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_DEADLINE
+    while not is_healthy(server.url):
+        if process.poll() is not None or time.monotonic() > deadline:
+            text = server.log.read_text(encoding="utf-8", errors="replace")
+            raise RuntimeError(f"the server did not start (exit {process.poll()}):\n{text}")
+        try:  # A pause between polls that ends at once when the server dies.
+            process.wait(timeout=0.05)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+@contextmanager
+def serving(home: Path, app: Path, env: Mapping[str, str]) -> Iterator[Server]:
+    """Serve one app from the repository's root with a data folder of its own."""
+    port = free_port()
+    server = Server(f"http://localhost:{port}", home, home.with_name(f"{home.name}.log"))
+    command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
+    environ = {**os.environ, "JUDGEPANEL_HOME": str(home), **env}
+    with server.log.open("ab") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    try:
+        wait_until_healthy(server, process)
+        yield server
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+ServerFactory = Callable[..., Server]
+
+
+@pytest.fixture(scope="module")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerFactory]:
+    """Start servers that end with the module: `start_server(home=None, app=None, env=None)`.
+
+    Give the `home` of an earlier one to open its data on a cold server.
+    """
+    with ExitStack() as running:
+
+        def start(
+            home: Path | None = None,
+            app: Path | None = None,
+            env: Mapping[str, str] | None = None,
+        ) -> Server:
+            folder = home or tmp_path_factory.mktemp("server")
+            return running.enter_context(serving(folder, app or ROOT / "app.py", env or {}))
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def server(start_server: ServerFactory) -> Server:
+    """The module's one server."""
+    return start_server()
+
+
+@pytest.fixture
+def fresh_server(tmp_path: Path) -> Iterator[Server]:
+    """A server of the test's own, which has seen nothing yet."""
+    with serving(tmp_path, ROOT / "app.py", {}) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium a module: Playwright's event loop must not outlive it into other tests."""
+    chromium = os.environ.get("JUDGEPANEL_CHROMIUM")
+    if not chromium:
+        pytest.skip("JUDGEPANEL_CHROMIUM names no Chromium; `./run test` finds or installs one")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_OPTIONS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def guard() -> Guard:
+    """Console errors and outside requests of every page that `open_page` opens."""
+    return Guard()
+
+
+PageFactory = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, guard: Guard) -> Iterator[PageFactory]:
+    """Open pages: `open_page(url=None, width=1440, height=900, dark=False)`, each a new visitor."""
+    with ExitStack() as contexts:
+
+        def open_one(
+            url: str | None = None, *, width: int = 1440, height: int = 900, dark: bool = False
+        ) -> Page:
+            context = browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if dark else "light",
+                accept_downloads=True,
+            )
+            contexts.callback(context.close)
+            page = context.new_page()
+            guard.watch(page)
+            if url is not None:
+                page.goto(url)
+            return page
+
+        yield open_one
+
+
+@pytest.fixture
+def page(open_page: PageFactory) -> Page:
+    """A desktop page in the light theme, on no address yet."""
+    return open_page()
