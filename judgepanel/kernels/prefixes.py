@@ -124,9 +124,7 @@ def _weights(aggregator: Aggregator, correct: Floats, voted: Floats) -> Floats:
     return np.ones(correct.shape[-1])
 
 
-def _own_counts(
-    ballots: Ballots, calibration: Index
-) -> Callable[[Index], tuple[Floats, Floats]]:
+def _own_counts(ballots: Ballots, calibration: Index) -> Callable[[Index], tuple[Floats, Floats]]:
     """What an item's own unit adds to the counts, as a function of rows: two (n, K) arrays."""
     units = ballots.units[calibration]
     if len(np.unique(units)) == len(units):

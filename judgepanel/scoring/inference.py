@@ -57,6 +57,8 @@ def estimate(
     units: NDArray[np.int64],
     n_calibration: float,
     n_evaluation: float,
+    *,
+    joint: bool = True,
 ) -> Estimate:
     """Estimate means of new items from repeated splits.
 
@@ -66,25 +68,29 @@ def estimate(
     split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
     units : int (N,), group codes on which variances cluster.
     n_calibration, n_evaluation : items on each side of a split (means where groups vary).
+    joint : whether correlations between the n values are needed; without, they are left at 0.
     """
     n_splits = len(split_means)
     value = item_means.mean(axis=1)
     items, n_clusters = _clustered(item_means - value[:, None], units)
     spread = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1))
+    if not joint:
+        items, spread = np.diag(np.diagonal(items)), np.diag(np.diagonal(spread))
     redraw = item_means.shape[1] / n_evaluation - 1.0
     reuse = 1.0 / n_splits + n_calibration / n_evaluation
     training = spread - redraw * items
     v, s2, s_tr2 = (np.diagonal(matrix).copy() for matrix in (items, spread, training))
     variance = v + np.maximum(s_tr2, 0.0) * reuse
-    covariance = items + _positive_part(training) * reuse
-    covariance = _with_diagonal(covariance, variance)
+    covariance = np.diag(variance)
+    if joint:
+        covariance = _with_diagonal(items + _positive_part(training) * reuse, variance)
     se = np.sqrt(variance)
     df = _satterthwaite(v, s2, s_tr2, redraw, reuse, n_clusters - 1, n_splits - 1)
-    reach = stats.t.ppf(0.5 + LEVEL / 2.0, df) * se
+    reach = np.asarray(stats.t.ppf(0.5 + LEVEL / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se > 0, np.abs(value) / se, np.where(value == 0, 0.0, np.inf))
     return Estimate(
-        value, se, df, value - reach, value + reach, 2.0 * stats.t.sf(t, df), covariance
+        value, se, df, value - reach, value + reach, np.asarray(2.0 * stats.t.sf(t, df)), covariance
     )
 
 
@@ -164,4 +170,5 @@ def _satterthwaite(
     with np.errstate(divide="ignore", invalid="ignore"):
         df = total**2 / (from_items**2 / max(df_items, 1) + from_splits**2 / max(df_splits, 1))
     use_items = (s_tr2 <= 0) | ~np.isfinite(df)
-    return np.asarray(np.where(use_items, float(max(df_items, 1)), np.maximum(df, 1.0)))
+    chosen: Floats = np.where(use_items, float(max(df_items, 1)), np.maximum(df, 1.0))
+    return chosen

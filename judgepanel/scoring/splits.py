@@ -64,7 +64,9 @@ def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) ->
     return Split(number, np.flatnonzero(calibrates), np.flatnonzero(~calibrates))
 
 
-def folds(units: Index, rows: Index, n_folds: int, *, seed: int, key: tuple[int, ...]) -> list[Split]:
+def folds(
+    units: Index, rows: Index, n_folds: int, *, seed: int, key: tuple[int, ...]
+) -> list[Split]:
     """K-fold partition of ``rows`` inside one side of a split; units stay whole.
 
     Returns splits whose ``calibration`` and ``evaluation`` are positions into the full array.

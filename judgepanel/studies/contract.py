@@ -1,0 +1,85 @@
+"""The study contract: plan, run_chunk, merge. It alone gives progress, cancel, resume, workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import pandas as pd
+
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+
+CHUNK_SPLITS = 5
+"""Splits a chunk; fixed, so that neither workers nor the total number of splits move a bit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Splits ``first`` .. ``first + count - 1``."""
+
+    number: int
+    first: int
+    count: int
+
+
+class Spec(Protocol):
+    """Every knob of a study, seed included; a frozen dataclass."""
+
+    @property
+    def settings(self) -> Settings:
+        """Settings shared by the studies of an analysis."""
+
+
+class Result(Protocol):
+    """A frozen result with intervals, n, seed, null and warnings."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the reader must know beside the numbers."""
+
+    def frame(self) -> pd.DataFrame:
+        """Tidy table, one row a figure."""
+
+    def summary(self) -> dict[str, Any]:
+        """Decisions as JSON values."""
+
+
+SpecT = TypeVar("SpecT", bound=Spec)
+PartialT = TypeVar("PartialT")
+ResultT = TypeVar("ResultT", bound=Result)
+
+
+@dataclass(frozen=True, slots=True)
+class Study(Generic[SpecT, PartialT, ResultT]):
+    """A question and how it is answered.
+
+    ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials, exactly and in any order.
+    ``merge(votes, spec, partial)`` turns any combined subset into a result, marked partial until
+    all splits are in it. ``figure`` and ``page`` name what draws and shows it.
+    """
+
+    name: str
+    title: str
+    question: str
+    spec: type[SpecT]
+    result: type[ResultT]
+    run_chunk: Callable[[VoteMatrix, SpecT, Chunk], PartialT]
+    combine: Callable[[PartialT, PartialT], PartialT]
+    merge: Callable[[VoteMatrix, SpecT, PartialT], ResultT]
+    figure: str
+    page: str
+
+    def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
+        """Chunks of ``CHUNK_SPLITS`` splits."""
+        return split_chunks(spec.settings.splits)
+
+
+def split_chunks(n_splits: int) -> tuple[Chunk, ...]:
+    """All splits in chunks of fixed size, in order."""
+    firsts: Sequence[int] = range(0, n_splits, CHUNK_SPLITS)
+    return tuple(
+        Chunk(number, first, min(CHUNK_SPLITS, n_splits - first))
+        for number, first in enumerate(firsts)
+    )

@@ -1,0 +1,117 @@
+"""Runs the chunks of a study: progress after every chunk, cancel between chunks, any workers.
+
+The first chunk runs in this thread, so that a coarse result is there before workers have started;
+the rest go through joblib, whose backends (threads, loky, Dask) are the way to more cores.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study
+from judgepanel.votes import VoteMatrix
+
+
+class Cancelled(Exception):
+    """The work was called off; what had been merged until then is not lost to its caller."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress(Generic[SpecT, PartialT, ResultT]):
+    """State after a chunk: ``done`` of ``total`` chunks, seconds so far and seconds left."""
+
+    study: Study[SpecT, PartialT, ResultT]
+    votes: VoteMatrix
+    spec: SpecT
+    partial: PartialT
+    done: int
+    total: int
+    elapsed: float
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left at the pace so far."""
+        return self.elapsed / self.done * (self.total - self.done)
+
+    def result(self) -> ResultT:
+        """The result of what is done so far; marked partial until everything is."""
+        return self.study.merge(self.votes, self.spec, self.partial)
+
+
+def default_jobs() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def steps(
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    *,
+    jobs: int | None = None,
+    backend: str = "threading",
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
+    """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true."""
+    chunks = study.plan(spec)
+    started = time.monotonic()
+    partial: Any = None
+    for done, piece in enumerate(
+        _pieces(study, votes, spec, chunks, jobs or default_jobs(), backend), start=1
+    ):
+        partial = piece if partial is None else study.combine(partial, piece)
+        yield Progress(
+            study, votes, spec, partial, done, len(chunks), time.monotonic() - started
+        )
+        if cancelled():
+            raise Cancelled
+
+
+def run(
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    *,
+    jobs: int | None = None,
+    backend: str = "threading",
+    on_progress: Callable[[Progress[SpecT, PartialT, ResultT]], None] = lambda _: None,
+) -> ResultT:
+    """Run a study to its end."""
+    for progress in steps(study, votes, spec, jobs=jobs, backend=backend):
+        on_progress(progress)
+    return progress.result()
+
+
+def _pieces(
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    chunks: tuple[Chunk, ...],
+    jobs: int,
+    backend: str,
+) -> Iterator[PartialT]:
+    with threadpool_limits(1):
+        yield study.run_chunk(votes, spec, chunks[0])
+        rest = chunks[1:]
+        if jobs == 1 or len(rest) < 2:
+            for chunk in rest:
+                yield study.run_chunk(votes, spec, chunk)
+            return
+        parallel = Parallel(
+            n_jobs=jobs, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs"
+        )
+        yield from parallel(delayed(_one)(study, votes, spec, chunk) for chunk in rest)
+
+
+def _one(
+    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
+) -> PartialT:
+    with threadpool_limits(1):
+        return study.run_chunk(votes, spec, chunk)

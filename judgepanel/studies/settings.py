@@ -1,0 +1,91 @@
+"""What all studies of one analysis share, and the labelled ballots that follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.splits import group_codes
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.orientation import Oriented, Policy, Protocol, orient
+
+MAX_SPLITS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Shared knobs. ``judges`` None means every judge; ``fraction`` of the items calibrates.
+
+    Raises
+    ------
+    InputError
+        Splits outside 2..10000, a fraction outside (0, 1), a negative seed.
+    """
+
+    orientation: Policy = "auto"
+    protocol: Protocol = "honest"
+    judges: tuple[str, ...] | None = None
+    splits: int = 100
+    fraction: float = 0.5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.splits <= MAX_SPLITS:
+            raise InputError("number of splits out of range", value=self.splits, allowed="2..10000")
+        if not 0.0 < self.fraction < 1.0:
+            raise InputError(
+                "calibration share out of range", value=self.fraction, allowed="between 0 and 1"
+            )
+        if self.seed < 0:
+            raise InputError("the seed must not be negative", value=self.seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """Votes as the kernels take them; ``judges`` names the columns of ``ballots``."""
+
+    ballots: Ballots
+    judges: tuple[str, ...]
+    oriented: Oriented
+
+
+class _Keyed:
+    """A vote matrix hashed by its content, so that preparing it can be cached."""
+
+    __slots__ = ("votes",)
+
+    def __init__(self, votes: VoteMatrix) -> None:
+        self.votes = votes
+
+    def __hash__(self) -> int:
+        return hash(self.votes.sha256)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Keyed) and other.votes.sha256 == self.votes.sha256
+
+
+def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
+    """Labelled items, oriented, judges in name order (the order in which ties are broken)."""
+    return _prepare(_Keyed(votes), settings)
+
+
+@lru_cache(maxsize=4)
+def _prepare(keyed: _Keyed, settings: Settings) -> Prepared:
+    votes = keyed.votes
+    if settings.judges is not None:
+        votes = votes.with_judges(settings.judges)
+    oriented = orient(
+        votes, settings.orientation, protocol=settings.protocol, seed=settings.seed
+    )
+    ordered = oriented.votes.with_judges(sorted(oriented.votes.judges))
+    signed = np.where(ordered.votes < 0, 0, 2 * ordered.votes - 1).astype(np.int8)
+    ballots = Ballots(
+        votes=signed,
+        signs=(2 * ordered.labels - 1).astype(np.int8),
+        units=group_codes(ordered.groups, ordered.n_items),
+        symmetric=oriented.symmetric,
+    )
+    return Prepared(ballots, ordered.judges, oriented)

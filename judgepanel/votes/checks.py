@@ -1,0 +1,121 @@
+"""Checks as objects; here P0, whether the order of the items can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.votes.errors import shown
+from judgepanel.votes.matrix import MISSING, VoteMatrix
+from judgepanel.votes.orientation import BALANCED_SHARE, CONSTANT_VOTES, constant_judges
+
+Outcome = Literal["pass", "review", "fail", "not applicable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One scope check: what was found, why it matters, what to do.
+
+    ``numbers`` maps a short name to a value; judge names inside are untrusted text.
+    """
+
+    code: str
+    title: str
+    outcome: Outcome
+    numbers: Mapping[str, float | int | str]
+    why: str
+    advice: str
+
+
+_ADVICE_POSITION = (
+    "Swapping cannot repair position bias: if the correct response was always shown first, a "
+    "judge's accuracy and its preference for the first position are the same number. Collect both "
+    "orders, or a random order, where you can."
+)
+
+
+def check_orientation(votes: VoteMatrix) -> Check:
+    """P0: do labels and votes depend on an arbitrary order of the two responses?
+
+    Fails on one-class labels, asks for review on lopsided labels, on constant judges, and on
+    judges that are right (or wrong) on every one of ``CONSTANT_VOTES`` or more labelled items.
+    """
+    share = votes.minority_share
+    constant = _names(votes, constant_judges(votes))
+    right, wrong = (_names(votes, flags) for flags in _unanimous(votes))
+    numbers: dict[str, float | int | str] = {
+        "labelled items": int(votes.labelled.sum()),
+        "share of the rarer label": round(share, 4),
+        "constant judges": len(constant),
+        "judges right on every item": len(right),
+        "judges wrong on every item": len(wrong),
+    }
+    title = "P0 Item order"
+    odd = _odd_judges(constant, right, wrong)
+    if votes.task == "pointwise":
+        why = "Pointwise items have no order, so label imbalance is legitimate."
+        if odd:
+            return Check("P0", title, "review", numbers, f"{why} {odd}", "Look at these judges.")
+        return Check("P0", title, "not applicable", numbers, why, "Nothing to do.")
+    if share == 0.0:
+        return Check(
+            "P0",
+            title,
+            "fail",
+            numbers,
+            "Every label is the same, so the labels describe how the file was coded and a "
+            f"constant prediction would look perfect. {odd}".strip(),
+            f"Each item is used together with its swap. {_ADVICE_POSITION}",
+        )
+    if share < BALANCED_SHARE:
+        return Check(
+            "P0",
+            title,
+            "review",
+            numbers,
+            f"Only {share:.1%} of the labels are of the rarer kind: the order of a pair seems to "
+            f"carry the answer. {odd}".strip(),
+            f"Each item is used together with its swap. {_ADVICE_POSITION}",
+        )
+    if odd:
+        return Check("P0", title, "review", numbers, odd, "Look at these judges before you decide.")
+    return Check(
+        "P0",
+        title,
+        "pass",
+        numbers,
+        f"Labels are balanced ({share:.1%} of the rarer kind) and no judge is constant.",
+        "Nothing to do.",
+    )
+
+
+def _unanimous(votes: VoteMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    rows = votes.labelled
+    cast = votes.votes[rows] != MISSING
+    agree = (votes.votes[rows] == votes.labels[rows, None]) & cast
+    n, correct = cast.sum(axis=0), agree.sum(axis=0)
+    enough = n >= CONSTANT_VOTES
+    return enough & (correct == n), enough & (correct == 0)
+
+
+def _names(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
+    return [name for name, flag in zip(votes.judges, flags, strict=True) if flag]
+
+
+def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
+    found = (
+        (constant, "gave one verdict on every item"),
+        (right, "was right on every labelled item"),
+        (wrong, "was wrong on every labelled item"),
+    )
+    sentences = []
+    for names, what in found:
+        if names:
+            listed = ", ".join(shown(name) for name in names[:3])
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            sentences.append(f"{listed}{more} {what}.")
+    return " ".join(sentences)
