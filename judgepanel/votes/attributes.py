@@ -1,0 +1,196 @@
+"""What a file says about its items beside the votes: ids, labels, groups and features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes.cells import is_number, not_reserved, unshield
+from judgepanel.votes.columns import FEATURE_PREFIX
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.table import RawTable
+from judgepanel.votes.words import (
+    ALLOWED_LABELS,
+    MISSING_WORDS,
+    UNKNOWN,
+    distinct,
+    is_verdict,
+    verdicts_of,
+)
+
+_INFINITE = frozenset({"inf", "infinity"})
+
+
+def is_numeric_word(text: str) -> bool:
+    """Whether a feature cell of this text would be read as a number or as missing."""
+    return text != "" and (_is_missing(text) or is_number(text) or _is_infinite(text))
+
+
+def is_group_word(text: str) -> bool:
+    """Whether a group of this name would be mistaken for a verdict or for no group."""
+    return is_verdict(text)
+
+
+def names_in(
+    table: RawTable, column: str, kind: str, reserved: Callable[[str], bool] = not_reserved
+) -> tuple[NDArray[np.intp], list[str]]:
+    """Codes (n_rows,) into the distinct names in a column; refuses an empty one."""
+    codes, words = distinct(table.frame[column])
+    place: dict[str, int] = {}
+    names = (unshield(word, reserved) for word in words)
+    target = np.array([place.setdefault(name, len(place)) for name in names], np.intp)
+    codes = target[codes]
+    if "" in place:
+        row = table.row(int(np.argmax(codes == place[""])))
+        raise InputError(
+            f"the {kind} is empty",
+            file=table.name,
+            row=row,
+            column=column,
+            allowed="a name in every row",
+        )
+    return codes, list(place)
+
+
+def unique_ids(table: RawTable, column: str | None) -> tuple[str, ...]:
+    """The item ids of a wide file, or row numbers from 1 without an id column.
+
+    Raises InputError for an empty id and for one that occurs twice.
+    """
+    if column is None:
+        return tuple(str(number) for number in range(1, table.n_rows + 1))
+    codes, names = names_in(table, column, "item id")
+    if len(names) < table.n_rows:
+        second = int(np.argmax(pd.Series(codes).duplicated().to_numpy()))
+        first = int(np.argmax(codes == codes[second]))
+        raise InputError(
+            f"this item id is already in row {table.row(first)}",
+            file=table.name,
+            row=table.row(second),
+            column=column,
+            value=names[codes[second]],
+            allowed="every item id once",
+        )
+    return tuple(np.array(names, dtype=object)[codes])
+
+
+def given_rows(
+    table: RawTable,
+    column: str,
+    values: NDArray[np.integer],
+    given: NDArray[np.bool_],
+    items: NDArray[np.intp],
+    n_items: int,
+) -> NDArray[np.intp]:
+    """For each item of a long file the row that says its value, or any of its rows if none does.
+
+    ``values`` (n_rows,) are codes and ``given`` tells which count. Raises InputError when two rows
+    of an item disagree.
+    """
+    rows = np.zeros(n_items, dtype=np.intp)
+    rows[items[::-1]] = np.arange(len(items) - 1, -1, -1)
+    places = np.flatnonzero(given)
+    rows[items[places[::-1]]] = places[::-1]
+    wrong = places[values[places] != values[rows[items[places]]]]
+    if len(wrong):
+        row = int(wrong[0])
+        first = table.row(int(rows[items[row]]))
+        raise InputError(
+            f"this item has another {column} in row {first}",
+            file=table.name,
+            row=table.row(row),
+            column=column,
+            value=table.frame[column].iloc[row],
+            allowed=f"one {column} an item",
+        )
+    return rows
+
+
+def labels_in(table: RawTable, column: str) -> NDArray[np.int8]:
+    """int8 (n_rows,) in {0, 1, -1 unlabelled}; refuses any other word with its row."""
+    labels = verdicts_of(table.frame[column])
+    refuse_unknown(table, column, labels, "not a label", ALLOWED_LABELS)
+    return labels
+
+
+def refuse_unknown(
+    table: RawTable, column: str, codes: NDArray[np.int8], problem: str, allowed: str
+) -> None:
+    """Refuse the first cell whose code is ``UNKNOWN``."""
+    unknown = codes == UNKNOWN
+    if unknown.any():
+        index = int(np.argmax(unknown))
+        raise InputError(
+            problem,
+            file=table.name,
+            row=table.row(index),
+            column=column,
+            value=table.frame[column].iloc[index],
+            allowed=allowed,
+        )
+
+
+def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str, ...]:
+    """The group of each item; refuses an item without one."""
+    codes, words = distinct(table.frame[column])
+    blank = np.array([word.strip() == "" for word in words], dtype=bool)[codes[rows]]
+    if blank.any():
+        raise InputError(
+            "the group is empty",
+            file=table.name,
+            row=table.row(int(rows[np.argmax(blank)])),
+            column=column,
+            allowed="a group for every item",
+        )
+    names = np.array([unshield(word, is_group_word) for word in words], dtype=object)
+    return tuple(names[codes[rows]])
+
+
+def feature_name(table: RawTable, column: str) -> str:
+    """The name of a feature: its column's without ``feat_``."""
+    name = column.removeprefix(FEATURE_PREFIX)
+    if name == "":
+        raise InputError(
+            "this feature has no name",
+            file=table.name,
+            row=table.header_row,
+            column=column,
+            allowed="a name after feat_",
+        )
+    return name
+
+
+def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Series:
+    """Rows of a column as float64 (blank = nan) if all its cells are numbers, else as text.
+
+    Raises InputError for an infinite number.
+    """
+    codes, words = distinct(table.frame[column])
+    picked = codes[rows]
+    if not all(word.strip() == "" or is_numeric_word(word.strip()) for word in words):
+        texts = [unshield(word, is_numeric_word) for word in words]
+        return pd.Series(np.array(texts, dtype=object)[picked], dtype="str")
+    numbers = np.array([np.nan if _is_missing(word) else float(word) for word in words])
+    values = numbers[picked]
+    if np.isinf(values).any():
+        index = int(rows[np.argmax(np.isinf(values))])
+        raise InputError(
+            "an infinite number",
+            file=table.name,
+            row=table.row(index),
+            column=column,
+            value=table.frame[column].iloc[index],
+            allowed="finite numbers, or blank for a missing one",
+        )
+    return pd.Series(values)
+
+
+def _is_missing(text: str) -> bool:
+    return text.strip().lower() in MISSING_WORDS
+
+
+def _is_infinite(text: str) -> bool:
+    return text.strip().lower().lstrip("+-") in _INFINITE

@@ -1,0 +1,153 @@
+"""RawTable and Mapping -> VoteMatrix, with what is odd about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes.attributes import (
+    feature_name,
+    given_rows,
+    groups_in,
+    labels_in,
+    typed_column,
+)
+from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.judge_table import match_judges
+from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
+from judgepanel.votes.oddities import listed, odd_labels, odd_votes
+from judgepanel.votes.table import RawTable
+from judgepanel.votes.verdicts import Verdicts, read_verdicts
+from judgepanel.votes.words import distinct, ties_in
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """A vote matrix, how its file was read, and what is odd about it (full sentences)."""
+
+    votes: VoteMatrix
+    mapping: Mapping
+    warnings: tuple[str, ...]
+    file: str
+
+
+def build_votes(
+    table: RawTable,
+    mapping: Mapping,
+    *,
+    task: Task = "pairwise",
+    judge_table: RawTable | None = None,
+    need_labels: bool = True,
+) -> Loaded:
+    """The vote matrix of a file whose columns are known.
+
+    ``judge_table`` has a ``judge`` column and is matched to the judges by name. ``need_labels``
+    refuses votes that cannot be studied for want of labels: none at all, a class with one item
+    only, and in a pointwise task one class only.
+
+    Raises
+    ------
+    InputError
+        With file, row, column, value and what is allowed.
+    """
+    try:
+        check_mapping(table, mapping, need_label=need_labels)
+        found = read_verdicts(table, mapping)
+        labels = _labels(table, mapping.label_column, found)
+        if need_labels:
+            _check_classes(labels, task, mapping.label_column)
+        groups = None
+        if mapping.group_column is not None:
+            groups = groups_in(
+                table, mapping.group_column, _item_rows(table, mapping.group_column, found)
+            )
+        features = _features(table, mapping.feature_columns, found)
+        matched = None if judge_table is None else match_judges(judge_table, found.judges)
+        votes = VoteMatrix(
+            votes=found.votes,
+            labels=labels,
+            item_ids=found.item_ids,
+            judges=found.judges,
+            task=task,
+            groups=groups,
+            features=features,
+            judge_table=None if matched is None else matched.frame,
+        )
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(table.name)) from None
+    warnings = [*odd_votes(votes), *(odd_labels(votes) if need_labels else ())]
+    warnings += _odd_columns(table, mapping)
+    warnings += matched.warnings if matched is not None else ()
+    return Loaded(votes, mapping, tuple(warnings), table.name)
+
+
+def _labels(table: RawTable, column: str | None, found: Verdicts) -> NDArray[np.int8]:
+    if column is None:
+        return np.full(len(found.item_ids), MISSING, dtype=np.int8)
+    labels = labels_in(table, column)
+    if found.items is None:
+        return labels
+    rows = given_rows(table, column, labels, labels != MISSING, found.items, len(found.item_ids))
+    return np.asarray(labels[rows], dtype=np.int8)
+
+
+def _check_classes(labels: NDArray[np.int8], task: Task, column: str | None) -> None:
+    counts = [int((labels == label).sum()) for label in (0, 1)]
+    if sum(counts) == 0:
+        raise InputError("all labels are missing", column=column, allowed="labels 0 and 1")
+    for label, count in enumerate(counts):
+        if count == 1:
+            raise InputError(
+                f"only one item has the label {label}",
+                column=column,
+                allowed="at least 2 items of a class",
+            )
+        if count == 0 and task == "pointwise":
+            raise InputError(
+                f"every label is {1 - label}",
+                column=column,
+                allowed="at least 2 items of each class in a pointwise task",
+            )
+
+
+def _item_rows(table: RawTable, column: str, found: Verdicts) -> NDArray[np.intp]:
+    """For each item the row of the file that says its value in a column."""
+    if found.items is None:
+        return np.arange(table.n_rows)
+    codes, words = distinct(table.frame[column])
+    given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
+    return given_rows(table, column, codes, given, found.items, len(found.item_ids))
+
+
+def _features(table: RawTable, columns: tuple[str, ...], found: Verdicts) -> pd.DataFrame | None:
+    if not columns:
+        return None
+    return pd.DataFrame(
+        {
+            feature_name(table, column): typed_column(
+                table, column, _item_rows(table, column, found)
+            )
+            for column in columns
+        }
+    )
+
+
+def _odd_columns(table: RawTable, mapping: Mapping) -> list[str]:
+    warnings = []
+    if mapping.label_column is not None:
+        ties = int(ties_in(table.frame[mapping.label_column]).sum())
+        if ties:
+            warnings.append(f"{ties} labels are ties and count as no label.")
+    # A second label or group column among the judges would be a judge that knows the answer.
+    doubtful = [column for column in mapping.judge_columns if is_role_name(column)]
+    if doubtful:
+        warnings.append(f"Read as judges in spite of their names: {listed(doubtful)}.")
+    used = set(mapping.used)
+    unused = [column for column in table.columns if column not in used]
+    if unused:
+        warnings.append(f"Columns that are not used: {listed(unused)}.")
+    return warnings

@@ -1,0 +1,224 @@
+"""Which column means what: guessed from names and content, and open to correction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.table import RawTable
+from judgepanel.votes.words import distinct, is_verdict
+
+Layout = Literal["wide", "long"]
+
+FEATURE_PREFIX = "feat_"
+ID_NAMES = (
+    *("item_id", "id", "item", "itemid", "example_id", "example", "question_id", "question"),
+    *("sample_id", "sample", "instance_id", "instance", "task_id", "pair_id", "row_id"),
+    *("uid", "uuid", "index", "idx", "key", "__index_level_0__"),
+)
+LABEL_NAMES = (
+    *("label", "labels", "gold", "gold_label", "gold_standard", "truth", "true_label"),
+    *("ground_truth", "groundtruth", "target", "y", "y_true", "z"),
+)
+GROUP_NAMES = ("group_id", "group", "prompt_id")
+LONG_ITEM_NAMES = (*ID_NAMES, "task", "unit", "document", "prompt", "prompt_id")
+LONG_JUDGE_NAMES = (
+    *("judge", "judge_id", "judge_name", "rater", "rater_id", "annotator", "annotator_id"),
+    *("model", "model_name", "worker", "worker_id", "labeler", "labeller", "labeler_id"),
+    *("evaluator", "grader", "reviewer", "coder", "performer"),
+)
+LONG_VERDICT_NAMES = (
+    *("verdict", "vote", "answer", "rating", "judgment", "judgement", "decision"),
+    *("preference", "choice", "winner", "response", "prediction", "score"),
+)
+_ROLE_NAMES = frozenset((*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES))
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """What each column of a file is, by the names in the file.
+
+    A wide file has one row an item and one column a judge (``judge_columns``); without an
+    ``id_column`` the items are numbered from 1. A long file has one row a vote (``item_column``,
+    ``judge_column``, ``verdict_column``), and its ``id_column`` is the ``item_column``.
+    ``label_column``, ``group_column`` and ``feature_columns`` mean the same in both.
+    """
+
+    layout: Layout
+    id_column: str | None = None
+    label_column: str | None = None
+    group_column: str | None = None
+    judge_columns: tuple[str, ...] = ()
+    feature_columns: tuple[str, ...] = ()
+    item_column: str | None = None
+    judge_column: str | None = None
+    verdict_column: str | None = None
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Every column with a role, each once a role."""
+        item = self.item_column if self.layout == "long" else self.id_column
+        single = (item, self.label_column, self.group_column)
+        votes = (self.judge_column, self.verdict_column) if self.layout == "long" else ()
+        judges = self.judge_columns if self.layout == "wide" else ()
+        named = tuple(column for column in (*single, *votes) if column is not None)
+        return (*named, *judges, *self.feature_columns)
+
+
+def is_role_name(name: str) -> bool:
+    """Whether a column of this name would be read as an id, a label, a group or a feature."""
+    plain = name.strip()
+    return plain.lower() in _ROLE_NAMES or plain.startswith(FEATURE_PREFIX)
+
+
+def guess_mapping(
+    table: RawTable,
+    *,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    group_column: str | None = None,
+    need_label: bool = True,
+) -> Mapping:
+    """What the columns of a file mean, by their names and, where names do not tell, their content.
+
+    A file is long when it has an item, a judge and a verdict column, and the judge column holds
+    names rather than verdicts. In a wide file every column without another role is a judge; a group
+    column is guessed only if it holds something else than verdicts. Columns given by name are used
+    as they are.
+
+    Raises
+    ------
+    InputError
+        A named column that does not exist or has two roles, no judges, or no label column where
+        one is needed.
+    """
+    given = [column for column in (id_column, label_column, group_column) if column is not None]
+    for column in given:
+        if column not in table.columns:
+            raise _no_column(table, column)
+    guesser = _Guesser(table, set(given))
+    mapping = guesser.long(id_column, label_column, group_column)
+    if mapping is None:
+        mapping = guesser.wide(id_column, label_column, group_column)
+    check_mapping(table, mapping, need_label=need_label)
+    return mapping
+
+
+def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> None:
+    """Refuse a mapping that does not fit the table (see ``guess_mapping``)."""
+    seen: set[str] = set()
+    existing = set(table.columns)
+    for column in mapping.used:
+        if column not in existing:
+            raise _no_column(table, column)
+        if column in seen:
+            raise InputError(
+                "this column has two roles",
+                file=table.name,
+                column=column,
+                allowed="one role a column",
+            )
+        seen.add(column)
+    if need_label and mapping.label_column is None:
+        raise InputError(
+            "there is no label column",
+            file=table.name,
+            row=table.header_row,
+            allowed="a column named label, gold, truth, target or y, or the label column given",
+        )
+    if mapping.layout == "wide" and not mapping.judge_columns:
+        raise InputError(
+            "there are no judge columns",
+            file=table.name,
+            row=table.header_row,
+            allowed="one column of verdicts a judge, beside the id, the label and feat_ columns",
+        )
+    if mapping.layout == "long" and None in (
+        mapping.item_column,
+        mapping.judge_column,
+        mapping.verdict_column,
+    ):
+        raise InputError(
+            "a long table needs an item, a judge and a verdict column", file=table.name
+        )
+
+
+def holds_verdicts(cells: pd.Series) -> bool:
+    """Whether every cell is a verdict word or missing."""
+    return all(is_verdict(word) for word in distinct(cells)[1])
+
+
+class _Guesser:
+    """The columns of one file that have no role yet, by their lower-case names."""
+
+    def __init__(self, table: RawTable, given: set[str]) -> None:
+        self.table = table
+        self.free = {name.lower(): name for name in reversed(table.columns) if name not in given}
+
+    def find(self, names: Iterable[str]) -> str | None:
+        return next((self.free[name] for name in names if name in self.free), None)
+
+    def features(self, taken: set[str | None]) -> tuple[str, ...]:
+        return tuple(
+            name
+            for name in self.table.columns
+            if name.startswith(FEATURE_PREFIX) and name not in taken
+        )
+
+    def group(self, taken: set[str | None]) -> str | None:
+        for name in GROUP_NAMES:
+            column = self.free.get(name)
+            if column is None or column in taken:
+                continue
+            if not holds_verdicts(self.table.frame[column]):
+                return column
+        return None
+
+    def long(self, item: str | None, label: str | None, group: str | None) -> Mapping | None:
+        item = item or self.find(LONG_ITEM_NAMES)
+        judge = self.find(LONG_JUDGE_NAMES)
+        # Crowdsourcing files call the worker's answer "label" and the truth "gold".
+        verdict = self.find(LONG_VERDICT_NAMES) or self.find(("label", "labels"))
+        if item is None or judge is None or verdict is None:
+            return None
+        frame = self.table.frame
+        if holds_verdicts(frame[judge]) and not frame[item].duplicated().any():
+            return None
+        truths = [name for name in LABEL_NAMES if self.free.get(name) != verdict]
+        label = label or self.find(truths)
+        group = group or self.group({item, judge, verdict, label})
+        taken = {item, judge, verdict, label, group}
+        return Mapping(
+            layout="long",
+            id_column=item,
+            label_column=label,
+            group_column=group,
+            feature_columns=self.features(taken),
+            item_column=item,
+            judge_column=judge,
+            verdict_column=verdict,
+        )
+
+    def wide(self, item: str | None, label: str | None, group: str | None) -> Mapping:
+        item = item or self.find(ID_NAMES)
+        label = label or self.find(LABEL_NAMES)
+        group = group or self.group({item, label})
+        features = self.features({item, label, group})
+        taken = {item, label, group, *features}
+        judges = tuple(name for name in self.table.columns if name not in taken)
+        return Mapping("wide", item, label, group, judges, features)
+
+
+def _no_column(table: RawTable, column: str) -> InputError:
+    names = table.columns
+    return InputError(
+        "there is no such column",
+        file=table.name,
+        row=table.header_row,
+        column=column,
+        allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
+    )

@@ -1,0 +1,173 @@
+"""Bytes -> RawTable: what kind of file is this, and does its content agree with its name?"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.from_csv import read_csv
+from judgepanel.votes.from_jsonl import read_jsonl
+from judgepanel.votes.from_parquet import read_parquet
+from judgepanel.votes.table import Format, RawTable
+
+MAX_UPLOAD_MB = 200
+MAX_UNZIPPED = 2_000_000_000
+FILE_TYPES = ("csv", "tsv", "txt", "gz", "parquet", "jsonl", "ndjson")
+ALLOWED_FILES = "CSV, CSV.GZ, Parquet and JSON Lines"
+
+_READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "jsonl": read_jsonl,
+}
+_BY_EXTENSION: dict[str, Format] = {
+    "csv": "csv",
+    "tsv": "csv",
+    "txt": "csv",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "jsonl",
+}
+_TITLES: dict[Format, str] = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON Lines"}
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+_FOREIGN = (
+    (b"PK\x03\x04", "a ZIP archive or an Excel workbook"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"%PDF", "a PDF document"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+)
+_MARKUP = (b"<!doctype", b"<html", b"<head", b"<body", b"<table", b"<?xml")
+_SAMPLE = 1 << 13
+
+
+def read_table(data: bytes, name: str) -> RawTable:
+    """The table in an uploaded or read file.
+
+    The name's extension says what the file should be, its first bytes what it is; a name without a
+    known extension is no promise. A .gz holds any of the text formats.
+
+    Raises
+    ------
+    InputError
+        With file, row, column and value: too large, empty, another kind of file, a name that
+        promises something else, not UTF-8, or not a regular table.
+    """
+    try:
+        check_bytes(len(data))
+        return _read(data, name, _extension(name), zipped=False)
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(name)) from None
+
+
+def check_bytes(size: int) -> None:
+    """Refuse a file of more than ``MAX_UPLOAD_MB`` (in units of 1024 x 1024 bytes)."""
+    if size > MAX_UPLOAD_MB * 1024 * 1024:
+        raise InputError(
+            f"the file has {size / 1024 / 1024:.0f} MB", allowed=f"at most {MAX_UPLOAD_MB} MB"
+        )
+
+
+def _extension(name: str) -> str:
+    return name.lower().rpartition(".")[2] if "." in name else ""
+
+
+def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
+    if not data.removeprefix(b"\xef\xbb\xbf").strip():
+        raise InputError("the file is empty", allowed=ALLOWED_FILES)
+    if data.startswith(_GZIP) or extension == "gz":
+        if zipped:
+            raise InputError("a gzip file inside a gzip file", allowed=ALLOWED_FILES)
+        if not data.startswith(_GZIP):
+            raise InputError("the name ends in .gz but the content is not gzip")
+        if extension != "gz" and extension in _BY_EXTENSION:
+            raise InputError(
+                f"the name ends in .{extension} but the content is gzip",
+                allowed=f"a name that ends in .{extension}.gz",
+            )
+        inner = _extension(name[: -len(".gz")]) if extension == "gz" else ""
+        return _read(unzip(data), name, inner, zipped=True)
+    promised = _BY_EXTENSION.get(extension)
+    found = _kind(data, promised)
+    if promised is not None and promised != found:
+        raise InputError(
+            f"the name ends in .{extension} but the content is not {_TITLES[promised]}",
+            value=f"{_TITLES[found]} content" if found != "csv" else _start(data),
+            allowed="a name that agrees with the content",
+        )
+    return _READERS[found](data, name)
+
+
+def _kind(data: bytes, promised: Format | None) -> Format:
+    """What the content is by its first bytes; refuses what is none of the formats."""
+    if data.startswith(_PARQUET):
+        return "parquet"
+    if promised == "parquet":
+        return "csv"
+    for magic, title in _FOREIGN:
+        if data.startswith(magic):
+            raise _not_a_table(title)
+    if _is_binary(data[:_SAMPLE]):
+        raise _not_a_table("binary data")
+    start = data[:_SAMPLE].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if start.startswith(_MARKUP):
+        raise _not_a_table("a web page or XML")
+    if start.startswith(b"[") and promised != "csv":
+        raise InputError(
+            "the content is one JSON list, not JSON Lines", allowed="one JSON object a line"
+        )
+    return "jsonl" if promised == "jsonl" or start.startswith(b"{") else "csv"
+
+
+def _not_a_table(title: str) -> InputError:
+    return InputError(f"not a table of votes but {title}", allowed=ALLOWED_FILES)
+
+
+def _is_binary(sample: bytes) -> bool:
+    """Whether over a tenth are NUL, or over a twentieth other control characters."""
+    nul = sample.count(0)
+    controls = sum(byte < 32 and byte not in (0, 9, 10, 12, 13) for byte in sample)
+    return nul * 10 > len(sample) or controls * 20 > len(sample)
+
+
+def _start(data: bytes) -> str:
+    return data[:40].decode("utf-8", "replace")
+
+
+def unzip(data: bytes) -> bytes:
+    """The content of a gzip file, never more than ``MAX_UNZIPPED`` bytes of it.
+
+    Raises InputError for a damaged file and for one that unpacks to more.
+    """
+    out = bytearray()
+    rest = data
+    try:
+        while rest.startswith(_GZIP):
+            member = zlib.decompressobj(wbits=31)
+            chunk = member.decompress(rest, 1 << 24)
+            while chunk or member.unconsumed_tail:
+                out += chunk
+                if len(out) > MAX_UNZIPPED:
+                    raise InputError(
+                        "too large when unpacked", allowed=f"at most {MAX_UNZIPPED:,} bytes"
+                    )
+                chunk = member.decompress(member.unconsumed_tail, 1 << 24)
+            if not member.eof:
+                raise InputError("the gzip content is cut off", allowed="a whole gzip file")
+            rest = member.unused_data
+    except zlib.error as error:
+        raise InputError(f"the gzip content is damaged, {error}") from None
+    if rest.strip(b"\0"):
+        raise InputError("the gzip content is followed by other data", allowed="a gzip file")
+    return bytes(out)

@@ -1,0 +1,144 @@
+"""JSON Lines -> RawTable: one object a line, its keys are the columns."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.structure import check_text
+from judgepanel.votes.table import RawTable, check_size, column_names, text_column
+
+_BOM = b"\xef\xbb\xbf"
+_ALLOWED_VALUES = "text, numbers, true, false, null"
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object's keys and values, in their order; a JSON array is a plain list."""
+
+
+# Numbers stay the text they were written as: 0.30 is shown as 0.30, and no digit is lost.
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_float=str, parse_int=str, parse_constant=str
+)
+
+
+class _Column:
+    """Codes of one key's values, row by row; rows that lack the key are filled in later."""
+
+    __slots__ = ("codes", "words")
+
+    def __init__(self) -> None:
+        self.codes = array("i")
+        self.words: dict[str | bool | None, int] = {None: 0}
+
+    def fill_to(self, n_rows: int) -> None:
+        missing = n_rows - len(self.codes)
+        if missing > 0:
+            self.codes.extend(array("i", bytes(4 * missing)))
+
+    def finish(self, n_rows: int) -> pd.Categorical:
+        self.fill_to(n_rows)
+        texts = [_text(word) for word in self.words]
+        return text_column(np.frombuffer(self.codes, np.int32), texts)
+
+
+def read_jsonl(data: bytes, name: str) -> RawTable:
+    """One object a line; keys that a line lacks are missing cells; blank lines are skipped.
+
+    Raises InputError (without the file's name) with the line's number for broken JSON, a line that
+    is not an object, a key given twice and nested values.
+    """
+    check_text(data)
+    columns: dict[str, _Column] = {}
+    lines = array("i")
+    start = len(_BOM) if data.startswith(_BOM) else 0
+    number = 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        text = data[start:end].decode().strip()
+        start = end + 1
+        number += 1
+        if text:
+            _add(_object(text, number), columns, len(lines), number)
+            lines.append(number)
+    names = column_names(list(columns), None)
+    if not names:
+        raise InputError("objects without keys", row=1, allowed="one key a column")
+    series = [column.finish(len(lines)) for column in columns.values()]
+    frame = pd.DataFrame(dict(zip(names, series, strict=True)))
+    regular = lines[-1] - lines[0] == len(lines) - 1
+    kept = None if regular else np.array(lines, dtype=np.int32)
+    return RawTable(frame, name, "jsonl", lines[0], kept)
+
+
+def _object(text: str, line: int) -> _Pairs:
+    try:
+        pairs = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        reason = f"broken JSON, {error.msg} at character {error.pos + 1}"
+        raise InputError(reason, row=line, value=text, allowed="one JSON object a line") from None
+    except RecursionError:
+        raise InputError("a nested value", row=line, value=text, allowed=_ALLOWED_VALUES) from None
+    if not isinstance(pairs, _Pairs):
+        raise InputError("not a JSON object", row=line, value=text, allowed="one object a line")
+    if len(dict(pairs)) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise InputError(
+            "this key is given twice", row=line, column=twice, allowed="every key once a line"
+        )
+    return pairs
+
+
+def _add(pairs: _Pairs, columns: dict[str, _Column], index: int, line: int) -> None:
+    for key, value in pairs:
+        column = columns.get(key)
+        if column is None:
+            check_size(index + 1, len(columns) + 1)
+            _check_plain(key, key, line)
+            column = columns[key] = _Column()
+        if len(column.codes) < index:
+            column.fill_to(index)
+        code = None if isinstance(value, list) else column.words.get(value)
+        if code is None:
+            _check_plain(value, key, line)
+            code = column.words[value] = len(column.words)
+        column.codes.append(code)
+
+
+def _check_plain(value: Any, column: str, line: int) -> None:
+    if isinstance(value, list):
+        kind = "object" if isinstance(value, _Pairs) else "list"
+        raise InputError(
+            "a nested value", row=line, column=column, value=kind, allowed=_ALLOWED_VALUES
+        )
+    if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
+        raise InputError(
+            "a NUL or a broken Unicode character",
+            row=line,
+            column=shown(column)[1:-1],
+            value=value.encode("ascii", "backslashreplace").decode().replace("\0", "\\0"),
+            allowed="plain text",
+        )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _text(word: str | bool | None) -> str:
+    if word is None:
+        return ""
+    if isinstance(word, bool):
+        return "true" if word else "false"
+    return word

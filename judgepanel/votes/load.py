@@ -1,0 +1,65 @@
+"""One call from a path or an upload to a vote matrix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from judgepanel.votes.build import Loaded, build_votes
+from judgepanel.votes.columns import guess_mapping
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.files import check_bytes, read_table
+from judgepanel.votes.matrix import Task
+from judgepanel.votes.table import RawTable
+
+
+def load_votes(
+    source: str | Path | bytes,
+    *,
+    name: str | None = None,
+    task: Task = "pairwise",
+    id_column: str | None = None,
+    label_column: str | None = None,
+    group_column: str | None = None,
+    judge_table: str | Path | bytes | None = None,
+    need_labels: bool = True,
+) -> Loaded:
+    """Read votes from a path, or from the bytes of an upload called ``name``.
+
+    Columns that are not given are guessed (see ``guess_mapping``).
+
+    Raises
+    ------
+    InputError
+        One sentence with file, row, column, value and what is allowed.
+    """
+    table = open_table(source, name)
+    mapping = guess_mapping(
+        table,
+        id_column=id_column,
+        label_column=label_column,
+        group_column=group_column,
+        need_label=need_labels,
+    )
+    judges = None if judge_table is None else open_table(judge_table, None, "the judge table")
+    return build_votes(table, mapping, task=task, judge_table=judges, need_labels=need_labels)
+
+
+def open_table(
+    source: str | Path | bytes, name: str | None = None, unnamed: str = "the upload"
+) -> RawTable:
+    """The raw table in a file, or in bytes that are called ``name``."""
+    if isinstance(source, bytes):
+        return read_table(source, name or unnamed)
+    path = Path(source)
+    name = name or path.name
+    if not path.is_file():
+        problem = "this is a folder, not a file" if path.is_dir() else "there is no such file"
+        raise InputError(problem, file=name)
+    try:
+        check_bytes(path.stat().st_size)
+        data = path.read_bytes()
+    except InputError as error:
+        raise error.in_file(name) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=name) from None
+    return read_table(data, name)

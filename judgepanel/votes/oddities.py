@@ -1,0 +1,63 @@
+"""What is odd about votes but no reason to refuse them, as full sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgepanel.votes.errors import shown
+from judgepanel.votes.matrix import MISSING, VoteMatrix
+
+FEW_LABELS = 20
+_SHOWN_NAMES = 5
+
+
+def listed(names: list[str]) -> str:
+    """Quoted names, the first few of them, and how many more there are."""
+    text = ", ".join(shown(name) for name in names[:_SHOWN_NAMES])
+    more = len(names) - _SHOWN_NAMES
+    return text if more <= 0 else f"{text} and {more} more"
+
+
+def odd_votes(votes: VoteMatrix) -> list[str]:
+    """Warnings about judges and items: a single judge, no votes at all, one verdict only."""
+    warnings = []
+    if votes.n_judges == 1:
+        warnings.append(
+            f"There is only one judge, {shown(votes.judges[0])}, so no panel to choose."
+        )
+    ones = (votes.votes == 1).sum(axis=0)
+    counts = (votes.votes != MISSING).sum(axis=0)
+    silent = [votes.judges[j] for j in np.flatnonzero(counts == 0)]
+    if silent:
+        warnings.append(f"{_judges(silent, 'has', 'have')} no votes: {listed(silent)}.")
+    same = (counts >= 2) & ((ones == 0) | (ones == counts))
+    constant = [votes.judges[j] for j in np.flatnonzero(same)]
+    if constant:
+        who = _judges(constant, "gives", "give")
+        warnings.append(f"{who} the same verdict on every item: {listed(constant)}.")
+    unseen = np.flatnonzero(votes.n_votes == 0)
+    if len(unseen):
+        first = shown(votes.item_ids[int(unseen[0])])
+        many = f"{len(unseen)} items have" if len(unseen) > 1 else "1 item has"
+        warnings.append(f"{many} no vote; the first is {first}.")
+    return warnings
+
+
+def odd_labels(votes: VoteMatrix) -> list[str]:
+    """Warnings about labels: few of them, or one class only."""
+    warnings = []
+    known = votes.labels[votes.labelled]
+    if len(known) < FEW_LABELS:
+        warnings.append(
+            f"Only {len(known)} items have a label; fewer than {FEW_LABELS} say very little."
+        )
+    if len(np.unique(known)) == 1:
+        warnings.append(
+            f"Every label is {int(known[0])}: which of the two came first may carry the answer, "
+            "so the order has to be randomised before anything is measured."
+        )
+    return warnings
+
+
+def _judges(names: list[str], one: str, many: str) -> str:
+    return f"1 judge {one}" if len(names) == 1 else f"{len(names)} judges {many}"

@@ -1,0 +1,256 @@
+"""Is this text a table? One streaming pass over the bytes of a CSV, before anything is parsed.
+
+CSV parsers forgive what must not be forgiven here: they pad short rows, close open quotes and drop
+NUL bytes. This pass refuses those, and finds the line on which each record starts.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.votes.errors import InputError
+
+_QUOTE, _CR, _LF = 34, 13, 10
+_BLOCK = 1 << 24
+_QUOTING = 'cells quoted as "text", with any quotation mark inside them doubled'
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Structure:
+    """The shape of a CSV.
+
+    Attributes
+    ----------
+    header : the names in the first record, as written.
+    header_line : line of the file (from 1) on which the header starts.
+    body : byte offset of the first record after the header.
+    n_records : records after the header, blank lines not counted.
+    lines : int32 (n_records,), the line on which each record starts; None when record i is simply
+        on line ``first_line + i``.
+    first_line : line of the first record.
+    longest : bytes of the longest record.
+    """
+
+    header: tuple[str, ...]
+    header_line: int
+    body: int
+    n_records: int
+    lines: NDArray[np.int32] | None
+    first_line: int
+    longest: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Records:
+    """The records that end in one block: byte offsets, number of cells, first line."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    lines: NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What one block leaves for the next: the record and the quote that are still open."""
+
+    inside: bool = False
+    quote_line: int = 1
+    record_start: int = 0
+    record_line: int = 1
+    record_cuts: int = 0
+    line: int = 1
+
+
+def check_text(data: bytes) -> None:
+    """Refuse NUL bytes and bytes that are not UTF-8, with their line and offset."""
+    offset = data.find(b"\0")
+    if offset >= 0:
+        raise InputError(
+            f"NUL byte at byte {offset}", row=line_at(data, offset), allowed="plain UTF-8 text"
+        )
+    if data.isascii():
+        return
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(data), _BLOCK):
+        block = data[start : start + _BLOCK]
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(block, final=start + _BLOCK >= len(data))
+        except UnicodeDecodeError as error:
+            offset = start - pending + error.start
+            raise InputError(
+                f"not UTF-8 text at byte {offset}",
+                row=line_at(data, offset),
+                value=f"byte 0x{data[offset]:02X}",
+                allowed="UTF-8 encoding",
+            ) from None
+
+
+def line_at(data: bytes, offset: int) -> int:
+    """Line (from 1) of a byte offset."""
+    return data.count(b"\n", 0, offset) + 1
+
+
+def delimiter_of(header: str) -> str:
+    """The delimiter of a header line: the most frequent of comma, semicolon and tab outside quotes.
+
+    Raises InputError when there is none.
+    """
+    bare = "".join(header.split('"')[::2])
+    best = max(",;\t", key=bare.count)
+    if bare.count(best) == 0:
+        raise InputError(
+            "not a CSV table, the first line has one column only",
+            row=1,
+            value=header.strip(),
+            allowed="a header of columns separated by comma, semicolon or tab",
+        )
+    return best
+
+
+def scan(data: bytes, delimiter: str) -> Structure:
+    """Check every record of the text and return where they are.
+
+    Raises InputError for an open quote, a quotation mark inside a cell, a record with too few or
+    too many cells, and a header without records.
+    """
+    state = _Scan()
+    quoted = b'"' in data
+    header: tuple[str, ...] = ()
+    header_line, body, longest = 1, 0, 0
+    lines: list[NDArray[np.int32]] = []
+    for offset, block in _blocks(data):
+        found = _records_of(block, offset, ord(delimiter), quoted, state)
+        first = 0
+        if not header and len(found.starts):
+            start, end = int(found.starts[0]), int(found.ends[0])
+            header = _header(data[start:end], delimiter)
+            header_line, body, first = int(found.lines[0]), min(end + 1, len(data)), 1
+        _refuse_ragged(found.cells[first:], found.lines[first:], len(header))
+        lines.append(found.lines[first:])
+        longest = max(longest, int((found.ends - found.starts).max(initial=0)))
+    if state.inside:
+        raise _open_quote(state.quote_line)
+    rows = np.concatenate(lines) if lines else np.zeros(0, np.int32)
+    if len(rows) == 0:
+        raise InputError("a header but no rows", allowed="at least one row below the header")
+    regular = int(rows[-1]) - int(rows[0]) == len(rows) - 1
+    kept = None if regular else rows
+    return Structure(header, header_line, body, len(rows), kept, int(rows[0]), longest)
+
+
+def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Blocks that end with a line feed, so that no CR LF and no closing quote is cut in two."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", min(start + _BLOCK, len(data)))
+        end = len(data) if end < 0 else end + 1
+        block = data[start:end]
+        yield start, block if block.endswith(b"\n") else block + b"\n"
+        start = end
+
+
+def _records_of(block: bytes, offset: int, delimiter: int, quoted: bool, state: _Scan) -> _Records:
+    codes = np.frombuffer(block, np.uint8)
+    breaks = codes == _LF
+    if b"\r" in block:
+        lone = codes == _CR
+        lone[:-1] &= codes[1:] != _LF
+        breaks |= lone
+    cuts = codes == delimiter
+    line_ends = record_ends = np.flatnonzero(breaks)
+    if quoted:
+        inside = _inside_quotes(codes, breaks | cuts, line_ends, state)
+        breaks &= ~inside
+        cuts &= ~inside
+        record_ends = np.flatnonzero(breaks)
+    found = _locate(codes, record_ends, np.flatnonzero(cuts), line_ends, state)
+    state.line += len(line_ends)
+    return _Records(found.starts + offset, found.ends + offset, found.cells, found.lines)
+
+
+def _inside_quotes(
+    codes: NDArray[np.uint8],
+    borders: NDArray[np.bool_],
+    line_ends: NDArray[np.int64],
+    state: _Scan,
+) -> NDArray[np.bool_]:
+    """Which bytes lie between quotation marks; refuses marks in the middle of a cell."""
+    marks = codes == _QUOTE
+    inside: NDArray[np.bool_] = np.bitwise_xor.accumulate(marks) ^ state.inside
+    places = np.flatnonzero(marks)
+    opens = places[inside[places]]
+    closes = places[~inside[places]]
+    fine = borders | marks
+    loose = opens[(opens > 0) & ~fine[opens - 1]]
+    if len(closes):
+        loose = np.append(loose, closes[~(fine | (codes == _CR))[closes + 1]])
+    if len(loose):
+        at = int(loose.min())
+        before = opens[opens <= at]
+        line = state.quote_line
+        if len(before):
+            line = state.line + int(np.searchsorted(line_ends, before[-1]))
+        raise InputError(
+            "a quotation mark in the middle of a cell, or one that is opened and never closed",
+            row=line,
+            allowed=_QUOTING,
+        )
+    if len(opens):
+        state.quote_line = state.line + int(np.searchsorted(line_ends, opens[-1]))
+    state.inside = bool(inside[-1])
+    return inside
+
+
+def _locate(
+    codes: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    line_ends: NDArray[np.int64],
+    state: _Scan,
+) -> _Records:
+    """Records that end in this block, blank lines left out; offsets within the block."""
+    if len(ends) == 0:
+        state.record_cuts += len(cuts)
+        state.record_start -= len(codes)
+        nothing = np.zeros(0, np.int64)
+        return _Records(nothing, nothing, nothing, nothing.astype(np.int32))
+    starts = np.concatenate([[state.record_start], ends[:-1] + 1])
+    passed = np.searchsorted(cuts, ends)
+    cells = np.diff(passed, prepend=-state.record_cuts) + 1
+    after = state.line + np.searchsorted(line_ends, ends, side="right")
+    lines = np.concatenate([[state.record_line], after[:-1]]).astype(np.int32)
+    state.record_cuts = len(cuts) - int(passed[-1])
+    state.record_start = int(ends[-1]) + 1 - len(codes)
+    state.record_line = int(after[-1])
+    sizes = ends - starts
+    kept = ~((sizes == 0) | ((sizes == 1) & (codes[ends - 1] == _CR)))
+    return _Records(starts[kept], ends[kept], cells[kept], lines[kept])
+
+
+def _header(raw: bytes, delimiter: str) -> tuple[str, ...]:
+    text = raw.decode().rstrip("\r")
+    return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+
+
+def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected: int) -> None:
+    wrong = np.flatnonzero(cells != expected)
+    if len(wrong):
+        found = int(cells[wrong[0]])
+        raise InputError(
+            f"{found} {'cell' if found == 1 else 'cells'} where the header has {expected}",
+            row=int(lines[wrong[0]]),
+            allowed=f"{expected} cells in every row",
+        )
+
+
+def _open_quote(line: int) -> InputError:
+    return InputError("a quotation mark is opened and never closed", row=line, allowed=_QUOTING)

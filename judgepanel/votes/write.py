@@ -1,0 +1,174 @@
+"""VoteMatrix -> a wide file that reads back to the same SHA-256."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from judgepanel.votes.attributes import is_group_word, is_numeric_word
+from judgepanel.votes.cells import csv_safe, shield
+from judgepanel.votes.columns import FEATURE_PREFIX, is_role_name
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.judge_table import JUDGE_COLUMN
+from judgepanel.votes.matrix import MISSING, VoteMatrix
+
+__all__ = ["csv_safe", "write_judges", "write_votes"]
+
+Value = str | float | int | None
+_QUOTED = frozenset(',;\t"\r\n')
+_ROWS_AT_ONCE = 1 << 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """A column before the votes (texts or floats), under the name it has in the file."""
+
+    name: str
+    values: list[str] | list[float | None] | list[int | None]
+    kind: pa.DataType
+
+
+def write_votes(votes: VoteMatrix, path: str | Path) -> None:
+    """Write a wide file: item_id, label, group_id, feat_*, one column a judge.
+
+    The format follows the name: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
+    task gives the same SHA-256, if features are floats (nan for missing) or texts, as the readers
+    make them; the judge table goes to a file of its own (``write_judges``). Names and texts that a
+    spreadsheet would run as a formula, or that would be read as something else, get an apostrophe
+    in front, which the readers take away (``judgepanel.votes.cells``).
+
+    Raises
+    ------
+    InputError
+        Another extension, or a text or number that no file can hold (NUL, infinity).
+    """
+    names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
+    _write(_item_columns(votes), names, votes.votes, Path(path))
+
+
+def write_judges(votes: VoteMatrix, path: str | Path) -> None:
+    """Write the judge table with its ``judge`` column, in the formats of ``write_votes``."""
+    if votes.judge_table is None:
+        raise InputError("the votes have no judge table")
+    names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
+    columns = [_Column(JUDGE_COLUMN, names, pa.string())]
+    columns += [
+        _typed(shield(str(name)), values)
+        for name, values in votes.judge_table.items()
+        if name != JUDGE_COLUMN
+    ]
+    _write(columns, [], np.zeros((votes.n_judges, 0), np.int8), Path(path))
+
+
+def _item_columns(votes: VoteMatrix) -> list[_Column]:
+    ids = [_checked(shield(item)) for item in votes.item_ids]
+    labels = [None if label == MISSING else label for label in votes.labels.tolist()]
+    columns = [_Column("item_id", ids, pa.string()), _Column("label", labels, pa.int8())]
+    if votes.groups is not None:
+        groups = [_checked(shield(group, is_group_word)) for group in votes.groups]
+        columns.append(_Column("group_id", groups, pa.string()))
+    if votes.features is not None:
+        columns += [
+            _typed(f"{FEATURE_PREFIX}{name}", values) for name, values in votes.features.items()
+        ]
+    return columns
+
+
+def _typed(name: str, values: pd.Series) -> _Column:
+    _checked(name)
+    if name != name.strip() or name == FEATURE_PREFIX:
+        raise InputError("a name that would not be read back", column=name)
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        numbers = [float(value) for value in values]
+        if any(np.isinf(number) for number in numbers):
+            raise InputError("an infinite number", column=name, allowed="finite numbers")
+        return _Column(name, [None if np.isnan(x) else x for x in numbers], pa.float64())
+    texts = ["" if pd.isna(value) else str(value) for value in values]
+    return _Column(name, [_checked(shield(text, is_numeric_word)) for text in texts], pa.string())
+
+
+def _checked(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = "\0"
+    if "\0" in text:
+        raise InputError("a NUL or a broken Unicode character cannot be written")
+    return text
+
+
+Writer = Callable[[list[_Column], list[str], np.ndarray], bytes]
+
+
+def _write(columns: list[_Column], names: list[str], votes: np.ndarray, path: Path) -> None:
+    name = path.name.lower()
+    for extension, writer in _WRITERS.items():
+        if name.endswith(extension):
+            path.write_bytes(writer(columns, names, votes))
+            return
+    raise InputError("cannot write this kind of file", file=path.name, allowed=", ".join(_WRITERS))
+
+
+def _csv(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
+    head = ",".join(_quoted(name) for name in (*(column.name for column in columns), *names))
+    return "\n".join((head, *_csv_rows(columns, votes), "")).encode()
+
+
+def _csv_rows(columns: list[_Column], votes: np.ndarray) -> Iterator[str]:
+    word = {0: "0", 1: "1", MISSING: ""}.__getitem__
+    fronts = zip(*(column.values for column in columns), strict=True)
+    for front, row in zip(fronts, votes, strict=True):
+        yield ",".join((*map(_quoted, front), *map(word, row.tolist())))
+
+
+def _quoted(value: Value) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else repr(value)
+    if _QUOTED.isdisjoint(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _zipped_csv(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
+    return gzip.compress(_csv(columns, names, votes), mtime=0)
+
+
+def _parquet(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
+    arrays = [pa.array(column.values, column.kind) for column in columns]
+    for position in range(len(names)):
+        cells = np.ascontiguousarray(votes[:, position])
+        arrays.append(pa.array(cells, pa.int8(), mask=cells == MISSING))
+    table = pa.Table.from_arrays(arrays, names=[*(column.name for column in columns), *names])
+    sink = pa.BufferOutputStream()
+    pa.parquet.write_table(table, sink)
+    return bytes(sink.getvalue())
+
+
+def _jsonl(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
+    keys = [*(column.name for column in columns), *names]
+    word = {0: 0, 1: 1, MISSING: None}.__getitem__
+    fronts = zip(*(column.values for column in columns), strict=True)
+    lines = (
+        json.dumps(
+            dict(zip(keys, (*front, *map(word, row.tolist())), strict=True)), ensure_ascii=False
+        )
+        for front, row in zip(fronts, votes, strict=True)
+    )
+    return "\n".join((*lines, "")).encode()
+
+
+_WRITERS: dict[str, Writer] = {
+    ".csv": _csv,
+    ".csv.gz": _zipped_csv,
+    ".parquet": _parquet,
+    ".jsonl": _jsonl,
+}
