@@ -1,1 +1,1 @@
-"""Curators, the recommendation and the panel file."""
+"""From evidence to a decision: recommendation, the exported panel, scoring new votes."""

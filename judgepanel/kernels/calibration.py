@@ -101,7 +101,7 @@ def fit(
     signs = np.broadcast_to(signs, logits.shape)
     params = {name: np.empty((len(logits), 3)) for name in names}
     replaced = {name: np.zeros(len(logits), dtype=bool) for name in names}
-    for block in _blocks(*logits.shape):
+    for block in column_blocks(*logits.shape):
         chosen = None if weights is None or weights[block].all() else weights[block]
         start = _tied(fit_scale(logits[block], signs[block], chosen))
         for name in names:
@@ -116,7 +116,7 @@ def fit(
     }
 
 
-def _blocks(columns: int, n: int) -> list[slice]:
+def column_blocks(columns: int, n: int) -> list[slice]:
     """Column slices whose arrays stay in a core's cache."""
     step = max(1, _BLOCK // max(n, 1))
     return [slice(start, start + step) for start in range(0, columns, step)]
@@ -213,7 +213,7 @@ def fit_platt(
         cc = bend.sum(-1) / total + 1e-12
         det = np.maximum(aa * cc - ac * ac, 1e-24)
         move = np.stack([cc * slope - ac * level, aa * level - ac * slope], -1) / det[:, None]
-        return np.clip(x - move, -2.0 * MAX_SLOPE, 2.0 * MAX_SLOPE)
+        return np.asarray(np.clip(x - move, -2.0 * MAX_SLOPE, 2.0 * MAX_SLOPE))
 
     x, done = _descend(start[:, [0, 2]], evaluate, step)
     slope, level = x[:, 0], x[:, 1]
@@ -345,4 +345,4 @@ def _shrink(x: Floats, by: Floats) -> Floats:
 def _total(weights: Floats | None, logits: Floats) -> Floats:
     if weights is None:
         return np.full(len(logits), float(max(logits.shape[-1], 1)))
-    return np.maximum(weights.sum(-1), 1.0)
+    return np.asarray(np.maximum(weights.sum(-1), 1.0))

@@ -6,13 +6,13 @@ The single path that studies, the recommendation and the benchmarks go through.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import CalibrationFit, Calibrator, fit
+from judgepanel.kernels.calibration import CalibrationFit, Calibrator, column_blocks, fit
 from judgepanel.kernels.prefixes import Aggregator, Floats, Index, Ranking, prefix_scores
 from judgepanel.scoring.metrics import ItemScores, item_scores, null_logit
 from judgepanel.scoring.splits import Split
@@ -39,13 +39,14 @@ class SplitScores:
 
     ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator;
     ``calibration_nll[name]`` (n_k,) is the mean NLL on the rows the calibrator was fitted to, from
-    scores without their own label: what a choice of k may look at. ``null_nll`` and
-    ``constant_nll[name]`` score the base rate, and a constant score through the same calibrator.
+    scores without their own label: what a choice of k may look at. ``replaced[name]`` counts the
+    panel sizes for which temperature stands in. ``null_nll`` and ``constant_nll[name]`` score the
+    base rate, and a constant score through the same calibrator.
     """
 
     evaluation: Mapping[Calibrator, ItemScores]
     calibration_nll: Mapping[Calibrator, Floats]
-    maps: Mapping[Calibrator, CalibrationFit]
+    replaced: Mapping[Calibrator, int]
     order: Index
     null_nll: float
     constant_nll: Mapping[Calibrator, float]
@@ -62,36 +63,29 @@ def evaluate_split(ballots: Ballots, split: Split, ks: Index, recipe: Recipe) ->
         ranking=recipe.ranking,
         own_label="seen" if recipe.in_sample else "removed",
     )
-    fit_signs = ballots.signs[split.calibration].astype(np.float64)
-    eval_signs = ballots.signs[split.evaluation].astype(np.float64)
+    signs = ballots.signs.astype(np.float64)
+    fit_signs, eval_signs = signs[split.calibration], signs[split.evaluation]
     null = null_logit(float(np.mean(fit_signs > 0)), symmetric=ballots.symmetric)
-    weights = None
-    if not recipe.in_sample and scores.calibration_empty.any():
-        weights = (~scores.calibration_empty).astype(np.float64)
-    maps = fit(
-        recipe.calibrators, scores.calibration, fit_signs, weights, symmetric=ballots.symmetric
-    )
-
-    def score(
-        map_: CalibrationFit, logits: Floats, empty: NDArray[np.bool_], signs: Floats
-    ) -> ItemScores:
-        calibrated = map_(logits)
-        if not recipe.in_sample and empty.any():
-            calibrated[empty] = null
-        return item_scores(calibrated, signs, symmetric=ballots.symmetric)
-
-    evaluation, chosen_on = {}, {}
-    for name, fitted in maps.items():
-        evaluation[name] = score(fitted, scores.evaluation, scores.evaluation_empty, eval_signs)
-        seen = score(fitted, scores.calibration, scores.calibration_empty, fit_signs)
-        chosen_on[name] = seen.nll.mean(axis=-1)
-    nothing = np.zeros((1, len(fit_signs)))
-    constant = fit(recipe.calibrators, nothing, fit_signs, symmetric=ballots.symmetric)
+    names = recipe.calibrators
+    pieces: dict[Calibrator, list[_Piece]] = {name: [] for name in names}
+    for block in column_blocks(len(ks), max(len(fit_signs), len(eval_signs))):
+        fit_empty = None if recipe.in_sample else scores.calibration_empty[block]
+        eval_empty = None if recipe.in_sample else scores.evaluation_empty[block]
+        weights = None if fit_empty is None else (~fit_empty).astype(np.float64)
+        fit_logits, eval_logits = scores.calibration[block], scores.evaluation[block]
+        maps = fit(names, fit_logits, fit_signs, weights, symmetric=ballots.symmetric)
+        for name, map_ in maps.items():
+            seen = _score(map_, fit_logits, fit_empty, fit_signs, null, ballots.symmetric)
+            held = _score(map_, eval_logits, eval_empty, eval_signs, null, ballots.symmetric)
+            pieces[name].append(_Piece(map_, held, seen.nll.mean(axis=-1)))
+    constant = fit(names, np.zeros((1, len(fit_signs))), fit_signs, symmetric=ballots.symmetric)
     blank = np.zeros((1, len(eval_signs)))
     return SplitScores(
-        evaluation=evaluation,
-        calibration_nll=chosen_on,
-        maps=maps,
+        evaluation={name: _joined([piece.held for piece in pieces[name]]) for name in names},
+        calibration_nll={
+            name: np.concatenate([piece.seen_nll for piece in pieces[name]]) for name in names
+        },
+        replaced={name: sum(int(p.map_.replaced.sum()) for p in pieces[name]) for name in names},
         order=scores.order,
         null_nll=float(item_scores(np.full(len(eval_signs), null), eval_signs).nll.mean()),
         constant_nll={
@@ -99,3 +93,35 @@ def evaluate_split(ballots: Ballots, split: Split, ks: Index, recipe: Recipe) ->
             for name, map_ in constant.items()
         },
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Piece:
+    """One calibrator on one block of panel sizes."""
+
+    map_: CalibrationFit
+    held: ItemScores
+    seen_nll: Floats
+
+
+def _score(
+    map_: CalibrationFit,
+    logits: Floats,
+    empty: NDArray[np.bool_] | None,
+    signs: Floats,
+    null: float,
+    symmetric: bool,
+) -> ItemScores:
+    calibrated = map_(logits)
+    if empty is not None and empty.any():
+        calibrated = np.where(empty, null, calibrated)
+    return item_scores(calibrated, signs, symmetric=symmetric)
+
+
+def _joined(blocks: list[ItemScores]) -> ItemScores:
+    return ItemScores(
+        *(np.concatenate([getattr(block, field.name) for block in blocks]) for field in _FIELDS)
+    )
+
+
+_FIELDS = fields(ItemScores)

@@ -21,7 +21,7 @@ _SIGN_CELLS = 4_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperInference:
-    """Median difference over splits, bootstrap interval of the mean, median t and median p; (n,)."""
+    """Median difference over splits, bootstrap interval of its mean, median t and p; each (n,)."""
 
     median: Floats
     lo: Floats

@@ -39,7 +39,7 @@ class Estimate:
     """``n`` estimates: each array is (n,); ``lo`` and ``hi`` bound the 95 % interval.
 
     ``p`` is the two-sided p-value of the value being 0; ``df`` are Satterthwaite's degrees of
-    freedom; ``covariance`` (n, n) is the one the standard errors come from.
+    freedom; ``covariance`` (n, n) goes with the standard errors, empty where it was not asked for.
     """
 
     value: Floats
@@ -68,21 +68,21 @@ def estimate(
     split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
     units : int (N,), group codes on which variances cluster.
     n_calibration, n_evaluation : items on each side of a split (means where groups vary).
-    joint : whether correlations between the n values are needed; without, they are left at 0.
+    joint : whether the covariance between the n values is needed.
     """
     n_splits = len(split_means)
     value = item_means.mean(axis=1)
-    items, n_clusters = _clustered(item_means - value[:, None], units)
-    spread = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1))
-    if not joint:
-        items, spread = np.diag(np.diagonal(items)), np.diag(np.diagonal(spread))
+    centred, factor, n_clusters = _clustered(item_means - value[:, None], units)
+    v = np.vecdot(centred, centred) * factor
+    s2 = split_means.var(axis=0, ddof=1)
     redraw = item_means.shape[1] / n_evaluation - 1.0
     reuse = 1.0 / n_splits + n_calibration / n_evaluation
-    training = spread - redraw * items
-    v, s2, s_tr2 = (np.diagonal(matrix).copy() for matrix in (items, spread, training))
+    s_tr2 = s2 - redraw * v
     variance = v + np.maximum(s_tr2, 0.0) * reuse
-    covariance = np.diag(variance)
+    covariance = np.zeros((0, 0))
     if joint:
+        items = (centred @ centred.T) * factor
+        training = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1)) - redraw * items
         covariance = _with_diagonal(items + _positive_part(training) * reuse, variance)
     se = np.sqrt(variance)
     df = _satterthwaite(v, s2, s_tr2, redraw, reuse, n_clusters - 1, n_splits - 1)
@@ -129,17 +129,16 @@ def verdict(lo: float, hi: float, margin: float, *, identical: bool = False) -> 
     return "undecided"
 
 
-def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, int]:
-    """Covariance (n, n) of the means over N items, clustered on units; number of clusters."""
+def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, float, int]:
+    """Sums over clusters (n, G), the factor that makes their squares the variance of a mean, G."""
     _, codes = np.unique(units, return_inverse=True)
     n_clusters = int(codes.max()) + 1
     n_items = centred.shape[1]
     if n_clusters < n_items:
-        sums = np.zeros((len(centred), n_clusters))
-        np.add.at(sums.T, codes, centred.T)
-        centred = sums
-    factor = n_clusters / max(n_clusters - 1, 1) / n_items**2
-    return (centred @ centred.T) * factor, n_clusters
+        sums = np.zeros((n_clusters, len(centred)))
+        np.add.at(sums, codes, centred.T)
+        centred = sums.T
+    return centred, n_clusters / max(n_clusters - 1, 1) / n_items**2, n_clusters
 
 
 def _positive_part(matrix: Floats) -> Floats:

@@ -23,7 +23,7 @@ class Split:
 
 
 def group_codes(groups: Sequence[str] | None, n_items: int) -> Index:
-    """int (n_items,): a code a group, in order of first appearance; without groups, the position."""
+    """Code of each item's group, int (n_items,), in order of appearance; else the position."""
     if groups is None:
         return np.arange(n_items, dtype=np.int64)
     first: dict[str, int] = {}

@@ -8,15 +8,13 @@ over 10^5 splits before it could overflow.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import SplitScores
 from judgepanel.scoring.descriptive import sign_flip
-from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
 
 Floats = NDArray[np.float64]
@@ -28,23 +26,43 @@ _UNIT = 2.0**40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurvePartial:
-    """Scores of S splits under C calibrators and A arms (n_k panel sizes, then the chosen k).
+class Arms:
+    """Scores of one split under C pipelines and A arms (panels, or candidates).
 
-    ``item_sums`` int64 (3, C, A, N) in units of 2^-40; ``evaluated`` (N,) counts evaluations;
-    ``split_means`` (S, 4, C, A) follows ``METRICS``; ``calibration_nll`` (S, C, n_k) is what the
-    choice of k saw, ``chosen`` (S, C) the k it took. ``flip_t`` and ``flip_p`` (S, C, M) are the
-    sign-flip tests of M compared arms (``compared``, then the chosen k) against all judges.
-    ``replaced`` (C,) counts calibrators that fell back to temperature.
+    ``nll``, ``brier``, ``hit`` are (C, A, n_eval) and ``ece`` (C, A), on evaluation rows;
+    ``chosen_on`` (C, A) is the NLL that a choice among the arms may look at, from calibration rows
+    only; ``null_nll`` and ``constant_nll`` (C,) are its yardsticks; ``replaced`` (C,) counts
+    calibrators that fell back to temperature.
     """
 
-    ks: Ints
+    nll: Floats
+    brier: Floats
+    hit: Floats
+    ece: Floats
+    chosen_on: Floats
+    null_nll: float
+    constant_nll: Floats
+    replaced: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """Scores of S splits under C pipelines and A arms, then one more arm: the chosen one.
+
+    ``compared`` (M,) and ``reference`` are positions of arms; ``item_sums`` int64 (3, C, A + 1, N)
+    is in units of 2^-40; ``evaluated`` (N,) counts evaluations; ``split_means`` (S, 4, C, A + 1)
+    follows ``METRICS``; ``chosen_on`` (S, C, A) is what the choice saw and ``chosen`` (S, C) the
+    position it took. ``flip_t`` and ``flip_p`` (S, C, M + 1) are sign-flip tests of the compared
+    arms and the chosen one against the reference.
+    """
+
     compared: Ints
+    reference: int
     numbers: Ints
     n_calibration: Ints
     n_evaluation: Ints
     split_means: Floats
-    calibration_nll: Floats
+    chosen_on: Floats
     chosen: Ints
     null_nll: Floats
     constant_nll: Floats
@@ -54,16 +72,18 @@ class CurvePartial:
     evaluated: Ints
     replaced: Ints
 
-    def in_order(self) -> CurvePartial:
+    @property
+    def n_arms(self) -> int:
+        """Arms without the chosen one."""
+        return int(self.chosen_on.shape[-1])
+
+    def in_order(self) -> Tally:
         """The same splits in the order of their numbers, so that float means are reproducible."""
         order = np.argsort(self.numbers, kind="stable")
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name in _PER_SPLIT:
-            values[name] = values[name][order]
-        return CurvePartial(**values)
+        return replace(self, **{name: getattr(self, name)[order] for name in _PER_SPLIT})
 
     def item_means(self) -> tuple[Floats, NDArray[np.bool_]]:
-        """Mean score (3, C, A, n) of every item evaluated at least once, and which those are."""
+        """Mean score (3, C, A + 1, n) of every item evaluated at least once, and which they are."""
         seen = self.evaluated > 0
         return self.item_sums[..., seen] / (_UNIT * self.evaluated[seen]), seen
 
@@ -73,7 +93,7 @@ _PER_SPLIT = (
     "n_calibration",
     "n_evaluation",
     "split_means",
-    "calibration_nll",
+    "chosen_on",
     "chosen",
     "null_nll",
     "constant_nll",
@@ -83,74 +103,83 @@ _PER_SPLIT = (
 _SUMMED = ("item_sums", "evaluated", "replaced")
 
 
-def combine(left: CurvePartial, right: CurvePartial) -> CurvePartial:
+def combine(left: Tally, right: Tally) -> Tally:
     """Both sets of splits together; exact and in any order."""
-    values = {name: getattr(left, name) for name in ("ks", "compared")}
-    for name in _PER_SPLIT:
-        values[name] = np.concatenate([getattr(left, name), getattr(right, name)])
-    for name in _SUMMED:
-        values[name] = getattr(left, name) + getattr(right, name)
-    return CurvePartial(**values)
+    joined: dict[str, Any] = {
+        n: np.concatenate([getattr(left, n), getattr(right, n)]) for n in _PER_SPLIT
+    }
+    summed: dict[str, Any] = {n: getattr(left, n) + getattr(right, n) for n in _SUMMED}
+    return replace(left, **joined, **summed)
 
 
-def collect(
-    scored: Iterable[tuple[Split, SplitScores]],
+def tally(
+    scored: Iterable[tuple[Split, Arms]],
     *,
-    calibrators: tuple[Calibrator, ...],
     n_items: int,
-    ks: Ints,
     compared: Ints,
+    reference: int,
     seed: int,
-) -> CurvePartial:
-    """Fold scored splits into one partial; ``compared`` are positions in ``ks``."""
-    n_k, n_c = len(ks), len(calibrators)
-    sums = np.zeros((len(ITEM_METRICS), n_c, n_k + 1, n_items), dtype=np.int64)
-    evaluated = np.zeros(n_items, dtype=np.int64)
-    replaced = np.zeros(n_c, dtype=np.int64)
+) -> Tally:
+    """Fold scored splits; the chosen arm of a split is the one with the lowest ``chosen_on``."""
     rows: dict[str, list[object]] = {name: [] for name in _PER_SPLIT}
-    for split, scores in scored:
+    evaluated = np.zeros(n_items, dtype=np.int64)
+    differences: list[Floats] = []
+    sums: Ints | None = None
+    replaced: Ints | int = 0
+    for split, arms in scored:
+        n_c, n_a = arms.chosen_on.shape
+        best = arms.chosen_on.argmin(axis=1)
+        pick = np.concatenate([np.tile(np.arange(n_a), (n_c, 1)), best[:, None]], axis=1)
+        items = [_taken(values, pick) for values in (arms.nll, arms.brier, arms.hit)]
+        if sums is None:
+            sums = np.zeros((len(ITEM_METRICS), n_c, n_a + 1, n_items), dtype=np.int64)
+        for m, values in enumerate(items):
+            for c in range(n_c):
+                sums[m, c][:, split.evaluation] += np.rint(values[c] * _UNIT).astype(np.int64)
         evaluated[split.evaluation] += 1
-        chosen_on = np.stack([scores.calibration_nll[name] for name in calibrators])
-        best = chosen_on.argmin(axis=1)
-        means = np.empty((len(METRICS), n_c, n_k + 1))
-        flips = []
-        for c, name in enumerate(calibrators):
-            replaced[c] += int(scores.maps[name].replaced.sum())
-            arms = _with_chosen(scores.evaluation[name], int(best[c]))
-            for m, values in enumerate(arms):
-                means[m, c] = values if values.ndim == 1 else values.mean(axis=-1)
-            for m in range(len(ITEM_METRICS)):
-                sums[m, c, :, split.evaluation] += np.rint(arms[m] * _UNIT).astype(np.int64).T
-            tested = np.append(compared, n_k)
-            flips.append(sign_flip(arms[0][tested] - arms[0][n_k - 1], seed=seed))
+        replaced = replaced + arms.replaced
+        tested = items[0][:, np.append(compared, n_a)] - items[0][:, [reference]]
+        differences.append(tested.reshape(-1, tested.shape[-1]))
+        means = [values.mean(axis=-1) for values in items]
+        means.append(np.take_along_axis(arms.ece, pick, axis=1))
         for name, value in (
             ("numbers", split.number),
             ("n_calibration", len(split.calibration)),
             ("n_evaluation", len(split.evaluation)),
             ("split_means", means),
-            ("calibration_nll", chosen_on),
-            ("chosen", ks[best]),
-            ("null_nll", scores.null_nll),
-            ("constant_nll", [scores.constant_nll[name] for name in calibrators]),
-            ("flip_t", [t for t, _ in flips]),
-            ("flip_p", [p for _, p in flips]),
+            ("chosen_on", arms.chosen_on),
+            ("chosen", best),
+            ("null_nll", arms.null_nll),
+            ("constant_nll", arms.constant_nll),
         ):
             rows[name].append(value)
+    if sums is None:
+        raise ValueError("no split to tally")
+    rows["flip_t"], rows["flip_p"] = _flips(differences, sums.shape[1], seed)
     stacked = {name: np.array(values) for name, values in rows.items()}
-    return CurvePartial(
-        ks=ks, compared=compared, item_sums=sums, evaluated=evaluated, replaced=replaced, **stacked
+    return Tally(
+        compared=compared,
+        reference=reference,
+        item_sums=sums,
+        evaluated=evaluated,
+        replaced=np.asarray(replaced),
+        **stacked,
     )
 
 
-def _with_chosen(scores: ItemScores, best: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """NLL, Brier and hits (A, n) and ECE (A,), the chosen panel size appended as the last arm."""
+def _flips(differences: list[Floats], n_c: int, seed: int) -> tuple[list[object], list[object]]:
+    """Sign-flip t and p (C, M + 1) of every split; splits of one size share one set of signs."""
+    t: list[object] = [None] * len(differences)
+    p: list[object] = [None] * len(differences)
+    for size in {values.shape[1] for values in differences}:
+        same = [i for i, values in enumerate(differences) if values.shape[1] == size]
+        all_t, all_p = sign_flip(np.concatenate([differences[i] for i in same]), seed=seed)
+        for i, one_t, one_p in zip(
+            same, np.split(all_t, len(same)), np.split(all_p, len(same)), strict=True
+        ):
+            t[i], p[i] = one_t.reshape(n_c, -1), one_p.reshape(n_c, -1)
+    return t, p
 
-    def extended(values: Floats) -> Floats:
-        return np.concatenate([values, values[best : best + 1]])
 
-    return (
-        extended(scores.nll),
-        extended(scores.brier),
-        extended(scores.hit),
-        extended(scores.ece),
-    )
+def _taken(values: Floats, pick: Ints) -> Floats:
+    return np.take_along_axis(values, pick[:, :, None], axis=1)

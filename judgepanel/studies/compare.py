@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.descriptive import paper_inference
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, simultaneous_reach, verdict
-from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, CurvePartial
+from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One arm against all judges under one calibrator.
+    """One arm against the reference (all judges) under one calibrator.
 
     ``delta`` = NLL(arm) - NLL(all) in nats, above 0 where keeping everyone is better; ``lo``,
     ``hi``, ``p`` are ours (METHODS section 7) and carry the ``verdict`` against ``margin``;
@@ -56,8 +56,8 @@ class Comparison:
         return {**to_plain(self), "relative": self.delta / self.nll_all}
 
 
-def grid_estimates(done: CurvePartial, units: NDArray[np.int64]) -> dict[str, tuple[Floats, ...]]:
-    """Value, lower and upper bound, each (C, A), of every metric.
+def grid_estimates(done: Tally, units: NDArray[np.int64]) -> dict[str, tuple[Floats, ...]]:
+    """Value, lower and upper bound, each (C, A + 1), of every metric.
 
     With a single split there is no spread to learn from; bounds are then NaN.
     """
@@ -75,7 +75,7 @@ def grid_estimates(done: CurvePartial, units: NDArray[np.int64]) -> dict[str, tu
         else:
             fits = [
                 estimate(
-                    item_means[m, c], split_means[:, c], units[seen], *_sizes(done), joint=False
+                    item_means[m, c], split_means[:, c], units[seen], *mean_sizes(done), joint=False
                 )
                 for c in range(n_c)
             ]
@@ -85,49 +85,63 @@ def grid_estimates(done: CurvePartial, units: NDArray[np.int64]) -> dict[str, tu
     return found
 
 
+def arm_name(k: int) -> str:
+    """What a panel of the k best judges is called."""
+    return f"top-{k}"
+
+
+CHOSEN = "best k"
+
+
 def comparisons(
-    done: CurvePartial, units: NDArray[np.int64], calibrators: tuple[str, ...], seed: int
+    done: Tally,
+    units: NDArray[np.int64],
+    calibrators: tuple[str, ...],
+    sizes: NDArray[np.int64],
+    seed: int,
 ) -> tuple[Comparison, ...]:
-    """All compared arms under every calibrator, in that order; none from a single split."""
+    """All compared arms under every calibrator, in that order; none from a single split.
+
+    ``sizes`` (A,) is the panel size of every arm.
+    """
     if len(done.numbers) < 2:
         return ()
     item_means, seen = done.item_means()
     found: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
-        found += _of_calibrator(done, item_means[0, c], units[seen], c, calibrator, seed)
+        found += _of_calibrator(done, item_means[0, c], units[seen], c, calibrator, sizes, seed)
     return tuple(found)
 
 
 def _of_calibrator(
-    done: CurvePartial,
+    done: Tally,
     nll: Floats,
     units: NDArray[np.int64],
     c: int,
     calibrator: str,
+    sizes: NDArray[np.int64],
     seed: int,
 ) -> list[Comparison]:
-    n_k = len(done.ks)
-    arms = np.append(done.compared, n_k)
+    arms = np.append(done.compared, done.n_arms)
     split_nll = done.split_means[:, 0, c]
-    item_differences = nll[arms] - nll[n_k - 1]
-    split_differences = split_nll[:, arms] - split_nll[:, [n_k - 1]]
-    ours = estimate(item_differences, split_differences, units, *_sizes(done))
+    item_differences = nll[arms] - nll[done.reference]
+    split_differences = split_nll[:, arms] - split_nll[:, [done.reference]]
+    ours = estimate(item_differences, split_differences, units, *mean_sizes(done))
     reach = simultaneous_reach(ours, seed=seed)
-    paper = paper_inference(
-        split_differences, done.flip_t[:, c], done.flip_p[:, c], seed=seed
-    )
-    nll_all = float(nll[n_k - 1].mean())
-    margin = MARGIN * nll_all
-    chosen_on = float(done.calibration_nll[:, c].min(axis=-1).mean())
+    paper = paper_inference(split_differences, done.flip_t[:, c], done.flip_p[:, c], seed=seed)
+    nll_all = float(nll[done.reference].mean())
+    chosen_on = float(done.chosen_on[:, c].min(axis=-1).mean())
     rows = []
     for i, arm in enumerate(arms):
-        is_choice = arm == n_k
-        sizes = done.chosen[:, c] if is_choice else done.ks[[arm]]
+        chosen = arm == done.n_arms
+        ks = sizes[done.chosen[:, c]] if chosen else sizes[[arm]]
+        low, median, high = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest")
         level = float(nll[arm].mean())
-        low, median, high = np.quantile(sizes, (0.025, 0.5, 0.975), method="nearest")
+        lo, hi = float(ours.lo[i]), float(ours.hi[i])
+        same = not item_differences[i].any()
         rows.append(
             Comparison(
-                arm="best k" if is_choice else f"top-{done.ks[arm]}",
+                arm=CHOSEN if chosen else arm_name(int(median)),
                 calibrator=calibrator,
                 k=int(median),
                 k_lo=int(low),
@@ -135,20 +149,15 @@ def _of_calibrator(
                 nll=level,
                 nll_all=nll_all,
                 delta=float(ours.value[i]),
-                lo=float(ours.lo[i]),
-                hi=float(ours.hi[i]),
+                lo=lo,
+                hi=hi,
                 p=float(ours.p[i]),
                 band_lo=float(ours.value[i] - reach * ours.se[i]),
                 band_hi=float(ours.value[i] + reach * ours.se[i]),
-                margin=margin,
-                verdict=verdict(
-                    float(ours.lo[i]),
-                    float(ours.hi[i]),
-                    margin,
-                    identical=not item_differences[i].any(),
-                ),
-                chosen_on=chosen_on if is_choice else float("nan"),
-                optimism=level - chosen_on if is_choice else float("nan"),
+                margin=MARGIN * nll_all,
+                verdict=verdict(lo, hi, MARGIN * nll_all, identical=same),
+                chosen_on=chosen_on if chosen else float("nan"),
+                optimism=level - chosen_on if chosen else float("nan"),
                 paper_median=float(paper.median[i]),
                 paper_lo=float(paper.lo[i]),
                 paper_hi=float(paper.hi[i]),
@@ -159,5 +168,6 @@ def _of_calibrator(
     return rows
 
 
-def _sizes(done: CurvePartial) -> tuple[float, float]:
+def mean_sizes(done: Tally) -> tuple[float, float]:
+    """Mean numbers of calibration and evaluation items over the splits."""
     return float(done.n_calibration.mean()), float(done.n_evaluation.mean())

@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
 from judgepanel.kernels.prefixes import Aggregator, Ranking, counts, posterior_mean
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.splits import split
-from judgepanel.studies.accumulate import METRICS, CurvePartial, collect, combine
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -179,7 +179,7 @@ def panel_sizes(n_judges: int, ks: tuple[int, ...] | None, compare: tuple[int, .
     return np.array(sorted(wanted), dtype=np.int64)
 
 
-def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> CurvePartial:
+def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
     """Evaluate the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
@@ -190,39 +190,55 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> CurvePar
         for number in numbers
     )
     compared = np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges))
-    return collect(
-        ((s, evaluate_split(ballots, s, ks, spec.recipe)) for s in drawn),
-        calibrators=spec.calibrators,
+    return tally(
+        ((s, panel_arms(evaluate_split(ballots, s, ks, spec.recipe))) for s in drawn),
         n_items=ballots.n_items,
-        ks=ks,
         compared=compared,
+        reference=len(ks) - 1,
         seed=settings.seed,
     )
 
 
-def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: CurvePartial) -> PanelCurve:
+def panel_arms(scores: SplitScores) -> Arms:
+    """Arms by panel size, one row a calibrator."""
+    held = list(scores.evaluation.values())
+    return Arms(
+        nll=np.stack([score.nll for score in held]),
+        brier=np.stack([score.brier for score in held]),
+        hit=np.stack([score.hit for score in held]),
+        ece=np.stack([score.ece for score in held]),
+        chosen_on=np.stack(list(scores.calibration_nll.values())),
+        null_nll=scores.null_nll,
+        constant_nll=np.array(list(scores.constant_nll.values())),
+        replaced=np.array(list(scores.replaced.values()), dtype=np.int64),
+    )
+
+
+def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
     """Intervals and verdicts from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     done = partial.in_order()
-    n_k = len(done.ks)
+    ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare)
     estimates = grid_estimates(done, prepared.ballots.units)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-mean, kind="stable")
     values = {
-        f"{metric}{suffix}": estimates[metric][index][:, :n_k]
+        f"{metric}{suffix}": estimates[metric][index][:, : len(ks)]
         for metric in METRICS
         for index, suffix in enumerate(("", "_lo", "_hi"))
     }
     return PanelCurve(
-        k=done.ks,
+        k=ks,
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
         **values,
-        calibration_nll=done.calibration_nll.mean(axis=0),
+        calibration_nll=done.chosen_on.mean(axis=0),
         null_nll=float(done.null_nll.mean()),
         constant_nll=done.constant_nll.mean(axis=0),
-        comparisons=comparisons(done, prepared.ballots.units, spec.calibrators, spec.settings.seed),
+        comparisons=comparisons(
+            done, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed
+        ),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
         orientation=prepared.oriented.policy,
@@ -238,9 +254,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: CurvePartial) -> Pan
     )
 
 
-def _warnings(
-    prepared: Prepared, spec: PanelCurveSpec, done: CurvePartial
-) -> tuple[str, ...]:
+def _warnings(prepared: Prepared, spec: PanelCurveSpec, done: Tally) -> tuple[str, ...]:
     found = list(prepared.oriented.notices)
     n_calibration = float(done.n_calibration.mean())
     if n_calibration < FEW_LABELS:
@@ -248,7 +262,7 @@ def _warnings(
             f"Only {n_calibration:.0f} labels calibrate in each split: intervals are wide, and "
             "calibrators with several parameters are shrunk or unstable."
         )
-    fits = len(done.numbers) * len(done.ks)
+    fits = len(done.numbers) * done.n_arms
     for name, replaced in zip(spec.calibrators, done.replaced, strict=True):
         if replaced:
             found.append(
@@ -258,7 +272,7 @@ def _warnings(
     return tuple(found)
 
 
-PANEL_CURVE: Study[PanelCurveSpec, CurvePartial, PanelCurve] = Study(
+PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     name="panel_curve",
     title="Panel curve",
     question="Keep all judges, or the top k?",

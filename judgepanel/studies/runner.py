@@ -67,9 +67,7 @@ def steps(
         _pieces(study, votes, spec, chunks, jobs or default_jobs(), backend), start=1
     ):
         partial = piece if partial is None else study.combine(partial, piece)
-        yield Progress(
-            study, votes, spec, partial, done, len(chunks), time.monotonic() - started
-        )
+        yield Progress(study, votes, spec, partial, done, len(chunks), time.monotonic() - started)
         if cancelled():
             raise Cancelled
 

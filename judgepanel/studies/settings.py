@@ -77,9 +77,7 @@ def _prepare(keyed: _Keyed, settings: Settings) -> Prepared:
     votes = keyed.votes
     if settings.judges is not None:
         votes = votes.with_judges(settings.judges)
-    oriented = orient(
-        votes, settings.orientation, protocol=settings.protocol, seed=settings.seed
-    )
+    oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
     ordered = oriented.votes.with_judges(sorted(oriented.votes.judges))
     signed = np.where(ordered.votes < 0, 0, 2 * ordered.votes - 1).astype(np.int8)
     ballots = Ballots(

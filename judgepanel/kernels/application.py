@@ -1,0 +1,52 @@
+"""Scores new votes with a fitted panel: one fixed order of additions, one set of functions.
+
+Sums run over judges in panel order, one judge at a time, and the last step uses the platform's
+scalar ``exp`` and ``log1p``. An exported panel, the library and the command line therefore agree
+to the bit, and so can twenty lines of plain Python.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Votes = NDArray[np.int8]
+
+
+def one_coin_logits(votes: Votes, weights: Floats) -> Floats:
+    """Sum of V w in panel order, (n_items,); votes (n_items, n_judges) in {0, 1, -1 missing}."""
+    total = np.zeros(len(votes))
+    for column, weight in zip(votes.T, weights, strict=True):
+        total += np.where(column == 1, weight, np.where(column == 0, -weight, 0.0))
+    return total
+
+
+def majority_logits(votes: Votes) -> Floats:
+    """log((ones + 1) / (zeros + 1)): the vote fraction, smoothed so that unanimity is finite."""
+    ones, zeros = (votes == 1).sum(axis=1), (votes == 0).sum(axis=1)
+    return np.array([math.log((a + 1.0) / (b + 1.0)) for a, b in zip(ones, zeros, strict=True)])
+
+
+def map_logits(logits: Floats, a: float, b: float, c: float) -> Floats:
+    """m = a log p + b log(1 - p) + c of each logit; a l + c where a = -b."""
+    if a == -b:
+        return np.array([a * logit + c for logit in logits.tolist()])
+    return np.array(
+        [a * _log_sigmoid(logit) + b * _log_sigmoid(-logit) + c for logit in logits.tolist()]
+    )
+
+
+def probabilities(logits: Floats, clip: float) -> Floats:
+    """sigma(m), clipped to [clip, 1 - clip]."""
+    values = [math.exp(_log_sigmoid(logit)) for logit in logits.tolist()]
+    return np.array([min(max(p, clip), 1.0 - clip) for p in values])
+
+
+def _log_sigmoid(x: float) -> float:
+    """log(1 / (1 + exp(-x)))."""
+    if x >= 0.0:
+        return -math.log1p(math.exp(-x))
+    return x - math.log1p(math.exp(x))

@@ -1,0 +1,112 @@
+"""PanelModel: a chosen panel, fitted and frozen, that scores votes it has never seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.application import (
+    majority_logits,
+    map_logits,
+    one_coin_logits,
+    probabilities,
+)
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibration import Calibrator, fit
+from judgepanel.kernels.prefixes import (
+    Aggregator,
+    Ranking,
+    counts,
+    one_coin_weight,
+    prefix_scores,
+)
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.votes import MISSING
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelModel:
+    """A fitted panel.
+
+    Attributes
+    ----------
+    judges : names in panel order, best first; sums run in this order.
+    aggregator : ``majority`` or ``one_coin``.
+    weights : log-odds that a judge's vote for label 1 adds; all 1 for the majority.
+    correct, voted : c and n of each judge on the labelled items.
+    calibrator : its kind; ``a``, ``b``, ``c`` its map, ``replaced`` whether temperature stands in.
+    prior : P(label = 1) of an item that none of the judges voted on.
+    n_fit : labelled items the panel was fitted to.
+    """
+
+    judges: tuple[str, ...]
+    aggregator: Aggregator
+    weights: tuple[float, ...]
+    correct: tuple[int, ...]
+    voted: tuple[int, ...]
+    calibrator: Calibrator
+    a: float
+    b: float
+    c: float
+    replaced: bool
+    prior: float
+    n_fit: int
+
+    def score(self, votes: NDArray[np.int8]) -> Floats:
+        """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
+        if self.aggregator == "majority":
+            logits = majority_logits(votes)
+        else:
+            logits = one_coin_logits(votes, np.array(self.weights))
+        p = probabilities(map_logits(logits, self.a, self.b, self.c), CLIP)
+        return np.where((votes == MISSING).all(axis=1), self.prior, p)
+
+
+def fit_panel(
+    ballots: Ballots,
+    names: tuple[str, ...],
+    k: int,
+    *,
+    aggregator: Aggregator,
+    calibrator: Calibrator,
+    ranking: Ranking = "accuracy",
+) -> PanelModel:
+    """Fit the k best judges on all labelled items.
+
+    The calibrator is fitted to scores from which each item's own unit was left out, of the
+    weights and of the ranking alike. ``names`` are the columns of ``ballots``.
+    """
+    everyone = np.arange(ballots.n_items)
+    scores = prefix_scores(
+        ballots, everyone, everyone[:0], np.array([k]), aggregator=aggregator, ranking=ranking
+    )
+    signs = ballots.signs.astype(np.float64)
+    weights = (~scores.calibration_empty).astype(np.float64)
+    fitted = fit((calibrator,), scores.calibration, signs, weights, symmetric=ballots.symmetric)[
+        calibrator
+    ]
+    a, b, c = (float(value) for value in fitted.params[0])
+    correct, voted = counts(ballots, everyone)
+    chosen = scores.order[:k]
+    weight_of = one_coin_weight(correct, voted)
+    if aggregator == "majority":
+        weight_of = np.ones(len(names))
+    rate = 0.5 if ballots.symmetric else float(np.mean(signs > 0))
+    return PanelModel(
+        judges=tuple(names[j] for j in chosen),
+        aggregator=aggregator,
+        weights=tuple(float(weight_of[j]) for j in chosen),
+        correct=tuple(int(correct[j]) for j in chosen),
+        voted=tuple(int(voted[j]) for j in chosen),
+        calibrator=calibrator,
+        a=a,
+        b=b,
+        c=c,
+        replaced=bool(fitted.replaced[0]),
+        prior=min(max(rate, CLIP), 1.0 - CLIP),
+        n_fit=ballots.n_items,
+    )
