@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import VoteMatrix
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.write import write_judges, write_votes
 
 SAMPLE_FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 HARD_JUDGES = 30
@@ -191,36 +189,24 @@ def sample_votes(name: str) -> VoteMatrix:
     return simulate(find_sample(name).spec)
 
 
-def write_sample(name: str, path: Path) -> Path:
-    """Simulate a sample anew; write its votes to ``path`` and its judge table beside them.
+def write_panel(votes: VoteMatrix, path: Path) -> Path:
+    """Write simulated votes to ``path`` and their judge table beside them.
 
     Returns
     -------
-    Where the judge table is: ``NAME_judges.csv`` for ``NAME_votes.csv``.
+    Where the judge table is: ``NAME_judges.csv`` for ``NAME_votes.csv`` (or ``NAME.csv``).
 
     Raises
     ------
     InputError
-        There is no such sample.
+        Another extension than ``write_votes`` knows.
     """
-    votes = sample_votes(name)
-    judges = path.with_name(f"{path.stem.removesuffix('_votes')}_judges{path.suffix}")
-    _write_votes(votes, path)
-    table = pd.concat([pd.DataFrame({"judge": votes.judges}), votes.judge_table], axis=1)
-    table.to_csv(judges, index=False, lineterminator="\n")
+    extension = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    name = path.name.removesuffix(extension).removesuffix("_votes")
+    judges = path.with_name(f"{name}_judges{extension}")
+    write_votes(votes, path)
+    write_judges(votes, judges)
     return judges
-
-
-def _write_votes(votes: VoteMatrix, path: Path) -> None:
-    words = np.array(["0", "1", ""])  # -1, a missing verdict, is the last one
-    columns: dict[str, object] = {"item_id": votes.item_ids, "label": words[votes.labels]}
-    if votes.groups is not None:
-        columns["group"] = votes.groups
-    frames = [pd.DataFrame(columns)]
-    if votes.features is not None:
-        frames.append(votes.features.add_prefix("feat_"))
-    frames.append(pd.DataFrame(words[votes.votes], columns=list(votes.judges)))
-    pd.concat(frames, axis=1).to_csv(path, index=False, lineterminator="\n")
 
 
 def _read(sample: Sample, file: str) -> bytes:
