@@ -273,12 +273,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         delta_hi=overall.delta_hi,
         p=overall.p,
         margin=margin,
-        verdict=verdict(
-            overall.delta_lo,
-            overall.delta_hi,
-            margin,
-            identical=overall.delta_lo == overall.delta_hi,
-        ),
+        verdict=verdict(overall.delta_lo, overall.delta_hi, margin, identical=_same(overall)),
         null_nll=float(done.null_nll.mean()),
         left_out=tuple(name for name in prepared.judges if name not in set(model.judges)),
         set_aside=prepared.oriented.set_aside,
@@ -311,7 +306,7 @@ def _figures(
     )
     shares = np.bincount(done.chosen[:, 0], minlength=len(candidates)) / len(done.chosen)
     null = float(done.null_nll.mean())
-    described = [(c.name, c.k, c.aggregator, c.calibrator) for c in candidates]
+    described: list[tuple[str, int, str, str]] = [(c.name, c.k, c.aggregator, c.calibrator) for c in candidates]
     described.append(("recommended", 0, "chosen", "chosen"))
     return tuple(
         CandidateFigures(
@@ -335,6 +330,11 @@ def _figures(
         )
         for i, (name, k, aggregator, calibrator) in enumerate(described)
     )
+
+
+def _same(figures: CandidateFigures) -> bool:
+    """Whether a candidate never differed from the reference."""
+    return figures.delta == 0.0 and figures.delta_lo == figures.delta_hi
 
 
 def _warnings(prepared: Prepared, model: PanelModel) -> tuple[str, ...]:

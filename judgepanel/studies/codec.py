@@ -18,21 +18,17 @@ def to_plain(value: object) -> Any:
     """Dataclasses, tuples, mappings and NumPy arrays as JSON values; no NaN or inf passes."""
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_plain(getattr(value, f.name)) for f in fields(value) if f.init}
-    if isinstance(value, np.ndarray):
-        return [to_plain(item) for item in value.tolist()]
-    if isinstance(value, np.generic):
-        return to_plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, list | tuple):
-        return [to_plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
-    return value
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [to_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def from_plain(kind: type[T], data: Any) -> T:
-    """Rebuild a dataclass written by :func:`to_plain`; unknown or absent keys are a ValueError."""
+    """Rebuild a dataclass written by :func:`to_plain`; what does not fit is a ValueError."""
     return _build(kind, data)  # type: ignore[no-any-return]
 
 
@@ -43,27 +39,16 @@ def spec_sha(spec: object) -> str:
 
 
 def _build(kind: Any, data: Any) -> Any:
-    origin = get_origin(kind)
     if is_dataclass(kind):
         return _build_dataclass(kind, data)
-    if origin is Union or origin is types.UnionType:
-        if data is None:
-            return None
-        (inner,) = (arg for arg in get_args(kind) if arg is not type(None))
-        return _build(inner, data)
-    if origin is tuple:
-        inner = get_args(kind)[0]
-        return tuple(_build(inner, item) for item in data)
-    if origin is np.ndarray:
-        scalar = get_args(get_args(kind)[1])[0]
-        return _array(data, scalar)
-    if origin is Literal:
-        if data not in get_args(kind):
-            raise ValueError(f"{data!r} is none of {get_args(kind)}")
-        return data
+    builder = _BUILDERS.get(get_origin(kind))
+    if builder is not None:
+        return builder(kind, data)
     if kind is float:
+        if data is not None and (isinstance(data, bool) or not isinstance(data, int | float)):
+            raise ValueError(f"{data!r} is not a number")
         return math.nan if data is None else float(data)
-    if kind in (int, str, bool) and not isinstance(data, kind):
+    if kind in (int, str, bool) and type(data) is not kind:
         raise ValueError(f"{data!r} is not of type {kind.__name__}")
     return data
 
@@ -78,7 +63,36 @@ def _build_dataclass(kind: Any, data: Any) -> Any:
     return kind(**{name: _build(hints[name], data[name]) for name in names})
 
 
-def _array(data: Any, scalar: Any) -> Any:
+def _build_optional(kind: Any, data: Any) -> Any:
+    if data is None:
+        return None
+    (inner,) = (arg for arg in get_args(kind) if arg is not type(None))
+    return _build(inner, data)
+
+
+def _build_tuple(kind: Any, data: Any) -> Any:
+    if not isinstance(data, list):
+        raise ValueError("a list is needed")
+    return tuple(_build(get_args(kind)[0], item) for item in data)
+
+
+def _build_literal(kind: Any, data: Any) -> Any:
+    if data not in get_args(kind):
+        raise ValueError(f"{data!r} is none of {get_args(kind)}")
+    return data
+
+
+def _build_array(kind: Any, data: Any) -> Any:
+    (scalar,) = get_args(get_args(kind)[1])
     if issubclass(scalar, np.floating):
         return np.array(data, dtype=object).astype(np.float64)
     return np.array(data, dtype=scalar)
+
+
+_BUILDERS: dict[Any, Any] = {
+    Union: _build_optional,
+    types.UnionType: _build_optional,
+    tuple: _build_tuple,
+    Literal: _build_literal,
+    np.ndarray: _build_array,
+}

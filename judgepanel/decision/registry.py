@@ -1,0 +1,23 @@
+"""Every study by name: what the command line, the menu and the job queue offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.studies.contract import Study
+from judgepanel.studies.panel_curve import PANEL_CURVE
+from judgepanel.votes import InputError
+
+STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
+    {study.name: study for study in (PANEL_CURVE, RECOMMEND)}
+)
+
+
+def study_named(name: str) -> Study[Any, Any, Any]:
+    """The study of this name; InputError lists the known ones."""
+    if name not in STUDIES:
+        raise InputError("unknown study", value=name, allowed=", ".join(STUDIES))
+    return STUDIES[name]
