@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -22,6 +23,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
+# Opened at /page, Streamlit's client first asks below /page for its server, gets a 404, goes on.
+BASE_PATH_PROBE = re.compile(r"/[^/]+/_stcore/(health|host-config)")
 START_DEADLINE = 60.0
 CHROMIUM_OPTIONS = [
     "--no-sandbox",
@@ -57,8 +60,9 @@ class Guard:
         page.on("websocket", lambda websocket: self._on_address(websocket.url))
 
     def _on_console(self, message: Any) -> None:
-        if message.type == "error":
-            self.errors.append(message.text)
+        url = message.location["url"]
+        if message.type == "error" and not BASE_PATH_PROBE.fullmatch(urlsplit(url).path):
+            self.errors.append(f"{message.text} {url}".rstrip())
 
     def _on_address(self, url: str) -> None:
         parts = urlsplit(url)
