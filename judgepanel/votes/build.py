@@ -58,14 +58,14 @@ def build_votes(
         check_mapping(table, mapping, need_label=need_labels)
         found = read_verdicts(table, mapping)
         labels = _labels(table, mapping.label_column, found)
-        if need_labels:
-            _check_classes(labels, task, mapping.label_column)
         groups = None
         if mapping.group_column is not None:
             groups = groups_in(
                 table, mapping.group_column, _item_rows(table, mapping.group_column, found)
             )
         features = _features(table, mapping.feature_columns, found)
+        if need_labels:
+            _check_classes(labels, task, mapping.label_column)
         matched = None if judge_table is None else match_judges(judge_table, found.judges)
         votes = VoteMatrix(
             votes=found.votes,
@@ -141,7 +141,8 @@ def _odd_columns(table: RawTable, mapping: Mapping) -> list[str]:
     if mapping.label_column is not None:
         ties = int(ties_in(table.frame[mapping.label_column]).sum())
         if ties:
-            warnings.append(f"{ties} labels are ties and count as no label.")
+            many = "labels are ties and count" if ties > 1 else "label is a tie and counts"
+            warnings.append(f"{ties} {many} as no label.")
     # A second label or group column among the judges would be a judge that knows the answer.
     doubtful = [column for column in mapping.judge_columns if is_role_name(column)]
     if doubtful:

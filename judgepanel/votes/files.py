@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from collections.abc import Callable
 
@@ -10,6 +11,8 @@ from judgepanel.votes.from_csv import read_csv
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
 from judgepanel.votes.table import Format, RawTable
+
+__all__ = ["FILE_TYPES", "MAX_UNZIPPED", "MAX_UPLOAD_MB", "RawTable", "check_bytes", "read_table"]
 
 MAX_UPLOAD_MB = 200
 MAX_UNZIPPED = 2_000_000_000
@@ -135,10 +138,17 @@ def _not_a_table(title: str) -> InputError:
 
 
 def _is_binary(sample: bytes) -> bool:
-    """Whether over a tenth are NUL, or over a twentieth other control characters."""
-    nul = sample.count(0)
-    controls = sum(byte < 32 and byte not in (0, 9, 10, 12, 13) for byte in sample)
-    return nul * 10 > len(sample) or controls * 20 > len(sample)
+    """Whether over a tenth is NUL, or a twentieth other control characters in no UTF-8 text."""
+    if sample.count(0) * 10 > len(sample):
+        return True
+    controls = sum(byte < 32 and byte not in (9, 10, 12, 13) for byte in sample)
+    if controls * 20 <= len(sample):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _start(data: bytes) -> str:

@@ -96,7 +96,7 @@ def text_column(codes: NDArray[np.integer], texts: Sequence[str]) -> pd.Categori
     used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
     place: dict[str, int] = {}
     target = np.zeros(len(texts), dtype=np.int32)
-    target[used] = [place.setdefault(texts[code], len(place)) for code in used]
+    target[used] = [place.setdefault(texts[code], len(place)) for code in used.tolist()]
     return pd.Categorical.from_codes(
         target[codes], categories=pd.Index(list(place), dtype="str"), validate=False
     )

@@ -1,0 +1,78 @@
+import pytest
+
+from judgepanel.votes import InputError, Mapping, guess_mapping, read_table
+from judgepanel.votes.columns import check_mapping
+
+
+def guess(text: str, **given: str | bool) -> Mapping:
+    return guess_mapping(read_table(text.encode(), "v.csv"), **given)
+
+
+def test_every_other_column_of_a_wide_file_is_a_judge() -> None:
+    mapping = guess("j1,Item_ID,feat_len,Gold,j2\n1,a,3,0,0\n")
+    assert mapping == Mapping("wide", "Item_ID", "Gold", None, ("j1", "j2"), ("feat_len",))
+
+
+def test_without_an_id_column_there_is_none() -> None:
+    assert guess("label,j1\n1,0\n").id_column is None
+
+
+def test_a_group_column_is_guessed_unless_it_could_be_a_judge() -> None:
+    assert guess("id,label,group,j1\na,1,g7,0\n").group_column == "group"
+    mapping = guess("id,label,group,j1\na,1,1,0\n")
+    assert mapping.group_column is None
+    assert mapping.judge_columns == ("group", "j1")
+
+
+def test_columns_can_be_given() -> None:
+    mapping = guess(
+        "id,label,who,j1\na,1,1,0\n", id_column="who", label_column="j1", group_column="id"
+    )
+    assert mapping == Mapping("wide", "who", "j1", "id", ("label",))
+
+
+@pytest.mark.parametrize(
+    ("header", "roles"),
+    [
+        ("item,judge,verdict,label", ("item", "judge", "verdict", "label")),
+        ("question,rater,answer,truth", ("question", "rater", "answer", "truth")),
+        ("task,worker,label,gold", ("task", "worker", "label", "gold")),
+        ("Example,Model,Vote,Label", ("Example", "Model", "Vote", "Label")),
+    ],
+)
+def test_a_long_file_is_known_by_its_names(header: str, roles: tuple[str, ...]) -> None:
+    mapping = guess(f"{header}\na,m1,1,0\na,m2,0,0\n")
+    assert mapping.layout == "long"
+    found = (mapping.item_column, mapping.judge_column, mapping.verdict_column)
+    assert (*found, mapping.label_column) == roles
+    assert mapping.id_column == mapping.item_column
+
+
+def test_judges_called_judge_and_vote_leave_a_file_wide() -> None:
+    assert guess("item,label,judge,vote\na,1,1,0\nb,0,0,\n").layout == "wide"
+
+
+def test_judges_called_a_and_b_leave_a_file_long() -> None:
+    assert guess("item,judge,vote,label\nx,A,1,0\nx,B,0,0\n").layout == "long"
+
+
+def test_a_column_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(InputError, match=r"v.csv, row 1, column 'z9'.*allowed: id, label, j1"):
+        guess("id,label,j1\na,1,1\n", id_column="z9")
+
+
+def test_a_column_with_two_roles_is_refused() -> None:
+    with pytest.raises(InputError, match="column 'id': this column has two roles"):
+        guess("id,label,j1\na,1,1\n", id_column="id", label_column="id")
+
+
+def test_a_long_mapping_needs_its_three_columns() -> None:
+    table = read_table(b"item,judge,label\na,m,1\n", "v.csv")
+    with pytest.raises(InputError, match="an item, a judge and a verdict column"):
+        check_mapping(table, Mapping("long", item_column="item"), need_label=False)
+
+
+def test_a_missing_label_column_matters_only_where_labels_are_needed() -> None:
+    with pytest.raises(InputError, match="there is no label column"):
+        guess("id,j1\na,1\n")
+    assert guess("id,j1\na,1\n", need_label=False).judge_columns == ("j1",)
