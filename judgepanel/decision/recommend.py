@@ -306,7 +306,9 @@ def _figures(
     )
     shares = np.bincount(done.chosen[:, 0], minlength=len(candidates)) / len(done.chosen)
     null = float(done.null_nll.mean())
-    described: list[tuple[str, int, str, str]] = [(c.name, c.k, c.aggregator, c.calibrator) for c in candidates]
+    described: list[tuple[str, int, str, str]] = [
+        (c.name, c.k, c.aggregator, c.calibrator) for c in candidates
+    ]
     described.append(("recommended", 0, "chosen", "chosen"))
     return tuple(
         CandidateFigures(

@@ -1,1 +1,1 @@
-"""From results and figures to HTML and Markdown."""
+"""Results in words: numbers, sentences, reproducing commands."""

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 class Comparison:
     """One arm against the reference (all judges) under one calibrator.
 
+    ``nll`` [``nll_lo``, ``nll_hi``] is the arm's own level on new items;
     ``delta`` = NLL(arm) - NLL(all) in nats, above 0 where keeping everyone is better; ``lo``,
     ``hi``, ``p`` are ours (METHODS section 7) and carry the ``verdict`` against ``margin``;
     ``band_lo`` and ``band_hi`` cover all arms of the calibrator together. The ``paper_`` fields
@@ -34,6 +35,8 @@ class Comparison:
     k_lo: int
     k_hi: int
     nll: float
+    nll_lo: float
+    nll_hi: float
     nll_all: float
     delta: float
     lo: float
@@ -126,6 +129,7 @@ def _of_calibrator(
     split_nll = done.split_means[:, 0, c]
     item_differences = nll[arms] - nll[done.reference]
     split_differences = split_nll[:, arms] - split_nll[:, [done.reference]]
+    levels = estimate(nll[arms], split_nll[:, arms], units, *mean_sizes(done), joint=False)
     ours = estimate(item_differences, split_differences, units, *mean_sizes(done))
     reach = simultaneous_reach(ours, seed=seed)
     paper = paper_inference(split_differences, done.flip_t[:, c], done.flip_p[:, c], seed=seed)
@@ -136,7 +140,7 @@ def _of_calibrator(
         chosen = arm == done.n_arms
         ks = sizes[done.chosen[:, c]] if chosen else sizes[[arm]]
         low, median, high = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest")
-        level = float(nll[arm].mean())
+        level = float(levels.value[i])
         lo, hi = float(ours.lo[i]), float(ours.hi[i])
         same = not item_differences[i].any()
         rows.append(
@@ -147,6 +151,8 @@ def _of_calibrator(
                 k_lo=int(low),
                 k_hi=int(high),
                 nll=level,
+                nll_lo=float(levels.lo[i]),
+                nll_hi=float(levels.hi[i]),
                 nll_all=nll_all,
                 delta=float(ours.value[i]),
                 lo=lo,

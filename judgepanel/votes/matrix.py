@@ -80,7 +80,7 @@ class VoteMatrix:
     @property
     def labelled(self) -> NDArray[np.bool_]:
         """bool (n_items,): which items carry a label."""
-        return self.labels != MISSING
+        return np.asarray(self.labels != MISSING)
 
     @property
     def coverage(self) -> NDArray[np.float64]:

@@ -1,0 +1,119 @@
+"""The answer of a study as one sentence; plain text, so that every way out can escape it."""
+
+from __future__ import annotations
+
+from judgepanel.decision.recommend import Recommendation
+from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed
+from judgepanel.studies.compare import CHOSEN, Comparison
+from judgepanel.studies.panel_curve import PanelCurve
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.orientation import BALANCED_SHARE
+
+CALIBRATOR_NAMES = {
+    "none": "raw",
+    "temperature": "temperature",
+    "platt": "Platt",
+    "beta": "beta",
+    "beta_clipped": "beta (clipped, the paper's)",
+}
+AGGREGATOR_NAMES = {"majority": "majority vote", "one_coin": "one-coin"}
+CODING = "These figures measure the coding, not the judges."
+
+
+def votes_sentence(votes: VoteMatrix) -> str:
+    """What was brought, and whether it is ready."""
+    labelled = int(votes.labelled.sum())
+    share = votes.minority_share
+    known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
+    if share == 0.0:
+        balance = "every label is the same"
+    elif share < BALANCED_SHARE:
+        balance = f"lopsided ({percent(share)} of the rarer label)"
+    else:
+        balance = "balanced"
+    ready = "ready" if share >= BALANCED_SHARE or votes.task == "pointwise" else "see item order"
+    size = f"{counted(votes.n_items, 'item')}, {counted(votes.n_judges, 'judge')}"
+    return f"{size}, {known}, {balance}: {ready}."
+
+
+def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
+    """Keep all, or curate? The honest arm is the k chosen on calibration rows; top-5 the habit."""
+    if curve.n_judges == 1:
+        return "There is one judge only, so there is nothing to curate."
+    arm = headline(curve, calibrator)
+    if arm is None:
+        return "Not enough splits yet to say."
+    text = _verdict_sentence(curve, arm)
+    return f"{text} {CODING}" if curve.protocol == "paper" and curve.one_class else text
+
+
+def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
+    """The comparison a verdict rests on: top-5, else the largest panel compared, else best k."""
+    arms = {c.arm: c for c in curve.comparisons if c.calibrator == calibrator}
+    if "top-5" in arms:
+        return arms["top-5"]
+    fixed_arms = [c for name, c in arms.items() if name != CHOSEN]
+    return fixed_arms[-1] if fixed_arms else arms.get(CHOSEN)
+
+
+def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
+    n = curve.n_judges
+    name = arm.arm if arm.arm != CHOSEN else f"the k chosen on calibration rows (median {arm.k})"
+    cost = f"{signed(arm.delta)} NLL {interval(arm.lo, arm.hi, sign=True)}"
+    against = f"{name} {'costs' if arm.delta > 0 else 'changes NLL by'} {cost} against all"
+    return {
+        "keep all": f"Keep all {n}: {name} costs {cost}.",
+        "curate": f"Curate to {arm.k}: {name} saves {sig(-arm.delta, 2)} NLL "
+        f"{interval(-arm.hi, -arm.lo)} against all {n}.",
+        "no loss from keeping": f"Nothing is lost by keeping all {n}: {against}.",
+        "no loss from curating": f"Nothing is lost by curating to {arm.k}: {against} {n}.",
+        "undecided": f"Undecided: {against} {n}.",
+        "tie": f"A tie: {name} and all {n} give the same probabilities.",
+    }[arm.verdict]
+
+
+def optimism_sentence(curve: PanelCurve, calibrator: str) -> str | None:
+    """How much the best k flatters itself where it was chosen."""
+    arm = curve.comparison(calibrator, CHOSEN)
+    if arm is None:
+        return None
+    return (
+        f"Choosing k on calibration rows (median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}) "
+        f"promised NLL {sig(arm.chosen_on)} and gave {sig(arm.nll)} on untouched items: an optimism of "
+        f"{signed(arm.optimism)}."
+    )
+
+
+def pipeline_name(aggregator: str, calibrator: str) -> str:
+    """``one-coin + beta``."""
+    return f"{AGGREGATOR_NAMES[aggregator]} + {CALIBRATOR_NAMES[calibrator]}"
+
+
+def recommendation_sentence(found: Recommendation) -> str:
+    """Which judges, which pipeline, how good."""
+    kept, total = len(found.model.judges), found.n_judges
+    who = f"Keep all {total} judges" if kept == total else f"Keep {kept} of {total} judges"
+    pipeline = pipeline_name(found.model.aggregator, found.model.calibrator)
+    return (
+        f"{who} with {pipeline}; expected NLL {sig(found.nll)} "
+        f"{interval(found.lo, found.hi, 3)} on new items."
+    )
+
+
+def certainty_sentence(found: Recommendation) -> str:
+    """How the choice compares with the paper's default, and how sure that is."""
+    better = f"{signed(found.delta)} NLL {interval(found.delta_lo, found.delta_hi, sign=True)}"
+    against = "all judges under one-coin + beta"
+    outcome = {
+        "keep all": f"{against} is better than choosing this way",
+        "curate": f"choosing this way is better than {against}",
+        "no loss from keeping": f"{against} loses nothing against choosing this way",
+        "no loss from curating": f"choosing this way loses nothing against {against}",
+        "undecided": f"whether that beats {against} is undecided",
+        "tie": f"it never differed from {against}",
+    }[found.verdict]
+    return (
+        f"Out of sample, {outcome}: {better}. The choice saw NLL {sig(found.chosen_on)} and got "
+        f"{sig(found.nll)} (optimism {signed(found.optimism)}); the base rate alone gives "
+        f"{fixed(found.null_nll, 3)}."
+    )

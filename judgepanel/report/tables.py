@@ -1,0 +1,77 @@
+"""Results as tables for people: one row an arm, numbers already in words."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from judgepanel.decision.recommend import Recommendation
+from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
+from judgepanel.studies.panel_curve import PanelCurve
+
+
+def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
+    """All judges and every compared panel under one calibrator."""
+    c, last = curve.row(calibrator), len(curve.k) - 1
+    skill = 1.0 - float(curve.nll[c, last]) / curve.null_nll
+    rows = [
+        {
+            "panel": f"all {curve.n_judges}",
+            "NLL": sig(float(curve.nll[c, last])),
+            "95 %": interval(float(curve.nll_lo[c, last]), float(curve.nll_hi[c, last]), 3),
+            "skill": percent(skill),
+            "NLL - all": "",
+            "95 % ": "",
+            "all arms together": "",
+            "p": "",
+            "verdict": "reference",
+            "optimism": "",
+            "paper's median": "",
+            "paper's interval": "",
+            "paper's p": "",
+        }
+    ]
+    for found in curve.comparisons:
+        if found.calibrator != calibrator:
+            continue
+        rows.append(
+            {
+                "panel": found.arm
+                if found.k_lo == found.k_hi
+                else f"{found.arm} ({found.k_lo}-{found.k_hi})",
+                "NLL": sig(found.nll),
+                "95 %": interval(found.nll_lo, found.nll_hi, 3),
+                "skill": percent(1.0 - found.nll / curve.null_nll),
+                "NLL - all": signed(found.delta),
+                "95 % ": interval(found.lo, found.hi, sign=True),
+                "all arms together": interval(found.band_lo, found.band_hi, sign=True),
+                "p": p_value(found.p).removeprefix("p ").removeprefix("= "),
+                "verdict": found.verdict,
+                "optimism": "" if found.arm.startswith("top") else signed(found.optimism),
+                "paper's median": signed(found.paper_median),
+                "paper's interval": interval(found.paper_lo, found.paper_hi, sign=True),
+                "paper's p": p_value(found.paper_p).removeprefix("p ").removeprefix("= "),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def candidate_table(found: Recommendation) -> pd.DataFrame:
+    """Every candidate, best expected NLL first."""
+    ranked = sorted(found.candidates, key=lambda row: row.nll)
+    return pd.DataFrame(
+        {
+            "panel": [row.panel for row in ranked],
+            "judges": [row.k for row in ranked],
+            "aggregator": [row.aggregator for row in ranked],
+            "calibrator": [row.calibrator for row in ranked],
+            "NLL": [fixed(row.nll, 3) for row in ranked],
+            "95 %": [interval(row.lo, row.hi, 3) for row in ranked],
+            "skill": [percent(row.skill) for row in ranked],
+            "against the reference": [signed(row.delta) for row in ranked],
+            "95 % ": [interval(row.delta_lo, row.delta_hi, sign=True) for row in ranked],
+            "Brier": [fixed(row.brier, 3) for row in ranked],
+            "accuracy": [percent(row.accuracy, 3) for row in ranked],
+            "ECE": [fixed(row.ece, 3) for row in ranked],
+            "chosen in": [percent(row.chosen_share) for row in ranked],
+        }
+    )

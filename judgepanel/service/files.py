@@ -1,0 +1,259 @@
+"""A workspace in a folder: content-addressed votes, analyses and results as files.
+
+Every file is written beside its place and moved there, so that a reader sees all of it or none.
+Names are hashes and checked ids; nothing a user typed becomes part of a path.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgepanel import ENGINE
+from judgepanel.service.jobs import Jobs
+from judgepanel.service.workspace import Analysis, Job, NotFound, Stored, checked_id, new_id
+from judgepanel.studies.codec import from_plain, spec_sha, to_plain
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import Loaded, VoteMatrix
+
+_KEPT_VOTES = 8
+_KEPT_RESULTS = 64
+
+
+class FileWorkspace:
+    """The :class:`~judgepanel.service.workspace.Workspace` of one process over one folder."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        for folder in ("votes", "analyses", "results"):
+            (home / folder).mkdir(parents=True, exist_ok=True)
+        self._jobs = Jobs()
+        self._votes: OrderedDict[str, VoteMatrix] = OrderedDict()
+        self._results: OrderedDict[str, Stored] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put_votes(self, votes: VoteMatrix) -> str:
+        """Keep votes by content; returns their SHA-256."""
+        path = self._votes_path(votes.sha256)
+        if not path.exists():
+            _write(path, _pack(votes))
+        self._remember(self._votes, votes.sha256, votes, _KEPT_VOTES)
+        return votes.sha256
+
+    def votes(self, sha256: str) -> VoteMatrix:
+        """The votes of this SHA-256, or NotFound."""
+        with self._lock:
+            if sha256 in self._votes:
+                return self._votes[sha256]
+        path = self._votes_path(checked_id(sha256))
+        if not path.exists():
+            raise NotFound("no such votes")
+        votes = _unpack(path.read_bytes())
+        if votes.sha256 != sha256:
+            raise NotFound("these votes are damaged: their content does not match their hash")
+        self._remember(self._votes, sha256, votes, _KEPT_VOTES)
+        return votes
+
+    def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
+        """A new analysis of loaded votes."""
+        analysis = Analysis(
+            id=new_id(),
+            name=name,
+            file=loaded.file,
+            votes_sha256=self.put_votes(loaded.votes),
+            settings=settings,
+            columns=_column_options(loaded),
+            notes=loaded.warnings,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        self._save(analysis)
+        return analysis
+
+    def open(self, analysis_id: str) -> Analysis:
+        """The analysis of this id, or NotFound."""
+        path = self._home / "analyses" / f"{checked_id(analysis_id)}.json"
+        try:
+            return from_plain(Analysis, json.loads(path.read_text("utf-8")))
+        except (FileNotFoundError, ValueError):
+            raise NotFound("no such analysis") from None
+
+    def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
+        """The same votes under other settings, as a new analysis with its own link."""
+        changed = replace(
+            analysis,
+            id=new_id(),
+            settings=settings,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        self._save(changed)
+        return changed
+
+    def list(self) -> tuple[Analysis, ...]:
+        """All analyses, newest first."""
+        found = []
+        for path in (self._home / "analyses").glob("*.json"):
+            try:
+                found.append(self.open(path.stem))
+            except NotFound:
+                continue
+        return tuple(sorted(found, key=lambda a: (a.created, a.id), reverse=True))
+
+    def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
+        """Start work unless its result is stored or it is already running."""
+        stored = self.result(study, votes.sha256, spec)
+        if stored is not None and stored.current:
+            return
+        key = _key(study, votes.sha256, spec)
+        self._jobs.submit(
+            key, study, votes, spec, lambda result: self._finish(key, study, spec, result)
+        )
+
+    def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
+        """The finished result of a spec, if there is one; of the newest engine that made one."""
+        key = _key(study, votes_sha256, spec)
+        with self._lock:
+            if key in self._results:
+                return self._results[key]
+        for engine in range(ENGINE, 0, -1):
+            path = self._result_path(key, engine)
+            if path.exists():
+                try:
+                    content = json.loads(path.read_text("utf-8"))
+                    result = from_plain(study.result, content["result"])
+                except (ValueError, KeyError):
+                    continue
+                stored = Stored(result, engine, engine == ENGINE)
+                self._remember(self._results, key, stored, _KEPT_RESULTS)
+                return stored
+        return None
+
+    def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
+        """The state of running, cancelled or failed work, if there was any."""
+        return self._jobs.state(_key(study, votes_sha256, spec))
+
+    def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
+        """Call running work off after its current chunk."""
+        self._jobs.cancel(_key(study, votes_sha256, spec))
+
+    def close(self) -> None:
+        """Stop all work."""
+        self._jobs.close()
+
+    def _finish(self, key: str, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
+        content = {
+            "study": study.name,
+            "engine": ENGINE,
+            "spec": to_plain(spec),
+            "result": to_plain(result),
+        }
+        _write(self._result_path(key, ENGINE), json.dumps(content, allow_nan=False).encode())
+        self._remember(self._results, key, Stored(result, ENGINE, True), _KEPT_RESULTS)
+
+    def _save(self, analysis: Analysis) -> None:
+        text = json.dumps(to_plain(analysis), ensure_ascii=True, allow_nan=False)
+        _write(self._home / "analyses" / f"{analysis.id}.json", text.encode())
+
+    def _remember(self, cache: OrderedDict[str, Any], key: str, value: Any, most: int) -> None:
+        with self._lock:
+            cache[key] = value
+            cache.move_to_end(key)
+            while len(cache) > most:
+                cache.popitem(last=False)
+
+    def _votes_path(self, sha256: str) -> Path:
+        return self._home / "votes" / f"{sha256}.npz"
+
+    def _result_path(self, key: str, engine: int) -> Path:
+        return self._home / "results" / f"{key}-e{engine}.json"
+
+
+def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> str:
+    return f"{checked_id(votes_sha256)}-{study.name}-{spec_sha(spec)}"
+
+
+def _column_options(loaded: Loaded) -> tuple[str, ...]:
+    """The options with which the command line reads the file the same way."""
+    mapping = loaded.mapping
+    named = (
+        ("--id-column", mapping.item_column or mapping.id_column),
+        ("--label-column", mapping.label_column),
+        ("--group-column", mapping.group_column),
+    )
+    return tuple(part for option, column in named if column for part in (option, column))
+
+
+def _pack(votes: VoteMatrix) -> bytes:
+    """Votes as a compressed .npz of plain arrays; text goes in as UTF-8 JSON, never pickled."""
+    text = {
+        "item_ids": votes.item_ids,
+        "judges": votes.judges,
+        "task": votes.task,
+        "groups": votes.groups,
+        "features": _table(votes.features),
+        "judge_table": _table(votes.judge_table),
+    }
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        votes=votes.votes,
+        labels=votes.labels,
+        text=np.frombuffer(json.dumps(text).encode(), dtype=np.uint8),
+    )
+    return buffer.getvalue()
+
+
+def _unpack(data: bytes) -> VoteMatrix:
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        text = json.loads(arrays["text"].tobytes())
+        return VoteMatrix(
+            votes=arrays["votes"],
+            labels=arrays["labels"],
+            item_ids=tuple(text["item_ids"]),
+            judges=tuple(text["judges"]),
+            task=text["task"],
+            groups=None if text["groups"] is None else tuple(text["groups"]),
+            features=_frame(text["features"]),
+            judge_table=_frame(text["judge_table"]),
+        )
+
+
+def _table(frame: pd.DataFrame | None) -> list[dict[str, Any]] | None:
+    """Columns in order, each with its kind, so that floats and text come back as they were."""
+    if frame is None:
+        return None
+    return [
+        {
+            "name": str(name),
+            "number": bool(pd.api.types.is_numeric_dtype(column)),
+            "values": to_plain(column.tolist()),
+        }
+        for name, column in frame.items()
+    ]
+
+
+def _frame(table: list[dict[str, Any]] | None) -> pd.DataFrame | None:
+    if table is None:
+        return None
+    columns = {
+        column["name"]: pd.Series(column["values"], dtype=float if column["number"] else "str")
+        for column in table
+    }
+    return pd.DataFrame(columns)
+
+
+def _write(path: Path, data: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as stream:
+        stream.write(data)
+    os.replace(stream.name, path)

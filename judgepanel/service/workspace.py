@@ -1,0 +1,115 @@
+"""The workspace contract: what a page may ask for, whatever keeps it."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from platformdirs import user_data_path
+
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import Loaded, VoteMatrix
+
+Status = Literal["running", "done", "cancelled", "failed"]
+_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
+
+
+class NotFound(LookupError):
+    """There is no such analysis or vote matrix here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One upload under one set of shared settings, found by an opaque id.
+
+    ``file`` is the uploaded file's name (untrusted text); ``columns`` are the options that read
+    it again on the command line; ``notes`` what was odd about it; ``created`` ISO 8601, UTC.
+    """
+
+    id: str
+    name: str
+    file: str
+    votes_sha256: str
+    settings: Settings
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+    created: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """A finished result; ``current`` is false when an older engine made it."""
+
+    result: Any
+    engine: int
+    current: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """Work on one result: chunks ``done`` of ``total``, seconds, and the result so far.
+
+    ``result`` is None until the first chunk; ``message`` says why a job failed.
+    """
+
+    status: Status
+    done: int
+    total: int
+    elapsed: float
+    remaining: float
+    result: Any
+    message: str = ""
+
+
+class Workspace(Protocol):
+    """All that pages use. Ids are checked before they reach storage."""
+
+    def put_votes(self, votes: VoteMatrix) -> str:
+        """Keep votes by content; returns their SHA-256."""
+
+    def votes(self, sha256: str) -> VoteMatrix:
+        """The votes of this SHA-256, or :class:`NotFound`."""
+
+    def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
+        """A new analysis of loaded votes."""
+
+    def open(self, analysis_id: str) -> Analysis:
+        """The analysis of this id, or :class:`NotFound`."""
+
+    def list(self) -> tuple[Analysis, ...]:
+        """All analyses, newest first."""
+
+    def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
+        """Start work unless its result is stored or it is already running."""
+
+    def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
+        """The finished result of a spec, if there is one."""
+
+    def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
+        """The state of running, cancelled or failed work, if there was any."""
+
+    def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
+        """Call running work off after its current chunk."""
+
+
+def new_id() -> str:
+    """An unguessable id of 128 bits, safe in URLs and file names."""
+    return secrets.token_urlsafe(16)
+
+
+def checked_id(text: str) -> str:
+    """The id if it has the form of one; NotFound otherwise, before it reaches storage."""
+    if not _ID.fullmatch(text):
+        raise NotFound("no such analysis")
+    return text
+
+
+def default_home() -> Path:
+    """$JUDGEPANEL_HOME, else the platform's data folder."""
+    given = os.environ.get("JUDGEPANEL_HOME")
+    return Path(given) if given else user_data_path("judgepanel", appauthor=False)
