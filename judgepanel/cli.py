@@ -31,7 +31,7 @@ from judgepanel.report.sentences import (
     recommendation_sentence,
     votes_sentence,
 )
-from judgepanel.report.tables import candidate_table, comparison_table
+from judgepanel.report.tables import candidate_table, comparison_table, csv_text
 from judgepanel.studies.contract import Study
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
@@ -41,7 +41,6 @@ from judgepanel.votes import (
     TASKS,
     InputError,
     Loaded,
-    csv_safe,
     load_votes,
 )
 from judgepanel.votes.checks import check_orientation
@@ -253,7 +252,7 @@ def _study(options: argparse.Namespace) -> None:
     _print_result(result)
     if options.out is not None:
         if options.out.suffix == ".csv":
-            _write(options.out, _csv(result.frame()))
+            _write(options.out, csv_text(result.frame()))
         else:
             _write(options.out, result_json(result_content(study, loaded.votes, spec, result)))
 
@@ -276,7 +275,7 @@ def _score(options: argparse.Namespace) -> None:
     scored = score(panel, loaded.votes)
     _warn(scored.warnings)
     frame = scored.frame()
-    _write(options.out, _csv(frame))
+    _write(options.out, csv_text(frame))
     decided = int((frame["decision"] != "").sum())
     print(f"{len(frame):,} items scored, {decided:,} decided, written to {options.out.name}.")
 
@@ -343,13 +342,6 @@ def _warn(sentences: Sequence[str]) -> None:
 
 def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
-
-
-def _csv(frame: pd.DataFrame) -> str:
-    safe = frame.copy()
-    for column in safe.select_dtypes(exclude="number").columns:
-        safe[column] = [csv_safe(str(value)) for value in safe[column]]
-    return str(safe.to_csv(index=False, lineterminator="\n"))
 
 
 def _text(path: Path) -> str:

@@ -1,1 +1,1 @@
-"""From a result to a plotly figure; no data access, no Streamlit."""
+"""Results as plotly figures: no data access, no Streamlit; every name in them is escaped."""

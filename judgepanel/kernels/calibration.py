@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from judgepanel.votes.errors import InputError
 
 Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Rows = slice | Index
 Calibrator = Literal["none", "temperature", "platt", "beta", "beta_clipped"]
 
 CALIBRATORS: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta", "beta_clipped")
@@ -27,9 +29,11 @@ ALPHA = 0.5
 INPUT_CLIP = float(np.log(0.999 / 0.001))
 MAX_SLOPE = 1e3
 IDENTITY = np.array([1.0, -1.0, 0.0])
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-8
 _MAX_ITERATIONS = 60
 _BLOCK = 16_384
+_THIN = 8
+_THIN_FROM = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +91,7 @@ def fit(
     ----------
     logits : float (B, n), raw logits that do not know the item's own label.
     signs : float (n,) or (B, n), +1 for label 1 and -1 for label 0.
-    weights : float (B, n), or None for ones; 0 leaves an item out.
+    weights : float (B, n), at least 0, or None for ones; 0 leaves an item out.
     symmetric : fit on every item and its swap; then c = 0 and a = -b for every calibrator.
 
     Raises
@@ -98,22 +102,17 @@ def fit(
     for name in names:
         if name not in CALIBRATORS:
             raise InputError("unknown calibrator", value=name, allowed=", ".join(CALIBRATORS))
-    signs = np.broadcast_to(signs, logits.shape)
-    params = {name: np.empty((len(logits), 3)) for name in names}
-    replaced = {name: np.zeros(len(logits), dtype=bool) for name in names}
-    for block in column_blocks(*logits.shape):
-        chosen = None if weights is None or weights[block].all() else weights[block]
-        start = _tied(fit_scale(logits[block], signs[block], chosen))
-        for name in names:
-            params[name][block], replaced[name][block] = _fit_block(
-                name, logits[block], signs[block], chosen, symmetric, start
-            )
-    return {
-        name: CalibrationFit(
-            params[name], replaced[name], INPUT_CLIP if name == "beta_clipped" else None
-        )
-        for name in names
-    }
+    signs = np.asarray(signs, dtype=np.float64)
+    columns = len(logits)
+    start = _tied(fit_scale(logits, signs, weights)) if set(names) != {"none"} else None
+    fits: dict[Calibrator, CalibrationFit] = {}
+    for name in names:
+        clip = INPUT_CLIP if name == "beta_clipped" else None
+        params, replaced = np.tile(IDENTITY, (columns, 1)), np.zeros(columns, dtype=bool)
+        if start is not None and name != "none":
+            params, replaced = _fit_one(name, logits, signs, weights, symmetric, start)
+        fits[name] = CalibrationFit(params, replaced, clip)
+    return fits
 
 
 def column_blocks(columns: int, n: int) -> list[slice]:
@@ -122,7 +121,7 @@ def column_blocks(columns: int, n: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, columns, step)]
 
 
-def _fit_block(
+def _fit_one(
     name: Calibrator,
     logits: Floats,
     signs: Floats,
@@ -132,12 +131,11 @@ def _fit_block(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Parameters (B, 3) of one calibrator, and which columns fell back to temperature (B,)."""
     never = np.zeros(len(logits), dtype=bool)
-    if name == "none":
-        return np.tile(IDENTITY, (len(logits), 1)), never
     if name == "beta_clipped":
         logits = np.clip(logits, -INPUT_CLIP, INPUT_CLIP)
     if symmetric and name in ("beta", "beta_clipped"):
-        return _tied(fit_scale(logits, signs, weights, penalty=LAMBDA)), never
+        lowest = 0.0 if name == "beta" else -MAX_SLOPE
+        return _tied(fit_scale(logits, signs, weights, penalty=LAMBDA, lowest=lowest)), never
     if symmetric or name == "temperature":
         return temperature, never
     if name == "platt":
@@ -145,6 +143,8 @@ def _fit_block(
     else:
         bounded = name == "beta"
         params, fitted = fit_beta(logits, signs, weights, bounded=bounded, start=temperature)
+        if not bounded and not fitted.all():  # what stands in must see the clipped input, too
+            temperature = _tied(fit_scale(logits, signs, weights))
     return np.where(fitted[:, None], params, temperature), ~fitted
 
 
@@ -153,38 +153,54 @@ def _tied(slope: Floats) -> Floats:
 
 
 def fit_scale(
-    logits: Floats, signs: Floats, weights: Floats | None = None, *, penalty: float = 0.0
+    logits: Floats,
+    signs: Floats,
+    weights: Floats | None = None,
+    *,
+    penalty: float = 0.0,
+    lowest: float = 0.0,
 ) -> Floats:
-    """Slope a in [0, MAX_SLOPE] minimising mean softplus(-s a l) + the tied elastic net, (B,).
+    """Slope a in [lowest, MAX_SLOPE] minimising mean softplus(-s a l) + the tied elastic net, (B,).
 
     ``penalty`` is lambda of the elastic net on d = (a - 1, -(a - 1), 0), the symmetric form of
     the beta calibrator: lambda [2 alpha |a - 1| + 2 (1 - alpha) (a - 1)^2]; 0 is temperature.
     """
     margin = logits * signs
-    total = _total(weights, margin)
-    weighted = margin if weights is None else margin * weights
-    square = margin * weighted
     lasso, ridge = 2.0 * penalty * ALPHA, 2.0 * penalty * (1.0 - ALPHA)
 
-    def evaluate(x: Floats) -> tuple[Floats, Floats]:
-        m = margin * -x
-        loss = softplus(m)
-        data = loss.sum(-1) if weights is None else np.vecdot(loss, weights)
+    def visit(x: Floats, rows: Rows) -> Floats:
+        seen = margin[rows]
+        loss, wrong, bend = _logistic(seen * -x[:, :1], weights, rows)
+        slope = -np.vecdot(seen, wrong)
+        bend *= seen
+        return np.stack([loss, slope, np.vecdot(seen, bend)], -1)
+
+    def measure(x: Floats, rows: Index) -> Floats:
+        sums = _by_blocks(visit, x, rows, margin.shape[-1]) / total[rows, None]
         d = x[:, 0] - 1.0
-        return data / total + lasso * np.abs(d) + ridge * d * d, m
+        sums[:, 0] += lasso * np.abs(d) + ridge * d * d
+        return sums
 
-    def step(x: Floats, m: Floats) -> Floats:
-        a = x[:, 0]
-        wrong = _inverse_logit(m)
-        slope = -np.vecdot(weighted, wrong) / total + 2.0 * ridge * (a - 1.0)
-        wrong -= wrong * wrong
-        bend = np.maximum(np.vecdot(square, wrong) / total + 2.0 * ridge, 1e-12)
-        target = _shrink(a - slope / bend - 1.0, lasso / bend) + 1.0
-        return np.clip(target, 0.0, MAX_SLOPE)[:, None]
+    def step(x: Floats, sums: Floats) -> Floats:
+        slope = sums[:, 1] + 2.0 * ridge * (x[:, 0] - 1.0)
+        bend = np.maximum(sums[:, 2] + 2.0 * ridge, 1e-12)
+        target = _shrink(x[:, 0] - slope / bend - 1.0, lasso / bend) + 1.0
+        return np.clip(target, lowest, MAX_SLOPE)[:, None]
 
-    mean_square = np.maximum(square.sum(-1), 1e-12)
-    start = np.clip(2.0 * weighted.sum(-1) / mean_square, 1e-3, 1.0)
-    return _descend(start[:, None], evaluate, step)[0][:, 0]
+    total = _total(weights, margin)
+    return _descend(_first_scale(margin, weights, penalty), measure, step)[0][:, 0]
+
+
+def _first_scale(margin: Floats, weights: Floats | None, penalty: float) -> Floats:
+    """Where the slope starts, (B, 1): a fit on every eighth of many items, else a rough guess."""
+    if margin.shape[-1] >= _THIN_FROM:
+        thin = None if weights is None else weights[:, ::_THIN]
+        start = fit_scale(margin[:, ::_THIN], np.ones(1), thin, penalty=penalty)
+    else:
+        weighted = margin if weights is None else margin * weights
+        mean_square = np.maximum(np.vecdot(margin, weighted), 1e-12)
+        start = 2.0 * weighted.sum(-1) / mean_square
+    return np.asarray(np.clip(start, 1e-3, 1.0)[:, None])
 
 
 def fit_platt(
@@ -194,30 +210,41 @@ def fit_platt(
 
     One-class labels and perfect separation have no finite optimum; they are reported unfitted.
     """
-    positive = signs > 0
     total = _total(weights, logits)
 
-    def evaluate(x: Floats) -> tuple[Floats, Floats]:
-        m = logits * x[:, :1] + x[:, 1:]
-        loss = softplus(-signs * m)
-        return (loss.sum(-1) if weights is None else np.vecdot(loss, weights)) / total, m
+    def visit(x: Floats, rows: Rows) -> Floats:
+        seen, sign = logits[rows], _sign_rows(signs, rows)
+        m = seen * -x[:, :1]
+        m -= x[:, 1:]
+        m *= sign
+        loss, wrong, bend = _logistic(m, weights, rows)
+        wrong *= sign
+        cross = seen * bend
+        return np.stack(
+            [
+                loss,
+                -np.vecdot(seen, wrong),
+                -wrong.sum(-1),
+                np.vecdot(seen, cross),
+                cross.sum(-1),
+                bend.sum(-1),
+            ],
+            -1,
+        )
 
-    def step(x: Floats, m: Floats) -> Floats:
-        p = _inverse_logit(m)
-        residual, bend = p - positive, p * (1.0 - p)
-        if weights is not None:
-            residual, bend = residual * weights, bend * weights
-        slope, level = np.vecdot(logits, residual) / total, residual.sum(-1) / total
-        cross = logits * bend
-        aa, ac = np.vecdot(logits, cross) / total + 1e-12, cross.sum(-1) / total
-        cc = bend.sum(-1) / total + 1e-12
+    def measure(x: Floats, rows: Index) -> Floats:
+        return _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
+
+    def step(x: Floats, sums: Floats) -> Floats:
+        _, slope, level, aa, ac, cc = sums.T
+        aa, cc = aa + 1e-12, cc + 1e-12
         det = np.maximum(aa * cc - ac * ac, 1e-24)
         move = np.stack([cc * slope - ac * level, aa * level - ac * slope], -1) / det[:, None]
         return np.asarray(np.clip(x - move, -2.0 * MAX_SLOPE, 2.0 * MAX_SLOPE))
 
-    x, done = _descend(start[:, [0, 2]], evaluate, step)
+    x, nll, done = _descend(start[:, [0, 2]], measure, step)
     slope, level = x[:, 0], x[:, 1]
-    nll, _ = evaluate(x)
+    positive = np.broadcast_to(signs > 0, logits.shape)
     seen = positive if weights is None else positive & (weights > 0)
     voted = logits.shape[-1] if weights is None else np.count_nonzero(weights, axis=-1)
     both = (seen.sum(-1) > 0) & (seen.sum(-1) < voted)
@@ -239,103 +266,196 @@ def fit_beta(
     ``bounded`` keeps a >= 0 and b <= 0, so that the map is monotone. Returns the parameters
     (B, 3) and whether each column converged (B,).
     """
-    log_p = -softplus(-logits)
-    log_q = log_p - logits
-    positive = signs > 0
+    margin = logits * signs
+    signed_log_p = -softplus(-logits)
+    signed_log_p *= signs
     total = _total(weights, logits)
     lasso, ridge = penalty * ALPHA, penalty * (1.0 - ALPHA)
     free = np.full(3, np.inf)
     low = np.array([0.0, -np.inf, -np.inf]) if bounded else -free
     high = np.array([np.inf, 0.0, np.inf]) if bounded else free
 
-    def evaluate(x: Floats) -> tuple[Floats, Floats]:
-        m = log_p * x[:, :1]
-        m += log_q * x[:, 1:2]
-        m += x[:, 2:]
-        loss = softplus(-signs * m)
-        data = loss.sum(-1) if weights is None else np.vecdot(loss, weights)
-        d = x - IDENTITY
-        return data / total + lasso * np.abs(d).sum(-1) + ridge * (d * d).sum(-1), m
+    def visit(x: Floats, rows: Rows) -> Floats:
+        # With log(1 - p) = log p - l the map is (a + b) log p - b l + c: sums over log p and l do.
+        log_p, line, sign = signed_log_p[rows], margin[rows], _sign_rows(signs, rows)
+        m = log_p * -(x[:, :1] + x[:, 1:2])
+        m += line * x[:, 1:2]
+        m -= x[:, 2:] * sign
+        loss, wrong, bend = _logistic(m, weights, rows)
+        gradient = (np.vecdot(log_p, wrong), np.vecdot(line, wrong), np.vecdot(sign, wrong))
+        bend_p, bend_l = log_p * bend, line * bend
+        pp, pl, ll = np.vecdot(log_p, bend_p), np.vecdot(line, bend_p), np.vecdot(line, bend_l)
+        pc, lc = np.vecdot(sign, bend_p), np.vecdot(sign, bend_l)
+        return np.stack([loss, *gradient, pp, pl, ll, pc, lc, bend.sum(-1)], -1)
 
-    def step(x: Floats, m: Floats) -> Floats:
-        p = _inverse_logit(m)
-        residual, bend = p - positive, p * (1.0 - p)
-        if weights is not None:
-            residual, bend = residual * weights, bend * weights
-        gradient = np.stack(
-            [np.vecdot(log_p, residual), np.vecdot(log_q, residual), residual.sum(-1)], -1
-        )
-        bend_p, bend_q = log_p * bend, log_q * bend
-        aa, ab, bb = np.vecdot(log_p, bend_p), np.vecdot(log_p, bend_q), np.vecdot(log_q, bend_q)
-        ac, bc = bend_p.sum(-1), bend_q.sum(-1)
-        hessian = np.stack([aa, ab, ac, ab, bb, bc, ac, bc, bend.sum(-1)], -1) / total[:, None]
-        gradient = gradient / total[:, None] + 2.0 * ridge * (x - IDENTITY)
+    def measure(x: Floats, rows: Index) -> Floats:
+        sums = _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
+        d = x - IDENTITY
+        sums[:, 0] += lasso * np.abs(d).sum(-1) + ridge * (d * d).sum(-1)
+        return sums
+
+    def step(x: Floats, sums: Floats) -> Floats:
+        _, p, line, c, pp, pl, ll, pc, lc, cc = sums.T
+        gradient = np.stack([-p, line - p, -c], -1) + 2.0 * ridge * (x - IDENTITY)
+        pq, qc = pp - pl, pc - lc
+        hessian = np.stack([pp, pq, pc, pq, pp - 2.0 * pl + ll, qc, pc, qc, cc], -1)
         curvature = hessian.reshape(-1, 3, 3) + (2.0 * ridge + 1e-12) * np.eye(3)
         return _elastic_newton(x, gradient, curvature, lasso, low, high)
 
     inside = np.clip(start, np.maximum(low, -MAX_SLOPE), np.minimum(high, MAX_SLOPE))
-    return _descend(inside, evaluate, step)
+    x, _, done = _descend(inside, measure, step)
+    return x, done
 
 
 def _elastic_newton(
     x: Floats, gradient: Floats, hessian: Floats, lasso: float, low: Floats, high: Floats
 ) -> Floats:
-    """Minimise the quadratic model plus lasso |y - identity|_1 in the box, by cyclic descent."""
+    """Minimise the quadratic model plus lasso |y - identity|_1 in the box, (B, 3).
+
+    Two sweeps of cyclic descent find which coordinates are free, one linear solve moves those to
+    their optimum; columns where that guess breaks an optimality condition sweep on.
+    """
     y = x.copy()
     slope = gradient.copy()
-    for _ in range(200):
-        largest = 0.0
-        for i in range(3):
-            bend = hessian[:, i, i]
-            target = _shrink(y[:, i] - slope[:, i] / bend - IDENTITY[i], lasso / bend)
-            target = np.clip(target + IDENTITY[i], low[i], high[i])
-            move = target - y[:, i]
-            y[:, i] = target
-            slope += hessian[:, i] * move[:, None]
-            largest = max(largest, float(np.abs(move).max(initial=0.0)))
-        if largest < 1e-11:
+    live = np.arange(len(x))
+    for _ in range(100):
+        part, bent = y[live], hessian[live]
+        part, tilt, largest = _sweep(part, slope[live], bent, lasso, low, high)
+        solved, right = _solve_free(part, tilt, bent, lasso, low, high)
+        y[live], slope[live] = np.where(right[:, None], solved, part), tilt
+        live = live[~right & (largest >= 1e-11)]
+        if not len(live):
             break
     return y
 
 
+def _sweep(
+    y: Floats, slope: Floats, hessian: Floats, lasso: float, low: Floats, high: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Two sweeps of cyclic descent: the point, the model's slope there, the largest move (B,)."""
+    largest = np.zeros(len(y))
+    for i in (0, 1, 2, 0, 1, 2):
+        bend = hessian[:, i, i]
+        target = _shrink(y[:, i] - slope[:, i] / bend - IDENTITY[i], lasso / bend)
+        target = np.clip(target + IDENTITY[i], low[i], high[i])
+        move = target - y[:, i]
+        y[:, i] = target
+        slope += hessian[:, i] * move[:, None]
+        largest = np.maximum(largest, np.abs(move))
+    return y, slope, largest
+
+
+def _solve_free(
+    y: Floats, slope: Floats, hessian: Floats, lasso: float, low: Floats, high: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Optimum (B, 3) with kinks and bounds held where ``y`` is at them, and where it is right."""
+    side = np.sign(y - IDENTITY)
+    held = (side == 0) | (y <= low) | (y >= high) if lasso > 0 else (y <= low) | (y >= high)
+    pull = slope + lasso * side
+    pair = ~held[:, :, None] & ~held[:, None, :]
+    move = np.linalg.solve(
+        np.where(pair, hessian, np.eye(3)), np.where(held, 0.0, -pull)[:, :, None]
+    )[:, :, 0]
+    solved = y + move
+    after = slope + np.vecdot(hessian, move[:, None, :])
+    slack = 1e-12 * (1.0 + np.abs(after))
+    same_side = (np.sign(solved - IDENTITY) == side) | (lasso == 0)
+    free_right = same_side & (solved >= low) & (solved <= high)
+    at_kink = (np.abs(after) <= lasso + slack) & (side == 0)
+    leaves = after + lasso * side
+    at_bound = ((y <= low) & (leaves >= -slack)) | ((y >= high) & (leaves <= slack))
+    return solved, np.where(held, at_kink | at_bound, free_right).all(-1)
+
+
 def _descend(
     start: Floats,
-    evaluate: Callable[[Floats], tuple[Floats, Floats]],
+    measure: Callable[[Floats, Index], Floats],
     step: Callable[[Floats, Floats], Floats],
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Damped proximal Newton for all columns together, (B, p) -> (B, p) and converged (B,).
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Damped proximal Newton for all columns together: points (B, p), objectives, converged (B,).
 
-    ``evaluate`` gives the objective (B,) and the linear predictor that ``step`` turns into the
-    next point; a step that would climb is halved.
+    ``measure(x, rows)`` gives, for these columns, the objective and after it the sums from which
+    ``step`` makes the next point; a step that would climb is halved. A step below the tolerance
+    is taken and is the last one: convergence is quadratic, so what remains is rounding.
     """
-    x = start
-    value, m = evaluate(x)
-    done = np.zeros(len(x), dtype=bool)
+    x = start.copy()
+    live = np.arange(len(x))
+    sums = measure(x, live)
+    value = sums[:, 0].copy()
     for _ in range(_MAX_ITERATIONS):
-        move = step(x, m) - x
-        scale = 1.0 + np.abs(x).max(-1)
-        size = np.abs(move).max(-1) / scale
-        done |= size <= _TOLERANCE
-        if done.all():
+        move = step(x[live], sums) - x[live]
+        last = np.abs(move).max(-1) <= _TOLERANCE * (1.0 + np.abs(x[live]).max(-1))
+        x[live[last]] += move[last]
+        live, move = live[~last], move[~last]
+        if not len(live):
             break
-        move[done] = 0.0
-        for _ in range(40):
-            trial = x + move
-            trial_value, m = evaluate(trial)
-            climbed = trial_value > value + 1e-13 * (1.0 + np.abs(value))
-            if not climbed.any():
-                break
-            move[climbed] *= 0.5
-        x, value = trial, np.minimum(value, trial_value)
-    return x, done
+        sums = _damped(x, value, live, move, measure)
+    done = np.ones(len(x), dtype=bool)
+    done[live] = False
+    return x, value, done
 
 
-def _inverse_logit(m: Floats) -> Floats:
-    """1 / (1 + exp(-m)); exp may overflow to inf, which gives the right 0."""
-    with np.errstate(over="ignore"):
-        p = np.exp(-m)
-    p += 1.0
-    return np.asarray(np.reciprocal(p, out=p))
+def _damped(
+    x: Floats,
+    value: Floats,
+    live: Index,
+    move: Floats,
+    measure: Callable[[Floats, Index], Floats],
+) -> Floats:
+    """Move the live columns, in place, each by the longest halving that does not climb."""
+    base = x[live]
+    sums = measure(base + move, live)
+    ceiling = value[live] + 1e-13 * (1.0 + np.abs(value[live]))
+    for _ in range(40):
+        climbed = np.flatnonzero(~(sums[:, 0] <= ceiling))
+        if not len(climbed):
+            break
+        move[climbed] *= 0.5
+        sums[climbed] = measure((base + move)[climbed], live[climbed])
+    x[live] = base + move
+    value[live] = np.minimum(value[live], sums[:, 0])
+    return sums
+
+
+def _by_blocks(visit: Callable[[Floats, Rows], Floats], x: Floats, rows: Index, n: int) -> Floats:
+    """Sums (len(rows), q) of these columns, a cache-sized block at a time."""
+    whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
+    parts = []
+    for block in column_blocks(len(rows), n):
+        near = rows[block]
+        # A slice is a view; an index array is a copy.
+        chosen: Rows = slice(int(near[0]), int(near[-1]) + 1) if whole else near
+        parts.append(visit(x[block], chosen))
+    return np.concatenate(parts)
+
+
+def _sign_rows(signs: Floats, rows: Rows) -> Floats:
+    return signs if signs.ndim == 1 else signs[rows]
+
+
+def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Floats, Floats]:
+    """Of softplus(m): its weighted sum (b,), and its first and second derivative (b, n).
+
+    ``m`` is used up. One exp serves all three; exp may overflow, which is repaired.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        e = np.exp(m)
+        right = e + 1.0
+        loss = np.log1p(e)
+        np.reciprocal(right, out=right)
+        wrong = np.multiply(e, right, out=e)
+    if weights is not None:
+        chosen = weights[rows]
+        loss *= chosen
+    total = loss.sum(-1)
+    if not np.isfinite(total).all():
+        high = m > 700.0
+        loss[high] = m[high] if weights is None else (m * chosen)[high]
+        wrong[high] = 1.0
+        total = loss.sum(-1)
+    if weights is not None:
+        wrong *= chosen
+    return total, wrong, np.multiply(wrong, right, out=right)
 
 
 def _shrink(x: Floats, by: Floats) -> Floats:
@@ -345,4 +465,5 @@ def _shrink(x: Floats, by: Floats) -> Floats:
 def _total(weights: Floats | None, logits: Floats) -> Floats:
     if weights is None:
         return np.full(len(logits), float(max(logits.shape[-1], 1)))
-    return np.asarray(np.maximum(weights.sum(-1), 1.0))
+    total = weights.sum(-1)
+    return np.asarray(np.where(total > 0.0, total, 1.0))

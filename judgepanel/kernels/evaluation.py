@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import CalibrationFit, Calibrator, column_blocks, fit
 from judgepanel.kernels.prefixes import Aggregator, Floats, Index, Ranking, prefix_scores
-from judgepanel.scoring.metrics import ItemScores, item_scores, null_logit
+from judgepanel.scoring.metrics import (
+    ItemScores,
+    blank_scores,
+    item_scores,
+    mean_nll,
+    null_logit,
+)
 from judgepanel.scoring.splits import Split
 
 
@@ -66,62 +72,50 @@ def evaluate_split(ballots: Ballots, split: Split, ks: Index, recipe: Recipe) ->
     signs = ballots.signs.astype(np.float64)
     fit_signs, eval_signs = signs[split.calibration], signs[split.evaluation]
     null = null_logit(float(np.mean(fit_signs > 0)), symmetric=ballots.symmetric)
-    names = recipe.calibrators
-    pieces: dict[Calibrator, list[_Piece]] = {name: [] for name in names}
+    fit_empty = None if recipe.in_sample else scores.calibration_empty
+    eval_empty = None if recipe.in_sample else scores.evaluation_empty
+    weights = None if fit_empty is None else (~fit_empty).astype(np.float64)
+    names, symmetric = recipe.calibrators, ballots.symmetric
+    maps = fit(names, scores.calibration, fit_signs, weights, symmetric=symmetric)
+    held = {name: blank_scores(scores.evaluation.shape) for name in names}
+    seen = {name: np.empty(len(ks)) for name in names}
     for block in column_blocks(len(ks), max(len(fit_signs), len(eval_signs))):
-        fit_empty = None if recipe.in_sample else scores.calibration_empty[block]
-        eval_empty = None if recipe.in_sample else scores.evaluation_empty[block]
-        weights = None if fit_empty is None else (~fit_empty).astype(np.float64)
-        fit_logits, eval_logits = scores.calibration[block], scores.evaluation[block]
-        maps = fit(names, fit_logits, fit_signs, weights, symmetric=ballots.symmetric)
         for name, map_ in maps.items():
-            seen = _score(map_, fit_logits, fit_empty, fit_signs, null, ballots.symmetric)
-            held = _score(map_, eval_logits, eval_empty, eval_signs, null, ballots.symmetric)
-            pieces[name].append(_Piece(map_, held, seen.nll.mean(axis=-1)))
-    constant = fit(names, np.zeros((1, len(fit_signs))), fit_signs, symmetric=ballots.symmetric)
+            part = CalibrationFit(map_.params[block], map_.replaced[block], map_.clip)
+            logits = _mapped(part, scores.calibration[block], fit_empty, block, null)
+            seen[name][block] = mean_nll(logits, fit_signs)
+            logits = _mapped(part, scores.evaluation[block], eval_empty, block, null)
+            item_scores(logits, eval_signs, symmetric=symmetric, out=_rows(held[name], block))
+    constant = fit(names, np.zeros((1, len(fit_signs))), fit_signs, symmetric=symmetric)
     blank = np.zeros((1, len(eval_signs)))
     return SplitScores(
-        evaluation={name: _joined([piece.held for piece in pieces[name]]) for name in names},
-        calibration_nll={
-            name: np.concatenate([piece.seen_nll for piece in pieces[name]]) for name in names
-        },
-        replaced={name: sum(int(p.map_.replaced.sum()) for p in pieces[name]) for name in names},
+        evaluation=held,
+        calibration_nll=seen,
+        replaced={name: int(map_.replaced.sum()) for name, map_ in maps.items()},
         order=scores.order,
-        null_nll=float(item_scores(np.full(len(eval_signs), null), eval_signs).nll.mean()),
+        null_nll=float(mean_nll(np.full(len(eval_signs), null), eval_signs)),
         constant_nll={
-            name: float(item_scores(map_(blank), eval_signs).nll.mean())
-            for name, map_ in constant.items()
+            name: float(mean_nll(map_(blank), eval_signs)[0]) for name, map_ in constant.items()
         },
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Piece:
-    """One calibrator on one block of panel sizes."""
-
-    map_: CalibrationFit
-    held: ItemScores
-    seen_nll: Floats
-
-
-def _score(
+def _mapped(
     map_: CalibrationFit,
     logits: Floats,
     empty: NDArray[np.bool_] | None,
-    signs: Floats,
+    block: slice,
     null: float,
-    symmetric: bool,
-) -> ItemScores:
+) -> Floats:
+    """Calibrated logits of a block of panels; items without votes get the null prediction."""
     calibrated = map_(logits)
-    if empty is not None and empty.any():
-        calibrated = np.where(empty, null, calibrated)
-    return item_scores(calibrated, signs, symmetric=symmetric)
+    if empty is not None and empty[block].any():
+        calibrated = np.where(empty[block], null, calibrated)
+    return calibrated
 
 
-def _joined(blocks: list[ItemScores]) -> ItemScores:
-    return ItemScores(
-        *(np.concatenate([getattr(block, field.name) for block in blocks]) for field in _FIELDS)
-    )
+def _rows(scores: ItemScores, block: slice) -> ItemScores:
+    return ItemScores(*(getattr(scores, field.name)[block] for field in _FIELDS))
 
 
 _FIELDS = fields(ItemScores)

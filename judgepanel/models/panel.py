@@ -14,7 +14,7 @@ from judgepanel.kernels.application import (
     probabilities,
 )
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import Calibrator, fit
+from judgepanel.kernels.calibration import INPUT_CLIP, Calibrator, fit
 from judgepanel.kernels.prefixes import (
     Aggregator,
     Ranking,
@@ -62,6 +62,8 @@ class PanelModel:
             logits = majority_logits(votes)
         else:
             logits = one_coin_logits(votes, np.array(self.weights))
+        if self.calibrator == "beta_clipped":
+            logits = np.clip(logits, -INPUT_CLIP, INPUT_CLIP)
         p = probabilities(map_logits(logits, self.a, self.b, self.c), CLIP)
         return np.where((votes == MISSING).all(axis=1), self.prior, p)
 

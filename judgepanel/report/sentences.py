@@ -79,8 +79,8 @@ def optimism_sentence(curve: PanelCurve, calibrator: str) -> str | None:
         return None
     return (
         f"Choosing k on calibration rows (median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}) "
-        f"promised NLL {sig(arm.chosen_on)} and gave {sig(arm.nll)} on untouched items: an optimism of "
-        f"{signed(arm.optimism)}."
+        f"promised NLL {sig(arm.chosen_on)} and gave {sig(arm.nll)} on untouched items: an "
+        f"optimism of {signed(arm.optimism)}."
     )
 
 

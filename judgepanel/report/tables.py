@@ -7,6 +7,7 @@ import pandas as pd
 from judgepanel.decision.recommend import Recommendation
 from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
 from judgepanel.studies.panel_curve import PanelCurve
+from judgepanel.votes import csv_safe
 
 
 def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
@@ -75,3 +76,11 @@ def candidate_table(found: Recommendation) -> pd.DataFrame:
             "chosen in": [percent(row.chosen_share) for row in ranked],
         }
     )
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """A frame as CSV; text that a spreadsheet would run as a formula gets an apostrophe."""
+    safe = frame.copy()
+    for column in safe.select_dtypes(exclude=["number", "bool"]).columns:
+        safe[column] = [csv_safe("" if value is None else str(value)) for value in safe[column]]
+    return str(safe.to_csv(index=False, lineterminator="\n"))

@@ -31,7 +31,15 @@ class ItemScores:
     ece: Floats
 
 
-def item_scores(logits: Floats, signs: Floats, *, symmetric: bool = False) -> ItemScores:
+def blank_scores(shape: tuple[int, ...]) -> ItemScores:
+    """Room for the scores of calibrated logits of this shape (..., n_items)."""
+    nll, brier, hit = (np.empty(shape) for _ in range(3))
+    return ItemScores(nll, brier, hit, np.empty(shape[:-1]))
+
+
+def item_scores(
+    logits: Floats, signs: Floats, *, symmetric: bool = False, out: ItemScores | None = None
+) -> ItemScores:
     """Score calibrated logits against labels.
 
     Parameters
@@ -39,21 +47,37 @@ def item_scores(logits: Floats, signs: Floats, *, symmetric: bool = False) -> It
     logits : float (..., n_items), calibrated logits m.
     signs : float (n_items,) or broadcastable, +1 where the label is 1, -1 where it is 0.
     symmetric : whether item order carries no meaning (a tie is then half right).
+    out : where to write, see :func:`blank_scores`; these scores are returned.
     """
-    p_true = 1.0 / (1.0 + np.exp(-logits * signs))
-    np.clip(p_true, CLIP, 1.0 - CLIP, out=p_true)
-    hit = (p_true > 0.5).astype(float)
+    p_true = _p_true(logits, signs)
+    found = blank_scores(p_true.shape) if out is None else out
+    np.greater(p_true, 0.5, out=found.hit)
     tied = p_true == 0.5
     if tied.any():
-        hit += tied * (0.5 if symmetric else (signs > 0))
+        found.hit[...] += tied * (0.5 if symmetric else (signs > 0))
     error = 1.0 - p_true
-    confidence = np.maximum(p_true, error)
-    return ItemScores(
-        nll=-np.log(p_true),
-        brier=error * error,
-        hit=hit,
-        ece=binned_gap(confidence, hit, ECE_BINS),
-    )
+    np.multiply(error, error, out=found.brier)
+    np.log(p_true, out=found.nll)
+    np.negative(found.nll, out=found.nll)
+    confidence = np.maximum(p_true, error, out=error)
+    found.ece[...] = binned_gap(confidence, found.hit, ECE_BINS)
+    return found
+
+
+def mean_nll(logits: Floats, signs: Floats) -> Floats:
+    """Mean of the items' ``nll`` alone, (...,); shapes as in :func:`item_scores`."""
+    p_true = _p_true(logits, signs)
+    return np.asarray(-np.log(p_true, out=p_true).mean(axis=-1))
+
+
+def _p_true(logits: Floats, signs: Floats) -> Floats:
+    """Probability of the true label, clipped; an overflowing exp gives the right 0."""
+    p_true = np.multiply(logits, -signs)
+    with np.errstate(over="ignore"):
+        np.exp(p_true, out=p_true)
+    p_true += 1.0
+    np.reciprocal(p_true, out=p_true)
+    return np.clip(p_true, CLIP, 1.0 - CLIP, out=p_true)
 
 
 def binned_gap(confidence: Floats, hit: Floats, bins: int) -> Floats:
@@ -64,11 +88,11 @@ def binned_gap(confidence: Floats, hit: Floats, bins: int) -> Floats:
     shape = confidence.shape
     n = shape[-1]
     flat = confidence.reshape(-1, n)
-    index = np.minimum((flat * bins).astype(np.int64), bins - 1)
+    index = (flat * bins).astype(np.int64)
+    np.minimum(index, bins - 1, out=index)
     index += (np.arange(len(flat)) * bins)[:, None]
-    gap = np.bincount(
-        index.ravel(), weights=(hit.reshape(-1, n) - flat).ravel(), minlength=len(flat) * bins
-    )
+    error = hit.reshape(-1, n) - flat
+    gap = np.bincount(index.ravel(), weights=error.ravel(), minlength=len(flat) * bins)
     return np.asarray(np.abs(gap).reshape(-1, bins).sum(axis=1).reshape(shape[:-1]) / max(n, 1))
 
 

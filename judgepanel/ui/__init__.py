@@ -1,1 +1,1 @@
-"""What the pages share; with app.py and pages/ the only code that imports Streamlit."""
+"""The dashboard's parts; the only package that imports streamlit."""

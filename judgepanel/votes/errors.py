@@ -9,9 +9,7 @@ SHOWN_LENGTH = 60
 
 def shown(value: object, length: int = SHOWN_LENGTH) -> str:
     """Quote an untrusted value for a one-line message: no control characters, bounded length."""
-    text = "".join(
-        char if unicodedata.category(char)[0] != "C" else " " for char in str(value)
-    )
+    text = "".join(char if unicodedata.category(char)[0] != "C" else " " for char in str(value))
     if len(text) > length:
         text = text[: length - 1] + "…"
     return f"'{text}'"

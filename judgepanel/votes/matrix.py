@@ -138,7 +138,8 @@ def _frozen_int8(values: NDArray[np.int8], name: str, ndim: int) -> NDArray[np.i
     array = np.asarray(values)
     if array.ndim != ndim:
         raise InputError(f"{name} must have {ndim} dimension(s), not {array.ndim}")
-    wrong = ~np.isin(array, (0, 1, MISSING))
+    with np.errstate(invalid="ignore"):
+        wrong = (array != 0) & (array != 1) & (array != MISSING)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         raise InputError(

@@ -35,7 +35,7 @@ class Oriented:
     votes : the labelled items with the judges that take part; under ``randomized`` items are
         flipped by a seeded coin.
     policy : what ``auto`` came to.
-    set_aside : judges left out because they gave one verdict on every item.
+    set_aside : judges left out because they gave one verdict on every labelled item.
     one_class : whether all labels of the file are equal, as it was given.
     notices : full sentences for the user.
     """
@@ -52,12 +52,14 @@ class Oriented:
 
 
 def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
-    """bool (n_judges,): one and the same verdict on every item voted on, ``CONSTANT_VOTES`` or more.
+    """bool (n_judges,): one verdict on every labelled item voted on, ``CONSTANT_VOTES`` or more.
 
-    Fewer votes agree by chance too often to call a judge broken.
+    Fewer votes agree by chance too often to call a judge broken. Items without a label are not
+    counted: they must change no figure, and only labelled ones can leak how they were ordered.
     """
-    cast = (votes.votes != MISSING).sum(axis=0)
-    ones = (votes.votes == 1).sum(axis=0)
+    known = votes.votes[votes.labelled]
+    cast = (known != MISSING).sum(axis=0)
+    ones = (known == 1).sum(axis=0)
     return np.asarray((cast >= CONSTANT_VOTES) & ((ones == 0) | (ones == cast)))
 
 

@@ -1,0 +1,84 @@
+"""Each judge on its own: accuracy on all labelled items with an interval, and coverage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes.orientation import constant_judges
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeTable:
+    """All arrays are (n_judges,), in the order of the file.
+
+    ``correct`` of ``voted`` labelled items; ``accuracy`` their ratio (NaN without votes) with a
+    95 % Wilson interval ``lo``, ``hi``; ``coverage`` in [0, 1] over all items; ``constant`` marks
+    judges with one verdict on every item.
+    """
+
+    judges: tuple[str, ...]
+    correct: Ints
+    voted: Ints
+    accuracy: Floats
+    lo: Floats
+    hi: Floats
+    coverage: Floats
+    constant: NDArray[np.bool_]
+
+    def frame(self) -> pd.DataFrame:
+        """One row a judge, most accurate first."""
+        frame = pd.DataFrame(
+            {
+                "judge": list(self.judges),
+                "accuracy": self.accuracy,
+                "lo": self.lo,
+                "hi": self.hi,
+                "correct": self.correct,
+                "voted": self.voted,
+                "coverage": self.coverage,
+                "constant": self.constant,
+            }
+        )
+        return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
+
+
+def judge_table(votes: VoteMatrix) -> JudgeTable:
+    """Accuracy and coverage of every judge."""
+    cast = votes.votes[votes.labelled]
+    voted = (cast != MISSING).sum(axis=0)
+    correct = (cast == votes.labels[votes.labelled, None]).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = correct / voted
+    lo, hi = wilson(correct, voted)
+    return JudgeTable(
+        judges=votes.judges,
+        correct=correct,
+        voted=voted,
+        accuracy=accuracy,
+        lo=lo,
+        hi=hi,
+        coverage=votes.coverage,
+        constant=constant_judges(votes),
+    )
+
+
+def wilson(successes: Ints, trials: Ints, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Wilson score interval of a proportion (1927, doi:10.2307/2276774); [0, 1] without trials."""
+    z = float(stats.norm.ppf(0.5 + level / 2.0))
+    n = np.maximum(trials, 1).astype(float)
+    share = successes / n
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    none = trials == 0
+    lo = np.where(none, 0.0, np.clip(centre - reach, 0.0, 1.0))
+    hi = np.where(none, 1.0, np.clip(centre + reach, 0.0, 1.0))
+    return lo, hi

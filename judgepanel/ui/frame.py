@@ -1,0 +1,160 @@
+"""The frame every page stands in: head, menu, header strip, guard, answer, next step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from judgepanel.report.numbers import counted
+from judgepanel.service import Analysis, NotFound
+from judgepanel.ui.glossary import TERMS
+from judgepanel.ui.session import current, link_parameters
+from judgepanel.ui.text import in_html
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.orientation import resolve
+
+START = "app.py"
+MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Decide",
+        (
+            (START, "Start"),
+            ("pages/panel_curve.py", "Panel curve"),
+            ("pages/recommended_panel.py", "Recommended panel"),
+        ),
+    ),
+)
+
+_STYLE = """
+<style>
+.block-container { padding-top: 2.2rem; max-width: 1180px; }
+h1 { font-size: 1.55rem !important; font-weight: 650; padding: 0 0 .2rem 0 !important; }
+h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .1rem 0 !important; }
+.jp-strip { display: flex; flex-wrap: wrap; gap: .3rem .9rem; align-items: baseline;
+  font-size: .86rem; overflow-wrap: anywhere; }
+.jp-strip b { font-weight: 650; }
+.jp-badge { border: 1px solid currentColor; border-radius: 3px; padding: 0 .4rem; }
+.jp-question { font-size: .95rem; margin: 0; }
+.jp-answer { font-size: 1.22rem; line-height: 1.4; font-weight: 600; margin: .2rem 0 0 0;
+  padding: .55rem .8rem; border-left: 4px solid #4C78A8; overflow-wrap: anywhere;
+  background: rgba(76,120,168,.09); }
+.jp-answer.jp-curate { border-left-color: #F28E2B; background: rgba(242,142,43,.10); }
+.jp-answer.jp-open { border-left-color: #6B7280; background: rgba(107,114,128,.10); }
+.jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
+section[data-testid="stSidebar"] h2 { font-size: .8rem !important; padding-top: .4rem !important; }
+@media (max-width: 640px) { .block-container { padding-left: 1rem; padding-right: 1rem; }
+  .jp-answer { font-size: 1.05rem; } }
+</style>
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """The analysis a page shows."""
+
+    analysis: Analysis
+    votes: VoteMatrix
+
+
+def frame(title: str, question: str) -> Shown | None:
+    """Draw head and menu; return the analysis in the URL, or None after an empty state's place.
+
+    An analysis that does not exist ends the page with one sentence and a way on.
+    """
+    st.set_page_config(page_title=f"{title} - judgepanel", layout="wide", page_icon=_ICON)
+    st.html(_STYLE)
+    try:
+        found = current()
+    except NotFound:
+        _menu(None)
+        st.title(title)
+        st.error(
+            "There is no analysis behind this link: it was deleted, or the link is incomplete. "
+            "Ask for the link again, or start with your own votes."
+        )
+        st.page_link(START, label="Start a new analysis")
+        st.stop()
+    analysis = None if found is None else found[0]
+    _menu(analysis)
+    if found is not None:
+        _strip(*found)
+    st.title(title)
+    st.html(f'<p class="jp-question">{in_html(question)}</p>')
+    return None if found is None else Shown(*found)
+
+
+def guard(shown: Shown | None, what: str) -> Shown:
+    """Stop at a useful empty state when there is no analysis yet."""
+    if shown is not None:
+        return shown
+    st.info(f"No votes yet. {what} Bring your own votes, or take a sample: it is one click away.")
+    st.page_link(START, label="Go to Start")
+    st.stop()
+
+
+def answer(sentence: str, tone: str = "keep") -> None:
+    """The page's answer as a banner; ``tone`` is keep, curate or open."""
+    st.html(f'<p class="jp-answer jp-{in_html(tone)}" role="status">{in_html(sentence, 1000)}</p>')
+
+
+def notes(sentences: tuple[str, ...]) -> None:
+    """What the reader must know, under the answer."""
+    for sentence in dict.fromkeys(sentences):
+        st.html(f'<p class="jp-note">Note: {in_html(sentence, 1000)}</p>')
+
+
+def next_step(page: str, label: str, analysis: Analysis) -> None:
+    """What to do next, as a link."""
+    st.divider()
+    st.page_link(page, label=f"Next: {label}", query_params=link_parameters(analysis))
+
+
+def _menu(analysis: Analysis | None) -> None:
+    with st.sidebar:
+        st.page_link(START, label="judgepanel", query_params=link_parameters(analysis))
+        for group, pages in MENU:
+            st.header(group)
+            for page, label in pages:
+                st.page_link(page, label=label, query_params=link_parameters(analysis))
+        if analysis is not None:
+            st.page_link(START, label="New analysis")
+        with st.popover("Glossary", width="stretch"):
+            for term, meaning in TERMS.items():
+                st.markdown(f"**{term}** {meaning}")
+
+
+def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
+    labelled = int(votes.labelled.sum())
+    known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
+    policy = resolve(votes, analysis.settings.orientation, analysis.settings.protocol)
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    left.html(
+        '<div class="jp-strip">'
+        f"<b>{in_html(analysis.name, 80)}</b>"
+        f"<span>{counted(votes.n_items, 'item')} x {counted(votes.n_judges, 'judge')}</span>"
+        f"<span>{known}</span>"
+        f'<span class="jp-badge">order: {in_html(policy.replace("_", " "))}</span>'
+        f'<span class="jp-badge">protocol: {in_html(analysis.settings.protocol)}</span>'
+        f"<span>data <code>{votes.sha256[:10]}</code></span>"
+        "</div>"
+    )
+    with right.popover("Share", width="stretch"):
+        st.write("Whoever can reach this server sees this page under this link:")
+        st.code(page_url(analysis), language=None, wrap_lines=True)
+
+
+def page_url(analysis: Analysis) -> str:
+    """The address of this page with the analysis and the view state in it."""
+    parts = urlsplit(st.context.url or "http://localhost:8501/")
+    state = {key: value for key, value in st.query_params.items() if key != "analysis"}
+    query = urlencode({**link_parameters(analysis), **state})
+    return f"{parts.scheme}://{parts.netloc}{parts.path}?{query}"
+
+
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32">'
+    '<rect width="32" height="32" rx="4" fill="#4C78A8"/>'
+    '<path d="M6 8 Q9 23 26 24" stroke="#fff" stroke-width="3" fill="none"/></svg>'
+)

@@ -1,0 +1,89 @@
+"""Work in progress on a page: the coarse result at once, progress, time left, cancel, again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from judgepanel.service import Job
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.ui.frame import Shown
+from judgepanel.ui.session import workspace
+
+POLL_SECONDS = 0.4
+
+
+def show_result(
+    study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]
+) -> None:
+    """Draw the stored result, or start the work and draw what there is until it is done."""
+    space = workspace()
+    sha = shown.votes.sha256
+    stored = space.result(study, sha, spec)
+    job = space.partial(study, sha, spec)
+    running = job is not None and job.status == "running"
+    if stored is not None and not running:
+        if not stored.current:
+            _outdated(study, shown, spec)
+        draw(stored.result)
+        return
+    if job is None:
+        space.submit(study, shown.votes, spec)
+        job = space.partial(study, sha, spec)
+    if job is not None and job.status in ("cancelled", "failed"):
+        _ended(study, shown, spec, job, draw)
+        return
+    _watch(study, shown, spec, draw)
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _watch(
+    study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]
+) -> None:
+    space = workspace()
+    job = space.partial(study, shown.votes.sha256, spec)
+    if job is None or job.status != "running":
+        st.rerun()
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    share = job.done / job.total if job.total else 0.0
+    text = "Starting" if job.done == 0 else f"{share:.0%} done, {_left(job.remaining)}"
+    left.progress(share, text=text)
+    if right.button("Cancel", key=f"cancel-{study.name}", width="stretch"):
+        space.cancel(study, shown.votes.sha256, spec)
+    if job.result is not None:
+        draw(job.result)
+
+
+def _ended(
+    study: Study[Any, Any, Any],
+    shown: Shown,
+    spec: Spec,
+    job: Job,
+    draw: Callable[[Any], None],
+) -> None:
+    if job.status == "failed":
+        st.error(job.message)
+    else:
+        st.warning(
+            f"Cancelled after {job.done} of {job.total} parts; what is shown rests on those."
+        )
+    if st.button("Run again", key=f"again-{study.name}", type="primary"):
+        workspace().submit(study, shown.votes, spec)
+        st.rerun()
+    if job.result is not None:
+        draw(job.result)
+
+
+def _outdated(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> None:
+    st.warning("An older version of judgepanel made this result.")
+    if st.button("Compute it again", key=f"redo-{study.name}"):
+        workspace().submit(study, shown.votes, spec)
+        st.rerun()
+
+
+def _left(seconds: float) -> str:
+    if seconds < 1:
+        return "less than a second left"
+    return f"about {seconds:.0f} s left" if seconds < 90 else f"about {seconds / 60:.0f} min left"
