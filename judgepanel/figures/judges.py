@@ -17,8 +17,8 @@ from judgepanel.studies.judges import JudgeTable
 
 
 def coverage_strip(table: JudgeTable) -> go.Figure:
-    """Share of items with a right, wrong or unlabelled verdict, one bar a judge, fullest first."""
-    order = np.argsort(-table.coverage, kind="stable")
+    """Share of items with a right, a wrong or no verdict, one bar a judge, most accurate first."""
+    order = np.argsort(-np.nan_to_num(table.accuracy, nan=-1.0), kind="stable")
     names = [escaped(table.judges[j]) for j in order]
     x = np.arange(1, len(order) + 1)
     coverage = table.coverage[order]
@@ -44,7 +44,7 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
             hovertemplate="%{text}<br>" + name + ": %{y:.1%}<extra></extra>",
         )
     figure.update_layout(barmode="stack", bargap=0.15 if len(order) < 80 else 0.0)
-    laid_out(figure, x="judges, fullest first", y="share of items", height=300)
+    laid_out(figure, x="judges, most accurate first", y="share of items", height=300)
     figure.update_yaxes(tickformat=".0%", range=[0, 1])
     figure.update_xaxes(showticklabels=len(order) <= 30, dtick=1 if len(order) <= 30 else None)
     return figure

@@ -103,7 +103,7 @@ def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll")
     _add_marks(figure, lines)
     figure = laid_out(figure, x="judges kept, best first", y=METRIC_NAMES[metric])
     if len(lines.k) > 12:
-        ticks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if k < lines.k[-1] * 0.8]
+        ticks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if k < lines.k[-1] * 0.65]
         ticks.append(int(lines.k[-1]))
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{k:,}" for k in ticks])
     if metric == "accuracy":
@@ -135,6 +135,26 @@ def _add_null(figure: go.Figure, lines: CurveLines) -> None:
 
 
 def _add_marks(figure: go.Figure, lines: CurveLines) -> None:
+    at_the_end = lines.best == len(lines.k) - 1
+    if not at_the_end:
+        _add_best(figure, lines)
+    name = f"all {lines.k[-1]:,}" + (", best in hindsight" if at_the_end else "")
+    figure.add_scatter(
+        x=[lines.k[-1]],
+        y=[lines.value[-1]],
+        mode="markers",
+        marker={
+            "symbol": "square",
+            "size": 12,
+            "color": INCLUDE,
+            "line": {"color": "#FFFFFF", "width": 1},
+        },
+        name=name,
+        hovertemplate=f"{name}: %{{y:.3f}}<extra></extra>",
+    )
+
+
+def _add_best(figure: go.Figure, lines: CurveLines) -> None:
     figure.add_scatter(
         x=[lines.k[lines.best]],
         y=[lines.value[lines.best]],
@@ -147,17 +167,4 @@ def _add_marks(figure: go.Figure, lines: CurveLines) -> None:
         },
         name=f"best in hindsight (k = {lines.k[lines.best]:,})",
         hovertemplate=f"best in hindsight, top-{lines.k[lines.best]}: %{{y:.3f}}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=[lines.k[-1]],
-        y=[lines.value[-1]],
-        mode="markers",
-        marker={
-            "symbol": "square",
-            "size": 12,
-            "color": INCLUDE,
-            "line": {"color": "#FFFFFF", "width": 1},
-        },
-        name=f"all {lines.k[-1]:,}",
-        hovertemplate=f"all {lines.k[-1]}: %{{y:.3f}}<extra></extra>",
     )

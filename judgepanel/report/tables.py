@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from judgepanel.decision.recommend import Recommendation
+from judgepanel.decision.recommend import REFERENCE, CandidateFigures, Recommendation
 from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
 from judgepanel.studies.panel_curve import PanelCurve
 from judgepanel.votes import csv_safe
@@ -18,11 +18,11 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
         {
             "panel": f"all {curve.n_judges}",
             "NLL": sig(float(curve.nll[c, last])),
-            "95 %": interval(float(curve.nll_lo[c, last]), float(curve.nll_hi[c, last]), 3),
+            "NLL 95 %": interval(float(curve.nll_lo[c, last]), float(curve.nll_hi[c, last]), 3),
             "skill": percent(skill),
-            "NLL - all": "",
-            "95 % ": "",
-            "all arms together": "",
+            "difference": "",
+            "difference 95 %": "",
+            "all rows together": "",
             "p": "",
             "verdict": "reference",
             "optimism": "",
@@ -40,11 +40,11 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
                 if found.k_lo == found.k_hi
                 else f"{found.arm} ({found.k_lo}-{found.k_hi})",
                 "NLL": sig(found.nll),
-                "95 %": interval(found.nll_lo, found.nll_hi, 3),
+                "NLL 95 %": interval(found.nll_lo, found.nll_hi, 3),
                 "skill": percent(1.0 - found.nll / curve.null_nll),
-                "NLL - all": signed(found.delta),
-                "95 % ": interval(found.lo, found.hi, sign=True),
-                "all arms together": interval(found.band_lo, found.band_hi, sign=True),
+                "difference": signed(found.delta),
+                "difference 95 %": interval(found.lo, found.hi, sign=True),
+                "all rows together": interval(found.band_lo, found.band_hi, sign=True),
                 "p": p_value(found.p).removeprefix("p ").removeprefix("= "),
                 "verdict": found.verdict,
                 "optimism": "" if found.arm.startswith("top") else signed(found.optimism),
@@ -66,16 +66,23 @@ def candidate_table(found: Recommendation) -> pd.DataFrame:
             "aggregator": [row.aggregator for row in ranked],
             "calibrator": [row.calibrator for row in ranked],
             "NLL": [fixed(row.nll, 3) for row in ranked],
-            "95 %": [interval(row.lo, row.hi, 3) for row in ranked],
+            "NLL 95 %": [interval(row.lo, row.hi, 3) for row in ranked],
             "skill": [percent(row.skill) for row in ranked],
-            "against the reference": [signed(row.delta) for row in ranked],
-            "95 % ": [interval(row.delta_lo, row.delta_hi, sign=True) for row in ranked],
+            "difference": [_reference_or(row, signed(row.delta)) for row in ranked],
+            "difference 95 %": [
+                _reference_or(row, interval(row.delta_lo, row.delta_hi, sign=True))
+                for row in ranked
+            ],
             "Brier": [fixed(row.brier, 3) for row in ranked],
             "accuracy": [percent(row.accuracy, 3) for row in ranked],
             "ECE": [fixed(row.ece, 3) for row in ranked],
             "chosen in": [percent(row.chosen_share) for row in ranked],
         }
     )
+
+
+def _reference_or(row: CandidateFigures, text: str) -> str:
+    return "reference" if (row.panel, row.aggregator, row.calibrator) == REFERENCE else text
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -107,7 +107,7 @@ def _draw(
         key="curve",
         alt=f"{METRIC_NAMES[metric]} against the number of judges kept. "
         + curve_sentence(curve, calibrator),
-        config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]},
+        config={"displayModeBar": False},
     )
     constant = float(curve.constant_nll[curve.row(calibrator)])
     yardstick = f"Base rate alone: NLL {fixed(curve.null_nll, 3)}."

@@ -43,8 +43,10 @@ h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .1rem 0 !i
 .jp-answer.jp-curate { border-left-color: #F28E2B; background: rgba(242,142,43,.10); }
 .jp-answer.jp-open { border-left-color: #6B7280; background: rgba(107,114,128,.10); }
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
-section[data-testid="stSidebar"] h2 { font-size: .8rem !important; padding-top: .4rem !important; }
-@media (max-width: 640px) { .block-container { padding-left: 1rem; padding-right: 1rem; }
+.jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
+section[data-testid="stSidebar"] h2 { font-size: .82rem !important; padding: .2rem 0 .3rem !important; }
+@media (max-width: 640px) {
+  .block-container { padding-left: 1rem; padding-right: 1rem; padding-top: 4rem; }
   .jp-answer { font-size: 1.05rem; } }
 </style>
 """
@@ -113,7 +115,7 @@ def next_step(page: str, label: str, analysis: Analysis) -> None:
 
 def _menu(analysis: Analysis | None) -> None:
     with st.sidebar:
-        st.page_link(START, label="judgepanel", query_params=link_parameters(analysis))
+        st.html('<p class="jp-brand">judgepanel</p>')
         for group, pages in MENU:
             st.header(group)
             for page, label in pages:

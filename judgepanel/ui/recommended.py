@@ -48,7 +48,7 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
         kept_judges(judges_of(shown.votes), found.model.judges, found.set_aside),
         key="kept",
         alt="Accuracy of every judge with its interval; kept and left out are told apart.",
-        config={"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]},
+        config={"displayModeBar": False},
     )
     runner = found.runner_up
     st.caption(

@@ -33,6 +33,10 @@ from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
 CURVE = "pages/panel_curve.py"
 NONE = "(none)"
 RECENT = 8
+_EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
+q1,1,math,1,1,0
+q2,0,code,0,1,
+q3,,code,1,,1"""
 _TASK_NAMES = {
     "pairwise": "Pairwise: which of two responses is better",
     "pointwise": "Pointwise: is this one response good",
@@ -54,12 +58,15 @@ def fresh() -> None:
             help="One row an item with an id, a label (0 or 1) and one column a judge; or one row "
             "a vote with item, judge, verdict. Missing votes are blank.",
         )
-        judges = st.file_uploader(
-            "Judge table, if you have one (a column `judge`, then family, cost, ...)",
-            key="judges_file",
-        )
+        with st.expander("Add a judge table"):
+            judges = st.file_uploader(
+                "One row a judge: a column `judge`, then what you know (family, cost, ...)",
+                key="judges_file",
+            )
         if upload is not None:
             _uploaded(upload.name, upload.getvalue(), judges)
+        else:
+            _example()
     with right:
         st.header("Or a sample")
         for sample in SAMPLES:
@@ -67,6 +74,19 @@ def fresh() -> None:
                 _open(_sample(sample.name, sample.title))
             st.caption(sample.what_it_shows)
         _recent()
+
+
+def _example() -> None:
+    """What a file looks like and what happens to it."""
+    st.header("What a file looks like")
+    st.code(_EXAMPLE, language=None)
+    st.html(
+        '<p class="jp-note">One row an item: its true label (1 where the first response is the '
+        "better one, 0 where the second is, blank where unknown) and one verdict a judge, blank "
+        "where it gave none. Columns that begin with <code>feat_</code> are item features. A long "
+        "file with the columns item, judge and verdict works as well. Nothing leaves this "
+        "machine.</p>"
+    )
 
 
 def existing(shown: Shown) -> None:
