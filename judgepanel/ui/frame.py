@@ -44,7 +44,8 @@ h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .1rem 0 !i
 .jp-answer.jp-open { border-left-color: #6B7280; background: rgba(107,114,128,.10); }
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
-section[data-testid="stSidebar"] h2 { font-size: .82rem !important; padding: .2rem 0 .3rem !important; }
+section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
+  padding: .2rem 0 .3rem !important; }
 @media (max-width: 640px) {
   .block-container { padding-left: 1rem; padding-right: 1rem; padding-top: 4rem; }
   .jp-answer { font-size: 1.05rem; } }
