@@ -1,0 +1,115 @@
+"""What several tests build on: small panels, ballots, and plain loops to hold kernels against."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.votes import MISSING, VoteMatrix
+
+
+def make_votes(
+    seed=0,
+    n_items=60,
+    n_judges=7,
+    *,
+    missing=0.15,
+    low=0.55,
+    high=0.85,
+    base_rate=0.5,
+    one_class=False,
+    groups=0,
+    task="pairwise",
+):
+    """A VoteMatrix of independent judges; ``groups`` > 0 deals items to that many groups."""
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n_items) < base_rate).astype(np.int8)
+    if one_class:
+        labels[:] = 1
+    right = rng.random((n_items, n_judges)) < rng.uniform(low, high, n_judges)
+    votes = np.where(right, labels[:, None], 1 - labels[:, None])
+    votes = np.where(rng.random(votes.shape) < missing, MISSING, votes).astype(np.int8)
+    names = None
+    if groups:
+        names = tuple(f"g{code}" for code in rng.integers(0, groups, n_items))
+    return VoteMatrix(
+        votes=votes,
+        labels=labels,
+        item_ids=tuple(f"item{i}" for i in range(n_items)),
+        judges=tuple(f"judge{j:03d}" for j in range(n_judges)),
+        task=task,
+        groups=names,
+    )
+
+
+def make_ballots(seed=0, n_items=40, n_judges=6, *, missing=0.2, groups=0, symmetric=False):
+    """Ballots of a random panel in which judges without skill make ties likely."""
+    votes = make_votes(seed, n_items, n_judges, missing=missing, low=0.4, high=0.8)
+    units = np.arange(n_items)
+    if groups:
+        units = np.random.default_rng(seed + 1).integers(0, groups, n_items)
+        units = np.unique(units, return_inverse=True)[1]
+    return Ballots(signed(votes.votes), signed(votes.labels), units.astype(np.int64), symmetric)
+
+
+def signed(verdicts):
+    """{0, 1, -1 missing} as {-1, +1, 0}."""
+    return np.where(verdicts == MISSING, 0, 2 * verdicts - 1).astype(np.int8)
+
+
+def flip_items(votes, flip):
+    """The same pairs with the responses of the items in the mask swapped."""
+    swapped = np.where(votes.votes == MISSING, MISSING, 1 - votes.votes)
+    labels = np.where(votes.labels == MISSING, MISSING, 1 - votes.labels)
+    return replace(
+        votes,
+        votes=np.where(flip[:, None], swapped, votes.votes).astype(np.int8),
+        labels=np.where(flip, labels, votes.labels).astype(np.int8),
+    )
+
+
+def counts_by_loop(ballots, rows):
+    """Correct and cast votes of every judge, counted one vote at a time."""
+    correct, voted = [0] * ballots.n_judges, [0] * ballots.n_judges
+    for i in rows:
+        for j in range(ballots.n_judges):
+            vote = int(ballots.votes[i, j])
+            voted[j] += vote != 0
+            correct[j] += vote == int(ballots.signs[i])
+    return correct, voted
+
+
+def rank_by_loop(correct, voted, ranking):
+    """Judges, best first, in exact integer arithmetic; ties keep the order of the columns."""
+    from fractions import Fraction
+
+    def key(j):
+        mean = Fraction(correct[j] + 1, voted[j] + 2)
+        return -mean if ranking == "accuracy" else -abs(mean - Fraction(1, 2))
+
+    return sorted(range(len(voted)), key=key)
+
+
+def logit_by_loop(ballots, item, judges, correct, voted, aggregator):
+    """Raw logit of one item under these judges, and whether none of them voted."""
+    total, ones, zeros = 0.0, 0, 0
+    for j in judges:
+        vote = int(ballots.votes[item, j])
+        total += vote * math.log((correct[j] + 1) / (voted[j] - correct[j] + 1))
+        ones, zeros = ones + (vote > 0), zeros + (vote < 0)
+    logit = total if aggregator == "one_coin" else math.log((ones + 1) / (zeros + 1))
+    return logit, ones + zeros == 0
+
+
+def softplus(x):
+    """log(1 + exp(x)), elementwise and without overflow."""
+    return np.logaddexp(0.0, x)
+
+
+def item_nll(logits, signs, clip=1e-3):
+    """Mean NLL of clipped probabilities, from calibrated logits."""
+    p = np.clip(np.exp(-softplus(-np.asarray(logits) * signs)), clip, 1 - clip)
+    return float(-np.log(p).mean())

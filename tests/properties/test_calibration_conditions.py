@@ -1,0 +1,86 @@
+"""Optimality conditions that every fitted calibrator satisfies, whatever the data."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgepanel.kernels.calibration import ALPHA, LAMBDA, MAX_SLOPE, fit
+from tests.kernels.calibration_oracle import IDENTITY, smooth_gradient
+
+FITTED = ("temperature", "platt", "beta", "beta_clipped")
+SLACK = 1e-6
+VALUES = st.floats(-500.0, 500.0, allow_subnormal=False).map(lambda x: round(x, 3))
+
+
+@st.composite
+def columns(draw):
+    rows = draw(st.lists(st.tuples(VALUES, st.booleans(), st.integers(0, 2)), min_size=2))
+    logits, labels, weights = (np.array(part, dtype=float) for part in zip(*rows, strict=True))
+    scale = draw(st.sampled_from([1e-2, 1.0]))
+    return logits * scale, 2.0 * labels - 1.0, np.maximum(weights, 0.5)
+
+
+def residual(slope, distance, lasso, low, high, value):
+    """How far 0 is from slope + the subdifferential of lasso |.| + the normal cone of the box."""
+    near, far = slope - lasso, slope + lasso
+    if distance > 0:
+        near = far
+    elif distance < 0:
+        far = near
+    if value <= low:
+        near = -np.inf
+    if value >= high:
+        far = np.inf
+    return max(near, -far, 0.0)
+
+
+@settings(max_examples=150)
+@given(columns())
+def test_zero_is_a_subgradient_of_the_objective_at_every_fit(column):
+    logits, signs, weights = column
+    scale = 1.0 + np.abs(logits).max()
+    for name, fitted in fit(FITTED, logits[None], signs, weights[None]).items():
+        params = fitted.params[0]
+        assert np.isfinite(params).all()
+        if name == "temperature":
+            continue
+        if fitted.replaced[0]:
+            assert name == "platt"
+            continue
+        gradient = smooth_gradient(params, name, logits, signs, weights)
+        if name == "platt":
+            assert abs(gradient[0] - gradient[1]) / scale < SLACK
+            assert abs(gradient[2]) < SLACK
+            continue
+        bounds = [(0, np.inf), (-np.inf, 0), (-np.inf, np.inf)]
+        if name == "beta_clipped":
+            bounds = [(-np.inf, np.inf)] * 3
+        for i, (low, high) in enumerate(bounds):
+            away = params[i] - IDENTITY[i]
+            off = residual(gradient[i], away, LAMBDA * ALPHA, low, high, params[i])
+            assert off / scale < SLACK, (name, i)
+
+
+@settings(max_examples=150)
+@given(columns())
+def test_no_slope_beats_the_temperature(column):
+    logits, signs, weights = column
+    found = fit(("temperature",), logits[None], signs, weights[None])["temperature"].params[0, 0]
+
+    def nll(a):
+        return weights @ np.logaddexp(0.0, -a * signs * logits) / weights.sum()
+
+    assert 0.0 <= found <= MAX_SLOPE
+    for rival in (0.0, 1e-3, 0.1, 1.0, 10.0, MAX_SLOPE, 0.99 * found, min(1.01 * found, MAX_SLOPE)):
+        assert nll(found) <= nll(rival) + 1e-8
+
+
+@settings(max_examples=80)
+@given(columns())
+def test_reversing_scores_and_labels_reverses_the_symmetric_map(column):
+    logits, signs, weights = column
+    for name in FITTED:
+        one = fit((name,), logits[None], signs, weights[None], symmetric=True)[name]
+        other = fit((name,), -logits[None], -signs, weights[None], symmetric=True)[name]
+        np.testing.assert_array_equal(one.params, other.params)
+        np.testing.assert_array_equal(one(logits[None]), -one(-logits[None]))

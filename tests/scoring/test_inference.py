@@ -1,0 +1,186 @@
+"""Intervals of METHODS section 7 against their formulas, clusters, bands and verdicts."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from judgepanel.scoring.inference import Estimate, estimate, simultaneous_reach, verdict
+
+
+def draws(seed=0, n=3, n_items=40, n_splits=12, spread=0.3):
+    rng = np.random.default_rng(seed)
+    items = rng.normal(0.1, 0.5, (n, n_items))
+    splits = items.mean(axis=1) + spread * rng.normal(size=(n_splits, n))
+    return items, splits
+
+
+def formula(items, splits, v_of_mean, n_cal, n_eval):
+    """Standard error of one value: s_tr^2 and Var as METHODS writes them, v/N given."""
+    n = len(items)
+    v = v_of_mean * n
+    s2 = np.var(splits, ddof=1)
+    s_tr2 = max(0.0, s2 - v * (1 / n_eval - 1 / n))
+    return math.sqrt(v / n + s_tr2 * (1 / len(splits) + n_cal / (n - n_cal)))
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("n_cal", [8, 20, 30])
+def test_the_standard_error_is_the_formula(spread, n_cal):
+    items, splits = draws(spread=spread)
+    found = estimate(items, splits, np.arange(40), n_cal, 40 - n_cal)
+    for i in range(3):
+        v_of_mean = np.var(items[i], ddof=1) / 40
+        wanted = formula(items[i], splits[:, i], v_of_mean, n_cal, 40 - n_cal)
+        assert found.value[i] == pytest.approx(items[i].mean(), abs=1e-15)
+        assert found.se[i] == pytest.approx(wanted, rel=1e-12)
+
+
+def test_interval_and_p_are_two_sides_of_one_statistic():
+    items, splits = draws(n=5)
+    found = estimate(items, splits, np.arange(40), 20, 20)
+    reach = stats.t.ppf(0.975, found.df) * found.se
+    np.testing.assert_allclose(found.hi - found.value, reach, rtol=1e-12)
+    np.testing.assert_allclose(found.value - found.lo, reach, rtol=1e-12)
+    p = 2 * stats.t.sf(np.abs(found.value) / found.se, found.df)
+    np.testing.assert_allclose(found.p, p, rtol=1e-12)
+    assert ((found.p < 0.05) == ((found.lo > 0) | (found.hi < 0))).all()
+
+
+def test_variance_clusters_on_groups():
+    items, _ = draws(n=2, n_items=30)
+    units = np.random.default_rng(1).integers(0, 7, 30)
+    splits = np.tile(items.mean(axis=1), (4, 1))  # no variance over splits: v/N alone
+    found = estimate(items, splits, units, 15, 15)
+    names = sorted(set(units.tolist()))
+    for i in range(2):
+        centre = items[i].mean()
+        squares = sum(
+            sum(x - centre for x, u in zip(items[i], units, strict=True) if u == name) ** 2
+            for name in names
+        )
+        v_of_mean = squares * len(names) / (len(names) - 1) / 30**2
+        assert found.se[i] == pytest.approx(math.sqrt(v_of_mean), rel=1e-12)
+        assert found.df[i] == len(names) - 1
+
+
+def test_groups_of_one_are_no_groups():
+    items, splits = draws()
+    shuffled = np.random.default_rng(0).permutation(40) * 3
+    one = estimate(items, splits, np.arange(40), 20, 20)
+    other = estimate(items, splits, shuffled, 20, 20)
+    np.testing.assert_allclose(one.se, other.se, rtol=1e-12)
+
+
+def test_copied_items_in_a_group_add_no_certainty():
+    items, splits = draws()
+    one = estimate(items, splits, np.arange(40), 20, 20)
+    other = estimate(np.repeat(items, 3, axis=1), splits, np.repeat(np.arange(40), 3), 60, 60)
+    np.testing.assert_allclose(one.se, other.se, rtol=1e-12)
+
+
+def test_more_splits_of_the_same_spread_never_make_up_for_few_items():
+    items, splits = draws(n_splits=10)
+    many = np.tile(splits, (100, 1))
+    floor = np.sqrt(items.var(axis=1, ddof=1) / 40)
+    assert (estimate(items, many, np.arange(40), 20, 20).se >= floor).all()
+
+
+def test_identical_arms_have_no_spread_and_p_one():
+    found = estimate(np.zeros((1, 10)), np.zeros((5, 1)), np.arange(10), 5, 5)
+    assert (found.value[0], found.se[0], found.lo[0], found.hi[0]) == (0.0, 0.0, 0.0, 0.0)
+    assert found.p[0] == 1.0
+    assert math.isfinite(found.df[0])
+
+
+def test_a_constant_difference_is_certain():
+    found = estimate(np.full((1, 8), 0.25), np.full((5, 1), 0.25), np.arange(8), 4, 4)
+    assert (found.lo[0], found.hi[0], found.p[0]) == (0.25, 0.25, 0.0)
+
+
+def test_the_covariance_has_the_variances_on_its_diagonal():
+    items, splits = draws(n=4)
+    found = estimate(items, splits, np.arange(40), 20, 20)
+    np.testing.assert_allclose(np.diag(found.covariance), found.se**2, rtol=1e-12)
+    assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+
+
+def test_values_do_not_depend_on_their_neighbours():
+    items, splits = draws(n=4)
+    together = estimate(items, splits, np.arange(40), 20, 20)
+    for i in range(4):
+        alone = estimate(items[[i]], splits[:, [i]], np.arange(40), 20, 20, joint=False)
+        for name in ("value", "se", "df", "lo", "hi", "p"):
+            assert getattr(together, name)[i] == pytest.approx(getattr(alone, name)[0], rel=1e-12)
+
+
+def test_intervals_cover_a_mean_as_often_as_they_say_with_twenty_items():
+    rng = np.random.default_rng(4)
+    items = rng.normal(0.0, 1.0, (4000, 20))
+    flat = np.tile(items.mean(axis=1), (3, 1))  # a fixed panel: no variance over splits
+    found = estimate(items, flat, np.arange(20), 10, 10, joint=False)
+    covered = np.mean((found.lo < 0) & (found.hi > 0))
+    assert abs(covered - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 4000)
+
+
+def fixed(correlation, df, se=1.0):
+    n = len(correlation)
+    ones = np.ones(n)
+    return Estimate(
+        0 * ones, se * ones, df * ones, -ones, ones, ones, se**2 * np.asarray(correlation)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 3, 10])
+def test_independent_values_get_sidaks_quantile(n):
+    wanted = stats.norm.ppf(0.5 + 0.5 * 0.95 ** (1 / n))
+    assert simultaneous_reach(fixed(np.eye(n), 1e7, se=0.3), seed=0) == pytest.approx(
+        wanted, abs=0.04
+    )
+
+
+def test_one_value_and_copies_of_it_get_students_quantile():
+    wanted = stats.t.ppf(0.975, 6)
+    for correlation in (np.ones((1, 1)), np.ones((5, 5))):
+        assert simultaneous_reach(fixed(correlation, 6.0), seed=0) == pytest.approx(
+            wanted, abs=0.08
+        )
+
+
+def test_values_without_spread_do_not_widen_the_band():
+    correlation = np.eye(2)
+    found = fixed(correlation, 1e7)
+    found.se[1] = 0.0
+    assert simultaneous_reach(found, seed=0) == pytest.approx(1.96, abs=0.04)
+    found.se[0] = 0.0
+    assert simultaneous_reach(found, seed=0) == pytest.approx(1.96, abs=0.001)
+
+
+def test_the_band_depends_on_the_seed_alone():
+    found = fixed(np.eye(3), 20.0)
+    assert simultaneous_reach(found, seed=1) == simultaneous_reach(found, seed=1)
+    assert simultaneous_reach(found, seed=1) != simultaneous_reach(found, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "wanted"),
+    [
+        (0.021, 0.5, "keep all"),
+        (0.02, 0.5, "no loss from keeping"),
+        (-0.5, -0.021, "curate"),
+        (-0.5, -0.02, "no loss from curating"),
+        (-0.01, 0.01, "no loss from keeping"),
+        (-0.01, 0.5, "no loss from keeping"),
+        (-0.02, 0.01, "no loss from curating"),
+        (-0.5, 0.01, "no loss from curating"),
+        (-0.02, 0.02, "undecided"),
+        (-0.5, 0.5, "undecided"),
+    ],
+)
+def test_verdicts_follow_the_table(lo, hi, wanted):
+    assert verdict(lo, hi, 0.02) == wanted
+
+
+def test_identical_arms_tie():
+    assert verdict(0.0, 0.0, 0.02, identical=True) == "tie"

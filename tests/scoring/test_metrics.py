@@ -1,0 +1,94 @@
+"""Metrics against plain loops and scikit-learn."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+
+from judgepanel.scoring.metrics import CLIP, binned_gap, item_scores, null_logit, skill
+
+
+def draws(seed, n=500, scale=3.0):
+    rng = np.random.default_rng(seed)
+    logits = scale * rng.normal(size=(3, n))
+    return logits, np.where(rng.random(n) < expit(logits[0]), 1.0, -1.0)
+
+
+def ece_by_loop(confidence, hit, bins):
+    total = 0.0
+    for b in range(bins):
+        inside = [i for i, c in enumerate(confidence) if b == min(math.floor(c * bins), bins - 1)]
+        if inside:
+            accuracy = sum(hit[i] for i in inside) / len(inside)
+            mean = sum(confidence[i] for i in inside) / len(inside)
+            total += len(inside) / len(confidence) * abs(accuracy - mean)
+    return total
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 5.0, 400.0])
+def test_scores_are_those_of_a_loop(symmetric, scale):
+    logits, signs = draws(0, 60, scale)
+    logits[:, :4] = 0.0
+    scores = item_scores(logits, signs, symmetric=symmetric)
+    for row in range(3):
+        hits, confidences = [], []
+        for i, (m, s) in enumerate(zip(logits[row], signs, strict=True)):
+            p = 1 / (1 + math.exp(-m)) if m >= 0 else 1 - 1 / (1 + math.exp(m))
+            p = min(max(p, CLIP), 1 - CLIP)
+            own = p if s > 0 else 1 - p
+            hit = 0.5 if symmetric and m == 0 else float((p >= 0.5) == (s > 0))
+            hits.append(hit)
+            confidences.append(max(p, 1 - p))
+            assert scores.nll[row, i] == pytest.approx(-math.log(own), abs=1e-12)
+            assert scores.brier[row, i] == pytest.approx((p - (s > 0)) ** 2, abs=1e-12)
+            assert scores.hit[row, i] == hit
+        assert scores.ece[row] == pytest.approx(ece_by_loop(confidences, hits, 10), abs=1e-12)
+
+
+def test_means_are_those_of_scikit_learn():
+    logits, signs = draws(1)
+    scores = item_scores(logits[0], signs)
+    labels = (signs > 0).astype(int)
+    p = np.clip(expit(logits[0]), CLIP, 1 - CLIP)
+    assert scores.nll.mean() == pytest.approx(log_loss(labels, p), abs=1e-12)
+    assert scores.brier.mean() == pytest.approx(brier_score_loss(labels, p), abs=1e-12)
+    assert scores.hit.mean() == accuracy_score(labels, p >= 0.5)
+
+
+def test_a_tie_is_a_decision_for_label_1_unless_order_means_nothing():
+    signs = np.array([1.0, -1.0])
+    assert item_scores(np.zeros(2), signs).hit.tolist() == [1.0, 0.0]
+    assert item_scores(np.zeros(2), signs, symmetric=True).hit.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("logit", [8.0, 800.0, 1e6])
+def test_a_wrong_certainty_costs_no_more_than_the_clip(logit):
+    scores = item_scores(np.array([logit, -logit]), np.array([-1.0, -1.0]))
+    np.testing.assert_allclose(scores.nll, [-math.log(CLIP), -math.log(1 - CLIP)], rtol=1e-12)
+
+
+@pytest.mark.parametrize("bins", [1, 10, 15])
+def test_binned_gap_is_the_loop_at_any_number_of_bins(bins):
+    rng = np.random.default_rng(2)
+    confidence, hit = rng.uniform(0.5, 1.0, (2, 200)), rng.integers(0, 2, (2, 200)).astype(float)
+    confidence[:, :2] = 1.0, 0.5
+    wanted = [ece_by_loop(c, h, bins) for c, h in zip(confidence, hit, strict=True)]
+    np.testing.assert_allclose(binned_gap(confidence, hit, bins), wanted, atol=1e-12)
+
+
+def test_confidence_that_is_right_as_often_as_it_says_has_no_gap():
+    assert binned_gap(np.full(10, 0.8), np.array([1.0] * 8 + [0.0] * 2), 10) == pytest.approx(0)
+
+
+def test_the_null_is_the_base_rate_or_one_half_when_order_means_nothing():
+    assert null_logit(0.8, symmetric=False) == pytest.approx(math.log(4.0))
+    assert null_logit(0.8, symmetric=True) == 0.0
+    assert null_logit(1.0, symmetric=False) == pytest.approx(math.log((1 - CLIP) / CLIP))
+
+
+def test_skill_is_zero_at_the_null_and_one_at_perfection():
+    null = math.log(2.0)
+    assert skill(np.array([null, 0.0, 2 * null]), null).tolist() == [0.0, 1.0, -1.0]

@@ -1,0 +1,91 @@
+"""Splits: seeded one by one, whole groups, nothing lost and nothing twice."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgepanel.scoring.splits import folds, group_codes, split
+from judgepanel.votes import InputError
+
+
+@st.composite
+def unit_codes(draw):
+    names = draw(st.lists(st.integers(0, 9), min_size=2, max_size=60))
+    codes = group_codes([str(name) for name in names], len(names))
+    return codes if codes.max() > 0 else np.arange(len(names))
+
+
+@given(unit_codes(), st.integers(0, 50), st.floats(0.05, 0.95))
+def test_a_split_is_disjoint_complete_sorted_and_keeps_groups_whole(units, number, fraction):
+    drawn = split(units, number, fraction=fraction, seed=3)
+    both = np.concatenate([drawn.calibration, drawn.evaluation])
+    assert sorted(both.tolist()) == list(range(len(units)))
+    assert len(drawn.calibration) > 0
+    assert len(drawn.evaluation) > 0
+    for side in (drawn.calibration, drawn.evaluation):
+        assert (np.diff(side) > 0).all()
+    assert not set(units[drawn.calibration]) & set(units[drawn.evaluation])
+
+
+def test_a_split_depends_on_its_number_and_the_seed_alone():
+    units = np.arange(40)
+    ten = [split(units, s, seed=5).calibration.tolist() for s in range(10)]
+    hundred = [split(units, s, seed=5).calibration.tolist() for s in reversed(range(100))][::-1]
+    assert hundred[:10] == ten
+    assert len({tuple(one) for one in hundred}) == 100
+    assert split(units, 0, seed=6).calibration.tolist() != ten[0]
+
+
+@pytest.mark.parametrize(("n", "fraction", "wanted"), [(41, 0.5, 20), (40, 0.3, 12), (3, 0.1, 1)])
+def test_the_share_is_rounded_down_and_never_empty(n, fraction, wanted):
+    assert len(split(np.arange(n), 0, fraction=fraction).calibration) == wanted
+
+
+def test_every_item_calibrates_about_half_of_the_time():
+    units = np.arange(20)
+    times = sum(np.isin(units, split(units, s).calibration).astype(int) for s in range(400))
+    assert (np.abs(times - 200) < 5 * np.sqrt(400 / 4)).all()
+
+
+def test_unequal_groups_come_as_close_to_the_share_as_whole_groups_allow():
+    units = np.repeat([0, 1, 2], [90, 5, 5])
+    for number in range(20):
+        assert len(split(units, number).calibration) in (5, 10, 90, 95)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1.0, -1.0])
+def test_a_share_that_leaves_a_side_empty_is_refused(fraction):
+    with pytest.raises(InputError, match="between 0 and 1"):
+        split(np.arange(4), 0, fraction=fraction)
+
+
+@pytest.mark.parametrize("units", [np.zeros(5, int), np.zeros(0, int)])
+def test_one_group_cannot_be_split(units):
+    with pytest.raises(InputError, match="at least 2 items"):
+        split(units, 0)
+    with pytest.raises(InputError, match="at least 2 items"):
+        folds(units, np.arange(len(units)), 5, seed=0, key=(0, 1))
+
+
+@given(unit_codes(), st.integers(2, 7))
+def test_folds_partition_the_rows_and_keep_groups_whole(units, n_folds):
+    rows = np.flatnonzero(np.arange(len(units)) % 3 != 1)
+    if len(np.unique(units[rows])) < 2:
+        return
+    made = folds(units, rows, n_folds, seed=1, key=(4, 1))
+    assert 2 <= len(made) <= n_folds
+    assert sorted(np.concatenate([f.evaluation for f in made]).tolist()) == rows.tolist()
+    for fold in made:
+        assert sorted([*fold.calibration, *fold.evaluation]) == rows.tolist()
+        assert not set(units[fold.calibration]) & set(units[fold.evaluation])
+
+
+def test_folds_of_single_items_differ_in_size_by_one_at_most():
+    sizes = [len(f.evaluation) for f in folds(np.arange(23), np.arange(23), 5, seed=0, key=(0,))]
+    assert sorted(sizes) == [4, 4, 5, 5, 5]
+
+
+def test_group_codes_number_groups_as_they_appear():
+    assert group_codes(["b", "a", "b"], 3).tolist() == [0, 1, 0]
+    assert group_codes(None, 3).tolist() == [0, 1, 2]
