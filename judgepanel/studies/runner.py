@@ -7,8 +7,10 @@ the rest go through joblib, whose backends (threads, loky, Dask) are the way to 
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -63,13 +65,13 @@ def steps(
     chunks = study.plan(spec)
     started = time.monotonic()
     partial: Any = None
-    for done, piece in enumerate(
-        _pieces(study, votes, spec, chunks, jobs or default_jobs(), backend), start=1
-    ):
-        partial = piece if partial is None else study.combine(partial, piece)
-        yield Progress(study, votes, spec, partial, done, len(chunks), time.monotonic() - started)
-        if cancelled():
-            raise Cancelled
+    with closing(_pieces(study, votes, spec, chunks, jobs or default_jobs(), backend)) as pieces:
+        for done, piece in enumerate(pieces, start=1):
+            partial = piece if partial is None else study.combine(partial, piece)
+            elapsed = time.monotonic() - started
+            yield Progress(study, votes, spec, partial, done, len(chunks), elapsed)
+            if cancelled():
+                raise Cancelled
 
 
 def run(
@@ -94,7 +96,8 @@ def _pieces(
     chunks: tuple[Chunk, ...],
     jobs: int,
     backend: str,
-) -> Iterator[PartialT]:
+) -> Generator[PartialT, None, None]:
+    """Partials of the chunks; when closed early, those already handed to workers are waited for."""
     with threadpool_limits(1):
         yield study.run_chunk(votes, spec, chunks[0])
         rest = chunks[1:]
@@ -105,7 +108,18 @@ def _pieces(
         parallel = Parallel(
             n_jobs=jobs, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs"
         )
-        yield from parallel(delayed(_one)(study, votes, spec, chunk) for chunk in rest)
+        stopped = threading.Event()
+        results = parallel(
+            delayed(_one)(study, votes, spec, chunk) for chunk in rest if not stopped.is_set()
+        )
+        try:
+            # Closing joblib's generator early warns, and `yield from` would close it.
+            for piece in results:  # noqa: UP028
+                yield piece
+        finally:
+            stopped.set()
+            for _ in results:
+                pass
 
 
 def _one(
