@@ -98,8 +98,8 @@ class VoteMatrix:
         known = self.labels[self.labelled]
         if len(known) == 0:
             return float("nan")
-        share = float(np.mean(known == 1))
-        return min(share, 1.0 - share)
+        ones = int(np.sum(known == 1))
+        return min(ones, len(known) - ones) / len(known)
 
     def with_judges(self, judges: Sequence[str]) -> VoteMatrix:
         """The same items seen by these judges only, in the order given."""

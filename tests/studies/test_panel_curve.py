@@ -267,7 +267,7 @@ class TestRunning:
             PANEL_CURVE, votes, spec_of(splits=60), jobs=jobs, cancelled=lambda: len(seen) == 2
         )
         with pytest.raises(Cancelled):
-            collections.deque((seen.append(progress.done) for progress in states))
+            collections.deque(seen.append(progress.done) for progress in states)
         assert seen == [1, 2]
 
     def test_progress_counts_to_the_end(self, votes):

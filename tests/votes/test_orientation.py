@@ -1,0 +1,167 @@
+"""Orientation policies: what auto comes to, what is refused, who is set aside."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.votes import MISSING, InputError
+from judgepanel.votes.orientation import CONSTANT_VOTES, constant_judges, orient, resolve
+from tests.helpers import make_votes
+
+
+def with_share(ones, n=100, task="pairwise"):
+    votes = make_votes(0, n, 5, task=task)
+    labels = np.zeros(n, np.int8)
+    labels[:ones] = 1
+    return replace(votes, labels=labels)
+
+
+@pytest.mark.parametrize(
+    ("ones", "protocol", "wanted"),
+    [
+        (50, "honest", "as_given"),
+        (20, "honest", "as_given"),
+        (19, "honest", "symmetric"),
+        (80, "honest", "as_given"),
+        (81, "honest", "symmetric"),
+        (100, "honest", "symmetric"),
+        (0, "honest", "symmetric"),
+        (100, "paper", "as_given"),
+        (19, "paper", "as_given"),
+    ],
+)
+def test_auto_takes_labels_as_given_when_the_rarer_one_is_a_fifth(ones, protocol, wanted):
+    assert resolve(with_share(ones), "auto", protocol) == wanted
+
+
+@pytest.mark.parametrize("policy", ["as_given", "randomized", "symmetric"])
+def test_an_explicit_policy_is_taken_at_its_word(policy):
+    assert orient(with_share(50), policy).policy == policy
+    assert orient(with_share(50), policy).notices == ()
+
+
+def test_as_given_is_refused_on_one_class_labels_unless_the_paper_is_replayed():
+    with pytest.raises(InputError, match="constant prediction would look perfect"):
+        resolve(with_share(100), "as_given", "honest")
+    assert resolve(with_share(100), "as_given", "paper") == "as_given"
+    assert resolve(with_share(99), "as_given", "honest") == "as_given"
+
+
+@pytest.mark.parametrize("policy", ["randomized", "symmetric"])
+@pytest.mark.parametrize("protocol", ["honest", "paper"])
+def test_a_pointwise_item_cannot_be_swapped(policy, protocol):
+    with pytest.raises(InputError, match="pointwise item has only one"):
+        resolve(with_share(50, task="pointwise"), policy, protocol)
+
+
+@pytest.mark.parametrize("ones", [0, 100])
+@pytest.mark.parametrize("protocol", ["honest", "paper"])
+def test_a_pointwise_task_needs_both_classes(ones, protocol):
+    with pytest.raises(InputError, match="nothing can be learnt"):
+        resolve(with_share(ones, task="pointwise"), "auto", protocol)
+
+
+def test_imbalance_is_legitimate_for_a_pointwise_task():
+    assert resolve(with_share(1, task="pointwise"), "auto", "honest") == "as_given"
+
+
+def test_unknown_words_and_missing_labels_are_refused():
+    votes = with_share(50)
+    with pytest.raises(InputError, match="unknown orientation"):
+        resolve(votes, "sideways", "honest")
+    with pytest.raises(InputError, match="unknown protocol"):
+        resolve(votes, "auto", "loose")
+    with pytest.raises(InputError, match="no item has a label"):
+        resolve(replace(votes, labels=np.full(100, MISSING, np.int8)), "auto", "honest")
+
+
+def test_only_labelled_items_take_part():
+    votes = with_share(50)
+    labels = votes.labels.copy()
+    labels[::10] = MISSING
+    assert orient(replace(votes, labels=labels)).votes.n_items == 90
+
+
+@pytest.mark.parametrize(("ones", "found"), [(100, "Every label is 1"), (0, "Every label is 0")])
+def test_auto_says_why_each_item_is_used_with_its_swap(ones, found):
+    (notice,) = orient(with_share(ones)).notices
+    assert found in notice
+    assert "together with its swap" in notice
+
+
+def test_auto_says_how_rare_the_rarer_label_is():
+    assert "Only 7.0% of the labels" in orient(with_share(7)).notices[0]
+
+
+def test_the_papers_protocol_says_that_it_measures_the_coding():
+    oriented = orient(with_share(100), protocol="paper")
+    assert oriented.one_class
+    assert any("measure the coding, not the judges" in notice for notice in oriented.notices)
+
+
+def with_constant(cast):
+    votes = with_share(50)
+    verdicts = votes.votes.copy()
+    verdicts[:, 2] = MISSING
+    verdicts[:cast, 2] = 1
+    return replace(votes, votes=verdicts)
+
+
+@pytest.mark.parametrize("policy", ["randomized", "symmetric"])
+def test_a_constant_judge_is_set_aside_where_items_are_swapped(policy):
+    oriented = orient(with_constant(100), policy)
+    assert oriented.set_aside == ("judge002",)
+    assert "judge002" not in oriented.votes.judges
+    assert "'judge002' gave one verdict" in oriented.notices[-1]
+
+
+def test_a_constant_judge_stays_where_labels_are_taken_as_given():
+    oriented = orient(with_constant(100), "as_given")
+    assert oriented.set_aside == ()
+    assert "judge002" in oriented.votes.judges
+
+
+def test_few_equal_votes_may_be_chance():
+    assert constant_judges(with_constant(CONSTANT_VOTES))[2]
+    assert not constant_judges(with_constant(CONSTANT_VOTES - 1))[2]
+
+
+def test_a_panel_of_constant_judges_is_refused():
+    votes = replace(with_share(50), votes=np.ones((100, 5), np.int8))
+    with pytest.raises(InputError, match="none can be used"):
+        orient(votes, "symmetric")
+
+
+def test_many_set_aside_judges_are_counted_not_listed():
+    votes = with_share(50)
+    verdicts = np.ones((100, 5), np.int8)
+    verdicts[:, 0] = votes.labels
+    assert (
+        "and 1 more gave one verdict"
+        in orient(replace(votes, votes=verdicts), "symmetric").notices[-1]
+    )
+
+
+def test_a_coin_an_item_swaps_label_and_votes_together():
+    votes = with_share(100)
+    flipped = orient(votes, "randomized", seed=4).votes
+    flip = flipped.labels == 0
+    assert 30 < flip.sum() < 70
+    agree = (votes.votes == votes.labels[:, None]) | (votes.votes == MISSING)
+    agree_after = (flipped.votes == flipped.labels[:, None]) | (flipped.votes == MISSING)
+    np.testing.assert_array_equal(agree, agree_after)
+    np.testing.assert_array_equal(votes.votes == MISSING, flipped.votes == MISSING)
+
+
+def test_the_coin_is_seeded():
+    votes = with_share(100)
+    one, same, other = (orient(votes, "randomized", seed=s).votes.labels for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert (one != other).any()
+
+
+@pytest.mark.parametrize("policy", ["auto", "as_given", "symmetric"])
+def test_other_policies_leave_every_verdict_as_it_was(policy):
+    votes = with_share(50)
+    np.testing.assert_array_equal(orient(votes, policy).votes.votes, votes.votes)
