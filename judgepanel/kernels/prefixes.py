@@ -28,7 +28,7 @@ OwnLabel = Literal["removed", "seen"]
 
 AGGREGATORS: tuple[Aggregator, ...] = ("majority", "one_coin")
 RANKINGS: tuple[Ranking, ...] = ("accuracy", "informativeness")
-BLOCK = 2_000_000
+BLOCK = 32_768
 
 
 @dataclass(frozen=True, slots=True, eq=False)

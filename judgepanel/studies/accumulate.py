@@ -7,7 +7,7 @@ over 10^5 splits before it could overflow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,15 +32,15 @@ _CELLS = 32_768
 class Arms:
     """Scores of one split under C pipelines and A arms (panels, or candidates).
 
-    ``nll``, ``brier``, ``hit`` are (C, A, n_eval) and ``ece`` (C, A), on evaluation rows;
+    ``nll``, ``brier``, ``hit`` are C arrays (A, n_eval) and ``ece`` (C, A), on evaluation rows;
     ``chosen_on`` (C, A) is the NLL that a choice among the arms may look at, from calibration rows
     only; ``null_nll`` and ``constant_nll`` (C,) are its yardsticks; ``replaced`` (C,) counts
     calibrators that fell back to temperature.
     """
 
-    nll: Floats
-    brier: Floats
-    hit: Floats
+    nll: Sequence[Floats] | Floats
+    brier: Sequence[Floats] | Floats
+    hit: Sequence[Floats] | Floats
     ece: Floats
     chosen_on: Floats
     null_nll: float
@@ -137,11 +137,15 @@ def tally(
         sums.add(split.evaluation, arms, best)
         evaluated[split.evaluation] += 1
         replaced = replaced + arms.replaced
-        chosen = arms.nll[np.arange(n_c), best][:, None]
-        tested = np.concatenate([arms.nll[:, compared], chosen], axis=1)
-        tested -= arms.nll[:, [reference]]
-        differences.append(tested.reshape(-1, tested.shape[-1]))
-        levels = [values.mean(axis=-1) for values in (arms.nll, arms.brier, arms.hit)]
+        tested = [
+            nll[np.append(compared, pick)] - nll[reference]
+            for nll, pick in zip(arms.nll, best, strict=True)
+        ]
+        differences.append(np.concatenate(tested))
+        levels = [
+            np.array([one.mean(axis=-1) for one in values])
+            for values in (arms.nll, arms.brier, arms.hit)
+        ]
         means = [_with_chosen(values, best) for values in (*levels, arms.ece)]
         for name, value in (
             ("numbers", split.number),
@@ -223,5 +227,8 @@ class _ItemSums:
                 sums[c, -1, evaluation] += (one[best[c]] + _ROUND) - _ROUND
 
     def total(self) -> Ints:
-        """All sums so far, int64 in units of 2^-40."""
-        return np.asarray(self.before + (self.exact * _UNIT).astype(np.int64))
+        """All sums so far, int64 in units of 2^-40; they are taken out."""
+        self.exact *= _UNIT
+        recent = self.exact.astype(np.int64)
+        recent += self.before
+        return recent

@@ -203,9 +203,9 @@ def panel_arms(scores: SplitScores) -> Arms:
     """Arms by panel size, one row a calibrator."""
     held = list(scores.evaluation.values())
     return Arms(
-        nll=np.stack([score.nll for score in held]),
-        brier=np.stack([score.brier for score in held]),
-        hit=np.stack([score.hit for score in held]),
+        nll=tuple(score.nll for score in held),
+        brier=tuple(score.brier for score in held),
+        hit=tuple(score.hit for score in held),
         ece=np.stack([score.ece for score in held]),
         chosen_on=np.stack(list(scores.calibration_nll.values())),
         null_nll=scores.null_nll,
