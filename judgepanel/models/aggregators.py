@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from judgepanel.kernels.application import majority_logits, one_coin_logits
@@ -58,7 +58,8 @@ class _Aggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likelier class; class 1 at p = .5."""
-        return np.asarray(self.classes_[(self.decision_function(X) >= 0.0).astype(int)])
+        chosen = self.decision_function(X) >= 0.0
+        return np.asarray(self.classes_[chosen.astype(int)])
 
     def left_out_scores(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
@@ -86,9 +87,11 @@ class _Aggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) != 2:
+            found = "1 class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
             raise ValueError(
-                f"{type(self).__name__} needs labels of exactly 2 classes; the number of classes "
-                f"found is {len(self.classes_)} (only binary classification is supported)"
+                f"{type(self).__name__} needs labels of exactly 2 classes and found {found}. "
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}."
             )
         votes = _verdicts(checked)
         signed = np.where(votes == MISSING, 0, 2 * votes - 1).astype(np.int8)
@@ -118,6 +121,11 @@ class MajorityVote(_Aggregator):
 
     def _logits(self, votes: NDArray[np.int8]) -> Floats:
         return majority_logits(votes)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # it learns nothing about single columns
+        return tags
 
 
 class OneCoin(_Aggregator):

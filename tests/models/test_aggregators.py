@@ -1,0 +1,118 @@
+"""Aggregators: scikit-learn estimators that are their kernel, unseen items included."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from judgepanel.kernels.prefixes import prefix_scores
+from judgepanel.models import MajorityVote, OneCoin
+from judgepanel.votes import MISSING
+from tests.helpers import make_ballots, make_votes
+
+BOTH = (OneCoin, MajorityVote)
+
+
+def table(seed=0, n_items=60, n_judges=7):
+    """X float with NaN for missing votes, y in {0, 1}."""
+    votes = make_votes(seed, n_items, n_judges)
+    return np.where(votes.votes == MISSING, np.nan, votes.votes), votes.labels.astype(int)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_scikit_learn_accepts_the_estimator(kind):
+    # A tie is a decision for class 1 here (accuracy counts p >= .5); scikit-learn takes class 0.
+    ties = {"check_classifiers_classes": "ties go to class 1"} if kind is MajorityVote else {}
+    ran = check_estimator(kind(), on_skip=None, on_fail="raise", expected_failed_checks=ties)
+    assert sum(one["status"] == "passed" for one in ran) > 40
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_an_estimator_is_its_kernel(kind):
+    ballots = make_ballots(3, 50, 6)
+    X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)
+    y = (ballots.signs > 0).astype(int)
+    rows = np.arange(50)
+    train, test = rows[:30], rows[30:]
+    scores = prefix_scores(ballots, train, test, np.array([6]), aggregator=kind.kind)
+    model = kind().fit(X[train], y[train])
+    found = model.decision_function(X[test])
+    voted = ~scores.evaluation_empty[0]
+    np.testing.assert_allclose(found[voted], scores.evaluation[0][voted], rtol=0, atol=1e-12)
+    own = model.left_out_scores(X[train], y[train])
+    np.testing.assert_allclose(own, scores.calibration[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("groups", [None, 9])
+def test_left_out_scores_are_what_a_model_without_the_item_says(kind, groups):
+    X, y = table()
+    names = np.arange(60) if groups is None else np.random.default_rng(0).integers(0, groups, 60)
+    found = kind().left_out_scores(X, y, groups=names)
+    for item in range(60):
+        others = names != names[item]
+        alone = kind().fit(X[others], y[others]).decision_function(X[[item]])
+        assert found[item] == pytest.approx(alone[0], abs=1e-12)
+
+
+def test_one_coin_weighs_by_counts():
+    X, y = table()
+    model = OneCoin().fit(X, y)
+    for j in range(7):
+        cast = ~np.isnan(X[:, j])
+        n, c = cast.sum(), (X[cast, j] == y[cast]).sum()
+        assert (model.correct_[j], model.voted_[j]) == (c, n)
+        assert model.weights_[j] == pytest.approx(math.log((c + 1) / (n - c + 1)), abs=1e-15)
+
+
+def test_probabilities_of_unseen_items_follow_the_formula():
+    X, y = table()
+    unseen, _ = table(seed=9, n_items=20)
+    model = OneCoin().fit(X, y)
+    V = np.nan_to_num(2 * unseen - 1)
+    wanted = 1 / (1 + np.exp(-(V @ model.weights_)))
+    p = model.predict_proba(unseen)
+    np.testing.assert_allclose(p[:, 1], wanted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-15)
+    np.testing.assert_array_equal(model.predict(unseen), (p[:, 1] >= 0.5).astype(int))
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_an_item_nobody_voted_on_gets_the_prior(kind):
+    X, y = table()
+    y[:45] = 1
+    model = kind().fit(X, y)
+    odds = (y.sum() + 1) / ((1 - y).sum() + 1)
+    assert model.predict_proba(np.full((1, 7), np.nan))[0, 1] == pytest.approx(odds / (1 + odds))
+
+
+def test_a_majority_is_the_smoothed_vote_fraction():
+    X, y = table()
+    p = MajorityVote().fit(X, y).predict_proba([[1, 1, 1, 0, np.nan, np.nan, np.nan]])
+    assert p[0, 1] == pytest.approx(4 / 6)
+
+
+def test_classes_keep_their_own_names():
+    X, y = table()
+    model = OneCoin().fit(X, np.where(y == 1, "good", "bad"))
+    assert model.classes_.tolist() == ["bad", "good"]
+    assert set(model.predict(X)) == {"bad", "good"}
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_clone_is_unfitted_and_equal_in_parameters(kind):
+    X, y = table()
+    model = kind().fit(X, y)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "classes_")
+    again = copy.fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(again, model.decision_function(X))
+
+
+@pytest.mark.parametrize("labels", [np.ones(60), np.arange(60) % 3])
+def test_other_than_two_classes_are_refused(labels):
+    with pytest.raises(ValueError, match="class"):
+        OneCoin().fit(table()[0], labels.astype(int))

@@ -1,0 +1,99 @@
+"""PanelModel: the chosen judges, fitted on all labelled rows, scoring what they never saw."""
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.prefixes import prefix_scores, rank
+from judgepanel.models import MajorityVote, OneCoin, calibrator, fit_panel
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.votes import MISSING
+from tests.helpers import make_ballots, make_votes
+
+NAMES = tuple(f"judge{j}" for j in range(6))
+
+
+def unseen(n_judges, seed=8):
+    return make_votes(seed, 40, n_judges, missing=0.3).votes
+
+
+def as_table(votes):
+    return np.where(votes == MISSING, np.nan, votes)
+
+
+@pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("kind", [OneCoin, MajorityVote])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("k", [3, 6])
+def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmetric, k):
+    ballots = make_ballots(2, 80, 6, symmetric=symmetric, missing=0.1)
+    model = fit_panel(ballots, NAMES, k, aggregator=kind.kind, calibrator=name)
+    best = rank(ballots, np.arange(80))[:k]
+    assert model.judges == tuple(NAMES[j] for j in best)
+
+    y = (ballots.signs > 0).astype(int)
+    X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)[:, best]
+    aggregator = kind().fit(X, y)
+    everyone = np.arange(80)
+    own = prefix_scores(ballots, everyone, everyone[:0], np.array([k]), aggregator=kind.kind)
+    voted = ~own.calibration_empty[0]
+    fitted = calibrator(name, symmetric=symmetric).fit(own.calibration[0][voted], y[voted])
+
+    votes = unseen(k)
+    logits = aggregator.decision_function(as_table(votes))
+    wanted = np.clip(fitted.predict_proba(logits)[:, 1], CLIP, 1 - CLIP)
+    cast = (votes != MISSING).any(axis=1)
+    np.testing.assert_allclose(model.score(votes)[cast], wanted[cast], rtol=0, atol=1e-12)
+    assert model.n_fit == 80
+    assert model.calibrator == name
+
+
+def test_the_papers_panel_does_not_see_beyond_its_clip():
+    ballots = make_ballots(2, 200, 6, missing=0.0)
+    model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator="beta_clipped")
+    heavy = type(model)(
+        **{f: getattr(model, f) for f in model.__slots__ if f != "weights"},
+        weights=tuple(100.0 for _ in NAMES),
+    )
+    light = type(model)(
+        **{f: getattr(model, f) for f in model.__slots__ if f != "weights"},
+        weights=tuple(10.0 for _ in NAMES),
+    )
+    one = np.ones((1, 6), np.int8)
+    assert heavy.score(one) == light.score(one)
+
+
+@pytest.mark.parametrize(("symmetric", "prior"), [(True, 0.5), (False, None)])
+def test_an_item_without_votes_gets_the_base_rate_or_one_half(symmetric, prior):
+    ballots = make_ballots(2, 50, 6, symmetric=symmetric)
+    model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator="temperature")
+    wanted = np.mean(ballots.signs > 0) if prior is None else prior
+    assert model.score(np.full((1, 6), MISSING, np.int8))[0] == pytest.approx(wanted)
+
+
+def test_swapping_an_item_swaps_its_probability_under_symmetric():
+    ballots = make_ballots(4, 60, 6, symmetric=True)
+    votes = unseen(6)
+    swapped = np.where(votes == MISSING, MISSING, 1 - votes).astype(np.int8)
+    for name in CALIBRATORS:
+        model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator=name)
+        np.testing.assert_allclose(model.score(votes), 1 - model.score(swapped), atol=1e-12)
+
+
+def test_counts_of_the_chosen_judges_go_with_the_panel():
+    ballots = make_ballots(5, 30, 6)
+    model = fit_panel(ballots, NAMES, 4, aggregator="majority", calibrator="none")
+    for name, correct, voted in zip(model.judges, model.correct, model.voted, strict=True):
+        column = ballots.votes[:, NAMES.index(name)]
+        assert voted == np.count_nonzero(column)
+        assert correct == np.sum(column == ballots.signs)
+    assert model.weights == (1.0,) * 4
+
+
+def test_probabilities_stay_inside_the_clip():
+    ballots = make_ballots(6, 300, 6, missing=0.0)
+    votes = np.tile(ballots.signs[:, None], (1, 6))
+    perfect = type(ballots)(votes, ballots.signs, ballots.units)
+    model = fit_panel(perfect, NAMES, 6, aggregator="one_coin", calibrator="temperature")
+    p = model.score(np.array([[1] * 6, [0] * 6], np.int8))
+    assert p.tolist() == [1 - CLIP, CLIP]
