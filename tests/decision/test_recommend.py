@@ -1,0 +1,177 @@
+"""The recommendation: a nested choice, its honest figures, and the panel that is exported."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.decision import recommend
+from judgepanel.decision.candidates import grid, inner_nll, score_candidates
+from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
+from judgepanel.models.panel import fit_panel
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.runner import run, steps
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+
+def spec_of(splits=6, **shared):
+    return RecommendSpec(settings=Settings(splits=splits, **shared), folds=3)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return make_votes(3, 80, 12)
+
+
+@pytest.fixture(scope="module")
+def result(votes):
+    return run(RECOMMEND, votes, spec_of(), jobs=1)
+
+
+@pytest.fixture(scope="module")
+def tally(votes):
+    for progress in steps(RECOMMEND, votes, spec_of(), jobs=1):
+        partial = progress.partial
+    return partial.in_order()
+
+
+def by_hand(votes, spec):
+    """Per split: the chosen candidate and its item scores on the evaluation rows."""
+    ballots = prepare(votes, spec.settings).ballots
+    choices = grid(
+        ballots.n_judges, spec.aggregators, spec.calibrators, symmetric=ballots.symmetric
+    )
+    for number in range(spec.settings.splits):
+        drawn = split(ballots.units, number)
+        inner = inner_nll(
+            ballots,
+            drawn.calibration,
+            choices,
+            ranking=spec.ranking,
+            n_folds=spec.folds,
+            seed=spec.settings.seed,
+            key=(number, 1),
+        )
+        best = int(inner.argmin())
+        held = score_candidates(ballots, drawn, choices, spec.ranking)
+        yield best, drawn.evaluation, held.items.nll[best]
+
+
+def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(votes, result, tally):
+    total, times, chosen = np.zeros(80), np.zeros(80), []
+    for best, rows, nll in by_hand(votes, spec_of()):
+        chosen.append(best)
+        total[rows] += nll
+        times[rows] += 1
+    assert tally.chosen[:, 0].tolist() == chosen
+    seen = times > 0
+    assert result.nll == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-11)
+    assert result.lo <= result.nll <= result.hi
+    shares = [c.chosen_share for c in result.candidates]
+    assert sum(shares) == pytest.approx(1.0)
+    assert result.optimism == pytest.approx(result.nll - result.chosen_on)
+
+
+def test_what_is_chosen_does_not_depend_on_evaluation_labels(votes, tally):
+    ballots = prepare(votes, Settings()).ballots
+    assert len(set(votes.item_ids)) == ballots.n_items
+    for number in range(3):
+        held = split(ballots.units, number).evaluation
+        labels = votes.labels.copy()
+        labels[held] = np.random.default_rng(number).permutation(labels[held])
+        spoilt = replace(votes, labels=labels)
+        chunk = replace(RECOMMEND.plan(spec_of())[0], first=number, count=1)
+        found = recommend.run_chunk(spoilt, spec_of(), chunk)
+        assert found.chosen[0, 0] == tally.chosen[number, 0]
+        np.testing.assert_array_equal(found.chosen_on[0], tally.chosen_on[number])
+        assert (found.split_means[0, 0] != tally.split_means[number, 0]).any()
+
+
+def test_random_judges_are_recommended_at_no_better_than_the_null():
+    votes = make_votes(7, 120, 30, low=0.5, high=0.5)
+    found = run(RECOMMEND, votes, spec_of(), jobs=1)
+    assert found.nll > found.null_nll - 0.02
+    assert found.optimism > -0.05
+
+
+def test_the_panel_is_the_choice_refitted_on_all_labelled_rows(votes, result):
+    prepared = prepare(votes, Settings())
+    wanted = fit_panel(
+        prepared.ballots,
+        prepared.judges,
+        result.chosen.k,
+        aggregator=result.chosen.aggregator,
+        calibrator=result.chosen.calibrator,
+    )
+    assert result.model == wanted
+    assert result.model.n_fit == 80
+    assert set(result.left_out) | set(result.model.judges) == set(votes.judges)
+    best = min(result.candidates, key=lambda c: c.inner_nll)
+    assert result.chosen == best
+
+
+def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
+    reference = result.reference
+    assert (reference.panel, reference.aggregator, reference.calibrator) == (
+        "all",
+        "one_coin",
+        "beta",
+    )
+    assert (reference.delta, reference.delta_lo, reference.delta_hi) == (0.0, 0.0, 0.0)
+    assert result.delta == pytest.approx(result.nll - reference.nll, abs=1e-11)
+    assert result.margin == pytest.approx(0.02 * reference.nll)
+
+
+@pytest.mark.parametrize(("n_judges", "panels"), [(1, 1), (3, 3), (5, 3)])
+def test_small_panels_have_no_candidate_twice(n_judges, panels):
+    found = run(RECOMMEND, make_votes(5, 40, n_judges), spec_of(splits=2), jobs=1)
+    assert len(found.candidates) == panels * 2 * 4
+    keys = {(c.k, c.aggregator, c.calibrator) for c in found.candidates}
+    assert len(keys) == len(found.candidates)
+    assert (n_judges == 1) == any("one judge only" in notice for notice in found.warnings)
+
+
+def test_symmetric_has_no_platt_and_one_class_labels_get_no_flattering_figure():
+    found = run(RECOMMEND, make_votes(6, 80, 6, one_class=True), spec_of(), jobs=1)
+    assert found.orientation == "symmetric"
+    assert "platt" not in {c.calibrator for c in found.candidates}
+    assert found.null_nll == pytest.approx(np.log(2))
+    assert found.nll > 0.15
+
+
+def test_the_papers_protocol_is_refused():
+    with pytest.raises(InputError, match="in-sample scores"):
+        spec_of(protocol="paper")
+
+
+@pytest.mark.parametrize(
+    "knobs", [{"folds": 1}, {"aggregators": ("majority",)}, {"calibrators": ("none",)}]
+)
+def test_a_spec_without_reference_or_folds_is_refused(knobs):
+    with pytest.raises(InputError):
+        RecommendSpec(**knobs)
+
+
+def test_workers_move_no_bit(votes, result):
+    spec = spec_of(splits=16)
+    one, two = (run(RECOMMEND, votes, spec, jobs=jobs) for jobs in (1, 2))
+    assert json.dumps(to_plain(one)) == json.dumps(to_plain(two))
+    assert json.dumps(to_plain(one)) != json.dumps(to_plain(result))
+
+
+def test_the_order_of_the_judges_moves_no_bit(votes, result):
+    shuffled = votes.with_judges(votes.judges[::-1])
+    found = run(RECOMMEND, shuffled, spec_of(), jobs=1)
+    assert json.dumps(to_plain(found)) == json.dumps(to_plain(result))
+
+
+def test_a_recommendation_survives_json_to_the_last_digit(result):
+    text = json.dumps(to_plain(result), allow_nan=False)
+    back = from_plain(Recommendation, json.loads(text))
+    assert back == result
+    assert sorted(set(back.frame()["k"])) == [1, 3, 5, 6, 10, 12]
+    assert len(back.frame()) == 6 * 2 * 4
