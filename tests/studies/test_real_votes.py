@@ -1,0 +1,108 @@
+"""Figures and verdicts on real votes that the method is held to (METHODS, sections 1 and 7)."""
+
+from functools import cache
+
+import pytest
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+
+pytestmark = pytest.mark.real_votes
+
+KS = (3, 5, 10)
+
+
+@cache
+def votes_of(path):
+    return load_votes(path).votes
+
+
+def curve(folder, name, calibrators, *, splits, protocol="honest", ks=KS):
+    spec = PanelCurveSpec(
+        settings=Settings(splits=splits, protocol=protocol),
+        calibrators=calibrators,
+        ks=ks,
+        compare=ks,
+    )
+    return run(PANEL_CURVE, votes_of(folder / f"{name}_votes.csv"), spec)
+
+
+def nll(result, calibrator):
+    """NLL of top-3, top-5, top-10 and all judges."""
+    at = [result.k.tolist().index(k) for k in (*KS, result.n_judges)]
+    return result.nll[result.row(calibrator)][at].tolist()
+
+
+@pytest.fixture(scope="module")
+def balanced(real_votes):
+    return curve(real_votes, "rewardbench", ("none", "temperature", "beta"), splits=100)
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "wanted"),
+    [
+        ("none", [0.209, 0.222, 0.267, 0.520]),
+        ("temperature", [0.139, 0.132, 0.133, 0.211]),
+        ("beta", [0.140, 0.133, 0.133, 0.212]),
+    ],
+)
+def test_rewardbench_has_its_honest_figures(balanced, calibrator, wanted):
+    assert nll(balanced, calibrator) == pytest.approx(wanted, rel=0.06)
+
+
+def test_control_rewardbench_is_better_curated(balanced):
+    found = balanced.comparison("temperature", "top-10")
+    assert found.verdict == "curate"
+    assert found.delta / found.nll_all == pytest.approx(-0.38, abs=0.04)
+    assert (found.hi - found.lo) / 2 / found.nll_all == pytest.approx(0.08, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict", "relative", "reach"),
+    [("mozafari", "keep all", 0.18, 0.06), ("llmbar", "undecided", -0.01, 0.15)],
+)
+def test_controls_that_keep_all_and_that_stay_open(real_votes, name, verdict, relative, reach):
+    result = curve(real_votes, name, ("temperature",), splits=100, ks=(5,))
+    found = result.comparison("temperature", "top-5")
+    assert found.verdict == verdict
+    assert found.delta / found.nll_all == pytest.approx(relative, abs=0.04)
+    assert (found.hi - found.lo) / 2 / found.nll_all == pytest.approx(reach, abs=0.03)
+
+
+def test_the_papers_protocol_reproduces_its_tiny_figures_and_calls_them_coding(real_votes):
+    paper = curve(
+        real_votes,
+        "rewardbench_correctness",
+        ("none", "beta_clipped"),
+        splits=40,
+        protocol="paper",
+    )
+    assert nll(paper, "none") == pytest.approx([0.211, 0.224, 0.270, 0.449], rel=0.06)
+    assert nll(paper, "beta_clipped") == pytest.approx([0.0083, 0.0074, 0.0068, 0.0064], rel=0.10)
+    assert paper.one_class
+    assert any("measure the coding, not the judges" in notice for notice in paper.warnings)
+
+
+def test_the_same_file_by_default_gives_no_flattering_figure(real_votes):
+    found = curve(
+        real_votes,
+        "rewardbench_correctness",
+        ("none", "temperature", "beta", "beta_clipped"),
+        splits=10,
+    )
+    assert found.orientation == "symmetric"
+    assert found.nll.min() > 0.1
+    assert found.n_judges == 148  # the broken run is set aside
+    assert any("Every label is 1" in notice for notice in found.warnings)
+    assert any("gave one verdict" in notice for notice in found.warnings)
+
+
+def test_the_recommendation_on_llmbar_beats_its_null_and_shows_its_interval(real_votes):
+    spec = RecommendSpec(settings=Settings(splits=10))
+    found = run(RECOMMEND, votes_of(real_votes / "llmbar_votes.csv"), spec)
+    assert 0.25 < found.nll < 0.40
+    assert found.lo < found.nll < found.hi < found.null_nll
+    assert found.n_judges == 65
