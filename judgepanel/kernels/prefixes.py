@@ -170,7 +170,7 @@ def _cumulate(
         else:
             ones = np.cumsum(votes > 0, axis=1)[:, ks - 1]
             zeros = np.cumsum(votes < 0, axis=1)[:, ks - 1]
-            sums = np.log((ones + 1.0) / (zeros + 1.0))
+            sums = np.log(ones + 1.0) - np.log(zeros + 1.0)  # exactly odd, unlike log of a ratio
         logits[:, block] = sums.T
         voted = votes != 0
         leading[block] = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
