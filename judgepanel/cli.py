@@ -1,12 +1,13 @@
 """The command line: inspect, study, curve, recommend, score, simulate.
 
 Exit status 0, or 2 with one line on stderr that names file, row, column, value and what is
-allowed; 130 when interrupted. Progress goes to stderr, a readable table to stdout.
+allowed; 130 when interrupted. Progress and notes go to stderr, a readable table to stdout.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import tempfile
@@ -15,8 +16,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pandas as pd
-
 from judgepanel import __version__
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
@@ -24,6 +23,7 @@ from judgepanel.decision.registry import STUDIES, study_named
 from judgepanel.decision.score import score
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.kernels.prefixes import AGGREGATORS, RANKINGS
+from judgepanel.report.output import check_output, write_whole
 from judgepanel.report.sentences import (
     certainty_sentence,
     curve_sentence,
@@ -31,49 +31,71 @@ from judgepanel.report.sentences import (
     recommendation_sentence,
     votes_sentence,
 )
-from judgepanel.report.tables import candidate_table, comparison_table, csv_text
+from judgepanel.report.tables import accuracy_table, candidate_table, comparison_table, csv_text
+from judgepanel.report.terminal import one_line, printable
 from judgepanel.studies.contract import Study
+from judgepanel.studies.judges import judge_table
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
-from judgepanel.votes import (
-    TASKS,
-    InputError,
-    Loaded,
-    load_votes,
-)
+from judgepanel.votes import TASKS, InputError, Loaded, load_votes
 from judgepanel.votes.checks import check_orientation
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS, orient
 from judgepanel.votes.samples import SAMPLES, sample_votes, write_panel
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.table import check_size
+
+_LONGEST_MESSAGE = 1000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
+    _never_fail_to_print()
     options = _parser().parse_args(argv)
+    options.notes = []
     try:
         options.command(options)
         sys.stdout.flush()
     except InputError as error:
-        print(f"judgepanel: {error}", file=sys.stderr)
-        return 2
+        return _refuse(str(error))
     except KeyboardInterrupt:
-        print("judgepanel: interrupted; nothing was written.", file=sys.stderr)
+        _refuse("interrupted; nothing was written.")
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _refuse(str(InputError(f"{error.strerror or error}", file=_file_of(error))))
+    except MemoryError:
+        return _refuse("there is not enough memory for this.")
+    for sentence in dict.fromkeys(options.notes):
+        print(f"note: {printable(sentence)}", file=sys.stderr)
     return 0
+
+
+def _never_fail_to_print() -> None:
+    """A terminal that lacks a character gets its code instead of a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _refuse(message: str, prog: str = "judgepanel") -> int:
+    """One line on stderr; returns the exit status."""
+    print(f"{prog}: {one_line(message, _LONGEST_MESSAGE)}", file=sys.stderr)
+    return 2
+
+
+def _file_of(error: OSError) -> str | None:
+    return None if error.filename is None else str(error.filename)
 
 
 class _Parser(argparse.ArgumentParser):
     """Argument errors in one line, as every other error."""
 
     def error(self, message: str) -> NoReturn:
-        text = " ".join(message.split())
-        print(f"{self.prog}: {text} (see {self.prog} --help)", file=sys.stderr)
-        raise SystemExit(2)
+        raise SystemExit(_refuse(f"{message} (see {self.prog} --help)", self.prog))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     _curving(curve)
 
     recommend = _command(commands, "recommend", _recommend, "choose and export a panel")
-    _studying(recommend)
+    _studying(recommend, "the panel, a .json file for `score`")
 
     scoring = _command(commands, "score", _score, "probabilities of new votes")
     scoring.add_argument("panel", type=Path, metavar="panel.json")
@@ -125,24 +147,31 @@ def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row a judge")
 
 
-def _studying(parser: argparse.ArgumentParser) -> None:
+def _studying(parser: argparse.ArgumentParser, out: str = ".csv: the table; .json: all") -> None:
     _reading(parser)
     parser.add_argument("--orientation", choices=POLICIES, default="auto")
     parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
     parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one a line")
+    parser.add_argument(
+        "--judge", action="append", metavar="NAME", help="a judge to use; can be given repeatedly"
+    )
     parser.add_argument("--splits", type=int, default=100)
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help=".csv: the table; .json: all")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+
+
+_CURVE_OPTIONS = ("aggregator", "calibrators", "ranking", "k", "top")
 
 
 def _curving(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--aggregator", choices=AGGREGATORS, default="one_coin")
+    """Options of the panel curve; None where not given, see :func:`_curve_spec`."""
+    parser.add_argument("--aggregator", choices=AGGREGATORS, help="default: one_coin")
     parser.add_argument("--calibrators", metavar="A,B", help=", ".join(CALIBRATORS))
-    parser.add_argument("--ranking", choices=RANKINGS, default="accuracy")
+    parser.add_argument("--ranking", choices=RANKINGS, help="default: accuracy")
     parser.add_argument("--k", metavar="3,5", help="panel sizes, or `every`")
-    parser.add_argument("--top", default="3,5,10", metavar="3,5", help="sizes held against all")
+    parser.add_argument("--top", metavar="3,5", help="sizes held against all (default: 3,5,10)")
 
 
 _KNOB_TYPES = {int: int, float: float}
@@ -168,18 +197,35 @@ def _load(options: argparse.Namespace, *, need_labels: bool = True) -> Loaded:
         judge_table=options.judge_table,
         need_labels=need_labels,
     )
-    _warn(loaded.warnings)
+    options.notes += loaded.warnings
     return loaded
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    judges = None
+def _check_out(options: argparse.Namespace, *kinds: str) -> None:
+    if options.out is not None:
+        read = ("votes", "judge_table", "judges", "panel")
+        inputs = [getattr(options, name, None) for name in read]
+        check_output(options.out, inputs=[path for path in inputs if path], kinds=kinds)
+
+
+def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
+    """Judges of the file, then those named one by one; None where neither is given."""
+    if options.judges is None and options.judge is None:
+        return None
+    names = list(options.judge or ())
     if options.judges is not None:
-        judges = tuple(line for line in _text(options.judges).splitlines() if line.strip())
+        lines = _text(options.judges).split("\n")
+        names = [line.strip() for line in lines if line.strip()] + names
+        if not names:
+            raise InputError("names no judge", file=options.judges.name, allowed="one judge a line")
+    return tuple(names)
+
+
+def _settings(options: argparse.Namespace) -> Settings:
     return Settings(
         orientation=options.orientation,
         protocol=options.protocol,
-        judges=judges,
+        judges=_judges(options),
         splits=options.splits,
         fraction=options.fraction,
         seed=options.seed,
@@ -187,8 +233,9 @@ def _settings(options: argparse.Namespace) -> Settings:
 
 
 def _numbers(text: str, option: str) -> tuple[int, ...]:
+    """Whole numbers with commas between them; none in an empty text."""
     try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
+        return tuple(int(part) for part in text.split(",")) if text else ()
     except ValueError:
         raise InputError(
             f"{option} takes whole numbers", value=text, allowed="for instance 3,5,10"
@@ -196,22 +243,27 @@ def _numbers(text: str, option: str) -> tuple[int, ...]:
 
 
 def _curve_spec(options: argparse.Namespace) -> PanelCurveSpec:
-    default: tuple[str, ...] = ("none", "temperature", "beta")
+    default = PanelCurveSpec()
+    names: tuple[str, ...] = default.calibrators
     if options.protocol == "paper":
-        default = ("none", "beta_clipped")
-    names = default
-    if options.calibrators:
+        names = ("none", "beta_clipped")
+    if options.calibrators is not None:
         names = tuple(dict.fromkeys(part.strip() for part in options.calibrators.split(",")))
     ks = None
     if options.k is not None:
         ks = () if options.k == "every" else _numbers(options.k, "--k")
+        if options.k == "":
+            raise InputError("--k names no panel size", allowed="for instance 3,5,10, or every")
+    compare = default.compare
+    if options.top is not None:
+        compare = _numbers(options.top, "--top")
     return PanelCurveSpec(
         settings=_settings(options),
-        aggregator=options.aggregator,
+        aggregator=options.aggregator or default.aggregator,
         calibrators=names,  # type: ignore[arg-type]
-        ranking=options.ranking,
+        ranking=options.ranking or default.ranking,
         ks=ks,
-        compare=_numbers(options.top, "--top"),
+        compare=compare,
     )
 
 
@@ -219,69 +271,67 @@ def _inspect(options: argparse.Namespace) -> None:
     loaded = _load(options)
     votes = loaded.votes
     oriented = orient(votes, options.orientation)
-    print(votes_sentence(votes))
     check = check_orientation(votes)
-    print(f"\n{check.title}: {check.outcome}. {check.why}\n{check.advice}")
+    options.notes += oriented.notices
+    print(votes_sentence(votes))
+    print(printable(f"\n{check.title}: {check.outcome}. {check.why}"))
+    print(printable(check.advice))
     print(f"Items are used {oriented.policy}.")
-    _warn(oriented.notices)
-    cast = votes.votes[votes.labelled]
-    right = (cast == votes.labels[votes.labelled, None]).sum(axis=0)
-    known = (cast >= 0).sum(axis=0)
-    table = pd.DataFrame(
-        {
-            "judge": [_printable(name) for name in votes.judges],
-            "coverage": [f"{share:.1%}" for share in votes.coverage],
-            "right": right,
-            "of": known,
-            "accuracy": [f"{a / b:.1%}" if b else "n/a" for a, b in zip(right, known, strict=True)],
-        }
-    ).sort_values("right", ascending=False, kind="stable")
     print(f"\nSHA-256 {votes.sha256}\n")
-    print(table.to_string(index=False))
+    print(accuracy_table(judge_table(votes)).to_string(index=False))
 
 
 def _study(options: argparse.Namespace) -> None:
     study = study_named(options.name)
-    _check_out(options.out)
-    loaded = _load(options)
+    _check_out(options, ".csv", ".json")
     if study is RECOMMEND:
+        for name in _CURVE_OPTIONS:
+            if getattr(options, name) is not None:
+                raise InputError(
+                    f"the study {study.name} takes no --{name}", value=getattr(options, name)
+                )
         spec: Any = RecommendSpec(settings=_settings(options))
     else:
         spec = _curve_spec(options)
-    result = _run(study, loaded, spec, options.jobs)
+    loaded = _load(options)
+    result = _run(study, loaded, spec, options)
     _print_result(result)
-    if options.out is not None:
-        if options.out.suffix == ".csv":
-            _write(options.out, csv_text(result.frame()))
-        else:
-            _write(options.out, result_json(result_content(study, loaded.votes, spec, result)))
+    if options.out is None:
+        return
+    if options.out.name.lower().endswith(".csv"):
+        text = csv_text(result.frame())
+    else:
+        text = result_json(result_content(study, loaded.votes, spec, result))
+    write_whole(options.out, text.encode())
 
 
 def _recommend(options: argparse.Namespace) -> None:
-    _check_out(options.out)
-    loaded = _load(options)
+    _check_out(options, ".json")
     spec = RecommendSpec(settings=_settings(options))
-    result = _run(RECOMMEND, loaded, spec, options.jobs)
+    loaded = _load(options)
+    result = _run(RECOMMEND, loaded, spec, options)
     _print_result(result)
     if options.out is not None:
         checks = (check_orientation(loaded.votes),)
-        _write(options.out, panel_json(export_panel(result, loaded.votes, spec, checks)))
+        text = panel_json(export_panel(result, loaded.votes, spec, checks))
+        write_whole(options.out, text.encode())
 
 
 def _score(options: argparse.Namespace) -> None:
-    _check_out(options.out)
+    _check_out(options, ".csv")
     panel = load_panel(_text(options.panel), name=options.panel.name)
     loaded = _load(options, need_labels=False)
     scored = score(panel, loaded.votes)
-    _warn(scored.warnings)
+    options.notes += scored.warnings
     frame = scored.frame()
-    _write(options.out, csv_text(frame))
+    write_whole(options.out, csv_text(frame).encode())
     decided = int((frame["decision"] != "").sum())
-    print(f"{len(frame):,} items scored, {decided:,} decided, written to {options.out.name}.")
+    name = printable(options.out.name)
+    print(f"{len(frame):,} items scored, {decided:,} decided, written to {name}.")
 
 
 def _simulate(options: argparse.Namespace) -> None:
-    _check_out(options.out)
+    _check_out(options)
     knobs = {
         knob.name: getattr(options, knob.name)
         for knob in fields(SimulationSpec)
@@ -291,25 +341,39 @@ def _simulate(options: argparse.Namespace) -> None:
         raise InputError(
             "a sample is fixed", value=", ".join(knobs), allowed="--sample alone, or knobs alone"
         )
-    votes = sample_votes(options.sample) if options.sample else simulate(SimulationSpec(**knobs))
-    write_panel(votes, options.out)
+    spec = None if options.sample else SimulationSpec(**knobs)
+    if spec is not None:
+        check_size(spec.n_items, spec.n_judges)
+    votes = sample_votes(options.sample) if spec is None else simulate(spec)
+    folder = options.out.resolve().parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".simulate-") as beside:
+        write_panel(votes, Path(beside) / options.out.name)
+        for made in Path(beside).iterdir():
+            write_whole(folder / made.name, made.read_bytes())
     print(votes_sentence(votes))
 
 
-def _run(study: Study[Any, Any, Any], loaded: Loaded, spec: Any, jobs: int | None) -> Any:
+def _run(
+    study: Study[Any, Any, Any], loaded: Loaded, spec: Any, options: argparse.Namespace
+) -> Any:
+    jobs = options.jobs
     if jobs is not None and jobs < 1:
-        raise InputError("--jobs must be at least 1", value=jobs)
+        raise InputError("--jobs must be at least 1", value=jobs, allowed="1, 2, 3, ...")
     shown = sys.stderr.isatty()
 
     def report(progress: Progress[Any, Any, Any]) -> None:
         if shown:
             left = f"about {progress.remaining:.0f} s left"
-            print(f"\r{progress.done}/{progress.total} parts, {left}  ", end="", file=sys.stderr)
+            text = f"\r{progress.done}/{progress.total} parts, {left}  "
+            print(text, end="", file=sys.stderr, flush=True)
 
-    result = run(study, loaded.votes, spec, jobs=jobs or default_jobs(), on_progress=report)
-    if shown:
-        print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
-    _warn(result.warnings)
+    workers = min(jobs or default_jobs(), len(study.plan(spec)))
+    try:
+        result = run(study, loaded.votes, spec, jobs=workers, on_progress=report)
+    finally:
+        if shown:
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
+    options.notes += result.warnings
     return result
 
 
@@ -335,40 +399,13 @@ def _print_result(result: PanelCurve | Recommendation) -> None:
             print(optimism)
 
 
-def _warn(sentences: Sequence[str]) -> None:
-    for sentence in sentences:
-        print(f"note: {_printable(sentence)}", file=sys.stderr)
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
-
-
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path.name) from None
-
-
-def _check_out(path: Path | None) -> None:
-    if path is not None and not path.resolve().parent.is_dir():
-        raise InputError("the folder to write to does not exist", file=str(path))
-
-
-def _write(path: Path, text: str) -> None:
-    """Write whole or not at all."""
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="", dir=path.resolve().parent, delete=False
-        ) as stream:
-            stream.write(text)
-        os.chmod(stream.name, 0o644)
-        os.replace(stream.name, path)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=str(path)) from None
 
 
 if __name__ == "__main__":

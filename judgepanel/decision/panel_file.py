@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import Any
 
 from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.recommend import Recommendation, RecommendSpec
@@ -16,9 +19,11 @@ from judgepanel.models.panel import PanelModel
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Check
+from judgepanel.votes.errors import shown
 
 FORMAT = "judgepanel/panel"
 VERSION = 1
+_LARGEST = 1e12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,10 +100,16 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
     Raises
     ------
     InputError
-        Not JSON, not a panel, an unknown version, kind or key, or numbers that do not fit.
+        Not JSON, not a panel, an unknown version, kind or key, a key given twice, or numbers
+        that do not fit.
     """
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_each_key_once,
+        )
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"not a panel file: it cannot be read as JSON ({error})",
@@ -158,6 +169,14 @@ def _model(content: dict[str, Any], name: str | None) -> PanelModel:
                 f"aggregator.{key} has {len(aggregator[key])} entries for {len(judges)} judges",
                 file=name,
             )
+    for c, n in zip(aggregator["correct"], aggregator["voted"], strict=True):
+        if c > n:
+            raise InputError(
+                "a judge of the panel is right more often than it voted",
+                file=name,
+                value=c,
+                allowed=f"at most {n}",
+            )
     kind = found["kind"]
     slope = float(found.get("slope", 1.0))
     a, b, c = slope, -slope, float(found.get("intercept", 0.0))
@@ -180,14 +199,62 @@ def _model(content: dict[str, Any], name: str | None) -> PanelModel:
 
 
 def _validate(content: dict[str, Any], name: str | None) -> None:
+    for part in ("aggregator", "calibrator"):
+        _check_kind(content, part, name)
     errors = sorted(Draft202012Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
     if errors:
-        worst = errors[0]
+        worst = best_match(errors) or errors[0]
         raise InputError(
             f"panel file does not fit its schema at {worst.json_path}: {worst.message[:160]}",
             file=name,
         )
+    for key, value in _numbers_in(content):
+        if abs(value) > _LARGEST:
+            raise InputError(
+                f"{key} of the panel is out of range",
+                file=name,
+                value=f"{value:.6g}" if isinstance(value, float) else str(value)[:20],
+                allowed=f"at most {_LARGEST:g} in size",
+            )
+
+
+def _check_kind(content: dict[str, Any], part: str, name: str | None) -> None:
+    """Name an unknown kind, which a union in the schema can only call unfit."""
+    branches = schema()["properties"][part]["oneOf"]
+    kinds = [branch["properties"]["kind"]["const"] for branch in branches]
+    found = content.get(part)
+    if isinstance(found, dict) and found.get("kind") not in kinds:
+        raise InputError(
+            f"unknown kind of {part}",
+            file=name,
+            column="kind",
+            value=found.get("kind"),
+            allowed=", ".join(kinds),
+        )
+
+
+def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """Every number that scoring computes with."""
+    for part in ("aggregator", "calibrator"):
+        for key, value in content[part].items():
+            for number in value if isinstance(value, list) else [value]:
+                if isinstance(number, int | float):
+                    yield f"{part}.{key}", number
 
 
 def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is not a number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse_constant(text[:20])
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {shown(twice)} is given twice")
+    return found

@@ -94,7 +94,7 @@ def _warnings(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int64]) -
             f"{empty} items have no vote of the panel (first {shown(first)}); they get the prior "
             f"{panel.model.prior:.3f} and no decision."
         )
-    if votes.sha256 == panel.content["votes"]["sha256"]:
+    if votes.with_task(panel.content["task"]).sha256 == panel.content["votes"]["sha256"]:
         found.append("These are the votes the panel was fitted on; scores of seen items flatter.")
     return tuple(found)
 

@@ -1,8 +1,9 @@
 """Scores new votes with a fitted panel: one fixed order of additions, one set of functions.
 
-Sums run over judges in panel order, one judge at a time, and the last step uses the platform's
-scalar ``exp`` and ``log1p``. An exported panel, the library and the command line therefore agree
-to the bit, and so can twenty lines of plain Python.
+Sums run over judges in panel order, one judge at a time, and the last steps use the platform's
+scalar ``exp`` and ``log``. An exported panel, the library and the command line therefore agree
+to the bit, and so can twenty lines of plain Python. Every step but a map with c != 0 or a != -b is
+exactly odd in the votes, so that under ``symmetric`` p and p(swap) add up to exactly 1.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ def one_coin_logits(votes: Votes, weights: Floats) -> Floats:
 
 
 def majority_logits(votes: Votes) -> Floats:
-    """log((ones + 1) / (zeros + 1)): the vote fraction, smoothed so that unanimity is finite."""
+    """log(ones + 1) - log(zeros + 1): the vote fraction, smoothed so that unanimity is finite."""
     ones, zeros = (votes == 1).sum(axis=1), (votes == 0).sum(axis=1)
-    return np.array([math.log((a + 1.0) / (b + 1.0)) for a, b in zip(ones, zeros, strict=True)])
+    pairs = zip(ones.tolist(), zeros.tolist(), strict=True)
+    return np.array([math.log(a + 1.0) - math.log(b + 1.0) for a, b in pairs])
 
 
 def map_logits(logits: Floats, a: float, b: float, c: float) -> Floats:
@@ -40,9 +42,16 @@ def map_logits(logits: Floats, a: float, b: float, c: float) -> Floats:
 
 
 def probabilities(logits: Floats, clip: float) -> Floats:
-    """sigma(m), clipped to [clip, 1 - clip]."""
-    values = [math.exp(_log_sigmoid(logit)) for logit in logits.tolist()]
+    """sigma(m), clipped to [clip, 1 - clip]; sigma(m) + sigma(-m) is exactly 1."""
+    values = [_sigmoid(logit) for logit in logits.tolist()]
     return np.array([min(max(p, clip), 1.0 - clip) for p in values])
+
+
+def _sigmoid(x: float) -> float:
+    """1 / (1 + exp(-x)), the larger of the two as 1 minus the smaller."""
+    tail = math.exp(-abs(x))
+    small = tail / (1.0 + tail)
+    return small if x < 0.0 else 1.0 - small
 
 
 def _log_sigmoid(x: float) -> float:

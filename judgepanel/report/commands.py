@@ -1,53 +1,97 @@
-"""The exact command that reproduces a result."""
+r"""The exact command that reproduces a result.
+
+Options are written ``--name=value``, so that no value can be mistaken for an option, and words are
+quoted for bash and zsh. What cannot be printed (line breaks, escape sequences, direction marks)
+is written as ``$'\xHH'``: it reads back as it was and does nothing to the terminal.
+"""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.panel_curve import PanelCurveSpec
 from judgepanel.studies.settings import Settings
+from judgepanel.votes import Task
+from judgepanel.votes.orientation import Policy
+
+_DEFAULT = Settings()
 
 
-def curve_command(file: str, spec: PanelCurveSpec, *, task: str, columns: tuple[str, ...]) -> str:
-    """The ``curve`` command of a spec; ``columns`` are extra options for reading the file."""
-    parts = ["curve", file, *_shared(spec.settings, task), *columns]
-    parts += ["--aggregator", spec.aggregator, "--calibrators", ",".join(spec.calibrators)]
+def curve_command(file: str, spec: PanelCurveSpec, *, task: Task, columns: tuple[str, ...]) -> str:
+    """The ``curve`` command of a spec; ``columns`` are options for reading the file, in pairs."""
+    options = [
+        *_shared(spec.settings, task, columns),
+        ("--aggregator", spec.aggregator),
+        ("--calibrators", ",".join(spec.calibrators)),
+    ]
     if spec.ranking != "accuracy":
-        parts += ["--ranking", spec.ranking]
+        options.append(("--ranking", spec.ranking))
     if spec.ks is not None:
-        parts += ["--k", ",".join(str(k) for k in spec.ks) or "every"]
-    parts += ["--top", ",".join(str(k) for k in spec.compare), "--out", "curve.json"]
-    return _shell(parts)
+        options.append(("--k", _numbers(spec.ks) or "every"))
+    options += [("--top", _numbers(spec.compare)), ("--out", "curve.json")]
+    return _command("curve", [file], options)
 
 
 def recommend_command(
-    file: str, spec: RecommendSpec, *, task: str, columns: tuple[str, ...]
+    file: str, spec: RecommendSpec, *, task: Task, columns: tuple[str, ...]
 ) -> str:
-    """The ``recommend`` command of a spec."""
-    parts = ["recommend", file, *_shared(spec.settings, task), *columns, "--out", "panel.json"]
-    return _shell(parts)
+    """The ``recommend`` command of a spec's settings."""
+    options = [*_shared(spec.settings, task, columns), ("--out", "panel.json")]
+    return _command("recommend", [file], options)
 
 
 def score_command(file: str) -> str:
     """How new votes are scored with an exported panel."""
-    return _shell(["score", "panel.json", file, "--out", "scored.csv"])
+    return _command("score", ["panel.json", file], [("--out", "scored.csv")])
 
 
-def inspect_command(file: str, *, task: str, columns: tuple[str, ...]) -> str:
+def inspect_command(
+    file: str, *, task: Task, columns: tuple[str, ...], orientation: Policy = "auto"
+) -> str:
     """How a file's checks are printed."""
-    return _shell(["inspect", file, "--task", task, *columns])
+    options = [("--task", task), *_pairs(columns)]
+    if orientation != _DEFAULT.orientation:
+        options.append(("--orientation", orientation))
+    return _command("inspect", [file], options)
 
 
-def _shared(settings: Settings, task: str) -> list[str]:
-    parts = ["--task", task, "--orientation", settings.orientation]
-    if settings.protocol != "honest":
-        parts += ["--protocol", settings.protocol]
-    if settings.judges is not None:
-        parts += ["--judges", "judges.txt"]
-    return [*parts, "--splits", str(settings.splits), "--seed", str(settings.seed)]
+def quoted(word: str) -> str:
+    """One word for bash or zsh, on one line and without anything a terminal would act on."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(_escaped(char) for char in word) + "'"
 
 
-def _shell(parts: list[str]) -> str:
-    words = [f"./{part}" if part.startswith("-") and "." in part else part for part in parts]
-    return "./run cli " + " ".join(shlex.quote(" ".join(word.split("\n"))) for word in words)
+def _escaped(char: str) -> str:
+    if char in "\\'":
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    return "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
+
+
+def _shared(settings: Settings, task: Task, columns: tuple[str, ...]) -> list[tuple[str, str]]:
+    options = [("--task", task), *_pairs(columns), ("--orientation", settings.orientation)]
+    if settings.protocol != _DEFAULT.protocol:
+        options.append(("--protocol", settings.protocol))
+    options += [("--judge", name) for name in settings.judges or ()]
+    options.append(("--splits", str(settings.splits)))
+    if settings.fraction != _DEFAULT.fraction:
+        options.append(("--fraction", repr(float(settings.fraction))))
+    return [*options, ("--seed", str(settings.seed))]
+
+
+def _pairs(columns: tuple[str, ...]) -> list[tuple[str, str]]:
+    return list(zip(columns[::2], columns[1::2], strict=True))
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return ",".join(str(value) for value in values)
+
+
+def _command(name: str, files: list[str], options: list[tuple[str, str]]) -> str:
+    words = [f"./{file}" if file.startswith("-") else file for file in files]
+    words += [f"{option}={value}" for option, value in options]
+    return f"./run cli {name} " + " ".join(quoted(word) for word in words)

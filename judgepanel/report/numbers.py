@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import math
 
+TINY = 1e-6
+
 
 def sig(value: float, digits: int = 3) -> str:
-    """Plain decimals with ``digits`` significant figures; thousands separated."""
+    """Plain decimals with ``digits`` significant figures; thousands separated.
+
+    Every digit before the decimal point is shown. Numbers that would be mostly zeros, below
+    ``TINY``, take an exponent.
+    """
     if not math.isfinite(value):
         return "n/a"
     if value == 0:
         return "0"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    text = f"{value:,.{places}f}"
-    return text if float(text.replace(",", "")) != 0 else "0"
+    if abs(value) < TINY:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{decimals(value, digits)}f}"
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -23,31 +29,34 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def fixed(value: float, places: int) -> str:
-    """A fixed number of decimals, n/a where there is no number."""
-    return f"{value:,.{places}f}" if math.isfinite(value) else "n/a"
+    """A fixed number of decimals, n/a where there is no number; never a negative zero."""
+    return f"{value:z,.{places}f}" if math.isfinite(value) else "n/a"
 
 
 def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False) -> str:
-    """``[lo, hi]`` with as many decimals as its wider end needs for ``digits`` figures."""
+    """``[lo, hi]`` with the decimals, 6 at most, that ``digits`` figures of its wider end need."""
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return "[n/a]"
-    places = decimals(max(abs(lo), abs(hi)), digits)
+    places = min(decimals(max(abs(lo), abs(hi)), digits), 6)
     form = "+" if sign else ""
     return f"[{lo:{form},.{places}f}, {hi:{form},.{places}f}]"
 
 
 def decimals(value: float, digits: int) -> int:
-    """Decimals that show ``digits`` significant figures of a value."""
+    """Decimals that show ``digits`` significant figures of a value once it is rounded."""
     if value == 0 or not math.isfinite(value):
         return digits
-    return max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return max(0, digits - 1 - exponent)
 
 
 def p_value(p: float) -> str:
-    """``p < .001`` or ``p = .042``."""
+    """``p < .001``, ``p = .042`` or ``p > .999``."""
     if not math.isfinite(p):
         return "p n/a"
-    return "p < .001" if p < 0.001 else "p = " + f"{min(p, 0.999):.3f}".lstrip("0")
+    if p < 0.001:
+        return "p < .001"
+    return "p > .999" if p > 0.999 else "p = " + f"{p:.3f}".lstrip("0")
 
 
 def percent(share: float, digits: int = 2) -> str:

@@ -6,6 +6,8 @@ import pandas as pd
 
 from judgepanel.decision.recommend import REFERENCE, CandidateFigures, Recommendation
 from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
+from judgepanel.report.terminal import one_line
+from judgepanel.studies.judges import JudgeTable
 from judgepanel.studies.panel_curve import PanelCurve
 from judgepanel.votes import csv_safe
 
@@ -54,6 +56,24 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def accuracy_table(judges: JudgeTable) -> pd.DataFrame:
+    """Every judge, most accurate first; names as a terminal can show them."""
+    frame = judges.frame()
+    return pd.DataFrame(
+        {
+            "judge": [one_line(name) for name in frame["judge"]],
+            "accuracy": [percent(share, 3) for share in frame["accuracy"]],
+            "95 %": [
+                f"[{percent(lo, 3)}, {percent(hi, 3)}]"
+                for lo, hi in zip(frame["lo"], frame["hi"], strict=True)
+            ],
+            "right": frame["correct"],
+            "of": frame["voted"],
+            "coverage": [percent(share, 3) for share in frame["coverage"]],
+        }
+    )
 
 
 def candidate_table(found: Recommendation) -> pd.DataFrame:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import tempfile
 import threading
+import zlib
 from collections import OrderedDict
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
 from judgepanel import ENGINE
+from judgepanel.report.output import write_whole
 from judgepanel.service.jobs import Jobs
 from judgepanel.service.workspace import Analysis, Job, NotFound, Stored, checked_id, new_id
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
@@ -30,6 +31,13 @@ from judgepanel.votes import Loaded, VoteMatrix
 
 _KEPT_VOTES = 8
 _KEPT_RESULTS = 64
+_DTYPES: dict[str, Any] = {"float64": float, "int64": "int64", "bool": bool, "str": "str"}
+_DTYPES["object"] = object
+_UNREADABLE = (
+    *(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
+    *(EOFError, BadZipFile, zlib.error),
+)
+"""What reading a damaged file may raise. Errors of the disk are not among them."""
 
 
 class FileWorkspace:
@@ -43,11 +51,15 @@ class FileWorkspace:
         self._votes: OrderedDict[str, VoteMatrix] = OrderedDict()
         self._results: OrderedDict[str, Stored] = OrderedDict()
         self._lock = threading.Lock()
+        self._submitting = threading.Lock()
 
     def put_votes(self, votes: VoteMatrix) -> str:
         """Keep votes by content; returns their SHA-256."""
+        with self._lock:
+            kept = votes.sha256 in self._votes
         path = self._votes_path(votes.sha256)
-        if not path.exists():
+        if not (kept and path.exists()):
+            # Written even where a file of that name stands: it may be damaged.
             _write(path, _pack(votes))
         self._remember(self._votes, votes.sha256, votes, _KEPT_VOTES)
         return votes.sha256
@@ -58,9 +70,12 @@ class FileWorkspace:
             if sha256 in self._votes:
                 return self._votes[sha256]
         path = self._votes_path(checked_id(sha256))
-        if not path.exists():
-            raise NotFound("no such votes")
-        votes = _unpack(path.read_bytes())
+        try:
+            votes = _unpack(path.read_bytes())
+        except FileNotFoundError:
+            raise NotFound("no such votes") from None
+        except _UNREADABLE:
+            raise NotFound("these votes are damaged: their file cannot be read") from None
         if votes.sha256 != sha256:
             raise NotFound("these votes are damaged: their content does not match their hash")
         self._remember(self._votes, sha256, votes, _KEPT_VOTES)
@@ -85,9 +100,12 @@ class FileWorkspace:
         """The analysis of this id, or NotFound."""
         path = self._home / "analyses" / f"{checked_id(analysis_id)}.json"
         try:
-            return from_plain(Analysis, json.loads(path.read_text("utf-8")))
-        except (FileNotFoundError, ValueError):
+            analysis = from_plain(Analysis, json.loads(path.read_text("utf-8")))
+        except (FileNotFoundError, *_UNREADABLE):
             raise NotFound("no such analysis") from None
+        if analysis.id != analysis_id:
+            raise NotFound("no such analysis")
+        return analysis
 
     def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
         """The same votes under other settings, as a new analysis with its own link."""
@@ -112,13 +130,18 @@ class FileWorkspace:
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
         """Start work unless its result is stored or it is already running."""
-        stored = self.result(study, votes.sha256, spec)
-        if stored is not None and stored.current:
-            return
         key = _key(study, votes.sha256, spec)
-        self._jobs.submit(
-            key, study, votes, spec, lambda result: self._finish(key, study, spec, result)
-        )
+        with self._submitting:
+            # Running first: work that ends between the two questions has stored its result.
+            job = self._jobs.state(key)
+            if job is not None and job.status == "running":
+                return
+            stored = self.result(study, votes.sha256, spec)
+            if stored is not None and stored.current:
+                return
+            self._jobs.submit(
+                key, study, votes, spec, lambda result: self._finish(key, study, spec, result)
+            )
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """The finished result of a spec, if there is one; of the newest engine that made one."""
@@ -132,7 +155,7 @@ class FileWorkspace:
                 try:
                     content = json.loads(path.read_text("utf-8"))
                     result = from_plain(study.result, content["result"])
-                except (ValueError, KeyError):
+                except _UNREADABLE:
                     continue
                 stored = Stored(result, engine, engine == ENGINE)
                 self._remember(self._results, key, stored, _KEPT_RESULTS)
@@ -229,31 +252,33 @@ def _unpack(data: bytes) -> VoteMatrix:
         )
 
 
-def _table(frame: pd.DataFrame | None) -> list[dict[str, Any]] | None:
-    """Columns in order, each with its kind, so that floats and text come back as they were."""
+def _table(frame: pd.DataFrame | None) -> dict[str, Any] | None:
+    """Columns in order, each with its type, so that numbers and text come back as they were."""
     if frame is None:
         return None
-    return [
-        {
-            "name": str(name),
-            "number": bool(pd.api.types.is_numeric_dtype(column)),
-            "values": to_plain(column.tolist()),
-        }
+    columns = [
+        {"name": str(name), "dtype": _dtype(column), "values": to_plain(column.tolist())}
         for name, column in frame.items()
     ]
+    return {"n_rows": len(frame), "columns": columns}
 
 
-def _frame(table: list[dict[str, Any]] | None) -> pd.DataFrame | None:
+def _dtype(column: pd.Series) -> str:
+    found = str(column.dtype)
+    return found if found in _DTYPES else "object"
+
+
+def _frame(table: dict[str, Any] | None) -> pd.DataFrame | None:
     if table is None:
         return None
+    index = range(table["n_rows"])
     columns = {
-        column["name"]: pd.Series(column["values"], dtype=float if column["number"] else "str")
-        for column in table
+        column["name"]: pd.Series(column["values"], dtype=_DTYPES[column["dtype"]], index=index)
+        for column in table["columns"]
     }
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns, index=index)
 
 
 def _write(path: Path, data: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".new", delete=False) as stream:
-        stream.write(data)
-    os.replace(stream.name, path)
+    """For the eyes of this user only."""
+    write_whole(path, data, mode=0o600)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from judgepanel.service.workspace import Job
+from judgepanel.service.workspace import Job, Status
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.runner import Cancelled, Progress, steps
 from judgepanel.votes import InputError, VoteMatrix
@@ -77,8 +77,23 @@ class Jobs:
         finished: Callable[[Any], None],
     ) -> None:
         try:
-            shown = 0.0
-            for progress in steps(study, votes, spec, cancelled=flag.is_set):
+            self._follow(key, steps(study, votes, spec, cancelled=flag.is_set), finished)
+        except InputError as error:
+            self._end(key, "failed", str(error))
+        except Exception:
+            _LOG.exception("job failed")
+            self._end(key, "failed", "Something went wrong here; the server's log has the details.")
+
+    def _follow(
+        self,
+        key: str,
+        states: Iterator[Progress[Any, Any, Any]],
+        finished: Callable[[Any], None],
+    ) -> None:
+        """Keep the state up to date; merging takes time, so not after every chunk."""
+        shown = 0.0
+        try:
+            for progress in states:
                 last = progress.done == progress.total
                 due = time.monotonic() - shown >= REFRESH_SECONDS
                 result = progress.result() if last or due else None
@@ -86,13 +101,10 @@ class Jobs:
                 if last:
                     finished(result)
                 self._update(key, progress, result, last)
+                if last:
+                    return  # Called off now is called off too late: it is all there.
         except Cancelled:
-            self._end(key, "cancelled", "")
-        except InputError as error:
-            self._end(key, "failed", str(error))
-        except Exception:
-            _LOG.exception("job failed")
-            self._end(key, "failed", "Something went wrong here; the server's log has the details.")
+            self._end(key, "cancelled", "", progress.result())
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:
@@ -108,9 +120,21 @@ class Jobs:
             if last:
                 self._flags.pop(key, None)
 
-    def _end(self, key: str, status: Any, message: str) -> None:
+    def _end(
+        self,
+        key: str,
+        status: Status,
+        message: str,
+        result: Any = None,
+    ) -> None:
         with self._lock:
-            self._states[key] = replace(self._states[key], status=status, message=message)
+            state = self._states[key]
+            self._states[key] = replace(
+                state,
+                status=status,
+                message=message,
+                result=state.result if result is None else result,
+            )
             self._flags.pop(key, None)
 
     def _forget_oldest(self) -> None:

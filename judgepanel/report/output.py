@@ -1,0 +1,67 @@
+"""Where results go: files written whole or not at all, and never over what they were made from."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from judgepanel.votes import InputError
+
+
+def check_output(path: Path, *, inputs: Sequence[Path] = (), kinds: Sequence[str] = ()) -> None:
+    """Refuse a place that cannot be written to before any work is done.
+
+    ``kinds`` are the endings a file may have; a device or pipe takes anything. ``inputs`` are the
+    files that are read, none of which may be written over.
+
+    Raises
+    ------
+    InputError
+        Another ending, a missing folder, a folder, or one of the inputs.
+    """
+    name = str(path)
+    if path.is_dir():
+        raise InputError("this is a folder, not a file to write to", file=name)
+    if not path.resolve().parent.is_dir():
+        raise InputError("the folder to write to does not exist", file=name)
+    if _is_special(path):
+        return
+    if kinds and not path.name.lower().endswith(tuple(kinds)):
+        raise InputError(
+            "cannot write this kind of file",
+            file=name,
+            allowed=f"a name that ends in {' or '.join(kinds)}",
+        )
+    for source in inputs:
+        if path.exists() and source.exists() and path.samefile(source):
+            raise InputError(
+                "this would write over what is read", file=name, allowed="another name"
+            )
+
+
+def write_whole(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file so that a reader sees all of it or none; devices and pipes are written to.
+
+    ``mode`` are the permissions of a new file, of which the process's umask takes its share.
+    """
+    if _is_special(path):
+        path.write_bytes(data)
+        return
+    target = path.resolve()
+    if target.exists():
+        mode = target.stat().st_mode & 0o777
+    beside = target.with_name(f".{secrets.token_hex(8)}.new")
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            stream.write(data)
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _is_special(path: Path) -> bool:
+    """Whether something other than a regular file or folder is there."""
+    return path.exists() and not path.is_file() and not path.is_dir()
