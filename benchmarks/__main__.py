@@ -1,0 +1,29 @@
+"""`./run bench [NAME ...]`: run these benches, or all of them."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from benchmarks.report import Report, publish
+
+BENCHES = {
+    "engine": "the panel curve against the loop a user would write; growth, workers, memory",
+    "inference": "coverage and width of the interval of delta, and the three real controls",
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        listed = "\n".join(f"  {name:10} {what}" for name, what in BENCHES.items())
+        print(f"There is no bench '{unknown[0]}'. Benches:\n{listed}", file=sys.stderr)
+        return 2
+    for name in names or BENCHES:
+        report: Report = import_module(f"benchmarks.{name}").run()
+        publish(name, report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+"""One panel curve in a process of its own: its time and its peak memory, as JSON on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+
+from benchmarks.real import real_votes
+from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes.simulate import SimulationSpec, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """``real`` names a real matrix; without one, N x K votes are simulated. Every k is scored."""
+
+    real: str | None = None
+    n_items: int = 1000
+    n_judges: int = 50
+    splits: int = 100
+    jobs: int = 1
+    backend: str = "threading"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Wall-clock seconds of the study, CPU seconds of this process, its peak memory in MiB."""
+
+    seconds: float
+    cpu: float
+    peak: float
+
+
+def measure(job: Job) -> Cost:
+    """Run a job in a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.once", json.dumps(asdict(job))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return Cost(**json.loads(done.stdout))
+
+
+def here(job: Job) -> Cost:
+    """Run a job in this process."""
+    if job.real is None:
+        simulated = SimulationSpec(
+            n_items=job.n_items, n_judges=job.n_judges, difficulty_sd=1.0, costs=False
+        )
+        votes = simulate(simulated)
+    else:
+        votes = real_votes(job.real)
+    spec = PanelCurveSpec(Settings(splits=job.splits), ks=())
+    started, cpu = time.perf_counter(), time.process_time()
+    run(PANEL_CURVE, votes, spec, jobs=job.jobs, backend=job.backend)
+    seconds, used = time.perf_counter() - started, time.process_time() - cpu
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+    return Cost(seconds, used, peak)
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(here(Job(**json.loads(sys.argv[1]))))))
+    sys.stdout.flush()
+    os._exit(0)  # Worker processes of a pool must not delay the next measurement.
