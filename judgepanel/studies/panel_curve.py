@@ -14,9 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
-from judgepanel.kernels.prefixes import Aggregator, Ranking, counts, posterior_mean
+from judgepanel.kernels.prefixes import (
+    AGGREGATORS,
+    RANKINGS,
+    Aggregator,
+    Ranking,
+    counts,
+    posterior_mean,
+)
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.splits import split
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
@@ -39,6 +46,11 @@ class PanelCurveSpec:
 
     ``ks`` None takes every k up to 200 judges and a grid beyond, () takes every k whatever the
     size; ``compare`` are the panel sizes held against all judges.
+
+    Raises
+    ------
+    InputError
+        An aggregator, calibrator or ranking that is not known; no calibrator, or one given twice.
     """
 
     settings: Settings = Settings()
@@ -47,6 +59,22 @@ class PanelCurveSpec:
     ranking: Ranking = "accuracy"
     ks: tuple[int, ...] | None = None
     compare: tuple[int, ...] = (3, 5, 10)
+
+    def __post_init__(self) -> None:
+        if not self.calibrators or len(set(self.calibrators)) < len(self.calibrators):
+            raise InputError(
+                "a panel curve needs one calibrator or more, each once",
+                value=", ".join(self.calibrators),
+                allowed=", ".join(CALIBRATORS),
+            )
+        for kind, known, given in (
+            ("aggregator", AGGREGATORS, (self.aggregator,)),
+            ("calibrator", CALIBRATORS, self.calibrators),
+            ("ranking", RANKINGS, (self.ranking,)),
+        ):
+            for name in given:
+                if name not in known:
+                    raise InputError(f"unknown {kind}", value=name, allowed=", ".join(known))
 
     @property
     def recipe(self) -> Recipe:

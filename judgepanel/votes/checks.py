@@ -108,7 +108,7 @@ def _names(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
 
 def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
     found = (
-        (constant, "gave one verdict on every item"),
+        (constant, "gave one verdict on every labelled item"),
         (right, "was right on every labelled item"),
         (wrong, "was wrong on every labelled item"),
     )

@@ -348,6 +348,21 @@ def test_settings_out_of_range_are_refused(knob):
         Settings(**knob)
 
 
+@pytest.mark.parametrize(
+    ("knobs", "why"),
+    [
+        ({"aggregator": "magic"}, "unknown aggregator"),
+        ({"calibrators": ("beta", "magic")}, "unknown calibrator"),
+        ({"ranking": "magic"}, "unknown ranking"),
+        ({"calibrators": ()}, "one calibrator or more"),
+        ({"calibrators": ("beta", "beta")}, "each once"),
+    ],
+)
+def test_a_curve_of_unknown_parts_is_refused(knobs, why):
+    with pytest.raises(InputError, match=why):
+        PanelCurveSpec(**knobs)
+
+
 def test_perfect_judges_overflow_nothing():
     votes = make_votes(9, 400, 150, low=1.0, high=1.0, missing=0.0)
     found = curve(votes, spec_of(splits=5, calibrators=ALL))
