@@ -153,8 +153,8 @@ def _why_set_aside(names: tuple[str, ...]) -> str:
     listed = ", ".join(shown(name) for name in names[:3])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return (
-        f"{listed}{more} gave one verdict on every labelled item and was set aside: a constant judge knows "
-        "nothing about a pair, but would leak how the items were ordered."
+        f"{listed}{more} gave one verdict on every labelled item and was set aside: a constant "
+        "judge knows nothing about a pair, but would leak how the items were ordered."
     )
 
 
