@@ -9,9 +9,12 @@ from judgepanel.figures.style import (
     CURATE_FILL,
     CURATE_LINE,
     INCLUDE,
+    MISSING_OPACITY,
     NEUTRAL,
     escaped,
     laid_out,
+    rank_axis,
+    with_opacity,
 )
 from judgepanel.studies.judges import JudgeTable
 
@@ -28,7 +31,7 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
     for share, name, colour, pattern in (
         (coverage * right, "right where labelled", INCLUDE, ""),
         (coverage * (1 - right), "wrong where labelled", CURATE_FILL, "/"),
-        (1 - coverage, "missing", "#C9CED6", ""),
+        (1 - coverage, "missing", with_opacity(NEUTRAL, MISSING_OPACITY), ""),
     ):
         figure.add_bar(
             x=x,
@@ -45,8 +48,9 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
         )
     figure.update_layout(barmode="stack", bargap=0.15 if len(order) < 80 else 0.0)
     laid_out(figure, x="judges, most accurate first", y="share of items", height=300)
+    figure.update_layout(legend_traceorder="normal")
     figure.update_yaxes(tickformat=".0%", range=[0, 1])
-    figure.update_xaxes(showticklabels=len(order) <= 30, dtick=1 if len(order) <= 30 else None)
+    rank_axis(figure, len(order))
     return figure
 
 
@@ -92,4 +96,5 @@ def kept_judges(table: JudgeTable, kept: tuple[str, ...], set_aside: tuple[str, 
     figure.add_hline(y=0.5, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
     laid_out(figure, x="judges, most accurate first", y="accuracy on labelled items")
     figure.update_yaxes(tickformat=".0%")
+    rank_axis(figure, len(order))
     return figure

@@ -86,8 +86,8 @@ def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll")
             name="raw",
             hovertemplate="top-%{x} raw: %{y:.3f}<extra></extra>",
         )
-    hover = [
-        f"top-{k}: %{{y:.3f}}<br>{ordinal(k)} judge added: {escaped(name)}<extra></extra>"
+    added = [
+        f"{ordinal(k)} judge added: {escaped(name)}"
         for k, name in zip(lines.k, lines.judge, strict=True)
     ]
     figure.add_scatter(
@@ -96,16 +96,14 @@ def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll")
         mode="lines" if len(lines.k) > 1 else "markers",
         line={"color": INCLUDE, "width": 3},
         name="raw" if calibrator == "none" else f"calibrated ({calibrator})",
-        hovertemplate=hover,
+        customdata=added,
+        hovertemplate="top-%{x}: %{y:.3f}<br>%{customdata}<extra></extra>",
     )
     if lines.null is not None:
         _add_null(figure, lines)
     _add_marks(figure, lines)
     figure = laid_out(figure, x="judges kept, best first", y=METRIC_NAMES[metric])
-    if len(lines.k) > 12:
-        ticks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if k < lines.k[-1] * 0.65]
-        ticks.append(int(lines.k[-1]))
-        figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{k:,}" for k in ticks])
+    _set_ticks(figure, int(lines.k[-1]))
     if metric == "accuracy":
         figure.update_yaxes(tickformat=".0%")
     return figure
@@ -121,6 +119,16 @@ def ordinal(k: int) -> str:
     """1st, 2nd, 3rd, 4th, 11th ..."""
     suffix = {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
     return f"{k}{'th' if k % 100 in (11, 12, 13) else suffix}"
+
+
+def _set_ticks(figure: go.Figure, n: int) -> None:
+    """Every size up to 12 judges; beyond, a log axis."""
+    if n <= 12:
+        figure.update_xaxes(tickvals=list(range(1, n + 1)))
+        return
+    ticks = [k for k in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if k < n * 0.65]
+    ticks.append(n)
+    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{k:,}" for k in ticks])
 
 
 def _add_null(figure: go.Figure, lines: CurveLines) -> None:

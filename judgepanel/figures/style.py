@@ -12,6 +12,7 @@ CURATE_FILL = "#F28E2B"
 CURATE_LINE = "#B35900"
 NEUTRAL = "#6B7280"
 BAND_OPACITY = 0.18
+MISSING_OPACITY = 0.35
 NAME_LENGTH = 60
 
 
@@ -27,6 +28,13 @@ def with_opacity(colour: str, opacity: float) -> str:
     """A hex colour as rgba()."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"
+
+
+def rank_axis(figure: go.Figure, n: int) -> None:
+    """A linear axis over ranks 1..n: ticks at the first, the last and round ones between."""
+    step = next(m * 10**e for e in range(9) for m in (1, 2, 5) if n <= 8 * m * 10**e)
+    ticks = sorted({1, n, *(k for k in range(step, n, step) if k <= n - step / 2)})
+    figure.update_xaxes(range=[0, n + 1], tickvals=ticks, ticktext=[f"{k:,}" for k in ticks])
 
 
 def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figure:

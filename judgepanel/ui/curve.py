@@ -47,7 +47,7 @@ def page(shown: Shown) -> None:
 
 
 def _controls(shown: Shown) -> tuple[PanelCurveSpec, str, str]:
-    first, second, third, fourth = st.columns([3, 3, 2, 2])
+    first, second, third, fourth = st.columns([7, 5, 4, 4])
     metric = first.segmented_control(
         "Score",
         _METRICS,

@@ -31,7 +31,7 @@ _STYLE = """
 <style>
 .block-container { padding-top: 2.2rem; max-width: 1180px; }
 h1 { font-size: 1.55rem !important; font-weight: 650; padding: 0 0 .2rem 0 !important; }
-h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .1rem 0 !important; }
+h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !important; }
 .jp-strip { display: flex; flex-wrap: wrap; gap: .3rem .9rem; align-items: baseline;
   font-size: .86rem; overflow-wrap: anywhere; }
 .jp-strip b { font-weight: 650; }
@@ -42,10 +42,19 @@ h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .1rem 0 !i
   background: rgba(76,120,168,.09); }
 .jp-answer.jp-curate { border-left-color: #F28E2B; background: rgba(242,142,43,.10); }
 .jp-answer.jp-open { border-left-color: #6B7280; background: rgba(107,114,128,.10); }
+.jp-problem { margin: 0; padding: .55rem .8rem; border-left: 4px solid #DC2626;
+  background: rgba(220,38,38,.10); overflow-wrap: anywhere; }
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
 section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
-  padding: .2rem 0 .3rem !important; }
+  padding: .2rem 0 .5rem !important; }
+.st-key-new_analysis [data-testid="stPageLink-NavLink"] { background: transparent; }
+.st-key-new_analysis [data-testid="stPageLink-NavLink"] * { font-weight: 400; }
+section[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { padding-left: 0; }
+section[data-testid="stMain"] [data-testid="stPageLink-NavLink"] p {
+  color: light-dark(#2F5D8C, #8DBBEA); text-decoration: underline; }
+.js-plotly-plot :is(.xtick, .ytick, .legend) text, .js-plotly-plot :is(.xtitle, .ytitle) {
+  fill: currentColor !important; }
 @media (max-width: 640px) {
   .block-container { padding-left: 1rem; padding-right: 1rem; padding-top: 4rem; }
   .jp-answer { font-size: 1.05rem; } }
@@ -108,6 +117,11 @@ def notes(sentences: tuple[str, ...]) -> None:
         st.html(f'<p class="jp-note">Note: {in_html(sentence, 1000)}</p>')
 
 
+def problem(sentence: str) -> None:
+    """What is wrong, in one sentence; HTML, since Markdown would make links of names in it."""
+    st.html(f'<p class="jp-problem" role="alert">{in_html(sentence, 1000)}</p>')
+
+
 def next_step(page: str, label: str, analysis: Analysis) -> None:
     """What to do next, as a link."""
     st.divider()
@@ -122,7 +136,8 @@ def _menu(analysis: Analysis | None) -> None:
             for page, label in pages:
                 st.page_link(page, label=label, query_params=link_parameters(analysis))
         if analysis is not None:
-            st.page_link(START, label="New analysis")
+            with st.container(key="new_analysis"):
+                st.page_link(START, label="New analysis")
         with st.popover("Glossary", width="stretch"):
             for term, meaning in TERMS.items():
                 st.markdown(f"**{term}** {meaning}")

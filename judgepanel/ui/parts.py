@@ -24,15 +24,25 @@ def check_card(check: Check) -> None:
 
 
 def table(frame: pd.DataFrame, *, key: str, height: int | None = None) -> None:
-    """A sortable table; Streamlit's grid draws cells as plain text."""
-    st.dataframe(frame, hide_index=True, key=f"table-{key}", height=height if height else "auto")
+    """A sortable table with numbers to three decimals; Streamlit draws cells as plain text."""
+    shares = {
+        name: st.column_config.NumberColumn(format="%.3f")
+        for name in frame.select_dtypes(["float"]).columns
+    }
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key=f"table-{key}",
+        height=height if height else "auto",
+        column_config=shares,
+    )
 
 
 def judge_rows(judges: JudgeTable) -> pd.DataFrame:
     """The judge table with names that fit a cell."""
     frame = judges.frame()
     frame["judge"] = [plain(name, 120) for name in frame["judge"]]
-    return frame.rename(columns={"lo": "95 % from", "hi": "95 % to"}).round(3)
+    return frame.rename(columns={"lo": "95 % from", "hi": "95 % to"})
 
 
 def how(words: str, command: str) -> None:

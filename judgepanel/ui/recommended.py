@@ -19,10 +19,10 @@ from judgepanel.report.sentences import (
     recommendation_sentence,
 )
 from judgepanel.report.tables import candidate_table, csv_text
-from judgepanel.ui.frame import Shown, answer, next_step, notes
+from judgepanel.ui.frame import Shown, answer, next_step, notes, problem
 from judgepanel.ui.parts import how, table
 from judgepanel.ui.session import judges_of
-from judgepanel.ui.text import csv_name, markdown, plain
+from judgepanel.ui.text import csv_name, plain
 from judgepanel.ui.work import show_result
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import check_orientation
@@ -135,7 +135,7 @@ def _scoring(shown: Shown, panel: PanelFile) -> None:
         )
         scored = score(panel, loaded.votes)
     except InputError as error:
-        st.error(markdown(str(error), 1000))
+        problem(str(error))
         return
     notes((*loaded.warnings, *scored.warnings))
     frame = scored.frame()

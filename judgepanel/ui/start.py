@@ -11,7 +11,7 @@ from judgepanel.report.commands import inspect_command
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
-from judgepanel.ui.frame import Shown, answer, next_step, notes
+from judgepanel.ui.frame import Shown, answer, next_step, notes, problem
 from judgepanel.ui.parts import check_card, how, judge_rows, table
 from judgepanel.ui.session import PARAMETER, judges_of, workspace
 from judgepanel.ui.text import markdown, plain
@@ -117,7 +117,7 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
         raw = _table(hashlib.sha256(data).hexdigest(), data, name)
         loaded = _columns(raw, judges)
     except InputError as error:
-        st.error(markdown(str(error), 1000))
+        problem(str(error))
         return
     answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
     notes(loaded.warnings)
@@ -222,7 +222,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
         picked = votes.with_judges(chosen) if chosen else votes
         orient(picked, changed.orientation, seed=changed.seed)
     except InputError as error:
-        st.error(markdown(str(error), 1000))
+        problem(str(error))
         return None
     return changed
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from judgepanel.service import Job
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import Shown, problem
 from judgepanel.ui.session import workspace
 
 POLL_SECONDS = 0.4
@@ -64,7 +64,7 @@ def _ended(
     draw: Callable[[Any], None],
 ) -> None:
     if job.status == "failed":
-        st.error(job.message)
+        problem(job.message)
     else:
         st.warning(
             f"Cancelled after {job.done} of {job.total} parts; what is shown rests on those."

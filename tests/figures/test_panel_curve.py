@@ -1,0 +1,166 @@
+"""The panel curve draws what the result says, whatever the result is like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from judgepanel.figures.panel_curve import (
+    METRIC_NAMES,
+    ordinal,
+    panel_curve,
+    prepare_panel_curve,
+)
+from judgepanel.figures.style import CURATE_FILL, CURATE_LINE
+from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.runner import run, steps
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@cache
+def curve_of(n_judges: int = 8, splits: int = 10) -> PanelCurve:
+    votes = make_votes(1, 80, n_judges)
+    return run(PANEL_CURVE, votes, PanelCurveSpec(settings=Settings(splits=splits)), jobs=1)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string in decoded JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings(inner)
+
+
+def named(figure: Any, start: str) -> Any:
+    """The one trace whose name begins so."""
+    found = [trace for trace in figure.data if trace.name.startswith(start)]
+    assert len(found) == 1, [trace.name for trace in figure.data]
+    return found[0]
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+def test_the_best_is_the_lowest_score_or_the_highest_accuracy(metric: str) -> None:
+    curve = curve_of()
+    lines = prepare_panel_curve(curve, "beta", metric)
+    value = getattr(curve, metric)[curve.row("beta")]
+    best = max(value) if metric == "accuracy" else min(value)
+    assert lines.value[lines.best] == best
+    assert lines.value.tolist() == value.tolist()
+
+
+def test_the_best_in_the_middle_gets_a_diamond_of_its_own() -> None:
+    curve = curve_of()
+    nll = curve.nll.copy()
+    nll[curve.row("beta"), 2] = nll.min() - 0.1
+    figure = panel_curve(replace(curve, nll=nll), "beta")
+    best = named(figure, "best in hindsight (k = 3)")
+    assert best.marker.symbol == "diamond"
+    assert (best.marker.color, best.marker.line.color) == (CURATE_FILL, CURATE_LINE)
+    assert list(best.x) == [3]
+    assert named(figure, "all 8").marker.symbol == "square"
+
+
+def test_the_best_at_the_end_shares_the_square_of_all() -> None:
+    curve = curve_of()
+    nll = curve.nll.copy()
+    nll[curve.row("beta"), -1] = nll.min() - 0.1
+    figure = panel_curve(replace(curve, nll=nll), "beta")
+    assert named(figure, "all 8, best in hindsight").marker.symbol == "square"
+    assert not [trace for trace in figure.data if trace.name.startswith("best")]
+
+
+def test_lines_differ_by_more_than_colour() -> None:
+    figure = panel_curve(curve_of(), "beta")
+    drawn = [trace.line for trace in figure.data if trace.mode == "lines"]
+    assert len({(line.dash, line.width) for line in drawn}) == len(drawn) == 3
+
+
+def test_the_hover_names_the_judge_that_each_size_adds() -> None:
+    curve = curve_of()
+    line = named(panel_curve(curve, "temperature"), "calibrated")
+    assert len(line.customdata) == len(curve.k)
+    assert line.customdata[2] == f"3rd judge added: {curve.ranking[2]}"
+    assert "%{customdata}" in line.hovertemplate
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+def test_a_judge_called_html_is_text(metric: str) -> None:
+    curve = replace(curve_of(), ranking=(HOSTILE,) * 8)
+    drawn = list(strings(json.loads(panel_curve(curve, "beta", metric).to_json())))
+    assert any("onerror" in text for text in drawn)
+    assert not [text for text in drawn if "<img" in text]
+
+
+def test_no_name_gets_into_a_template_where_it_would_be_filled_in() -> None:
+    curve = replace(curve_of(), ranking=("%{y} of judge",) * 8)
+    templates = [str(trace.hovertemplate) for trace in panel_curve(curve, "beta").data]
+    assert not [template for template in templates if "of judge" in template]
+
+
+def test_a_single_judge_is_one_marker() -> None:
+    curve = curve_of(n_judges=1)
+    figure = panel_curve(curve, "beta")
+    assert named(figure, "calibrated").mode == "markers"
+    assert list(named(figure, "all 1").x) == [1]
+
+
+def test_one_split_has_a_line_but_no_band() -> None:
+    spec = PanelCurveSpec(settings=Settings(splits=10))
+    curve = next(iter(steps(PANEL_CURVE, make_votes(1, 80, 8), spec, jobs=1))).result()
+    blank = np.full_like(curve.nll, np.nan)
+    figure = panel_curve(replace(curve, nll_lo=blank, nll_hi=blank), "beta")
+    assert curve.partial
+    assert np.isfinite(named(figure, "calibrated").y).all()
+    assert not [trace for trace in figure.data if trace.fill == "toself"]
+
+
+def test_raw_as_the_line_is_drawn_once_and_called_raw() -> None:
+    figure = panel_curve(curve_of(), "none")
+    assert [trace.name for trace in figure.data].count("raw") == 1
+
+
+def test_the_base_rate_is_drawn_for_nll_only() -> None:
+    curve = curve_of()
+    assert set(named(panel_curve(curve, "beta"), "null").y) == {curve.null_nll}
+    assert not [t for t in panel_curve(curve, "beta", "brier").data if t.name.startswith("null")]
+
+
+def test_many_judges_have_a_log_axis_with_ticks_that_do_not_collide() -> None:
+    curve = curve_of(n_judges=40)
+    ks = np.arange(1, 1501)
+    wide = {
+        name: np.tile(getattr(curve, name)[:, :1], (1, len(ks)))
+        for name in ("nll", "nll_lo", "nll_hi")
+    }
+    figure = panel_curve(replace(curve, k=ks, ranking=("judge",) * 1500, **wide), "beta")
+    axis = figure.layout.xaxis
+    assert axis.type == "log"
+    ticks = np.array(axis.tickvals)
+    assert (ticks[0], ticks[-1]) == (1, 1500)
+    assert axis.ticktext[-1] == "1,500"
+    assert (np.diff(np.log10(ticks)) > 0.12).all()
+
+
+def test_few_judges_have_a_plain_axis_of_whole_numbers() -> None:
+    axis = panel_curve(curve_of(), "beta").layout.xaxis
+    assert axis.type is None
+    assert list(axis.tickvals) == list(range(1, 9))
+
+
+def test_ordinals() -> None:
+    ordinals = [ordinal(k) for k in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111, 113)]
+    assert " ".join(ordinals) == "1st 2nd 3rd 4th 11th 12th 13th 21st 102nd 111th 113th"

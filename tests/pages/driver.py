@@ -1,0 +1,94 @@
+"""Drives the real app without a browser, and reads what its pages say."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+
+ROOT = Path(__file__).resolve().parents[2]
+CURVE = "pages/panel_curve.py"
+RECOMMENDED = "pages/recommended_panel.py"
+PAGES = (None, CURVE, RECOMMENDED)
+DEADLINE = 60.0
+_TAG = re.compile(r"<[^>]*>")
+
+
+def open_app(page: str | None = None, **parameters: str) -> AppTest:
+    """A new visitor on a page of the app (None: Start), with these parameters in the URL."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=DEADLINE)
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    if page is not None:
+        app.switch_page(page)
+    return checked(app.run())
+
+
+def checked(app: AppTest) -> AppTest:
+    """The app, when no page has shown an exception."""
+    assert not app.exception, [error.message for error in app.exception]
+    return app
+
+
+def turn_to(app: AppTest, page: str) -> AppTest:
+    """Another page of the same visit."""
+    return checked(app.switch_page(page).run())
+
+
+def until_done(app: AppTest) -> AppTest:
+    """Run until no work is in progress, as the polling fragment does."""
+    deadline = time.monotonic() + DEADLINE
+    while app.get("progress"):
+        assert time.monotonic() < deadline, "the work does not end"
+        checked(app.run())
+    return app
+
+
+def htmls(app: AppTest, marker: str = "") -> list[str]:
+    """Text of every piece of HTML whose source holds the marker; never the style sheet."""
+    bodies = [element.proto.body for element in app.get("html")]
+    return [
+        html.unescape(_TAG.sub("", body))
+        for body in bodies
+        if marker in body and "<style>" not in body
+    ]
+
+
+def answer_of(app: AppTest) -> str:
+    """The one answer sentence of a page."""
+    (answer,) = htmls(app, "jp-answer")
+    return answer
+
+
+def links(app: AppTest) -> list[str]:
+    """Labels of the links outside the sidebar."""
+    return [link.proto.label for link in app.main.get("page_link")]
+
+
+def text_of(app: AppTest) -> str:
+    """All that a page says: text, banners, tables and code."""
+    said = htmls(app)
+    for kind in ("title", "header", "caption", "markdown", "error", "warning", "info", "code"):
+        said += [element.value for element in app.get(kind)]
+    said += [frame.value.to_csv(index=False) for frame in app.dataframe]
+    return "\n".join(said)
+
+
+def analysis_in(app: AppTest) -> str:
+    """The analysis in the URL."""
+    value = app.query_params["analysis"]
+    return value if isinstance(value, str) else value[0]
+
+
+def prepared(name: str, splits: int = 10) -> str:
+    """The id of a new analysis of a sample with few splits."""
+    loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv")
+    return workspace().create(loaded, Settings(splits=splits), name).id

@@ -1,0 +1,207 @@
+"""What the pages do for someone who comes with nothing, a link, a sample, other settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.service import NotFound
+from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.ui import session
+from judgepanel.votes.samples import SAMPLES
+from tests.pages.driver import (
+    CURVE,
+    PAGES,
+    RECOMMENDED,
+    analysis_in,
+    answer_of,
+    checked,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    turn_to,
+    until_done,
+)
+
+NUMBER = re.compile(r"(?<![\w.])\d*\.\d+(?!\w)")
+
+
+def sample(name: str) -> AppTest:
+    """A visitor who has just clicked a sample."""
+    return checked(open_app().button(key=f"sample-{name}").click().run())
+
+
+def form_button(app: AppTest):
+    (found,) = [button for button in app.button if button.label == "Apply as a new analysis"]
+    return found
+
+
+def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample() -> None:
+    app = open_app()
+    assert [uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")] == [200] * 2
+    assert "item_id,label" in app.code[0].value
+    shown = [button.label for button in app.button if button.key.startswith("sample-")]
+    assert shown == [sample.title for sample in SAMPLES]
+
+
+@pytest.mark.parametrize("page", [CURVE, RECOMMENDED])
+def test_a_page_without_votes_says_so_and_leads_to_start(page: str) -> None:
+    app = open_app(page)
+    assert app.info[0].value.startswith("No votes yet.")
+    assert links(app) == ["Go to Start"]
+    assert not htmls(app, "jp-answer")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "forged", ["A" * 22, "short", "../../etc/passwd", "x" * 5000, "%00", "<b>bold</b>", ""]
+)
+def test_an_unknown_analysis_gives_one_sentence_and_a_way_on(page: str | None, forged: str) -> None:
+    app = open_app(page, analysis=forged)
+    (error,) = app.error
+    assert error.value.startswith("There is no analysis behind this link")
+    assert links(app) == ["Start a new analysis"]
+    assert forged[:5] == "" or forged not in text_of(app)
+
+
+@pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
+def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name: str) -> None:
+    app = sample(name)
+    analysis = analysis_in(app)
+    opened = session.workspace().open(analysis)
+    votes = session.workspace().votes(opened.votes_sha256)
+    assert answer_of(app).startswith(f"{votes.n_items} items, {votes.n_judges} judges")
+    assert links(app) == ["Next: keep all judges, or the top k?"]
+
+
+def test_two_clicks_make_two_links_to_the_same_votes() -> None:
+    one, other = (analysis_in(sample("one_class")) for _ in range(2))
+    space = session.workspace()
+    assert one != other
+    assert space.open(one).votes_sha256 == space.open(other).votes_sha256
+
+
+def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
+    app = until_done(turn_to(sample("clean_pairwise"), CURVE))
+    assert answer_of(app).startswith("Keep all 24: top-5 costs +")
+    (table,) = app.dataframe
+    assert table.value["panel"].tolist()[:4] == ["all 24", "top-3", "top-5", "top-10"]
+    assert [b.proto.label for b in app.get("download_button")] == ["Curve as CSV", "Result as JSON"]
+    assert links(app) == ["Next: which judges, which pipeline?"]
+
+
+def test_the_same_link_shows_the_same_answer_to_another_visitor() -> None:
+    app = until_done(turn_to(sample("clean_pairwise"), CURVE))
+    analysis = analysis_in(app)
+    other = open_app(CURVE, analysis=analysis)
+    assert not other.get("progress")
+    assert answer_of(other) == answer_of(app)
+
+
+def test_another_aggregator_is_another_result() -> None:
+    app = until_done(turn_to(sample("clean_pairwise"), CURVE))
+    before = app.dataframe[0].value
+    after = until_done(app.selectbox(key="aggregator").select("majority").run()).dataframe[0].value
+    assert before["NLL"].tolist() != after["NLL"].tolist()
+
+
+def test_one_class_votes_get_a_notice_and_nothing_flattering_on_any_page() -> None:
+    app = open_app(analysis=prepared("one_class"))
+    assert "fails" in " ".join(htmls(app, "P0 Item order"))
+    for page in (CURVE, RECOMMENDED):
+        until_done(turn_to(app, page))
+        notices = " ".join(htmls(app, "Note:"))
+        assert "Every label is 1" in notices
+        assert "together with its swap" in notices
+        levels = [float(n) for n in NUMBER.findall(" ".join(app.dataframe[0].value["NLL"]))]
+        stated = re.findall(r"NLL (?:of )?(\.?\d[\d.]*)", text_of(app))
+        levels += [float(number.rstrip(".")) for number in stated]
+        assert len(levels) > 5
+        assert min(levels) >= 0.1
+
+
+def test_other_settings_make_a_new_analysis_and_keep_the_old_one() -> None:
+    app = sample("clean_pairwise")
+    before = analysis_in(app)
+    next(box for box in app.number_input if box.label == "Splits").set_value(20)
+    checked(form_button(app).click().run())
+    after = analysis_in(app)
+    space = session.workspace()
+    assert after != before
+    assert space.open(after).settings == replace(space.open(before).settings, splits=20)
+    assert space.open(before).settings.splits == 100
+    assert space.open(after).votes_sha256 == space.open(before).votes_sha256
+
+
+def test_the_same_settings_make_no_new_analysis() -> None:
+    app = sample("clean_pairwise")
+    before = analysis_in(app)
+    checked(form_button(app).click().run())
+    assert analysis_in(app) == before
+
+
+def test_settings_that_do_not_fit_are_refused_in_one_sentence() -> None:
+    app = sample("one_class")
+    before = analysis_in(app)
+    next(box for box in app.selectbox if box.label == "Item order").select("as_given")
+    checked(form_button(app).click().run())
+    (sentence,) = htmls(app, "jp-problem")
+    assert "a constant prediction would look perfect" in sentence
+    assert analysis_in(app) == before
+
+
+def test_a_part_of_the_judges_can_be_analysed() -> None:
+    app = sample("clean_pairwise")
+    space = session.workspace()
+    chosen = list(space.votes(space.open(analysis_in(app)).votes_sha256).judges[:6])
+    app.multiselect[0].set_value(chosen)
+    checked(form_button(app).click().run())
+    until_done(turn_to(app, CURVE))
+    assert app.dataframe[0].value["panel"].tolist()[0] == "all 6"
+    assert "6" in answer_of(app)
+
+
+def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    app = sample("sparse_humans")
+    analysis = analysis_in(app)
+    opened = session.workspace().open(analysis)
+    assert (
+        session.workspace().result(
+            PANEL_CURVE, opened.votes_sha256, PanelCurveSpec(opened.settings)
+        )
+        is None
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr("judgepanel.ui.curve.PANEL_CURVE", replace(PANEL_CURVE, run_chunk=broken))
+        until_done(turn_to(app, CURVE))
+        (sentence,) = htmls(app, "jp-problem")
+        assert sentence.startswith("Something went wrong")
+    checked(app.button(key="again-panel_curve").click().run())
+    assert "60" in answer_of(until_done(app))
+
+
+def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link() -> None:
+    app = sample("hard_panel")
+    labels = links(open_app())
+    assert any(label.startswith("A hard panel (") for label in labels)
+    with pytest.raises(NotFound):
+        session.workspace().open(analysis_in(app)[:-1] + "!")
+
+
+def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> None:
+    app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise")))
+    assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
+    assert [b.proto.label for b in app.get("download_button")] == [
+        "Panel (panel.json)",
+        "Judges and weights (CSV)",
+    ]
+    assert any(caption.value.startswith("Runner-up") for caption in app.caption)
+    assert len(app.dataframe[0].value) > 20
