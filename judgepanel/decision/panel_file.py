@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from jsonschema.exceptions import ValidationError
 
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.recommend import Recommendation, RecommendSpec
@@ -203,7 +203,7 @@ def _validate(content: dict[str, Any], name: str | None) -> None:
         _check_kind(content, part, name)
     errors = sorted(Draft202012Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
     if errors:
-        worst = best_match(errors) or errors[0]
+        worst = _inner(errors[0])
         raise InputError(
             f"panel file does not fit its schema at {worst.json_path}: {worst.message[:160]}",
             file=name,
@@ -218,10 +218,22 @@ def _validate(content: dict[str, Any], name: str | None) -> None:
             )
 
 
+def _inner(error: ValidationError) -> ValidationError:
+    """What is wrong inside the branch of a union that the kind names."""
+    if error.validator != "oneOf" or not isinstance(error.instance, dict):
+        return error
+    wanted = _kinds(str(error.path[0])).index(error.instance["kind"])
+    return next(found for found in error.context if found.schema_path[0] == wanted)
+
+
+def _kinds(part: str) -> list[str]:
+    branches = schema()["properties"][part]["oneOf"]
+    return [branch["properties"]["kind"]["const"] for branch in branches]
+
+
 def _check_kind(content: dict[str, Any], part: str, name: str | None) -> None:
     """Name an unknown kind, which a union in the schema can only call unfit."""
-    branches = schema()["properties"][part]["oneOf"]
-    kinds = [branch["properties"]["kind"]["const"] for branch in branches]
+    kinds = _kinds(part)
     found = content.get(part)
     if isinstance(found, dict) and found.get("kind") not in kinds:
         raise InputError(

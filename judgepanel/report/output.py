@@ -21,11 +21,11 @@ def check_output(path: Path, *, inputs: Sequence[Path] = (), kinds: Sequence[str
     InputError
         Another ending, a missing folder, a folder, or one of the inputs.
     """
-    name = str(path)
+    name = path.name
     if path.is_dir():
         raise InputError("this is a folder, not a file to write to", file=name)
     if not path.resolve().parent.is_dir():
-        raise InputError("the folder to write to does not exist", file=name)
+        raise InputError("the folder to write to does not exist", file=name, value=path.parent)
     if _is_special(path):
         return
     if kinds and not path.name.lower().endswith(tuple(kinds)):

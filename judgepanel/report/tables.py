@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from judgepanel.decision.recommend import REFERENCE, CandidateFigures, Recommendation
@@ -10,6 +12,8 @@ from judgepanel.report.terminal import one_line
 from judgepanel.studies.judges import JudgeTable
 from judgepanel.studies.panel_curve import PanelCurve
 from judgepanel.votes import csv_safe
+
+_QUOTED = frozenset(',;\t"\r\n')
 
 
 def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
@@ -106,8 +110,23 @@ def _reference_or(row: CandidateFigures, text: str) -> str:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """A frame as CSV; text that a spreadsheet would run as a formula gets an apostrophe."""
-    safe = frame.copy()
-    for column in safe.select_dtypes(exclude=["number", "bool"]).columns:
-        safe[column] = [csv_safe("" if value is None else str(value)) for value in safe[column]]
-    return str(safe.to_csv(index=False, lineterminator="\n"))
+    """A frame as CSV; text that a spreadsheet would run as a formula gets an apostrophe.
+
+    Numbers read back to the bit, missing ones are blank. (pandas leaves a lone carriage return
+    unquoted, which breaks the row.)
+    """
+    columns = [[_csv_cell(value) for value in frame[name].tolist()] for name in frame.columns]
+    rows = zip(*columns, strict=True)
+    head = ",".join(_csv_cell(str(name)) for name in frame.columns)
+    return "\n".join((head, *(",".join(row) for row in rows), ""))
+
+
+def _csv_cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool | int | float):
+        return str(value)
+    text = csv_safe(str(value))
+    if _QUOTED.isdisjoint(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,257 @@
+"""Every command on sample data: what it prints, what it writes."""
+
+import csv
+import json
+import math
+
+import pytest
+
+from judgepanel import ENGINE
+from judgepanel.decision.panel_file import load_panel
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import SAMPLES
+
+FEW = ("--splits", 4, "--jobs", 1)
+COLUMNS = {
+    *("k", "aggregator", "calibrator", "n_splits", "nll", "nll_lo", "nll_hi"),
+    *("brier", "ece", "accuracy", "null_nll", "skill"),
+}
+
+
+def rows_of(path):
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_inspect_says_what_a_sample_holds(cli, samples, sample):
+    votes = load_votes(samples / sample.file).votes
+    ran = cli("inspect", samples / sample.file)
+    assert ran.status == 0
+    assert ran.out.startswith(f"{votes.n_items} items, {votes.n_judges} judges, ")
+    assert votes.sha256 in ran.out
+    assert all(name in ran.out for name in votes.judges)
+
+
+def test_inspect_lists_judges_by_accuracy_with_intervals(cli, tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text("item_id,label,bad,good,mute\na,1,0,1,\nb,0,1,0,\nc,1,1,1,\nd,0,1,0,\n")
+    lines = [line.split() for line in cli("inspect", path).out.splitlines()[-4:]]
+    assert [line[0] for line in lines] == ["judge", "good", "bad", "mute"]
+    assert lines[1][1:3] == ["100", "%"]
+    assert lines[2][-4:] == ["1", "4", "100", "%"]
+    assert lines[3][1] == "n/a"
+
+
+def test_a_curve_goes_to_csv_as_its_table(cli, clean, tmp_path):
+    ran = cli("curve", clean, *FEW, "--out", tmp_path / "c.csv")
+    assert (ran.status, ran.err) == (0, "")
+    rows = rows_of(tmp_path / "c.csv")
+    assert set(rows[0]) >= COLUMNS
+    assert len(rows) == 24 * 3
+    assert [int(row["k"]) for row in rows[:24]] == list(range(1, 25))
+    assert {row["calibrator"] for row in rows} == {"none", "temperature", "beta"}
+
+
+def test_the_csv_holds_the_numbers_of_the_library_to_the_bit(cli, clean, tmp_path):
+    cli("curve", clean, *FEW, "--seed", 3, "--out", tmp_path / "c.csv")
+    spec = PanelCurveSpec(settings=Settings(splits=4, seed=3))
+    frame = run(PANEL_CURVE, load_votes(clean).votes, spec).frame()
+    for name in ("nll", "nll_lo", "brier", "ece", "skill"):
+        assert [float(row[name]) for row in rows_of(tmp_path / "c.csv")] == frame[name].tolist()
+
+
+@pytest.mark.parametrize(
+    ("command", "study"), [("curve", "panel_curve"), ("study panel_curve", "panel_curve")]
+)
+def test_a_result_file_holds_all_that_a_figure_needs(cli, clean, tmp_path, command, study):
+    out = tmp_path / "r.json"
+    assert cli(*command.split(), clean, *FEW, "--out", out).status == 0
+    content = json.loads(out.read_text("utf-8"))
+    votes = load_votes(clean).votes
+    assert set(content) >= {"study", "spec", "votes", "engine", "table", "summary", "warnings"}
+    assert content["study"] == study
+    assert content["engine"] == ENGINE
+    assert content["votes"]["sha256"] == votes.sha256
+    assert (content["votes"]["n_items"], content["votes"]["n_judges"]) == (300, 24)
+    assert content["votes"]["orientation"] == "as_given"
+    assert content["spec"]["settings"]["splits"] == 4
+    assert set(content["table"][0]) >= COLUMNS
+    assert {"arm", "delta", "lo", "hi", "p", "verdict"} <= set(content["summary"]["comparisons"][0])
+
+
+def test_curve_is_study_panel_curve(cli, clean, tmp_path):
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    first = cli("curve", clean, *FEW, "--out", one)
+    second = cli("study", "panel_curve", clean, *FEW, "--out", other)
+    assert first.out == second.out
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_the_number_of_workers_changes_no_byte(cli, clean, tmp_path):
+    for jobs in (1, 2):
+        cli("curve", clean, "--splits", 15, "--jobs", jobs, "--out", tmp_path / f"{jobs}.json")
+    assert (tmp_path / "1.json").read_bytes() == (tmp_path / "2.json").read_bytes()
+
+
+def test_the_study_recommend_writes_a_result_file(cli, clean, tmp_path):
+    out = tmp_path / "r.json"
+    assert cli("study", "recommend", clean, *FEW, "--out", out).status == 0
+    content = json.loads(out.read_text("utf-8"))
+    assert content["study"] == "recommend"
+    assert content["summary"]["verdict"]
+    assert {"panel", "k", "nll", "delta"} <= set(content["table"][0])
+
+
+def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_path):
+    votes = load_votes(samples / "hard_panel_votes.csv").votes
+    panel, scored = tmp_path / "panel.json", tmp_path / "scored.csv"
+    path = samples / "hard_panel_votes.csv"
+    assert cli("recommend", path, *FEW, "--out", panel).status == 0
+    ran = cli("score", panel, path, "--out", scored)
+    assert ran.status == 0
+    assert "These are the votes the panel was fitted on" in ran.err
+    rows = rows_of(scored)
+    assert list(rows[0]) == ["item_id", "p", "decision", "set_80", "set_90", "n_votes"]
+    assert [row["item_id"] for row in rows] == list(votes.item_ids)
+    spec = RecommendSpec(settings=Settings(splits=4))
+    found = run(RECOMMEND, votes, spec)
+    kept = votes.with_judges(found.model.judges)
+    assert [float(row["p"]) for row in rows] == found.model.score(kept.votes).tolist()
+    for row in rows:
+        p = float(row["p"])
+        blank = p == 0.5 or row["n_votes"] == "0"
+        assert row["decision"] == ("" if blank else str(int(p > 0.5)))
+        assert row["set_80"] == row["set_90"] == ""
+
+
+def test_the_exported_panel_is_the_one_that_was_printed(cli, clean, tmp_path):
+    ran = cli("recommend", clean, *FEW, "--out", tmp_path / "panel.json")
+    panel = load_panel((tmp_path / "panel.json").read_text("utf-8"))
+    kept = len(panel.model.judges)
+    assert ran.out.startswith("Keep all 24 judges" if kept == 24 else f"Keep {kept} of 24 judges")
+
+
+def test_score_needs_no_labels_and_names_judges_that_are_absent(cli, clean, tmp_path):
+    panel, new = tmp_path / "panel.json", tmp_path / "new.csv"
+    cli("recommend", clean, *FEW, "--out", panel)
+    names = load_panel(panel.read_text("utf-8")).model.judges
+    new.write_text(f"item_id,{names[0]},stranger\na,1,0\nb,,1\n")
+    ran = cli("score", panel, new, "--out", tmp_path / "s.csv")
+    assert ran.status == 0
+    assert f"{len(names) - 1} of {len(names)} panel judges are absent" in ran.err
+    assert "'stranger'" in ran.err
+    assert "no vote of the panel (first 'b')" in ran.err
+    first, second = rows_of(tmp_path / "s.csv")
+    assert (first["decision"], first["n_votes"]) == ("1", "1")
+    assert (second["decision"], second["n_votes"]) == ("", "0")
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+def test_simulate_makes_the_committed_samples_again(cli, samples, tmp_path, sample):
+    out = tmp_path / sample.file
+    assert cli("simulate", "--sample", sample.name, "--out", out).status == 0
+    assert out.read_bytes() == (samples / sample.file).read_bytes()
+    judges = tmp_path / sample.judge_file
+    assert judges.read_bytes() == (samples / sample.judge_file).read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"samples", out.name, judges.name}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".jsonl"])
+def test_simulate_takes_knobs_and_every_format(cli, tmp_path, ending):
+    out = tmp_path / f"mine{ending}"
+    knobs = ("--n-items", 40, "--n-judges", 5, "--seed", 9, "--anti-experts", 1, "--base-rate", 0.7)
+    ran = cli("simulate", *knobs, "--out", out)
+    assert (ran.status, ran.err) == (0, "")
+    votes = load_votes(out, judge_table=tmp_path / f"mine_judges{ending}").votes
+    assert (votes.n_items, votes.n_judges) == (40, 5)
+    assert (votes.judge_table["kind"] == "anti-expert").sum() == 1
+
+
+def test_one_class_labels_give_honest_figures_and_a_note(cli, samples, tmp_path):
+    out = tmp_path / "c.json"
+    ran = cli("curve", samples / "one_class_votes.csv", *FEW, "--out", out)
+    assert "Each item is therefore used together with its swap" in ran.err
+    content = json.loads(out.read_text("utf-8"))
+    assert content["summary"]["orientation"] == "symmetric"
+    assert content["summary"]["null_nll"] == pytest.approx(math.log(2))
+    assert min(row["nll"] for row in content["table"]) > 0.1
+
+
+def test_the_papers_protocol_says_that_it_measures_the_coding(cli, samples):
+    path = samples / "one_class_votes.csv"
+    ran = cli("curve", path, *FEW, "--protocol", "paper")
+    assert ran.status == 0
+    blocks = [line for line in ran.out.splitlines() if line.startswith(("none:", "beta_clipped:"))]
+    assert len(blocks) == 2
+    assert all("These figures measure the coding, not the judges." in line for line in blocks)
+    assert "measure the coding" in ran.err
+
+
+def test_panel_sizes_calibrators_and_judges_can_be_chosen(cli, clean, tmp_path):
+    names = load_votes(clean).votes.judges[:6]
+    listed = tmp_path / "judges.txt"
+    listed.write_text("\ufeff" + "\r\n".join(names[:5]) + "\r\n\r\n", encoding="utf-8")
+    out = tmp_path / "c.csv"
+    options = ("--calibrators", "platt,none", "--k", "2,4", "--top", "3", "--ranking")
+    cli(
+        *("curve", clean, *FEW, "--judges", listed, "--judge", names[5], *options),
+        *("informativeness", "--aggregator", "majority", "--out", out),
+    )
+    rows = rows_of(out)
+    assert [(row["calibrator"], row["k"]) for row in rows] == [
+        (calibrator, k) for calibrator in ("platt", "none") for k in "12346"
+    ]
+    assert {row["aggregator"] for row in rows} == {"majority"}
+
+
+def test_every_panel_size_can_be_asked_for(cli, clean, tmp_path):
+    cli("curve", clean, *FEW, "--k", "every", "--calibrators", "none", "--out", tmp_path / "c.csv")
+    assert len(rows_of(tmp_path / "c.csv")) == 24
+
+
+def test_one_judge_alone_is_no_error(cli, clean):
+    name = load_votes(clean).votes.judges[0]
+    ran = cli("curve", clean, *FEW, "--judge", name)
+    assert ran.status == 0
+    assert "There is one judge only" in ran.out
+
+
+def test_named_columns_are_read(cli, tmp_path):
+    path = tmp_path / "v.csv"
+    rows = "".join(f"{i},{i % 2},p{i % 7},{i % 2},{(i + i // 3) % 2}\n" for i in range(30))
+    path.write_text("nr,best,prompt,x,y\n" + rows)
+    columns = ("--id-column=nr", "--label-column=best", "--group-column=prompt")
+    ran = cli("inspect", path, *columns)
+    assert ran.out.startswith("30 items, 2 judges, all labelled")
+
+
+def test_a_judge_table_joins_the_votes(cli, samples):
+    path, table = samples / "hard_panel_votes.csv", samples / "hard_panel_judges.csv"
+    votes = load_votes(path, judge_table=table).votes
+    assert votes.sha256 in cli("inspect", path, "--judge-table", table).out
+
+
+@pytest.mark.parametrize(
+    "command", ["", "inspect", "study", "curve", "recommend", "score", "simulate"]
+)
+def test_every_command_explains_itself(cli, command):
+    ran = cli(*command.split(), "--help")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith(f"usage: judgepanel {command}".rstrip())
+
+
+def test_notes_come_once_and_only_when_the_work_is_done(cli, samples):
+    ran = cli("curve", samples / "one_class_votes.csv", *FEW)
+    lines = ran.err.splitlines()
+    assert lines
+    assert len(set(lines)) == len(lines)
+    assert all(line.startswith("note: ") for line in lines)
+
+
+def test_progress_stays_off_what_is_not_a_terminal(cli, clean):
+    assert "parts" not in cli("curve", clean, "--splits", 20, "--jobs", 1).err
