@@ -1,0 +1,142 @@
+"""Numbers as people read them."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgepanel.report.numbers import (
+    counted,
+    decimals,
+    fixed,
+    interval,
+    p_value,
+    percent,
+    sig,
+    signed,
+)
+
+USUAL = st.floats(1e-5, 1e7) | st.floats(-1e7, -1e-5)
+
+
+def figures(text):
+    digits = re.sub(r"e.*", "", text).replace(",", "").replace(".", "").lstrip("-+0")
+    return len(digits)
+
+
+@given(USUAL, st.integers(1, 4))
+def test_a_number_has_its_figures_and_reads_back(value, digits):
+    text = sig(value, digits)
+    unit = 10.0 ** -decimals(value, digits)
+    assert abs(float(text.replace(",", "")) - value) <= unit * 0.5000001
+    whole = len(str(int(abs(value))))
+    assert figures(text) == digits or (abs(value) >= 1 and figures(text) in (whole, whole + 1))
+
+
+@given(st.floats(1e-5, 999.4))
+def test_below_a_thousand_there_are_exactly_three_figures(value):
+    assert figures(sig(value)) == 3
+
+
+@given(st.floats(-1e-6, 1e-6, exclude_min=True, exclude_max=True))
+def test_a_tiny_number_is_short(value):
+    assert len(sig(value)) <= 10
+    assert float(sig(value)) == pytest.approx(value, rel=0.01, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (0.21049, "0.210"),
+        (0.9996, "1.00"),
+        (9.999, "10.0"),
+        (999.5, "1,000"),
+        (1234.5, "1,234"),
+        (-0.0996, "-0.0996"),
+        (1e-9, "1.00e-09"),
+        (math.nan, "n/a"),
+        (-math.inf, "n/a"),
+    ],
+)
+def test_numbers_in_three_figures(value, text):
+    assert sig(value) == text
+
+
+@given(USUAL)
+def test_a_signed_number_always_shows_its_sign(value):
+    assert signed(value)[0] == ("-" if value < 0 else "+")
+    assert signed(value).lstrip("+-") == sig(abs(value), 2)
+
+
+def test_nothing_has_no_sign():
+    assert signed(0.0) == "0"
+    assert signed(math.nan) == "n/a"
+
+
+@given(st.floats(-100, 100), st.floats(0, 100))
+def test_both_ends_of_an_interval_have_the_same_decimals(lo, width):
+    low, high = interval(lo, lo + width).strip("[]").split(", ")
+    assert len(low.partition(".")[2]) == len(high.partition(".")[2])
+    assert float(low) <= float(high)
+
+
+@pytest.mark.parametrize(
+    ("ends", "options", "text"),
+    [
+        ((0.052, 0.148), {}, "[0.05, 0.15]"),
+        ((0.052, 0.148), {"digits": 3}, "[0.052, 0.148]"),
+        ((-0.052, 0.148), {"sign": True}, "[-0.05, +0.15]"),
+        ((0.9, 0.996), {}, "[0.9, 1.0]"),
+        ((0.0, 0.0), {}, "[0.00, 0.00]"),
+        ((0.0, 1e-15), {}, "[0.000000, 0.000000]"),
+        ((math.nan, 1.0), {}, "[n/a]"),
+        ((0.0, math.inf), {}, "[n/a]"),
+    ],
+)
+def test_intervals(ends, options, text):
+    assert interval(*ends, **options) == text
+
+
+@given(st.floats(0, 1))
+def test_p_values_never_claim_zero_or_one(p):
+    text = p_value(p)
+    assert re.fullmatch(r"p < \.001|p > \.999|p = \.\d{3}", text)
+    assert text not in ("p = .000", "p = 1.000")
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.0, "p < .001"),
+        (0.000999, "p < .001"),
+        (0.001, "p = .001"),
+        (0.0424, "p = .042"),
+        (0.999, "p = .999"),
+        (1.0, "p > .999"),
+        (math.nan, "p n/a"),
+    ],
+)
+def test_p_values(p, text):
+    assert p_value(p) == text
+
+
+def test_fixed_decimals_know_no_negative_zero():
+    assert fixed(-0.0001, 3) == "0.000"
+    assert fixed(-1234.5678, 2) == "-1,234.57"
+    assert fixed(math.nan, 2) == "n/a"
+
+
+def test_shares_in_per_cent():
+    assert percent(0.5) == "50 %"
+    assert percent(0.687, 3) == "68.7 %"
+    assert percent(-7.3) == "-730 %"
+    assert percent(math.nan) == "n/a"
+
+
+def test_counted_nouns():
+    assert counted(1, "judge") == "1 judge"
+    assert counted(2985, "item") == "2,985 items"
+    assert counted(2, "class", "classes") == "2 classes"
