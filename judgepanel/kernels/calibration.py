@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.newton import descend, elastic_newton, shrink
 from judgepanel.votes.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -29,8 +30,6 @@ ALPHA = 0.5
 INPUT_CLIP = float(np.log(0.999 / 0.001))
 MAX_SLOPE = 1e3
 IDENTITY = np.array([1.0, -1.0, 0.0])
-_TOLERANCE = 1e-7
-_MAX_ITERATIONS = 60
 _BLOCK = 32_768
 
 
@@ -182,14 +181,14 @@ def fit_scale(
     def step(x: Floats, sums: Floats) -> Floats:
         slope = sums[:, 1] + 2.0 * ridge * (x[:, 0] - 1.0)
         bend = np.maximum(sums[:, 2] + 2.0 * ridge, 1e-12)
-        target = _shrink(x[:, 0] - slope / bend - 1.0, lasso / bend) + 1.0
+        target = shrink(x[:, 0] - slope / bend - 1.0, lasso / bend) + 1.0
         return np.clip(target, lowest, MAX_SLOPE)[:, None]
 
     total = _total(weights, margin)
     weighted = margin if weights is None else margin * weights
     mean_square = np.maximum(np.vecdot(margin, weighted), 1e-12)
     start = np.clip(2.0 * weighted.sum(-1) / mean_square, 1e-3, 1.0)
-    return _descend(start[:, None], measure, step)[0][:, 0]
+    return descend(start[:, None], measure, step)[0][:, 0]
 
 
 def fit_platt(
@@ -231,7 +230,7 @@ def fit_platt(
         move = np.stack([cc * slope - ac * level, aa * level - ac * slope], -1) / det[:, None]
         return np.asarray(np.clip(x - move, -2.0 * MAX_SLOPE, 2.0 * MAX_SLOPE))
 
-    x, nll, done = _descend(start[:, [0, 2]], measure, step)
+    x, nll, done = descend(start[:, [0, 2]], measure, step)
     slope, level = x[:, 0], x[:, 1]
     positive = np.broadcast_to(signs > 0, logits.shape)
     seen = positive if weights is None else positive & (weights > 0)
@@ -289,128 +288,11 @@ def fit_beta(
         pq, qc = pp - pl, pc - lc
         hessian = np.stack([pp, pq, pc, pq, pp - 2.0 * pl + ll, qc, pc, qc, cc], -1)
         curvature = hessian.reshape(-1, 3, 3) + (2.0 * ridge + 1e-12) * np.eye(3)
-        return _elastic_newton(x, gradient, curvature, lasso, low, high)
+        return elastic_newton(x, gradient, curvature, lasso, IDENTITY, low, high)
 
     inside = np.clip(start, np.maximum(low, -MAX_SLOPE), np.minimum(high, MAX_SLOPE))
-    x, _, done = _descend(inside, measure, step)
+    x, _, done = descend(inside, measure, step)
     return x, done
-
-
-def _elastic_newton(
-    x: Floats, gradient: Floats, hessian: Floats, lasso: float, low: Floats, high: Floats
-) -> Floats:
-    """Minimise the quadratic model plus lasso |y - identity|_1 in the box, (B, 3).
-
-    One linear solve moves the coordinates that are free at ``x`` to their optimum. Columns where
-    that guess of the free ones breaks an optimality condition guess again after two sweeps of
-    cyclic descent.
-    """
-    y = x.copy()
-    slope = gradient.copy()
-    live = np.arange(len(x))
-    for _ in range(100):
-        part, tilt, bent = y[live], slope[live], hessian[live]
-        solved, right = _solve_free(part, tilt, bent, lasso, low, high)
-        y[live[right]] = solved[right]
-        if right.all():
-            break
-        wrong = ~right
-        live = live[wrong]
-        y[live], slope[live], largest = _sweep(
-            part[wrong], tilt[wrong], bent[wrong], lasso, low, high
-        )
-        live = live[largest >= 1e-11]
-        if not len(live):
-            break
-    return y
-
-
-def _sweep(
-    y: Floats, slope: Floats, hessian: Floats, lasso: float, low: Floats, high: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Two sweeps of cyclic descent: the point, the model's slope there, the largest move (B,)."""
-    largest = np.zeros(len(y))
-    for i in (0, 1, 2, 0, 1, 2):
-        bend = hessian[:, i, i]
-        target = _shrink(y[:, i] - slope[:, i] / bend - IDENTITY[i], lasso / bend)
-        target = np.clip(target + IDENTITY[i], low[i], high[i])
-        move = target - y[:, i]
-        y[:, i] = target
-        slope += hessian[:, i] * move[:, None]
-        largest = np.maximum(largest, np.abs(move))
-    return y, slope, largest
-
-
-def _solve_free(
-    y: Floats, slope: Floats, hessian: Floats, lasso: float, low: Floats, high: Floats
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Optimum (B, 3) with kinks and bounds held where ``y`` is at them, and where it is right."""
-    side = np.sign(y - IDENTITY)
-    held = (side == 0) | (y <= low) | (y >= high) if lasso > 0 else (y <= low) | (y >= high)
-    pull = slope + lasso * side
-    pair = ~held[:, :, None] & ~held[:, None, :]
-    move = np.linalg.solve(
-        np.where(pair, hessian, np.eye(3)), np.where(held, 0.0, -pull)[:, :, None]
-    )[:, :, 0]
-    solved = y + move
-    after = slope + np.vecdot(hessian, move[:, None, :])
-    slack = 1e-12 * (1.0 + np.abs(after))
-    same_side = (np.sign(solved - IDENTITY) == side) | (lasso == 0)
-    free_right = same_side & (solved >= low) & (solved <= high)
-    at_kink = (np.abs(after) <= lasso + slack) & (side == 0)
-    leaves = after + lasso * side
-    at_bound = ((y <= low) & (leaves >= -slack)) | ((y >= high) & (leaves <= slack))
-    return solved, np.where(held, at_kink | at_bound, free_right).all(-1)
-
-
-def _descend(
-    start: Floats,
-    measure: Callable[[Floats, Index], Floats],
-    step: Callable[[Floats, Floats], Floats],
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Damped proximal Newton for all columns together: points (B, p), objectives, converged (B,).
-
-    ``measure(x, rows)`` gives, for these columns, the objective and after it the sums from which
-    ``step`` makes the next point; a step that would climb is halved. A step below the tolerance
-    is taken and is the last one: convergence is quadratic, so what remains is rounding.
-    """
-    x = start.copy()
-    live = np.arange(len(x))
-    sums = measure(x, live)
-    value = sums[:, 0].copy()
-    for _ in range(_MAX_ITERATIONS):
-        move = step(x[live], sums) - x[live]
-        last = np.abs(move).max(-1) <= _TOLERANCE * (1.0 + np.abs(x[live]).max(-1))
-        x[live[last]] += move[last]
-        live, move = live[~last], move[~last]
-        if not len(live):
-            break
-        sums = _damped(x, value, live, move, measure)
-    done = np.ones(len(x), dtype=bool)
-    done[live] = False
-    return x, value, done
-
-
-def _damped(
-    x: Floats,
-    value: Floats,
-    live: Index,
-    move: Floats,
-    measure: Callable[[Floats, Index], Floats],
-) -> Floats:
-    """Move the live columns, in place, each by the longest halving that does not climb."""
-    base = x[live]
-    sums = measure(base + move, live)
-    ceiling = value[live] + 1e-13 * (1.0 + np.abs(value[live]))
-    for _ in range(40):
-        climbed = np.flatnonzero(~(sums[:, 0] <= ceiling))
-        if not len(climbed):
-            break
-        move[climbed] *= 0.5
-        sums[climbed] = measure((base + move)[climbed], live[climbed])
-    x[live] = base + move
-    value[live] = np.minimum(value[live], sums[:, 0])
-    return sums
 
 
 def _by_blocks(visit: Callable[[Floats, Rows], Floats], x: Floats, rows: Index, n: int) -> Floats:
@@ -452,10 +334,6 @@ def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Fl
     if weights is not None:
         wrong *= chosen
     return total, wrong, np.multiply(wrong, right, out=right)
-
-
-def _shrink(x: Floats, by: Floats) -> Floats:
-    return np.asarray(np.sign(x) * np.maximum(np.abs(x) - by, 0.0))
 
 
 def _total(weights: Floats | None, logits: Floats) -> Floats:
