@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.panel_file import PanelFile
 from judgepanel.votes import MISSING, InputError, VoteMatrix
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import listed, shown
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         raise InputError(
             "none of the panel's judges is in this file",
             value=", ".join(votes.judges[:3]),
-            allowed=f"at least one of {_listed(model.judges)}",
+            allowed=f"at least one of {listed(model.judges)}",
         )
     matrix = np.full((votes.n_items, len(model.judges)), MISSING, dtype=np.int8)
     for column, name in enumerate(model.judges):
@@ -78,14 +78,14 @@ def _warnings(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int64]) -
     if absent:
         found.append(
             f"{len(absent)} of {len(panel.model.judges)} panel judges are absent and count as "
-            f"missing votes: {_listed(absent)}; the panel's figures do not hold for this loss."
+            f"missing votes: {listed(absent)}; the panel's figures do not hold for this loss."
         )
     known = {*panel.model.judges, *panel.content["left_out"], *panel.content["set_aside"]}
     unknown = [name for name in votes.judges if name not in known]
     if unknown:
         found.append(
             f"{len(unknown)} columns are no judges the panel knows and were not used: "
-            f"{_listed(unknown)}."
+            f"{listed(unknown)}."
         )
     empty = int((n_votes == 0).sum())
     if empty:
@@ -97,8 +97,3 @@ def _warnings(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int64]) -
     if votes.with_task(panel.content["task"]).sha256 == panel.content["votes"]["sha256"]:
         found.append("These are the votes the panel was fitted on; scores of seen items flatter.")
     return tuple(found)
-
-
-def _listed(names: tuple[str, ...] | list[str], limit: int = 5) -> str:
-    text = ", ".join(shown(name) for name in names[:limit])
-    return f"{text} and {len(names) - limit} more" if len(names) > limit else text

@@ -16,10 +16,10 @@ from judgepanel.votes.attributes import (
     typed_column,
 )
 from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
-from judgepanel.votes.oddities import listed, odd_labels, odd_votes
+from judgepanel.votes.oddities import odd_labels, odd_votes
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.verdicts import Verdicts, read_verdicts
 from judgepanel.votes.words import distinct, ties_in

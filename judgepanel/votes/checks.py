@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import listed
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE, CONSTANT_VOTES, constant_judges
 
@@ -115,7 +115,5 @@ def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
     sentences = []
     for names, what in found:
         if names:
-            listed = ", ".join(shown(name) for name in names[:3])
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            sentences.append(f"{listed}{more} {what}.")
+            sentences.append(f"{listed(names, 3)} {what}.")
     return " ".join(sentences)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 SHOWN_LENGTH = 60
 
@@ -13,6 +14,12 @@ def shown(value: object, length: int = SHOWN_LENGTH) -> str:
     if len(text) > length:
         text = text[: length - 1] + "…"
     return f"'{text}'"
+
+
+def listed(names: Sequence[str], limit: int = 5) -> str:
+    """The first few names, quoted, and how many more there are."""
+    text = ", ".join(shown(name) for name in names[:limit])
+    return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
 
 
 class InputError(ValueError):

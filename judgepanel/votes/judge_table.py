@@ -10,8 +10,7 @@ import pandas as pd
 from judgepanel.votes.attributes import names_in, typed_column
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import is_role_name
-from judgepanel.votes.errors import InputError, shown
-from judgepanel.votes.oddities import listed
+from judgepanel.votes.errors import InputError, listed, shown
 from judgepanel.votes.table import RawTable
 
 JUDGE_COLUMN = "judge"

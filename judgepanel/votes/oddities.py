@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import listed, shown
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 FEW_LABELS = 20
-_SHOWN_NAMES = 5
-
-
-def listed(names: list[str]) -> str:
-    """Quoted names, the first few of them, and how many more there are."""
-    text = ", ".join(shown(name) for name in names[:_SHOWN_NAMES])
-    more = len(names) - _SHOWN_NAMES
-    return text if more <= 0 else f"{text} and {more} more"
 
 
 def odd_votes(votes: VoteMatrix) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 Policy = Literal["auto", "as_given", "randomized", "symmetric"]
@@ -150,10 +150,8 @@ def _why_symmetric(votes: VoteMatrix, share: float) -> str:
 
 
 def _why_set_aside(names: tuple[str, ...]) -> str:
-    listed = ", ".join(shown(name) for name in names[:3])
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return (
-        f"{listed}{more} gave one verdict on every labelled item and was set aside: a constant "
+        f"{listed(names, 3)} gave one verdict on every labelled item and was set aside: a constant "
         "judge knows nothing about a pair, but would leak how the items were ordered."
     )
 
