@@ -53,6 +53,8 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 section[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { padding-left: 0; }
 section[data-testid="stMain"] [data-testid="stPageLink-NavLink"] p {
   color: light-dark(#2F5D8C, #8DBBEA); text-decoration: underline; }
+[role="radiogroup"] [data-selected="true"] p { color: light-dark(#0F1720, #E4E8ED);
+  font-weight: 600; }
 .js-plotly-plot :is(.xtick, .ytick, .legend) text, .js-plotly-plot :is(.xtitle, .ytitle) {
   fill: currentColor !important; }
 @media (max-width: 640px) {

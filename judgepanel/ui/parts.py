@@ -49,4 +49,4 @@ def how(words: str, command: str) -> None:
     """How this was computed, and the command that computes it again."""
     with st.expander("How this was computed"):
         st.write(words)
-        st.code(command, language="bash", wrap_lines=True)
+        st.code(command, language=None, wrap_lines=True)

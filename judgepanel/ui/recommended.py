@@ -127,7 +127,7 @@ def _scoring(shown: Shown, panel: PanelFile) -> None:
         "Votes of the same judges on new items; labels are not needed", key="new_votes"
     )
     if upload is None:
-        st.code(score_command("new_votes.csv"), language="bash", wrap_lines=True)
+        st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
         return
     try:
         loaded = load_votes(

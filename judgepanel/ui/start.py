@@ -79,7 +79,7 @@ def fresh() -> None:
 def _example() -> None:
     """What a file looks like and what happens to it."""
     st.header("What a file looks like")
-    st.code(_EXAMPLE, language=None)
+    st.code(_EXAMPLE, language=None, wrap_lines=True)
     st.html(
         '<p class="jp-note">One row an item: its true label (1 where the first response is the '
         "better one, 0 where the second is, blank where unknown) and one verdict a judge, blank "

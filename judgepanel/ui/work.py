@@ -13,6 +13,7 @@ from judgepanel.ui.frame import Shown, problem
 from judgepanel.ui.session import workspace
 
 POLL_SECONDS = 0.4
+_STOPPING = "stopping"
 
 
 def show_result(
@@ -44,16 +45,29 @@ def _watch(
 ) -> None:
     space = workspace()
     job = space.partial(study, shown.votes.sha256, spec)
+    # Work stops after the parts under way; the page says so at once.
     if job is None or job.status != "running":
         st.rerun()
     left, right = st.columns([5, 1], vertical_alignment="center")
     share = job.done / job.total if job.total else 0.0
     text = "Starting" if job.done == 0 else f"{share:.0%} done, {_left(job.remaining)}"
-    left.progress(share, text=text)
-    if right.button("Cancel", key=f"cancel-{study.name}", width="stretch"):
-        space.cancel(study, shown.votes.sha256, spec)
+    called_off = st.session_state.get(_STOPPING) == (shown.votes.sha256, spec)
+    left.progress(share, text="Stopping after the parts under way" if called_off else text)
+    right.button(
+        "Cancel",
+        key=f"cancel-{study.name}",
+        width="stretch",
+        disabled=called_off,
+        on_click=_call_off,
+        args=(study, shown, spec),
+    )
     if job.result is not None:
         draw(job.result)
+
+
+def _call_off(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> None:
+    st.session_state[_STOPPING] = (shown.votes.sha256, spec)
+    workspace().cancel(study, shown.votes.sha256, spec)
 
 
 def _ended(
@@ -63,6 +77,7 @@ def _ended(
     job: Job,
     draw: Callable[[Any], None],
 ) -> None:
+    st.session_state.pop(_STOPPING, None)
     if job.status == "failed":
         problem(job.message)
     else:

@@ -1,0 +1,78 @@
+"""What the browser tests do on the pages, in one place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Server
+
+LONG = 60_000
+CURVE = "panel_curve"
+RECOMMENDED = "recommended_panel"
+
+
+def address(server: Server, page: str = "", analysis: str | None = None, **state: str) -> str:
+    """Where a page of an analysis is."""
+    pairs = {} if analysis is None else {"analysis": analysis}
+    query = "&".join(f"{key}={value}" for key, value in {**pairs, **state}.items())
+    return f"{server.url}/{page}" + (f"?{query}" if query else "")
+
+
+def analysis_in(page: Page) -> str:
+    """The analysis in the URL."""
+    return page.url.partition("analysis=")[2].partition("&")[0]
+
+
+def answer(page: Page) -> Locator:
+    """The banner with the page's answer."""
+    return page.locator(".jp-answer")
+
+
+def problem(page: Page) -> Locator:
+    """The sentence that says what is wrong."""
+    return page.locator(".jp-problem")
+
+
+def idle(page: Page) -> None:
+    """Wait until the script has run and no widget waits for it."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+
+
+def upload(page: Page, file: Path | dict[str, Any], *, nth: int = 0) -> None:
+    """Give a file to an uploader."""
+    page.locator("input[type=file]").nth(nth).set_input_files(file)
+
+
+def as_upload(name: str, content: str | bytes) -> dict[str, Any]:
+    """A file that exists in memory only."""
+    data = content.encode() if isinstance(content, str) else content
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": data}
+
+
+def finished_curve(page: Page) -> None:
+    """Wait for the final curve."""
+    page.get_by_role("button", name="Curve as CSV").wait_for(timeout=LONG)
+
+
+def finished_panel(page: Page) -> None:
+    """Wait for the final recommendation."""
+    page.get_by_role("button", name="Panel (panel.json)").wait_for(timeout=LONG)
+
+
+def downloaded(page: Page, label: str) -> bytes:
+    """The bytes behind a download button."""
+    with page.expect_download() as started:
+        page.get_by_role("button", name=label).click()
+    return Path(started.value.path()).read_bytes()
+
+
+def open_sample(page: Page, server: Server, title: str) -> str:
+    """Take a sample; returns its analysis."""
+    page.goto(server.url)
+    page.get_by_role("button", name=title).click()
+    answer(page).wait_for()
+    return analysis_in(page)

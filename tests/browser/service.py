@@ -1,0 +1,22 @@
+"""Analyses made straight in a server's data folder, so that a test starts where it matters."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from judgepanel.service import FileWorkspace
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+
+
+def prepared(home: Path, name: str, splits: int = 10) -> str:
+    """The id of a new analysis of a sample with few splits."""
+    return prepared_votes(home, sample_bytes(name), f"{name}_votes.csv", splits)
+
+
+def prepared_votes(home: Path, data: bytes, file: str, splits: int = 10) -> str:
+    """The id of a new analysis of these votes."""
+    with closing(FileWorkspace(home)) as space:
+        return space.create(load_votes(data, name=file), Settings(splits=splits), file).id

@@ -1,0 +1,92 @@
+"""Every page, empty and filled, light and dark, wide and narrow: axe, and no sideways scroll."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import (
+    CURVE,
+    LONG,
+    RECOMMENDED,
+    address,
+    answer,
+    finished_curve,
+    finished_panel,
+    idle,
+)
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+
+RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+SIDEWAYS = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
+  .some(e => e.scrollWidth > e.clientWidth + 1)"""
+LOOKS = {
+    "wide light": (1440, False),
+    "wide dark": (1440, True),
+    "narrow light": (390, False),
+    "narrow dark": (390, True),
+}
+
+
+@pytest.fixture(scope="module")
+def analysis(server: Server) -> str:
+    return prepared(server.home, "one_class")
+
+
+def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
+    """Bring the page into one state after the other."""
+    page.goto(server.url)
+    page.get_by_role("button", name="A hard panel").wait_for()
+    yield "start, empty"
+    page.goto(address(server, CURVE))
+    page.get_by_text("No votes yet.").wait_for()
+    yield "curve, empty"
+    page.goto(address(server, "", "x" * 22))
+    page.get_by_text("There is no analysis behind this link").wait_for()
+    yield "unknown link"
+    page.goto(address(server, "", analysis))
+    answer(page).wait_for()
+    page.locator(".js-plotly-plot .barlayer").wait_for()
+    yield "start, filled"
+    page.get_by_text("Settings of this analysis").click()
+    page.get_by_role("button", name="Apply as a new analysis").wait_for()
+    yield "start, settings"
+    page.goto(address(server, CURVE, analysis))
+    finished_curve(page)
+    page.get_by_text("How this was computed").click()
+    yield "curve, filled"
+    page.get_by_role("button", name="Share").click()
+    page.get_by_test_id("stPopoverBody").wait_for()
+    yield "curve, share"
+    page.goto(address(server, RECOMMENDED, analysis))
+    finished_panel(page)
+    yield "panel, filled"
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
+    look: str, open_page: Callable[..., Page], server: Server, analysis: str, guard: Guard
+) -> None:
+    width, dark = LOOKS[look]
+    page = open_page(width=width, height=900, dark=dark)
+    page.set_default_timeout(LONG)
+    found: list[str] = []
+    for state in states(page, server, analysis):
+        idle(page)
+        violations = Axe().run(page, options=RULES).response["violations"]
+        found += [
+            f"{state}: {violation['id']}: {node['target']} {node['html'][:160]} "
+            f"{node.get('failureSummary', '')[:200]}"
+            for violation in violations
+            for node in violation["nodes"]
+        ]
+        if page.evaluate(SIDEWAYS):
+            found.append(f"{state}: scrolls sideways")
+    assert not found, "\n".join(found)
+    guard.check()

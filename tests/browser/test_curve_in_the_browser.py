@@ -1,0 +1,187 @@
+"""From an upload to the curve: coarse at first, final, cancelled, resumed, shared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Server, ServerFactory
+from tests.browser.driver import (
+    CURVE,
+    LONG,
+    address,
+    analysis_in,
+    answer,
+    finished_curve,
+    open_sample,
+    upload,
+)
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+# In every painted frame: are the answer and the figure there, does the page keep its height?
+WATCH_FRAMES = """() => {
+  const main = document.querySelector('[data-testid=stMain]'), tall = main.scrollHeight;
+  window.flicker = [];
+  const look = () => {
+    const answers = main.querySelectorAll('.jp-answer').length;
+    const plots = main.querySelectorAll('.js-plotly-plot .scatterlayer').length;
+    if (!answers || !plots || main.scrollHeight < 0.9 * tall)
+      window.flicker.push([answers, plots, main.scrollHeight, tall]);
+    window.frame = requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def drawn(page: Page):
+    return page.locator(".js-plotly-plot .scatterlayer")
+
+
+@pytest.mark.real_votes
+def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
+    page: Page,
+    server: Server,
+    start_server: ServerFactory,
+    open_page: Callable[..., Page],
+    real_votes: Path,
+    guard: Guard,
+) -> None:
+    page.goto(server.url)
+    upload(page, real_votes / "llmbar_votes.csv")
+    expect(answer(page)).to_have_text("419 items, 65 judges, all labelled, balanced: ready.")
+    page.get_by_role("button", name="Analyse").click()
+    page.wait_for_url("**/panel_curve?analysis=*")
+    finished_curve(page)
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    expect(answer(page)).to_have_text(re.compile(r"top-5.*NLL \[.*\]"))
+    expect(page.get_by_text("95 % interval")).to_be_visible()
+    sentence, analysis = answer(page).inner_text(), analysis_in(page)
+
+    page.reload()
+    expect(answer(page)).to_have_text(sentence)
+    assert analysis_in(page) == analysis
+
+    page.locator("label, button").get_by_text("temperature", exact=True).click()
+    expect(page).to_have_url(re.compile("calibrator=temperature"))
+    page.get_by_text("Brier", exact=True).first.click()
+    expect(page).to_have_url(re.compile("metric=Brier"))
+    page.locator(".ytitle", has_text="Brier score").first.wait_for()
+    other = answer(page).inner_text()
+    shown = page.url
+
+    cold = start_server(home=server.home)
+    visitor = open_page(shown.replace(server.url, cold.url))
+    visitor.locator(".ytitle", has_text="Brier score").first.wait_for(timeout=LONG)
+    expect(answer(visitor)).to_have_text(other)
+    visitor.goto(address(cold, CURVE, analysis))
+    expect(answer(visitor)).to_have_text(sentence)
+    guard.check()
+
+
+@pytest.mark.real_votes
+def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
+    page: Page, server: Server, real_votes: Path, guard: Guard
+) -> None:
+    page.goto(server.url)
+    upload(page, real_votes / "rewardbench_votes.csv")
+    page.get_by_role("button", name="Analyse").click(timeout=LONG)
+    drawn(page).wait_for(timeout=LONG)
+    bar = page.get_by_role("progressbar")
+    stopped = page.get_by_text("what is shown rests on those")
+    page.evaluate(WATCH_FRAMES)
+    before = bar.get_attribute("aria-valuenow") or ""
+    expect(bar).not_to_have_attribute("aria-valuenow", before, timeout=LONG)
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    page.evaluate("cancelAnimationFrame(window.frame)")
+    assert page.evaluate("window.flicker") == []
+
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("Stopping after the parts under way").or_(stopped).wait_for(timeout=1_000)
+    again = page.get_by_role("button", name="Run again")
+    again.wait_for()
+    expect(stopped).to_be_visible()
+    expect(drawn(page)).to_be_visible()
+    assert page.get_by_role("button", name="Curve as CSV").count() == 0
+    page.reload()
+    expect(again).to_be_visible()
+    again.click()
+    page.get_by_role("button", name="Cancel").wait_for()
+    expect(stopped).to_have_count(0)
+    page.get_by_role("button", name="Cancel").click()
+    again.wait_for()
+    guard.check()
+
+
+def test_the_menu_and_links_keep_the_analysis_and_the_keyboard_reaches_the_controls(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    analysis = open_sample(page, server, "A clean pairwise panel")
+    page.get_by_role("link", name="Next: keep all judges").click()
+    finished_curve(page)
+    assert analysis_in(page) == analysis
+    page.get_by_role("link", name="Start", exact=True).click()
+    page.wait_for_url(f"**/?analysis={analysis}")
+    page.get_by_role("link", name="Panel curve").click()
+    finished_curve(page)
+
+    reached: set[str] = set()
+    page.locator("body").focus()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate(
+                "() => { const e = document.activeElement;"
+                " return (e.getAttribute('aria-label') || e.innerText || e.tagName).trim() }"
+            )
+        )
+    for control in ("Panel curve", "Share", "NLL", "beta", "Curve as CSV", "How this was computed"):
+        assert any(control in label for label in reached), (control, sorted(reached))
+
+    page.get_by_role("link", name="New analysis").click()
+    page.get_by_role("button", name="A hard panel").wait_for()
+    assert "analysis=" not in page.url
+    guard.check()
+
+
+def test_share_gives_the_link_with_the_view_in_it(page: Page, server: Server, guard: Guard) -> None:
+    analysis = prepared(server.home, "clean_pairwise")
+    page.goto(address(server, CURVE, analysis, metric="Accuracy"))
+    finished_curve(page)
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_test_id("stPopoverBody").locator("code")
+    expect(link).to_have_text(f"{server.url}/panel_curve?analysis={analysis}&metric=Accuracy")
+    guard.check()
+
+
+def test_view_state_that_nobody_offered_is_ignored(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    analysis = prepared(server.home, "clean_pairwise")
+    page.goto(address(server, CURVE, analysis, metric="%3Cb%3E", aggregator="x", calibrator="none"))
+    finished_curve(page)
+    expect(page.locator(".ytitle").first).to_have_text("NLL (nats per item)")
+    expect(page.get_by_text("calibrated (beta)")).to_be_visible()
+    guard.check()
+
+
+def test_on_a_phone_the_sidebar_opens_leads_on_and_closes(
+    open_page: Callable[..., Page], server: Server, guard: Guard
+) -> None:
+    page = open_page(server.url, width=390, height=844)
+    sidebar = page.get_by_test_id("stSidebar")
+    expect(page.get_by_role("button", name="A clean pairwise panel")).to_be_visible()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    sidebar.get_by_role("link", name="Panel curve").click()
+    expect(page.get_by_text("No votes yet.")).to_be_visible()
+    page.get_by_role("button", name="Collapse sidebar").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    page.get_by_role("link", name="Go to Start").click()
+    expect(page.get_by_role("heading", name="Your votes")).to_be_visible()
+    guard.check()

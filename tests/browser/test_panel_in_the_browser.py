@@ -1,0 +1,79 @@
+"""The recommended panel: taken away as a file, and new votes scored on the page as elsewhere."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgepanel.decision.panel_file import load_panel
+from judgepanel.decision.score import score
+from judgepanel.report.tables import csv_text
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import (
+    RECOMMENDED,
+    address,
+    answer,
+    as_upload,
+    downloaded,
+    finished_panel,
+    problem,
+    upload,
+)
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+
+
+def new_votes() -> bytes:
+    """The sample's items in another order, without labels, one judge gone and one unknown."""
+    header, *rows = sample_bytes("hard_panel").decode().splitlines()
+    names = header.split(",")
+    label, gone = names.index("label"), next(i for i, n in enumerate(names) if "judge" in n)
+    kept = [i for i in range(len(names)) if i not in (label, gone)]
+    lines = [[*(names[i] for i in kept), "someone-new"]]
+    lines += [[*(row.split(",")[i] for i in kept), "1"] for row in reversed(rows)]
+    return "\n".join(",".join(line) for line in lines).encode()
+
+
+def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
+    finished_panel(page)
+    expect(answer(page)).to_contain_text("expected NLL 0.")
+    exported = downloaded(page, "Panel (panel.json)").decode()
+    panel = load_panel(exported)
+    assert json.loads(exported)["format"] == "judgepanel/panel"
+    assert str(len(panel.model.judges)) in answer(page).inner_text()
+
+    votes = new_votes()
+    upload(page, as_upload("new.csv", votes))
+    button = "All 400 scores (scored.csv)"
+    page.get_by_role("button", name=button).wait_for()
+    loaded = load_votes(votes, name="new.csv", need_labels=False)
+    expected = score(panel, loaded.votes)
+    assert downloaded(page, button).decode() == csv_text(expected.frame())
+    for warning in expected.warnings:
+        expect(page.locator(".jp-note").filter(has_text=warning)).to_have_count(1)
+
+    judges = downloaded(page, "Judges and weights (CSV)").decode().splitlines()
+    assert judges[0].startswith("judge,status,weight")
+    assert len(judges) == 1 + 30
+    guard.check()
+
+
+def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
+    finished_panel(page)
+    upload(page, as_upload("other.csv", "item_id,x,y\na,1,0\nb,0,1\n"))
+    expect(problem(page)).to_contain_text("none of the panel's judges is in this file")
+    upload(page, as_upload("worse.csv", "item_id,x,y\na,1,0.3\n"))
+    expect(problem(page)).to_contain_text("worse.csv, row 2, column 'y'")
+    finished_panel(page)
+    guard.check()

@@ -1,0 +1,148 @@
+"""Wrong files are refused beside the uploader; strange names stay text everywhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import (
+    CURVE,
+    LONG,
+    RECOMMENDED,
+    address,
+    analysis_in,
+    answer,
+    as_upload,
+    downloaded,
+    finished_curve,
+    finished_panel,
+    problem,
+    upload,
+)
+from tests.browser.service import prepared_votes
+
+pytestmark = pytest.mark.browser
+
+HEAD = "item_id,label,j1,j2\n"
+GOOD = HEAD + "".join(f"q{i},{i % 2},{i % 2},{(i // 2) % 2}\n" for i in range(60))
+REFUSED: dict[str, tuple[str | bytes, list[str]]] = {
+    "empty.csv": ("", ["empty.csv"]),
+    "binary.csv": (bytes(range(256)) * 8, ["binary.csv"]),
+    "vote.csv": (GOOD + "e,1,1,0.3\n", ["vote.csv, row 62, column 'j2'", "0.3"]),
+    "unlabelled.csv": ("item_id,j1,j2\na,1,0\nb,0,1\n", ["label"]),
+    "twice.csv": (GOOD + "q3,1,1,1\n", ["row 62, column 'item_id'", "already in row 5", "'q3'"]),
+    "ragged.csv": (GOOD + "e,1,1\n", ["ragged.csv, row 62"]),
+    "word.csv": (GOOD + "e,1,maybe,1\n", ["row 62, column 'j1'", "'maybe'", "allowed:"]),
+    "nul.csv": (GOOD + "e,1,1,\0\n", ["nul.csv, row 62"]),
+    "one_item.csv": (HEAD + "a,0,1,0\nb,1,1,1\nc,1,1,1\n", ["column 'label'", "at least 2 items"]),
+}
+
+SCRIPT = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+NAMES = (
+    SCRIPT,
+    "**bold** [link](https://evil.example) :smile: :material/home: $x^2$ https://evil.example",
+    "=cmd()|' /C calc'!A0",
+    "two\nlines\r\nof name",
+    "n" * 300,
+    "\N{ROBOT FACE} judge \N{SPARKLES}",
+    "\u202eevil\u202c \u05e9\u05d5\u05e4\u05d8",
+    "<b>bold</b> %{y} {{7*7}} ${7*7}",
+)
+FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
+
+
+def hostile_votes(names: tuple[str, ...] = NAMES, *, start: str = "q") -> bytes:
+    """80 items whose ids, like the judges, are anything but names."""
+    rng = random.Random(5)
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(["item_id", "label", *names])
+    for item in range(80):
+        label = item % 2
+        votes = [label if rng.random() < 0.75 else 1 - label for _ in names]
+        writer.writerow([f"{names[item % len(names)]} {start}{item}", label, *votes])
+    return stream.getvalue().encode()
+
+
+def injected(page: Page) -> list[str]:
+    """Elements that can only come from a name, and links that lead away."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll(
+            '[onerror], [src="x"], script:not([src]):not([type]), .katex, a[href*="evil"]'
+        )].map(e => e.outerHTML.slice(0, 200)).filter(h => h.includes('hacked') ||
+            h.includes('evil') || h.includes('onerror') || h.includes('katex'))"""
+    )
+    return found
+
+
+def test_each_wrong_file_is_refused_in_a_sentence_and_a_good_one_still_works(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.goto(server.url)
+    page.get_by_role("heading", name="Your votes").wait_for()
+    for name, (content, parts) in REFUSED.items():
+        upload(page, as_upload(name, content))
+        expect(page.get_by_role("button", name=f"Remove {name}")).to_be_visible()
+        for part in parts:
+            expect(problem(page)).to_contain_text(part)
+        expect(problem(page)).to_have_count(1)
+        expect(page.get_by_role("button", name="Analyse")).to_have_count(0)
+    upload(page, as_upload("good.csv", GOOD))
+    expect(answer(page)).to_contain_text("60 items, 2 judges, all labelled, balanced: ready.")
+    expect(problem(page)).to_have_count(0)
+    page.get_by_role("button", name="Analyse").click()
+    finished_curve(page)
+    guard.check()
+
+
+def test_hostile_names_stay_text_on_every_page_and_in_every_download(
+    open_page: Callable[..., Page], server: Server, guard: Guard
+) -> None:
+    page = open_page(server.url)
+    dialogs: list[Any] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.get_by_role("heading", name="Your votes").wait_for()
+    upload(page, as_upload("<img src=x onerror=window.hacked=1> **b**.csv", hostile_votes()))
+    expect(answer(page)).to_contain_text("80 items, 8 judges")
+    assert injected(page) == []
+    page.get_by_role("button", name="Analyse").click()
+    finished_curve(page)
+    analysis = analysis_in(page)
+    assert injected(page) == []
+    page.get_by_text("How this was computed").click()
+
+    few = prepared_votes(server.home, hostile_votes(), "v.csv")
+    page.goto(address(server, RECOMMENDED, few))
+    finished_panel(page)
+    kept = downloaded(page, "Judges and weights (CSV)").decode()
+    names = [row[0] for row in csv.reader(io.StringIO(kept, newline=""))][1:]
+    assert sorted(name.removeprefix("'") for name in names) == sorted(NAMES)
+    upload(page, as_upload("new.csv", hostile_votes(start="n")))
+    page.get_by_role("button", name="All 80 scores").wait_for()
+    scored = list(csv.reader(io.StringIO(downloaded(page, "All 80 scores").decode())))
+    for cells in (names, [row[0] for row in scored]):
+        assert not [cell for cell in cells if cell.startswith(FORMULA_START)]
+        assert [cell for cell in cells if cell.startswith("'=cmd()")]
+    assert injected(page) == []
+
+    upload(
+        page, as_upload("bad.csv", hostile_votes().replace(b",1,", b",<i>https://evil.example,", 1))
+    )
+    expect(problem(page)).to_contain_text("https://evil.example")
+    assert injected(page) == []
+
+    for target in (address(server, "", analysis), address(server, CURVE, analysis), server.url):
+        page.goto(target)
+        page.locator(".jp-answer, .st-key-sample-hard_panel").first.wait_for(timeout=LONG)
+        assert injected(page) == []
+    expect(page.get_by_role("link", name="<img src=x onerror=window").first).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+    assert dialogs == []
+    guard.check()
