@@ -24,6 +24,9 @@ def votes_sentence(votes: VoteMatrix) -> str:
     """What was brought, and whether it is ready."""
     labelled = int(votes.labelled.sum())
     share = votes.minority_share
+    size = f"{counted(votes.n_items, 'item')}, {counted(votes.n_judges, 'judge')}"
+    if labelled == 0:
+        return f"{size}, no labels."
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
     if share == 0.0:
         balance = "every label is the same"
@@ -32,19 +35,20 @@ def votes_sentence(votes: VoteMatrix) -> str:
     else:
         balance = "balanced"
     ready = "ready" if share >= BALANCED_SHARE or votes.task == "pointwise" else "see item order"
-    size = f"{counted(votes.n_items, 'item')}, {counted(votes.n_judges, 'judge')}"
     return f"{size}, {known}, {balance}: {ready}."
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
     """Keep all, or curate? The honest arm is the k chosen on calibration rows; top-5 the habit."""
+    text = _curve_answer(curve, calibrator)
+    return f"{text} {CODING}" if curve.protocol == "paper" and curve.one_class else text
+
+
+def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
     if curve.n_judges == 1:
         return "There is one judge only, so there is nothing to curate."
     arm = headline(curve, calibrator)
-    if arm is None:
-        return "Not enough splits yet to say."
-    text = _verdict_sentence(curve, arm)
-    return f"{text} {CODING}" if curve.protocol == "paper" and curve.one_class else text
+    return "Not enough splits yet to say." if arm is None else _verdict_sentence(curve, arm)
 
 
 def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:

@@ -1,0 +1,231 @@
+"""Library, exported file, command line and fifteen lines of plain Python agree to the last bit."""
+
+import csv
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from judgepanel.cli import main
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.score import score
+from judgepanel.kernels.application import majority_logits, one_coin_logits, probabilities
+from judgepanel.models.panel import fit_panel
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import load_votes, write_votes
+from tests.helpers import flip_items, make_votes
+
+
+def plain_score(panel, votes):
+    """p of one item; ``votes`` maps a judge to 0 or 1. Nothing is used but panel.json."""
+    seen = [votes.get(judge) for judge in panel["judges"]]
+    if all(vote is None for vote in seen):
+        return panel["prior"]
+    if panel["aggregator"]["kind"] == "majority":
+        logit = math.log(seen.count(1) + 1) - math.log(seen.count(0) + 1)
+    else:
+        logit = 0.0
+        for vote, weight in zip(seen, panel["aggregator"]["weights"], strict=True):
+            logit += 0.0 if vote is None else weight if vote == 1 else -weight
+    found = panel["calibrator"]
+    a = found.get("a", found.get("slope", 1.0))
+    b, c = found.get("b", -a), found.get("c", found.get("intercept", 0.0))
+    logp = [min(x, 0.0) - math.log1p(math.exp(-abs(x))) for x in (logit, -logit)]
+    m = a * logit + c if a == -b else a * logp[0] + b * logp[1] + c
+    small = math.exp(-abs(m)) / (1 + math.exp(-abs(m)))
+    return min(max(small if m < 0 else 1 - small, 0.001), 0.999)
+
+
+SPEC = RecommendSpec(settings=Settings(splits=2))
+TRAINING = make_votes(0, 60, 7)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return run(RECOMMEND, TRAINING, SPEC, jobs=1)
+
+
+@st.composite
+def fitted(draw):
+    """A panel of any kind, fitted to made-up votes, and whether it is symmetric."""
+    policy = draw(st.sampled_from(("as_given", "randomized", "symmetric")))
+    votes = make_votes(
+        draw(st.integers(0, 99)),
+        draw(st.integers(8, 60)),
+        draw(st.integers(1, 7)),
+        missing=draw(st.sampled_from((0.0, 0.3))),
+        low=draw(st.sampled_from((0.3, 0.55, 0.97))),
+        high=0.99,
+        base_rate=draw(st.sampled_from((0.3, 0.5))),
+    )
+    votes = replace(votes, labels=np.r_[[0, 1], votes.labels[2:]].astype(np.int8))
+    prepared = prepare(votes, Settings(orientation=policy))
+    model = fit_panel(
+        prepared.ballots,
+        prepared.judges,
+        draw(st.integers(1, prepared.ballots.n_judges)),
+        aggregator=draw(st.sampled_from(("majority", "one_coin"))),
+        calibrator=draw(st.sampled_from(("none", "temperature", "platt", "beta"))),
+    )
+    return model, prepared.oriented.symmetric
+
+
+def exported(found, model):
+    return panel_json(export_panel(replace(found, model=model), TRAINING, SPEC, ()))
+
+
+def new_votes(seed, judges, missing):
+    """Votes on new items by some of the judges, in another order, and by a stranger."""
+    rng = np.random.default_rng(seed)
+    made = make_votes(seed, 25, 8, missing=missing)
+    made = replace(made, judges=(*tuple(f"judge{j:03d}" for j in range(7)), "stranger"))
+    kept = [name for name in made.judges if rng.random() < 0.7 or name == judges[0]]
+    return made.with_judges([str(name) for name in rng.permutation(kept)])
+
+
+def in_panel_order(votes, judges):
+    position = {name: column for column, name in enumerate(votes.judges)}
+    columns = [
+        votes.votes[:, position[name]] if name in position else np.full(votes.n_items, -1, np.int8)
+        for name in judges
+    ]
+    return np.stack(columns, axis=1)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(panel=fitted(), seed=st.integers(0, 99), missing=st.sampled_from((0.0, 0.5, 0.9)))
+def test_library_file_and_plain_python_agree_to_the_bit(found, panel, seed, missing):
+    model, _ = panel
+    text = exported(found, model)
+    votes = new_votes(seed, model.judges, missing)
+    library = model.score(in_panel_order(votes, model.judges))
+    from_file = score(load_panel(text), votes).p
+    content = json.loads(text)
+    plain = [
+        plain_score(
+            content, {name: int(v) for name, v in zip(votes.judges, row, strict=True) if v >= 0}
+        )
+        for row in votes.votes
+    ]
+    assert from_file.tolist() == library.tolist() == plain
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(panel=fitted(), seed=st.integers(0, 99))
+def test_the_command_line_writes_the_same_bits(found, tmp_path, panel, seed):
+    model, _ = panel
+    votes = new_votes(seed, model.judges, 0.4)
+    (tmp_path / "panel.json").write_text(exported(found, model), encoding="utf-8")
+    write_votes(votes, tmp_path / "new.csv")
+    files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "scored.csv")]
+    assert main(["score", *files[:2], "--out", files[2]]) == 0
+    with (tmp_path / "scored.csv").open(newline="") as stream:
+        written = [float(row["p"]) for row in csv.DictReader(stream)]
+    assert written == model.score(in_panel_order(votes, model.judges)).tolist()
+
+
+@settings(max_examples=60)
+@given(panel=fitted(), seed=st.integers(0, 99))
+def test_under_symmetric_a_swapped_item_has_exactly_the_other_probability(panel, seed):
+    model, symmetric = panel
+    if not symmetric:
+        return
+    votes = new_votes(seed, model.judges, 0.2)
+    swapped = flip_items(votes, np.ones(votes.n_items, bool))
+    p = model.score(in_panel_order(votes, model.judges))
+    q = model.score(in_panel_order(swapped, model.judges))
+    assert (p + q == 1.0).all()
+
+
+@given(st.floats(-800, 800))
+def test_the_two_sides_of_a_logit_add_up_to_one(logit):
+    p, q = probabilities(np.array([logit, -logit]), 0.0)
+    assert p + q == 1.0
+    assert 0.0 <= min(p, q) <= 0.5
+    clipped = probabilities(np.array([logit, -logit]), 0.001)
+    assert clipped.sum() == 1.0
+    assert clipped.min() >= 0.001
+
+
+@given(st.floats(-30, 30))
+def test_probabilities_are_the_logistic_function(logit):
+    expected = 1 / (1 + math.exp(-logit))
+    assert probabilities(np.array([logit]), 0.0)[0] == pytest.approx(expected, rel=1e-14)
+
+
+@given(st.integers(0, 99), st.integers(1, 9))
+def test_logits_change_sign_exactly_when_every_vote_does(seed, n_judges):
+    votes = make_votes(seed, 20, n_judges, missing=0.3)
+    swapped = flip_items(votes, np.ones(20, bool)).votes
+    weights = np.random.default_rng(seed).normal(size=n_judges)
+    assert (majority_logits(swapped) == -majority_logits(votes.votes)).all()
+    one, other = one_coin_logits(votes.votes, weights), one_coin_logits(swapped, weights)
+    assert (one == -other).all()
+
+
+def test_replaced_calibrators_are_exported_as_what_stands_in(found):
+    """Perfectly separated votes: Platt has no finite fit, and the file says temperature."""
+    labels = np.tile([0, 1], 10).astype(np.int8)
+    votes = replace(make_votes(0, 20, 2), votes=np.stack([labels, labels], 1), labels=labels)
+    prepared = prepare(votes, Settings(orientation="as_given"))
+    model = fit_panel(
+        prepared.ballots, prepared.judges, 2, aggregator="one_coin", calibrator="platt"
+    )
+    assert model.replaced
+    panel = load_panel(exported(found, model))
+    assert panel.content["calibrator"] == {"kind": "temperature", "slope": model.a}
+    assert panel.model.score(votes.votes).tolist() == model.score(votes.votes).tolist()
+
+
+def test_a_panel_file_reads_back_and_fits_its_schema(found):
+    text = panel_json(export_panel(found, TRAINING, SPEC, ()))
+    panel = load_panel(text, name="panel.json")
+    assert panel_json(panel.content) == text
+    assert panel.model == found.model
+    assert panel.content["votes"]["sha256"] == TRAINING.sha256
+    assert panel.content["figures"]["n_cal"] == found.n_calibration
+    kept = {*panel.content["judges"], *panel.content["left_out"], *panel.content["set_aside"]}
+    assert kept == set(TRAINING.judges)
+
+
+def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(found):
+    panel = load_panel(panel_json(export_panel(found, TRAINING, SPEC, ())))
+    for votes in (TRAINING, TRAINING.with_task("pointwise")):
+        assert any("was fitted on" in warning for warning in score(panel, votes).warnings)
+    assert not any("was fitted on" in w for w in score(panel, make_votes(5, 60, 7)).warnings)
+
+
+@pytest.mark.real_votes
+def test_half_of_llmbar_scores_the_other_half(real_votes, tmp_path):
+    votes = load_votes(real_votes / "llmbar_votes.csv").votes
+    half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
+    write_votes(votes.with_items(half), tmp_path / "one.csv")
+    write_votes(votes.with_items(~half), tmp_path / "other.csv")
+    files = {name: str(tmp_path / name) for name in ("one.csv", "other.csv", "p.json", "s.csv")}
+    assert main(["recommend", files["one.csv"], "--splits", "20", "--out", files["p.json"]]) == 0
+    assert main(["score", files["p.json"], files["other.csv"], "--out", files["s.csv"]]) == 0
+    with (tmp_path / "s.csv").open(newline="") as stream:
+        p = np.array([float(row["p"]) for row in csv.DictReader(stream)])
+
+    training = load_votes(tmp_path / "one.csv").votes
+    found = run(RECOMMEND, training, RecommendSpec(settings=Settings(splits=20)))
+    held_out = votes.with_items(~half)
+    assert p.tolist() == found.model.score(in_panel_order(held_out, found.model.judges)).tolist()
+    panel = load_panel((tmp_path / "p.json").read_text("utf-8"))
+    assert p.tolist() == score(panel, held_out).p.tolist()
+    for item in (0, 57, 101):
+        row = dict(zip(held_out.judges, held_out.votes[item].tolist(), strict=True))
+        seen = {name: vote for name, vote in row.items() if vote >= 0}
+        assert plain_score(panel.content, seen) == p[item]
+
+    nll = -np.log(np.where(held_out.labels == 1, p, 1 - p)).mean()
+    assert nll < math.log(2)
+    figures = panel.content["figures"]
+    assert 0 < figures["nll_lo"] < figures["nll"] < figures["nll_hi"] < 1
+    assert figures["nll"] < figures["null_nll"]
