@@ -91,3 +91,13 @@ def test_the_examples_run_one_after_the_other(folder, monkeypatch, capsys):
         assert capsys.readouterr().out
         for option, name in itertools.pairwise(words):
             assert option != "--out" or (folder / name).stat().st_size > 0
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_the_python_of_a_page_runs(page, folder, monkeypatch):
+    """Blocks of one page share their names; an assertion of the page that fails, fails here."""
+    monkeypatch.chdir(folder)
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    names = {"__name__": "page"}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S):
+        exec(compile(block, page, "exec"), names)  # noqa: S102 - our own pages
