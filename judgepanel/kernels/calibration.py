@@ -186,8 +186,10 @@ def fit_scale(
 
     total = _total(weights, margin)
     weighted = margin if weights is None else margin * weights
-    mean_square = np.maximum(np.vecdot(margin, weighted), 1e-12)
-    start = np.clip(2.0 * weighted.sum(-1) / mean_square, 1e-3, 1.0)
+    mean, square = weighted.sum(-1) / total, np.vecdot(margin, weighted) / total
+    # For normal margins the slope is 2 mean / variance, which is too steep for skewed ones.
+    spread = np.sqrt(np.maximum(square * (square - mean * mean), 1e-24))
+    start = np.clip(2.0 * mean / spread, 1e-3, 1.0)
     return descend(start[:, None], measure, step)[0][:, 0]
 
 

@@ -101,18 +101,19 @@ def prefix_scores(
     if own_label == "seen":
         calibrated = _cumulate(ballots, calibration, ks, aggregator, fixed)
     else:
-        removed = _own_counts(ballots, calibration)
+        own_correct, own_voted, position = _own_counts(ballots, calibration)
+        rest_voted = np.maximum(voted - own_voted, 0.0)
+        rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
+        keys = -ranking_key(rest_correct, rest_voted, ranking).ravel()
+        own_weights = np.broadcast_to(
+            _weights(aggregator, rest_correct, rest_voted), rest_voted.shape
+        ).ravel()
 
         def reranked(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
-            own_correct, own_voted = removed(rows)
-            rest_correct, rest_voted = correct - own_correct, voted - own_voted
-            key = -ranking_key(rest_correct, rest_voted, ranking)
-            ranked = np.argsort(key, axis=1, kind="stable")
+            found = position(rows) * ballots.n_judges + np.arange(ballots.n_judges)
+            ranked = np.argsort(keys[found], axis=1, kind="stable")
             votes = np.take_along_axis(ballots.votes[rows], ranked, axis=1)
-            own_weights = _weights(aggregator, rest_correct, rest_voted)
-            if own_weights.ndim == 2:
-                own_weights = np.take_along_axis(own_weights, ranked, axis=1)
-            return own_weights, votes
+            return own_weights[np.take_along_axis(found, ranked, axis=1)], votes
 
         calibrated = _cumulate(ballots, calibration, ks, aggregator, reranked)
     return PrefixScores(ks, order, *calibrated, *evaluated)
@@ -124,31 +125,39 @@ def _weights(aggregator: Aggregator, correct: Floats, voted: Floats) -> Floats:
     return np.ones(correct.shape[-1])
 
 
-def _own_counts(ballots: Ballots, calibration: Index) -> Callable[[Index], tuple[Floats, Floats]]:
-    """What an item's own unit adds to the counts, as a function of rows: two (n, K) arrays."""
+def _own_counts(
+    ballots: Ballots, calibration: Index
+) -> tuple[Floats, Floats, Callable[[Index], Index]]:
+    """What an item's own unit adds to the counts c and n: two tables (n_cases, n_judges).
+
+    The third is a function of rows: which case each cell is, (n, n_judges) or (n, 1). A single
+    item has three cases a judge (wrong, silent, right); with groups each group is one. Cases that
+    no cell is in may hold counts that the panel does not have.
+    """
     units = ballots.units[calibration]
+    signed = ballots.votes[calibration] * ballots.signs[calibration, None]
     if len(np.unique(units)) == len(units):
+        shape = (3, ballots.n_judges)
+        right = np.broadcast_to(np.array([[0.0], [0.0], [1.0]]), shape)
+        voted = np.broadcast_to(np.array([[1.0], [0.0], [1.0]]), shape)
 
-        def alone(rows: Index) -> tuple[Floats, Floats]:
-            agreement = (ballots.votes[rows] * ballots.signs[rows, None]).astype(np.float64)
-            voted = np.abs(agreement)
-            return (voted + agreement) / 2.0, voted
+        def alone(rows: Index) -> Index:
+            return ballots.votes[rows] * ballots.signs[rows, None] + np.int64(1)
 
-        return alone
+        return right, voted, alone
     _, codes = np.unique(units, return_inverse=True)
     shape = (int(codes.max()) + 1, ballots.n_judges)
     agreement = np.zeros(shape)
-    voted = np.zeros(shape)
-    np.add.at(agreement, codes, ballots.votes[calibration] * ballots.signs[calibration, None])
-    np.add.at(voted, codes, np.abs(ballots.votes[calibration]))
-    position = np.full(ballots.n_items, -1)
-    position[calibration] = codes
+    cast = np.zeros(shape)
+    np.add.at(agreement, codes, signed)
+    np.add.at(cast, codes, np.abs(signed))
+    place = np.full(ballots.n_items, -1)
+    place[calibration] = codes
 
-    def grouped(rows: Index) -> tuple[Floats, Floats]:
-        group = position[rows]
-        return (voted[group] + agreement[group]) / 2.0, voted[group]
+    def grouped(rows: Index) -> Index:
+        return place[rows][:, None]
 
-    return grouped
+    return (cast + agreement) / 2.0, cast, grouped
 
 
 def _cumulate(
