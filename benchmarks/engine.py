@@ -20,8 +20,8 @@ TARGET_RATIO = 15.0
 TARGET_MIB = 1024.0
 OURS = Job(real="rewardbench", splits=SPLITS, jobs=2)
 GROWTH = {
-    "items N": [Job(n_items=n, splits=20) for n in (500, 1000, 2000, 4000, 8000)],
-    "judges K": [Job(n_judges=k, splits=20) for k in (25, 50, 100, 200)],
+    "items N": [Job(n_items=n, splits=20) for n in (1000, 2000, 4000, 8000, 16000)],
+    "judges K": [Job(n_judges=k, splits=20) for k in (25, 50, 100, 200, 400)],
     "splits S": [Job(splits=s) for s in (20, 40, 80, 160)],
 }
 SIZE = {"items N": "n_items", "judges K": "n_judges", "splits S": "splits"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+
+from joblib.externals.loky import get_reusable_executor
 
 from benchmarks.real import real_votes
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -67,5 +68,5 @@ def here(job: Job) -> Cost:
 
 if __name__ == "__main__":
     print(json.dumps(asdict(here(Job(**json.loads(sys.argv[1]))))))
-    sys.stdout.flush()
-    os._exit(0)  # Worker processes of a pool must not delay the next measurement.
+    # Idle worker processes would hold the output open, and the caller with it.
+    get_reusable_executor().shutdown(wait=True)
