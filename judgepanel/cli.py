@@ -295,14 +295,13 @@ def _study(options: argparse.Namespace) -> None:
         spec = _curve_spec(options)
     loaded = _load(options)
     result = _run(study, loaded, spec, options)
+    if options.out is not None:
+        if options.out.name.lower().endswith(".csv"):
+            text = csv_text(result.frame())
+        else:
+            text = result_json(result_content(study, loaded.votes, spec, result))
+        write_whole(options.out, text.encode())
     _print_result(result)
-    if options.out is None:
-        return
-    if options.out.name.lower().endswith(".csv"):
-        text = csv_text(result.frame())
-    else:
-        text = result_json(result_content(study, loaded.votes, spec, result))
-    write_whole(options.out, text.encode())
 
 
 def _recommend(options: argparse.Namespace) -> None:
@@ -310,11 +309,11 @@ def _recommend(options: argparse.Namespace) -> None:
     spec = RecommendSpec(settings=_settings(options))
     loaded = _load(options)
     result = _run(RECOMMEND, loaded, spec, options)
-    _print_result(result)
     if options.out is not None:
         checks = (check_orientation(loaded.votes),)
         text = panel_json(export_panel(result, loaded.votes, spec, checks))
         write_whole(options.out, text.encode())
+    _print_result(result)
 
 
 def _score(options: argparse.Namespace) -> None:

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split, inner_nll
 from judgepanel.kernels.prefixes import Aggregator, Ranking
 from judgepanel.scoring.metrics import ItemScores
-from judgepanel.scoring.splits import Split, folds
+from judgepanel.scoring.splits import Split
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -110,7 +110,7 @@ def score_candidates(
     )
 
 
-def inner_nll(
+def candidates_inner_nll(
     ballots: Ballots,
     rows: Ints,
     choices: Grid,
@@ -120,11 +120,17 @@ def inner_nll(
     seed: int,
     key: tuple[int, ...],
 ) -> Floats:
-    """Cross-validated NLL (n_candidates,) on these rows alone: what a choice may look at.
-
-    Ranking, weights and calibrator are refitted in every fold, so selection is inside.
-    """
-    total = np.zeros(len(choices.candidates()))
-    for inner in folds(ballots.units, rows, n_folds, seed=seed, key=key):
-        total += score_candidates(ballots, inner, choices, ranking).items.nll.sum(axis=1)
-    return total / len(rows)
+    """Cross-validated NLL (n_candidates,) on these rows alone: what a choice may look at."""
+    found = [
+        inner_nll(
+            ballots,
+            rows,
+            choices.sizes,
+            Recipe(aggregator, choices.calibrators, ranking),
+            n_folds=n_folds,
+            seed=seed,
+            key=key,
+        )
+        for aggregator in choices.aggregators
+    ]
+    return np.concatenate([nll[name] for nll in found for name in choices.calibrators])

@@ -17,7 +17,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.decision.candidates import Candidate, Grid, grid, inner_nll, score_candidates
+from judgepanel.decision.candidates import (
+    Candidate,
+    Grid,
+    candidates_inner_nll,
+    grid,
+    score_candidates,
+)
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.prefixes import Aggregator, Ranking
 from judgepanel.models.panel import PanelModel, fit_panel
@@ -26,6 +32,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.panel_curve import few_labels
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -192,7 +199,7 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Tally:
 
     def arms(number: int) -> tuple[Any, Arms]:
         drawn = split(ballots.units, number, fraction=settings.fraction, seed=settings.seed)
-        inner = inner_nll(
+        inner = candidates_inner_nll(
             ballots,
             drawn.calibration,
             choices,
@@ -228,7 +235,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
     ballots, done = prepared.ballots, partial.in_order()
     choices = _grid(prepared, spec)
     candidates = choices.candidates()
-    inner = inner_nll(
+    inner = candidates_inner_nll(
         ballots,
         np.arange(ballots.n_items),
         choices,
@@ -285,7 +292,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         n_splits=len(done.numbers),
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
-        warnings=_warnings(prepared, model),
+        warnings=_warnings(prepared, model, done, spec),
     )
 
 
@@ -339,8 +346,17 @@ def _same(figures: CandidateFigures) -> bool:
     return figures.delta == 0.0 and figures.delta_lo == figures.delta_hi
 
 
-def _warnings(prepared: Prepared, model: PanelModel) -> tuple[str, ...]:
+def _warnings(
+    prepared: Prepared, model: PanelModel, done: Tally, spec: RecommendSpec
+) -> tuple[str, ...]:
     found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    if done.replaced.any():
+        cases = len(done.numbers) * len(_grid(prepared, spec).candidates())
+        found.append(
+            f"Calibrators could not be fitted in {int(done.replaced.sum())} of {cases} cases (one "
+            "class, or perfectly separated); temperature stands in there."
+        )
     if model.replaced:
         found.append(
             f"{model.calibrator} could not be fitted on all labelled items (one class, or "

@@ -84,7 +84,7 @@ def _warnings(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int64]) -
     unknown = [name for name in votes.judges if name not in known]
     if unknown:
         found.append(
-            f"{len(unknown)} columns are no judges the panel knows and were not used: "
+            f"{len(unknown)} of the columns are judges the panel does not know; not used: "
             f"{listed(unknown)}."
         )
     empty = int((n_votes == 0).sum())

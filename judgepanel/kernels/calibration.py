@@ -324,10 +324,10 @@ def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Fl
         loss = np.log1p(e)
         np.reciprocal(right, out=right)
         wrong = np.multiply(e, right, out=e)
-    if weights is not None:
-        chosen = weights[rows]
-        loss *= chosen
-    total = loss.sum(-1)
+        if weights is not None:
+            chosen = weights[rows]
+            loss *= chosen
+        total = loss.sum(-1)
     if not np.isfinite(total).all():
         high = m > 700.0
         loss[high] = m[high] if weights is None else (m * chosen)[high]

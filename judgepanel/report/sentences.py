@@ -17,6 +17,7 @@ CALIBRATOR_NAMES = {
     "beta_clipped": "beta (clipped, the paper's)",
 }
 AGGREGATOR_NAMES = {"majority": "majority vote", "one_coin": "one-coin"}
+EVEN_SHARE = 0.4
 CODING = "These figures measure the coding, not the judges."
 
 
@@ -32,6 +33,8 @@ def votes_sentence(votes: VoteMatrix) -> str:
         balance = "every label is the same"
     elif share < BALANCED_SHARE:
         balance = f"lopsided ({percent(share)} of the rarer label)"
+    elif share < EVEN_SHARE:
+        balance = f"{percent(share)} of the rarer label"
     else:
         balance = "balanced"
     ready = "ready" if share >= BALANCED_SHARE or votes.task == "pointwise" else "see item order"
@@ -39,9 +42,9 @@ def votes_sentence(votes: VoteMatrix) -> str:
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
-    """Keep all, or curate? The honest arm is the k chosen on calibration rows; top-5 the habit."""
+    """Keep all, or curate? The answer never contradicts an arm that is shown below it."""
     text = _curve_answer(curve, calibrator)
-    return f"{text} {CODING}" if curve.protocol == "paper" and curve.one_class else text
+    return f"{text} {CODING}" if curve.measures_coding else text
 
 
 def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
@@ -52,26 +55,44 @@ def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
 
 
 def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
-    """The comparison a verdict rests on: top-5, else the largest panel compared, else best k."""
+    """The comparison the answer rests on.
+
+    Where a smaller panel is shown to be better, that one (the k chosen on calibration rows first,
+    for nobody could choose a fixed k in hindsight); else top-5, the habit, or the largest fixed
+    panel compared, or the chosen k.
+    """
     arms = {c.arm: c for c in curve.comparisons if c.calibrator == calibrator}
+    fixed_arms = [found for name, found in arms.items() if name != CHOSEN]
+    better = [found for found in arms.values() if found.verdict == "curate"]
+    for found in better:
+        if found.arm == CHOSEN:
+            return found
+    if better:
+        return min(better, key=lambda found: found.delta)
     if "top-5" in arms:
         return arms["top-5"]
-    fixed_arms = [c for name, c in arms.items() if name != CHOSEN]
     return fixed_arms[-1] if fixed_arms else arms.get(CHOSEN)
 
 
 def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
     n = curve.n_judges
-    name = arm.arm if arm.arm != CHOSEN else f"the k chosen on calibration rows (median {arm.k})"
-    cost = f"{signed(arm.delta)} NLL {interval(arm.lo, arm.hi, sign=True)}"
-    against = f"{name} {'costs' if arm.delta > 0 else 'changes NLL by'} {cost} against all"
+    chosen = arm.arm == CHOSEN
+    name = "the k chosen on calibration rows" if chosen else arm.arm
+    size = f"about {arm.k}" if chosen else f"{arm.k}"
+    bounds = interval(arm.lo, arm.hi, sign=True)
+    against = f"{name} changes NLL by {signed(arm.delta)} {bounds}"
+    if arm.delta > 0:
+        against = f"{name} costs {signed(arm.delta)} NLL {bounds}"
+    if arm.lo > -arm.margin and arm.hi < arm.margin and arm.verdict != "tie":
+        return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
     return {
-        "keep all": f"Keep all {n}: {name} costs {cost}.",
-        "curate": f"Curate to {arm.k}: {name} saves {sig(-arm.delta, 2)} NLL "
+        "keep all": f"Keep all {n}: {against}.",
+        "curate": f"Curate to {size}: {name} saves {sig(-arm.delta, 2)} NLL "
         f"{interval(-arm.hi, -arm.lo)} against all {n}.",
-        "no loss from keeping": f"Nothing is lost by keeping all {n}: {against}.",
-        "no loss from curating": f"Nothing is lost by curating to {arm.k}: {against} {n}.",
-        "undecided": f"Undecided: {against} {n}.",
+        "no loss from keeping": f"At most 2 % is lost by keeping all {n}: {against} against all.",
+        "no loss from curating": f"At most 2 % is lost by curating to {size}: {against} against "
+        f"all {n}.",
+        "undecided": f"Undecided: {against} against all {n}.",
         "tie": f"A tie: {name} and all {n} give the same probabilities.",
     }[arm.verdict]
 
@@ -94,14 +115,24 @@ def pipeline_name(aggregator: str, calibrator: str) -> str:
 
 
 def recommendation_sentence(found: Recommendation) -> str:
-    """Which judges, which pipeline, how good."""
+    """Which judges, which pipeline, how good; and whether that is better than no judge at all."""
     kept, total = len(found.model.judges), found.n_judges
     who = f"Keep all {total} judges" if kept == total else f"Keep {kept} of {total} judges"
+    if total == 1:
+        who = "Keep the one judge"
     pipeline = pipeline_name(found.model.aggregator, found.model.calibrator)
+    expected = f"expected NLL {sig(found.nll)} {interval(found.lo, found.hi, 3)} on new items"
+    if beats_null(found):
+        return f"{who} with {pipeline}; {expected}."
     return (
-        f"{who} with {pipeline}; expected NLL {sig(found.nll)} "
-        f"{interval(found.lo, found.hi, 3)} on new items."
+        f"No panel is shown to beat the base rate (NLL {fixed(found.null_nll, 3)}). The best "
+        f"found: {who[0].lower()}{who[1:]} with {pipeline}; {expected}."
     )
+
+
+def beats_null(found: Recommendation) -> bool:
+    """Whether the interval of the expected NLL lies below the base rate's."""
+    return found.hi < found.null_nll
 
 
 def certainty_sentence(found: Recommendation) -> str:
@@ -117,7 +148,8 @@ def certainty_sentence(found: Recommendation) -> str:
         "tie": f"it never differed from {against}",
     }[found.verdict]
     return (
-        f"Out of sample, {outcome}: {better}. The choice saw NLL {sig(found.chosen_on)} and got "
+        f"Out of sample, {outcome}: {better}. Panels were chosen and fitted on "
+        f"{found.n_calibration:,.0f} labels: the choice saw NLL {sig(found.chosen_on)} and got "
         f"{sig(found.nll)} (optimism {signed(found.optimism)}); the base rate alone gives "
         f"{fixed(found.null_nll, 3)}."
     )

@@ -85,7 +85,7 @@ def estimate(
         training = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1)) - redraw * items
         covariance = _with_diagonal(items + _positive_part(training) * reuse, variance)
     se = np.sqrt(variance)
-    df = _satterthwaite(v, s2, s_tr2, redraw, reuse, n_clusters - 1, n_splits - 1)
+    df = _satterthwaite(v, np.maximum(s_tr2, 0.0) * reuse, n_clusters - 1, n_splits - 1)
     reach = np.asarray(stats.t.ppf(0.5 + LEVEL / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se > 0, np.abs(value) / se, np.where(value == 0, 0.0, np.inf))
@@ -153,21 +153,9 @@ def _with_diagonal(matrix: Floats, diagonal: Floats) -> Floats:
     return matrix * np.outer(scale, scale)
 
 
-def _satterthwaite(
-    v: Floats,
-    s2: Floats,
-    s_tr2: Floats,
-    redraw: float,
-    reuse: float,
-    df_items: int,
-    df_splits: int,
-) -> Floats:
-    """Degrees of freedom of v (1 - redraw reuse) + s^2 reuse, or of v alone where s_tr^2 = 0."""
-    from_items = v * (1.0 - redraw * reuse)
-    from_splits = s2 * reuse
-    total = from_items + from_splits
+def _satterthwaite(items: Floats, training: Floats, df_items: int, df_splits: int) -> Floats:
+    """Degrees of freedom of a sum of two variances; never more than the clusters allow."""
+    df_items, df_splits = max(df_items, 1), max(df_splits, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / (from_items**2 / max(df_items, 1) + from_splits**2 / max(df_splits, 1))
-    use_items = (s_tr2 <= 0) | ~np.isfinite(df)
-    chosen: Floats = np.where(use_items, float(max(df_items, 1)), np.maximum(df, 1.0))
-    return chosen
+        df = (items + training) ** 2 / (items**2 / df_items + training**2 / df_splits)
+    return np.asarray(np.where(np.isfinite(df), np.minimum(df, df_items), df_items))

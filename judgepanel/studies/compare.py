@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.descriptive import paper_inference
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.metrics import CLIP
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
 
@@ -82,10 +84,19 @@ def grid_estimates(done: Tally, units: NDArray[np.int64]) -> dict[str, tuple[Flo
                 )
                 for c in range(n_c)
             ]
-            found[metric] = tuple(
+            value, lo, hi = (
                 np.stack([getattr(fit, name) for fit in fits]) for name in ("value", "lo", "hi")
             )
+            found[metric] = (value, *(np.clip(end, *RANGES[metric]) for end in (lo, hi)))
     return found
+
+
+RANGES: dict[str, tuple[float, float]] = {
+    "nll": (-math.log(1.0 - CLIP), -math.log(CLIP)),
+    "brier": (CLIP**2, (1.0 - CLIP) ** 2),
+    "accuracy": (0.0, 1.0),
+}
+"""What a score of clipped probabilities can be; intervals of levels end there."""
 
 
 def arm_name(k: int) -> str:
@@ -151,8 +162,8 @@ def _of_calibrator(
                 k_lo=int(low),
                 k_hi=int(high),
                 nll=level,
-                nll_lo=float(levels.lo[i]),
-                nll_hi=float(levels.hi[i]),
+                nll_lo=float(np.clip(levels.lo[i], *RANGES["nll"])),
+                nll_hi=float(np.clip(levels.hi[i], *RANGES["nll"])),
                 nll_all=nll_all,
                 delta=float(ours.value[i]),
                 lo=lo,

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split
+from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split, inner_nll
 from judgepanel.kernels.prefixes import (
     AGGREGATORS,
     RANKINGS,
@@ -23,9 +23,10 @@ from judgepanel.kernels.prefixes import (
     Ranking,
     counts,
     posterior_mean,
+    ranking_key,
 )
 from judgepanel.scoring.inference import Verdict
-from judgepanel.scoring.splits import split
+from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
@@ -38,6 +39,8 @@ Ints = NDArray[np.int64]
 DENSE_JUDGES = 200
 _GRID_SIZE = 120
 FEW_LABELS = 30
+CHOICE_FOLDS = 3
+CHOICE_SIZES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,6 @@ class PanelCurve:
     ece: Floats
     ece_lo: Floats
     ece_hi: Floats
-    calibration_nll: Floats
     null_nll: float
     constant_nll: Floats
     comparisons: tuple[Comparison, ...]
@@ -123,6 +125,7 @@ class PanelCurve:
     orientation: str
     protocol: str
     one_class: bool
+    measures_coding: bool
     n_items: int
     n_calibration: float
     n_evaluation: float
@@ -207,6 +210,19 @@ def panel_sizes(n_judges: int, ks: tuple[int, ...] | None, compare: tuple[int, .
     return np.array(sorted(wanted), dtype=np.int64)
 
 
+def choice_sizes(ks: Ints) -> Ints:
+    """The panel sizes the choice of k is among: at most about ``CHOICE_SIZES``, 1 and all included.
+
+    Neighbouring sizes differ by less than their noise; a dozen on a logarithmic scale choose as
+    well as all of them, for a tenth of the work.
+    """
+    if len(ks) <= CHOICE_SIZES:
+        return ks
+    wanted = np.unique(np.geomspace(1, ks[-1], CHOICE_SIZES).round())
+    nearest = np.abs(ks[None, :] - wanted[:, None]).argmin(axis=1)
+    return np.asarray(np.unique(ks[nearest]))
+
+
 def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
     """Evaluate the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
@@ -218,8 +234,24 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
         for number in numbers
     )
     compared = np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges))
+    offered = np.isin(ks, choice_sizes(ks))
+
+    def arms(one: Split) -> Arms:
+        chosen_on = np.full((len(spec.calibrators), len(ks)), np.inf)
+        inner = inner_nll(
+            ballots,
+            one.calibration,
+            ks[offered],
+            spec.recipe,
+            n_folds=CHOICE_FOLDS,
+            seed=settings.seed,
+            key=(one.number, 3),
+        )
+        chosen_on[:, offered] = np.stack([inner[name] for name in spec.calibrators])
+        return panel_arms(evaluate_split(ballots, one, ks, spec.recipe), chosen_on)
+
     return tally(
-        ((s, panel_arms(evaluate_split(ballots, s, ks, spec.recipe))) for s in drawn),
+        ((one, arms(one)) for one in drawn),
         n_items=ballots.n_items,
         compared=compared,
         reference=len(ks) - 1,
@@ -227,15 +259,15 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
     )
 
 
-def panel_arms(scores: SplitScores) -> Arms:
-    """Arms by panel size, one row a calibrator."""
+def panel_arms(scores: SplitScores, chosen_on: Floats) -> Arms:
+    """Arms by panel size, one row a calibrator; ``chosen_on`` (C, n_k) is what a choice may see."""
     held = list(scores.evaluation.values())
     return Arms(
         nll=tuple(score.nll for score in held),
         brier=tuple(score.brier for score in held),
         hit=tuple(score.hit for score in held),
         ece=np.stack([score.ece for score in held]),
-        chosen_on=np.stack(list(scores.calibration_nll.values())),
+        chosen_on=chosen_on,
         null_nll=scores.null_nll,
         constant_nll=np.array(list(scores.constant_nll.values())),
         replaced=np.array(list(scores.replaced.values()), dtype=np.int64),
@@ -250,7 +282,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     estimates = grid_estimates(done, prepared.ballots.units)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
-    order = np.argsort(-mean, kind="stable")
+    order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
     values = {
         f"{metric}{suffix}": estimates[metric][index][:, : len(ks)]
         for metric in METRICS
@@ -261,7 +293,6 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
         **values,
-        calibration_nll=done.chosen_on.mean(axis=0),
         null_nll=float(done.null_nll.mean()),
         constant_nll=done.constant_nll.mean(axis=0),
         comparisons=comparisons(
@@ -272,6 +303,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         orientation=prepared.oriented.policy,
         protocol=spec.settings.protocol,
         one_class=prepared.oriented.one_class,
+        measures_coding=prepared.oriented.measures_coding,
         n_items=prepared.ballots.n_items,
         n_calibration=float(done.n_calibration.mean()),
         n_evaluation=float(done.n_evaluation.mean()),
@@ -282,14 +314,26 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     )
 
 
-def _warnings(prepared: Prepared, spec: PanelCurveSpec, done: Tally) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    n_calibration = float(done.n_calibration.mean())
+def few_labels(prepared: Prepared, n_calibration: float) -> list[str]:
+    """Warnings where calibration rests on few labels, or variances on few groups."""
+    found = []
     if n_calibration < FEW_LABELS:
         found.append(
             f"Only {n_calibration:.0f} labels calibrate in each split: intervals are wide, and "
             "calibrators with several parameters are shrunk or unstable."
         )
+    n_groups = len(np.unique(prepared.ballots.units))
+    if n_groups < FEW_LABELS and n_groups < prepared.ballots.n_items:
+        found.append(
+            f"The items form only {n_groups} groups, and groups are what intervals count: take "
+            "them as rough."
+        )
+    return found
+
+
+def _warnings(prepared: Prepared, spec: PanelCurveSpec, done: Tally) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
     fits = len(done.numbers) * done.n_arms
     for name, replaced in zip(spec.calibrators, done.replaced, strict=True):
         if replaced:

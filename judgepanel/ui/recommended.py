@@ -53,8 +53,9 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     runner = found.runner_up
     st.caption(
         f"Runner-up in the final choice: {runner.panel} with "
-        f"{pipeline_name(runner.aggregator, runner.calibrator)}, out-of-sample NLL "
-        f"{fixed(runner.nll, 3)}; the choice itself has {fixed(found.chosen.nll, 3)}."
+        f"{pipeline_name(runner.aggregator, runner.calibrator)}, cross-validated NLL "
+        f"{fixed(runner.inner_nll, 3)} against {fixed(found.chosen.inner_nll, 3)}. A candidate's "
+        "own figures do not allow for having been picked among many; the expected NLL above does."
     )
     if found.partial:
         st.caption("The panel can be exported when all splits are done.")

@@ -43,7 +43,7 @@ _TASK_NAMES = {
 }
 _ORIENTATION_HELP = (
     "auto uses the items as given when labels are balanced, and each item together with its swap "
-    "when they are not, so that no figure profits from how the file was coded."
+    "when they are not, so that no calibrator learns how the file was coded."
 )
 
 

@@ -88,7 +88,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
         title,
         "pass",
         numbers,
-        f"Labels are balanced ({share:.1%} of the rarer kind) and no judge is constant.",
+        f"Both labels are common ({share:.1%} are of the rarer kind) and no judge is constant.",
         "Nothing to do.",
     )
 
@@ -108,7 +108,7 @@ def _names(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
 
 def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
     found = (
-        (constant, "gave one verdict on every labelled item"),
+        (constant, "gave one verdict on nearly every labelled item"),
         (right, "was right on every labelled item"),
         (wrong, "was wrong on every labelled item"),
     )

@@ -24,6 +24,8 @@ POLICIES: tuple[Policy, ...] = ("auto", "as_given", "randomized", "symmetric")
 PROTOCOLS: tuple[Protocol, ...] = ("honest", "paper")
 BALANCED_SHARE = 0.20
 CONSTANT_VOTES = 10
+CONSTANT_SLIP = 0.01
+_REDRAWS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,17 +52,29 @@ class Oriented:
     def symmetric(self) -> bool:
         return self.policy == "symmetric"
 
+    @property
+    def measures_coding(self) -> bool:
+        """Whether lopsided labels of pairs are taken as given: the order gives answers away."""
+        return (
+            self.votes.task == "pairwise"
+            and self.policy == "as_given"
+            and self.votes.minority_share < BALANCED_SHARE
+        )
+
 
 def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
-    """bool (n_judges,): one verdict on every labelled item voted on, ``CONSTANT_VOTES`` or more.
+    """bool (n_judges,): one verdict on (nearly) every labelled item, of ``CONSTANT_VOTES`` or more.
 
-    Fewer votes agree by chance too often to call a judge broken. Items without a label are not
-    counted: they must change no figure, and only labelled ones can leak how they were ordered.
+    Up to ``CONSTANT_SLIP`` of the votes may differ: a broken run that slips once leaks the order of
+    the items as well as one that never does. Fewer votes agree by chance too often to call a judge
+    broken. Items without a label are not counted: they must change no figure, and only labelled
+    ones can leak how they were ordered.
     """
     known = votes.votes[votes.labelled]
     cast = (known != MISSING).sum(axis=0)
     ones = (known == 1).sum(axis=0)
-    return np.asarray((cast >= CONSTANT_VOTES) & ((ones == 0) | (ones == cast)))
+    rare = np.minimum(ones, cast - ones)
+    return np.asarray((cast >= CONSTANT_VOTES) & (rare <= CONSTANT_SLIP * cast))
 
 
 def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
@@ -115,13 +129,8 @@ def orient(
     labelled = votes.with_items(votes.labelled)
     share = votes.minority_share
     notices = []
-    if resolved == "symmetric" and policy == "auto":
-        notices.append(_why_symmetric(votes, share))
-    if protocol == "paper" and share == 0.0:
-        notices.append(
-            "Every label is the same: under the paper's protocol these figures measure the coding, "
-            "not the judges."
-        )
+    if votes.task == "pairwise" and share < BALANCED_SHARE:
+        notices.append(_why_lopsided(votes, resolved))
     set_aside: tuple[str, ...] = ()
     if resolved != "as_given":
         constant = constant_judges(votes)
@@ -137,28 +146,38 @@ def orient(
     return Oriented(labelled, resolved, set_aside, share == 0.0, tuple(notices))
 
 
-def _why_symmetric(votes: VoteMatrix, share: float) -> str:
+def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:
+    share = votes.minority_share
     if share == 0.0:
-        label = int(votes.labels[votes.labelled][0])
-        found = f"Every label is {label}"
+        found = f"Every label is {int(votes.labels[votes.labelled][0])}"
     else:
         found = f"Only {share:.1%} of the labels are of the rarer kind"
+    found += ", and which response of a pair comes first is arbitrary."
+    if resolved == "as_given":
+        return f"{found} Taken as given, these figures measure the coding, not the judges."
+    done = "used together with its swap" if resolved == "symmetric" else "turned round by a coin"
     return (
-        f"{found}, and which response of a pair comes first is arbitrary. Each item is therefore "
-        "used together with its swap, so that no figure can profit from the coding."
+        f"{found} Each item is therefore {done}, so that no calibrator can learn the order. A "
+        "judge that prefers one position still cannot be told from a good one (or a bad one): only "
+        "both orders, or a random order, can show that."
     )
 
 
 def _why_set_aside(names: tuple[str, ...]) -> str:
     return (
-        f"{listed(names, 3)} gave one verdict on every labelled item and was set aside: a constant "
-        "judge knows nothing about a pair, but would leak how the items were ordered."
+        f"{listed(names, 3)} gave one verdict on nearly every labelled item and was set aside: a "
+        "constant judge knows nothing about a pair, but would leak how the items were ordered."
     )
 
 
 def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 4)))
-    flip = rng.random(votes.n_items) < 0.5
+    """Items turned round by a fair coin; drawn again where chance left the labels lopsided."""
+    for attempt in range(_REDRAWS):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 4, attempt)))
+        flip = rng.random(votes.n_items) < 0.5
+        ones = float(np.mean(flip ^ (votes.labels == 1)))
+        if min(ones, 1.0 - ones) >= BALANCED_SHARE:
+            break
     swapped = np.where(votes.votes == MISSING, MISSING, 1 - votes.votes)
     return replace(
         votes,

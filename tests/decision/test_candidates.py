@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judgepanel.decision.candidates import Candidate, grid, inner_nll, score_candidates
+from judgepanel.decision.candidates import Candidate, candidates_inner_nll, grid, score_candidates
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import folds, split
 from tests.helpers import make_ballots
@@ -76,10 +76,12 @@ def test_the_inner_score_never_sees_other_rows():
     choices = grid(6, AGGREGATORS, CALIBRATORS, symmetric=False)
     drawn = split(ballots.units, 3)
     options = {"ranking": "accuracy", "n_folds": 4, "seed": 0, "key": (3, 1)}
-    one = inner_nll(ballots, drawn.calibration, choices, **options)
-    other = inner_nll(corrupted(ballots, drawn.evaluation), drawn.calibration, choices, **options)
+    one = candidates_inner_nll(ballots, drawn.calibration, choices, **options)
+    other = candidates_inner_nll(
+        corrupted(ballots, drawn.evaluation), drawn.calibration, choices, **options
+    )
     np.testing.assert_array_equal(one, other)
-    spoilt = inner_nll(
+    spoilt = candidates_inner_nll(
         corrupted(ballots, drawn.calibration[:9]), drawn.calibration, choices, **options
     )
     assert (one != spoilt).any()
@@ -89,7 +91,9 @@ def test_the_inner_score_is_the_mean_over_rows_of_held_out_scores():
     ballots = make_ballots(4, 50, 5)
     choices = grid(5, ("one_coin",), ("beta",), symmetric=False)
     rows = np.arange(0, 50, 2)
-    found = inner_nll(ballots, rows, choices, ranking="accuracy", n_folds=5, seed=1, key=(0, 1))
+    found = candidates_inner_nll(
+        ballots, rows, choices, ranking="accuracy", n_folds=5, seed=1, key=(0, 1)
+    )
     held = [
         score_candidates(ballots, inner, choices, "accuracy").items.nll
         for inner in folds(ballots.units, rows, 5, seed=1, key=(0, 1))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from judgepanel.decision import recommend
-from judgepanel.decision.candidates import grid, inner_nll, score_candidates
+from judgepanel.decision.candidates import candidates_inner_nll, grid, score_candidates
 from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import split
@@ -47,7 +47,7 @@ def by_hand(votes, spec):
     )
     for number in range(spec.settings.splits):
         drawn = split(ballots.units, number)
-        inner = inner_nll(
+        inner = candidates_inner_nll(
             ballots,
             drawn.calibration,
             choices,

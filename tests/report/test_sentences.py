@@ -38,10 +38,10 @@ def recommendation():
     return run(RECOMMEND, make_votes(0, 60, 7), RecommendSpec(settings=FEW), jobs=1)
 
 
-def with_arm(curve, **changes):
-    """The curve with its top-5 under beta changed."""
+def with_arm(curve, arm="top-5", **changes):
+    """The curve with one arm under beta changed."""
     arms = tuple(
-        replace(c, **changes) if (c.arm, c.calibrator) == ("top-5", "beta") else c
+        replace(c, **changes) if (c.arm, c.calibrator) == (arm, "beta") else c
         for c in curve.comparisons
     )
     return replace(curve, comparisons=arms)
@@ -63,14 +63,15 @@ def with_arm(curve, **changes):
             0.05,
             -0.001,
             0.10,
-            "Nothing is lost by keeping all 12: top-5 costs +0.050 NLL [-0.00, +0.10] against all.",
+            "At most 2 % is lost by keeping all 12: top-5 costs +0.050 NLL [-0.00, +0.10] "
+            "against all.",
         ),
         (
             "no loss from curating",
             -0.05,
             -0.10,
             0.001,
-            "Nothing is lost by curating to 5: top-5 changes NLL by -0.050 NLL [-0.10, +0.00] "
+            "At most 2 % is lost by curating to 5: top-5 changes NLL by -0.050 [-0.10, +0.00] "
             "against all 12.",
         ),
         (
@@ -95,8 +96,32 @@ def test_the_headline_is_top_5_else_the_largest_panel_else_the_chosen_k(curve):
     chosen = tuple(c for c in curve.comparisons if c.arm == "best k")
     only = replace(curve, comparisons=chosen)
     assert headline(only, "beta").arm == "best k"
-    assert "the k chosen on calibration rows (median " in curve_sentence(only, "beta")
+    assert "the k chosen on calibration rows" in curve_sentence(only, "beta")
     assert headline(replace(curve, comparisons=()), "beta") is None
+
+
+def test_the_headline_is_the_chosen_k_where_that_is_shown_to_be_better(curve):
+    """`Keep all` never stands above a row that says `curate`."""
+    keeps = {"verdict": "keep all", "delta": 0.1, "lo": 0.05, "hi": 0.15}
+    curates = {"verdict": "curate", "delta": -0.2, "lo": -0.25, "hi": -0.15}
+    for arm in ("top-10", "best k"):
+        changed = with_arm(with_arm(curve, **keeps), arm=arm, **curates)
+        assert headline(changed, "beta").arm == arm
+        assert curve_sentence(changed, "beta").startswith("Curate to ")
+
+
+def test_within_two_per_cent_either_will_do(curve):
+    found = with_arm(
+        curve, verdict="no loss from keeping", delta=-0.001, lo=-0.002, hi=0.001, margin=0.01
+    )
+    assert curve_sentence(found, "beta").startswith("Either will do: top-5 changes NLL by -0.0010")
+
+
+def test_a_panel_no_better_than_the_base_rate_is_said_to_be_none(recommendation):
+    weak = replace(recommendation, nll=0.7, lo=0.6, hi=0.8, null_nll=0.69)
+    assert recommendation_sentence(weak).startswith("No panel is shown to beat the base rate")
+    strong = replace(recommendation, nll=0.3, lo=0.2, hi=0.4, null_nll=0.69)
+    assert recommendation_sentence(strong).startswith("Keep ")
 
 
 def test_one_judge_leaves_nothing_to_curate():
@@ -163,7 +188,10 @@ def test_a_recommendation_names_panel_and_pipeline(recommendation):
     model = recommendation.model
     for k, calibrator in product((7, 3), ("none", "temperature", "platt", "beta")):
         changed = replace(
-            recommendation, model=replace(model, judges=model.judges[:1] * k, calibrator=calibrator)
+            recommendation,
+            model=replace(model, judges=model.judges[:1] * k, calibrator=calibrator),
+            hi=0.5,
+            null_nll=0.69,
         )
         text = recommendation_sentence(changed)
         assert text.startswith("Keep all 7 judges with " if k == 7 else "Keep 3 of 7 judges with ")

@@ -184,3 +184,26 @@ def test_verdicts_follow_the_table(lo, hi, wanted):
 
 def test_identical_arms_tie():
     assert verdict(0.0, 0.0, 0.02, identical=True) == "tie"
+
+
+def test_the_degrees_of_freedom_never_exceed_what_clusters_allow_and_never_collapse():
+    rng = np.random.default_rng(3)
+    item_means = rng.normal(size=(400, 100))
+    for n_calibration, n_evaluation in ((50, 50), (80, 20), (90, 10)):
+        redraw = 100 / n_evaluation - 1
+        spread = np.sqrt(redraw * item_means.var(axis=1, ddof=1) / 100)
+        split_means = rng.normal(size=(30, 400)) * spread
+        found = estimate(
+            item_means, split_means, np.arange(100), n_calibration, n_evaluation, joint=False
+        )
+        assert (found.df >= 29 - 1e-9).all()
+        assert (found.df <= 99).all()
+        few = estimate(
+            item_means,
+            split_means,
+            np.repeat(np.arange(5), 20),
+            n_calibration,
+            n_evaluation,
+            joint=False,
+        )
+        assert (few.df <= 4).all()

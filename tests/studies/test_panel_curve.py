@@ -8,10 +8,18 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluation import evaluate_split
+from judgepanel.kernels.evaluation import evaluate_split, inner_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec, panel_sizes
+from judgepanel.studies.panel_curve import (
+    CHOICE_FOLDS,
+    PANEL_CURVE,
+    PanelCurve,
+    PanelCurveSpec,
+    choice_sizes,
+    panel_sizes,
+    run_chunk,
+)
 from judgepanel.studies.runner import Cancelled, run, steps
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError
@@ -131,8 +139,28 @@ class TestNumbers:
             best = result.comparison(name, "best k")
             assert best.k_lo <= best.k <= best.k_hi
             assert best.optimism == pytest.approx(best.nll - best.chosen_on, abs=1e-12)
-            row = result.row(name)
-            assert best.chosen_on <= result.calibration_nll[row].min() + 1e-12
+
+    def test_the_best_k_is_the_best_of_folds_inside_the_calibration_rows(self):
+        votes = make_votes(5, 80, 8)
+        spec = spec_of()
+        tally = run_chunk(votes, spec, PANEL_CURVE.plan(spec)[0])
+        ballots = prepare(votes, spec.settings).ballots
+        ks = np.arange(1, 9)
+        for position, number in enumerate(tally.numbers):
+            rows = split(ballots.units, int(number)).calibration
+            inner = inner_nll(
+                ballots, rows, ks, spec.recipe, n_folds=CHOICE_FOLDS, seed=0, key=(int(number), 3)
+            )
+            found = np.stack([inner[name] for name in spec.calibrators])
+            np.testing.assert_array_equal(tally.chosen_on[position], found)
+            np.testing.assert_array_equal(tally.chosen[position], found.argmin(axis=1))
+
+    def test_the_choice_is_among_a_dozen_sizes_with_1_and_all(self):
+        np.testing.assert_array_equal(choice_sizes(np.arange(1, 6)), np.arange(1, 6))
+        many = choice_sizes(np.arange(1, 149))
+        assert many[0] == 1
+        assert many[-1] == 148
+        assert len(many) <= 12
 
     def test_the_null_of_balanced_labels_is_near_a_coin_and_skill_follows(self, result):
         frame = result.frame()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.votes import MISSING, InputError
+from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.orientation import CONSTANT_VOTES, constant_judges, orient, resolve
 from tests.helpers import make_votes
 
@@ -165,3 +165,42 @@ def test_the_coin_is_seeded():
 def test_other_policies_leave_every_verdict_as_it_was(policy):
     votes = with_share(50)
     np.testing.assert_array_equal(orient(votes, policy).votes.votes, votes.votes)
+
+
+def test_a_judge_that_slips_once_in_a_hundred_is_still_constant():
+    rng = np.random.default_rng(0)
+    ballots = rng.integers(0, 2, (300, 4)).astype(np.int8)
+    ballots[:, 0] = 0
+    ballots[:3, 0] = 1
+    votes = VoteMatrix(
+        ballots, np.ones(300, np.int8), tuple(map(str, range(300))), ("stuck", "b", "c", "d")
+    )
+    assert constant_judges(votes).tolist() == [True, False, False, False]
+    assert orient(votes).set_aside == ("stuck",)
+    ballots = ballots.copy()
+    ballots[:4, 0] = 1
+    assert not constant_judges(replace(votes, votes=ballots)).any()
+
+
+@pytest.mark.parametrize("policy", ["symmetric", "randomized", "auto"])
+def test_every_policy_says_that_the_labels_are_lopsided(policy):
+    votes = make_votes(0, 60, 4, one_class=True)
+    (notice,) = orient(votes, policy).notices
+    assert notice.startswith("Every label is 1")
+    assert "cannot be told from a good one" in notice
+
+
+def test_lopsided_labels_taken_as_given_are_said_to_measure_the_coding():
+    votes = make_votes(0, 60, 4, one_class=True)
+    labels = votes.labels.copy()
+    labels[:3] = 0
+    oriented = orient(replace(votes, labels=labels), "as_given")
+    assert oriented.measures_coding
+    assert "measure the coding" in oriented.notices[0]
+    assert not orient(replace(votes, labels=labels), "symmetric").measures_coding
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_unlucky_coin_does_not_leave_one_class(seed):
+    votes = make_votes(1, 10, 3, one_class=True)
+    assert orient(votes, "randomized", seed=seed).votes.minority_share >= 0.2
