@@ -14,10 +14,11 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.studies.settings import Settings, prepare
 
 SPLITS = 100
-ROUNDS = 5
+ROUNDS = 8
 SAMPLE = 80
 TARGET_RATIO = 15.0
 TARGET_MIB = 1024.0
+PEERS = ("betacal", "L-BFGS-B")
 OURS = Job(real="rewardbench", splits=SPLITS, jobs=2)
 GROWTH = {
     "items N": [Job(n_items=n, splits=20) for n in (1000, 2000, 4000, 8000, 16000)],
@@ -34,7 +35,8 @@ def run() -> Report:
         "Engine: the panel curve against the plain route",
         f"Ours: every k = 1..{ballots.n_judges} of {SPLITS} splits of {ballots.n_items} items x "
         f"{ballots.n_judges} judges (rewardbench), calibrators none, temperature and beta, NLL, "
-        "Brier, accuracy and ECE of each with intervals and comparisons, own labels removed from "
+        "Brier, accuracy and ECE of each with intervals and comparisons, the best k chosen by folds "
+        "inside the calibration rows, own labels removed from "
         "the scores that calibrate; 2 workers. The plain route: a loop over splits and k, beta "
         "alone, same metrics, no intervals, own labels left in.",
         [compared, *_growth(), _workers()],
@@ -53,19 +55,14 @@ def _against_peers(ballots: Ballots) -> tuple[Table, list[str]]:
         say(f"round {number + 1} of {ROUNDS}: ours {ours.seconds:.1f} s")
     fits = SPLITS * ballots.n_judges
     rows = [_round_row(i, ours, laps, fits) for i, (ours, laps) in enumerate(rounds, start=1)]
-    ratios = np.array([[fits * lap.whole / ours.seconds for lap in laps] for ours, laps in rounds])
-    alone = np.array([[fits * lap.fit / ours.seconds for lap in laps] for ours, laps in rounds])
-    peak = max(ours.peak for ours, _ in rounds)
+    costs = [ours for ours, _ in rounds]
+    peak = max(cost.peak for cost in costs)
     found = agreement(ballots, pairs(SAMPLE, SPLITS, ballots.n_judges, seed=ROUNDS))
-    best, median = ratios.max(axis=0), np.median(ratios, axis=0)
     lines = [
-        f"Against the betacal loop: {best[0]:.1f} times faster in the best of {ROUNDS} paired "
-        f"rounds, {median[0]:.1f} in the median one (target {TARGET_RATIO:.0f}: "
-        f"{_met(best[0] >= TARGET_RATIO)}); against its fits alone {alone[:, 0].max():.1f} and "
-        f"{np.median(alone[:, 0]):.1f}.",
-        f"Against the L-BFGS-B loop: {best[1]:.1f} times faster in the best round, {median[1]:.1f} "
-        f"in the median one; against its fits alone {alone[:, 1].max():.1f} and "
-        f"{np.median(alone[:, 1]):.1f}.",
+        _compared(name, costs, [laps[i] for _, laps in rounds], fits)
+        for i, name in enumerate(PEERS)
+    ]
+    lines += [
         f"Peak memory of the whole process: {peak:.0f} MiB (target below {TARGET_MIB:.0f} MiB: "
         f"{_met(peak < TARGET_MIB)}).",
         f"Objective on {SAMPLE} sampled fits: L-BFGS-B ends at most {found.peer_above:.0e} above "
@@ -74,32 +71,47 @@ def _against_peers(ballots: Ballots) -> tuple[Table, list[str]]:
     note = (
         f"The peers are extrapolated to all {fits:,} (split, k) from {2 * SAMPLE} sampled ones a "
         "round, half before and half after our run, BLAS held to one thread. 'Loop' scores, fits, "
-        "predicts and computes the metrics; 'fits' counts the fits alone. Times in seconds; other "
-        "work on the machine slows some rounds."
+        "predicts and computes the metrics; 'fits' counts the fits alone. Times in seconds. Other "
+        "work on the machine slows some rounds, and two workers more than one; CPU time less so."
     )
     headings = (
-        *("round", "ours", "ours, CPU", "MiB", "betacal loop", "its fits", "ratio"),
-        *("L-BFGS-B loop", "its fits", "ratio"),
+        *("round", "ours", "ours, CPU", "MiB", "betacal loop", "its CPU", "its fits", "ratio"),
+        *("L-BFGS-B loop", "its CPU", "its fits", "ratio"),
     )
     return Table("Paired rounds", headings, rows, note), lines
 
 
 def _laps(ballots: Ballots, sample: list[tuple[int, int]]) -> list[Lap]:
-    return [plain_loop(ballots, sample, peer) for peer in ("betacal", "L-BFGS-B")]
+    return [plain_loop(ballots, sample, peer) for peer in PEERS]
 
 
 def _mean(one: Lap, other: Lap) -> Lap:
-    return Lap((one.fit + other.fit) / 2, (one.whole + other.whole) / 2)
+    return Lap((one.fit + other.fit) / 2, (one.whole + other.whole) / 2, (one.cpu + other.cpu) / 2)
 
 
 def _met(good: bool) -> str:
     return "met" if good else "MISSED"
 
 
+def _compared(name: str, ours: list[Cost], peer: list[Lap], fits: int) -> str:
+    """Best time against best time: a round in which only the peer was disturbed flatters us."""
+    fastest = min(cost.seconds for cost in ours)
+    ratio = fits * min(lap.whole for lap in peer) / fastest
+    alone = fits * min(lap.fit for lap in peer) / fastest
+    rounds = [fits * lap.whole / cost.seconds for cost, lap in zip(ours, peer, strict=True)]
+    cpu = fits * min(lap.cpu for lap in peer) / min(cost.cpu for cost in ours)
+    target = f" (target {TARGET_RATIO:.0f}: {_met(ratio >= TARGET_RATIO)})" * (name == "betacal")
+    return (
+        f"Against the {name} loop: {ratio:.1f} times faster, best time against best time{target}; "
+        f"median paired round {np.median(rounds):.1f}; against its fits alone {alone:.1f}; CPU "
+        f"time against CPU time {cpu:.1f}."
+    )
+
+
 def _round_row(number: int, ours: Cost, laps: list[Lap], fits: int) -> tuple[str, ...]:
     row = [str(number), f"{ours.seconds:.2f}", f"{ours.cpu:.2f}", f"{ours.peak:.0f}"]
     for lap in laps:
-        row += [f"{fits * lap.whole:.1f}", f"{fits * lap.fit:.1f}"]
+        row += [f"{fits * value:.1f}" for value in (lap.whole, lap.cpu, lap.fit)]
         row.append(f"{fits * lap.whole / ours.seconds:.1f}")
     return tuple(row)
 
