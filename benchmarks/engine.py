@@ -35,9 +35,9 @@ def run() -> Report:
         "Engine: the panel curve against the plain route",
         f"Ours: every k = 1..{ballots.n_judges} of {SPLITS} splits of {ballots.n_items} items x "
         f"{ballots.n_judges} judges (rewardbench), calibrators none, temperature and beta, NLL, "
-        "Brier, accuracy and ECE of each with intervals and comparisons, the best k chosen by folds "
-        "inside the calibration rows, own labels removed from "
-        "the scores that calibrate; 2 workers. The plain route: a loop over splits and k, beta "
+        "Brier, accuracy and ECE of each with intervals and comparisons, the best k chosen by "
+        "folds inside the calibration rows, own labels removed from the scores that calibrate; 2 "
+        "workers. The plain route: a loop over splits and k, beta "
         "alone, same metrics, no intervals, own labels left in.",
         [compared, *_growth(), _workers()],
         lines,
