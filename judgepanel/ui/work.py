@@ -36,7 +36,11 @@ def show_result(
     if job is not None and job.status in ("cancelled", "failed"):
         _ended(study, shown, spec, job, draw)
         return
-    _watch(study, shown, spec, draw)
+    # A container of its own: when a poll begins before a slow client was sent the whole page,
+    # Streamlit drops what belongs to the fragment and keeps what follows it, and the client
+    # breaks on the gap unless the fragment is the last in its block.
+    with st.container():
+        _watch(study, shown, spec, draw)
 
 
 @st.fragment(run_every=POLL_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -43,13 +44,18 @@ def turn_to(app: AppTest, page: str) -> AppTest:
     return checked(app.switch_page(page).run())
 
 
-def until_done(app: AppTest) -> AppTest:
-    """Run until no work is in progress, as the polling fragment does."""
+def until(app: AppTest, reached: Callable[[], object]) -> AppTest:
+    """Run again and again, as the polling fragment does, until the page is so far."""
     deadline = time.monotonic() + DEADLINE
-    while app.get("progress"):
-        assert time.monotonic() < deadline, "the work does not end"
+    while not reached():
+        assert time.monotonic() < deadline, "the page does not get there"
         checked(app.run())
     return app
+
+
+def until_done(app: AppTest) -> AppTest:
+    """Run until no work is in progress."""
+    return until(app, lambda: not app.get("progress"))
 
 
 def htmls(app: AppTest, marker: str = "") -> list[str]:

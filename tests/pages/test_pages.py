@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -25,6 +27,7 @@ from tests.pages.driver import (
     prepared,
     text_of,
     turn_to,
+    until,
     until_done,
 )
 
@@ -34,6 +37,11 @@ NUMBER = re.compile(r"(?<![\w.])\d*\.\d+(?!\w)")
 def sample(name: str) -> AppTest:
     """A visitor who has just clicked a sample."""
     return checked(open_app().button(key=f"sample-{name}").click().run())
+
+
+def is_in(block: Any, kind: str) -> bool:
+    """Whether a block holds an element of that kind, at any depth."""
+    return hasattr(block, "children") and bool(block.get(kind))
 
 
 def form_button(app: AppTest):
@@ -186,6 +194,26 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.Monk
         assert sentence.startswith("Something went wrong")
     checked(app.button(key="again-panel_curve").click().run())
     assert "60" in answer_of(until_done(app))
+
+
+def test_what_is_polled_is_alone_in_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def waiting(votes: Any, spec: Any, chunk: Any) -> Any:
+        assert chunk.first == 0 or go_on.wait(60)
+        return PANEL_CURVE.run_chunk(votes, spec, chunk)
+
+    patched = replace(PANEL_CURVE, run_chunk=waiting)
+    monkeypatch.setattr("judgepanel.ui.curve.PANEL_CURVE", patched)
+    app = open_app(CURVE, analysis=prepared("sparse_humans", splits=11))
+    try:
+        until(app, lambda: htmls(app, "jp-answer"))
+        around = [block for block in app.main.children.values() if is_in(block, "progress")]
+        assert [len(block.children) for block in around] == [1]
+        assert not is_in(around[0], "page_link")
+    finally:
+        go_on.set()
+    until_done(app)
 
 
 def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link() -> None:
