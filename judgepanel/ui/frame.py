@@ -32,7 +32,7 @@ _STYLE = """
 .block-container { padding-top: 2.2rem; max-width: 1180px; }
 h1 { font-size: 1.55rem !important; font-weight: 650; padding: 0 0 .2rem 0 !important; }
 h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !important; }
-.jp-strip { display: flex; flex-wrap: wrap; gap: .3rem .9rem; align-items: baseline;
+.jp-strip { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline;
   font-size: .86rem; overflow-wrap: anywhere; }
 .jp-strip b { font-weight: 650; }
 .jp-badge { border: 1px solid currentColor; border-radius: 3px; padding: 0 .4rem; }
@@ -48,12 +48,14 @@ h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !i
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
 section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
   padding: .2rem 0 .5rem !important; }
-.st-key-new_analysis [data-testid="stPageLink-NavLink"] { background: transparent; }
-.st-key-new_analysis [data-testid="stPageLink-NavLink"] * { font-weight: 400; }
-section[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { padding-left: 0; }
-section[data-testid="stMain"] [data-testid="stPageLink-NavLink"] p {
+:is(.st-key-new_analysis, [data-testid="stMain"]) [data-testid="stPageLink-NavLink"] {
+  background: transparent; }
+:is(.st-key-new_analysis, [data-testid="stMain"]) [data-testid="stPageLink-NavLink"] * {
+  font-weight: 400; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] { padding-left: 0; }
+[data-testid="stMain"] [data-testid="stPageLink-NavLink"] p {
   color: light-dark(#2F5D8C, #8DBBEA); text-decoration: underline; }
-[role="radiogroup"] [data-selected="true"] p { color: light-dark(#0F1720, #E4E8ED);
+[data-testid="stButtonGroup"] [data-selected="true"] p { color: light-dark(#0F1720, #E4E8ED);
   font-weight: 600; }
 .js-plotly-plot :is(.xtick, .ytick, .legend) text, .js-plotly-plot :is(.xtitle, .ytitle) {
   fill: currentColor !important; }
@@ -149,7 +151,7 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
     labelled = int(votes.labelled.sum())
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
     policy = resolve(votes, analysis.settings.orientation, analysis.settings.protocol)
-    left, right = st.columns([5, 1], vertical_alignment="center")
+    left, right = st.columns([7, 1], vertical_alignment="center")
     left.html(
         '<div class="jp-strip">'
         f"<b>{in_html(analysis.name, 80)}</b>"

@@ -98,7 +98,8 @@ def test_each_wrong_file_is_refused_in_a_sentence_and_a_good_one_still_works(
     expect(answer(page)).to_contain_text("60 items, 2 judges, all labelled, balanced: ready.")
     expect(problem(page)).to_have_count(0)
     page.get_by_role("button", name="Analyse").click()
-    finished_curve(page)
+    page.wait_for_url("**/panel_curve?analysis=*")
+    expect(page.get_by_text("60 items x 2 judges")).to_be_visible()
     guard.check()
 
 
