@@ -91,7 +91,7 @@ class FileWorkspace:
             settings=settings,
             columns=_column_options(loaded),
             notes=loaded.warnings,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=datetime.now(UTC).isoformat(timespec="microseconds"),
         )
         self._save(analysis)
         return analysis
@@ -113,7 +113,7 @@ class FileWorkspace:
             analysis,
             id=new_id(),
             settings=settings,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=datetime.now(UTC).isoformat(timespec="microseconds"),
         )
         self._save(changed)
         return changed

@@ -77,8 +77,8 @@ def check_orientation(votes: VoteMatrix) -> Check:
             title,
             "review",
             numbers,
-            f"Only {share:.1%} of the labels are of the rarer kind: the order of a pair seems to "
-            f"carry the answer. {odd}".strip(),
+            f"Only {100 * share:.1f} % of the labels are of the rarer kind: the order of a pair "
+            f"seems to carry the answer. {odd}".strip(),
             f"Each item is used together with its swap. {_ADVICE_POSITION}",
         )
     if odd:
@@ -88,7 +88,8 @@ def check_orientation(votes: VoteMatrix) -> Check:
         title,
         "pass",
         numbers,
-        f"Both labels are common ({share:.1%} are of the rarer kind) and no judge is constant.",
+        f"Both labels are common ({100 * share:.1f} % are of the rarer kind) and no judge is "
+        "constant.",
         "Nothing to do.",
     )
 

@@ -45,8 +45,8 @@ def odd_labels(votes: VoteMatrix) -> list[str]:
         )
     if len(np.unique(known)) == 1:
         warnings.append(
-            f"Every label is {int(known[0])}: which of the two came first may carry the answer, "
-            "so the order has to be randomised before anything is measured."
+            f"Every label is {int(known[0])}: the labels say how the file was coded, and which "
+            "response came first may carry the answer."
         )
     return warnings
 

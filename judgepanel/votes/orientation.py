@@ -151,7 +151,7 @@ def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:
     if share == 0.0:
         found = f"Every label is {int(votes.labels[votes.labelled][0])}"
     else:
-        found = f"Only {share:.1%} of the labels are of the rarer kind"
+        found = f"Only {100 * share:.1f} % of the labels are of the rarer kind"
     found += ", and which response of a pair comes first is arbitrary."
     if resolved == "as_given":
         return f"{found} Taken as given, these figures measure the coding, not the judges."

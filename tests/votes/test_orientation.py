@@ -91,7 +91,7 @@ def test_auto_says_why_each_item_is_used_with_its_swap(ones, found):
 
 
 def test_auto_says_how_rare_the_rarer_label_is():
-    assert "Only 7.0% of the labels" in orient(with_share(7)).notices[0]
+    assert "Only 7.0 % of the labels" in orient(with_share(7)).notices[0]
 
 
 def test_the_papers_protocol_says_that_it_measures_the_coding():
