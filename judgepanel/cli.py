@@ -50,6 +50,9 @@ from judgepanel.votes.table import check_size
 _LONGEST_MESSAGE = 1000
 
 
+_SHOWN_CANDIDATES = 12
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     _never_fail_to_print()
@@ -380,7 +383,10 @@ def _print_result(result: PanelCurve | Recommendation) -> None:
     if isinstance(result, Recommendation):
         print(recommendation_sentence(result))
         print(certainty_sentence(result) + "\n")
-        print(candidate_table(result).to_string(index=False))
+        table = candidate_table(result)
+        print(table.head(_SHOWN_CANDIDATES).to_string(index=False))
+        if len(table) > _SHOWN_CANDIDATES:
+            print(f"... and {len(table) - _SHOWN_CANDIDATES} more: `study recommend --out X.csv`.")
         return
     print(
         f"{result.n_splits} splits, {result.n_calibration:.0f} labels calibrate and "

@@ -123,6 +123,11 @@ def recommendation_sentence(found: Recommendation) -> str:
     pipeline = pipeline_name(found.model.aggregator, found.model.calibrator)
     expected = f"expected NLL {sig(found.nll)} {interval(found.lo, found.hi, 3)} on new items"
     if beats_null(found):
+        if kept < total and found.verdict == "undecided":
+            return (
+                f"Undecided, leaning to {kept} of {total} judges with {pipeline}: not shown to "
+                f"beat keeping all; {expected}."
+            )
         return f"{who} with {pipeline}; {expected}."
     return (
         f"No panel is shown to beat the base rate (NLL {fixed(found.null_nll, 3)}). The best "

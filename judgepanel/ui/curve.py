@@ -47,7 +47,8 @@ def page(shown: Shown) -> None:
 
 
 def _controls(shown: Shown) -> tuple[PanelCurveSpec, str, str]:
-    first, second, third, fourth = st.columns([7, 5, 4, 4])
+    first, second = st.columns([3, 2])
+    third, fourth = st.columns([3, 2])
     metric = first.segmented_control(
         "Score",
         _METRICS,
@@ -100,7 +101,9 @@ def _draw(
     shown: Shown, spec: PanelCurveSpec, curve: PanelCurve, calibrator: str, metric: str
 ) -> None:
     arm = headline(curve, calibrator)
-    answer(curve_sentence(curve, calibrator), _TONES.get(arm.verdict if arm else "", "open"))
+    so_far = f"So far, {curve.n_splits} of {curve.planned_splits} splits: " * curve.partial
+    sentence = so_far + curve_sentence(curve, calibrator)
+    answer(sentence, _TONES.get(arm.verdict if arm else "", "open"))
     notes(curve.warnings)
     st.plotly_chart(
         panel_curve(curve, calibrator, metric),
@@ -113,6 +116,10 @@ def _draw(
     yardstick = f"Base rate alone: NLL {fixed(curve.null_nll, 3)}."
     if abs(constant - curve.null_nll) > 0.001:
         yardstick += f" A constant score through the same calibrator: {fixed(constant, 3)}."
+    if metric != "nll":
+        st.caption(
+            f"The figure shows {METRIC_NAMES[metric]}; the answer and the table speak of NLL."
+        )
     st.caption(f"{yardstick} {optimism_sentence(curve, calibrator) or ''}")
     st.header("Panels against all judges")
     table(comparison_table(curve, calibrator), key="comparisons")

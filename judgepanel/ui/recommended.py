@@ -38,10 +38,8 @@ def page(shown: Shown) -> None:
 
 
 def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
-    answer(
-        recommendation_sentence(found),
-        "keep" if len(found.model.judges) == found.n_judges else "curate",
-    )
+    so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
+    answer(so_far + recommendation_sentence(found), _tone(found))
     st.html(f'<p class="jp-note">{certainty_sentence(found)}</p>')
     notes(found.warnings)
     st.plotly_chart(
@@ -78,6 +76,12 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     )
 
 
+def _tone(found: Recommendation) -> str:
+    if len(found.model.judges) == found.n_judges:
+        return "keep"
+    return "open" if found.verdict == "undecided" else "curate"
+
+
 def _panel_text(shown: Shown, spec: RecommendSpec, found: Recommendation) -> str:
     checks = (check_orientation(shown.votes),)
     return panel_json(export_panel(found, shown.votes, spec, checks))
@@ -112,13 +116,13 @@ def _weights(found: Recommendation) -> pd.DataFrame:
             "judge": list(model.judges),
             "status": "kept",
             "weight": list(model.weights),
-            "correct": list(model.correct),
-            "voted": list(model.voted),
+            "correct": [str(count) for count in model.correct],
+            "voted": [str(count) for count in model.voted],
         }
     )
     others = [(name, "left out") for name in found.left_out]
     others += [(name, "set aside") for name in found.set_aside]
-    rest = pd.DataFrame(others, columns=["judge", "status"])
+    rest = pd.DataFrame(others, columns=["judge", "status"]).assign(correct="", voted="")
     return pd.concat([kept, rest], ignore_index=True)
 
 

@@ -120,8 +120,11 @@ def test_within_two_per_cent_either_will_do(curve):
 def test_a_panel_no_better_than_the_base_rate_is_said_to_be_none(recommendation):
     weak = replace(recommendation, nll=0.7, lo=0.6, hi=0.8, null_nll=0.69)
     assert recommendation_sentence(weak).startswith("No panel is shown to beat the base rate")
-    strong = replace(recommendation, nll=0.3, lo=0.2, hi=0.4, null_nll=0.69)
+    strong = replace(recommendation, nll=0.3, lo=0.2, hi=0.4, null_nll=0.69, verdict="curate")
     assert recommendation_sentence(strong).startswith("Keep ")
+    fewer = replace(strong.model, judges=strong.model.judges[:2])
+    leaning = replace(strong, model=fewer, verdict="undecided")
+    assert recommendation_sentence(leaning).startswith("Undecided, leaning to 2 of 7 judges")
 
 
 def test_one_judge_leaves_nothing_to_curate():
@@ -192,6 +195,7 @@ def test_a_recommendation_names_panel_and_pipeline(recommendation):
             model=replace(model, judges=model.judges[:1] * k, calibrator=calibrator),
             hi=0.5,
             null_nll=0.69,
+            verdict="curate",
         )
         text = recommendation_sentence(changed)
         assert text.startswith("Keep all 7 judges with " if k == 7 else "Keep 3 of 7 judges with ")
