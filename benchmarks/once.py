@@ -9,18 +9,29 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
+import numpy as np
+from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
+from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.evaluation import evaluate_split
+from judgepanel.scoring.splits import split
+from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``real`` names a real matrix; without one, N x K votes are simulated. Every k is scored."""
+    """``real`` names a real matrix; without one, N x K votes are simulated. Every k is scored.
+
+    ``whole`` runs the study; without it only the work a plain loop does: every k of every split
+    ranked, weighted, calibrated and scored, with no inner choice of k, intervals or tests.
+    """
 
     real: str | None = None
     n_items: int = 1000
@@ -28,6 +39,7 @@ class Job:
     splits: int = 100
     jobs: int = 1
     backend: str = "threading"
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +71,36 @@ def here(job: Job) -> Cost:
         votes = real_votes(job.real)
     spec = PanelCurveSpec(Settings(splits=job.splits), ks=())
     started, cpu = time.perf_counter(), time.process_time()
-    run(PANEL_CURVE, votes, spec, jobs=job.jobs, backend=job.backend)
+    if job.whole:
+        run(PANEL_CURVE, votes, spec, jobs=job.jobs, backend=job.backend)
+    else:
+        ballots = prepare(votes, spec.settings).ballots
+        chunks = PANEL_CURVE.plan(spec)
+        workers = Parallel(n_jobs=job.jobs, backend=job.backend)
+        workers(delayed(_scores)(ballots, spec, chunk) for chunk in chunks)
     seconds, used = time.perf_counter() - started, time.process_time() - cpu
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     return Cost(seconds, used, peak)
+
+
+def _scores(ballots: Ballots, spec: PanelCurveSpec, chunk: Chunk) -> np.ndarray:
+    """Means (splits, calibrators, 4, K) of all metrics, for the splits of a chunk."""
+    ks = np.arange(1, ballots.n_judges + 1)
+    with threadpool_limits(1):
+        found = [
+            evaluate_split(ballots, split(ballots.units, number), ks, spec.recipe).evaluation
+            for number in range(chunk.first, chunk.first + chunk.count)
+        ]
+    return np.array(
+        [
+            [
+                [s.nll.mean(axis=1), s.brier.mean(axis=1), s.hit.mean(axis=1), s.ece]
+                for s in scores.values()
+            ]
+            for scores in found
+        ]
+    )
 
 
 if __name__ == "__main__":
