@@ -37,6 +37,8 @@ class PrefixScores:
 
     ``calibration`` (n_k, n_cal) and ``evaluation`` (n_k, n_eval) hold logits; the ``_empty``
     masks of the same shapes say where none of the first k judges voted (the logit is then 0).
+    ``fold`` (n_cal,) is the fold that scored a calibration row, None where scores are left-out
+    counts.
     """
 
     ks: Index
@@ -45,6 +47,7 @@ class PrefixScores:
     calibration_empty: NDArray[np.bool_]
     evaluation: Floats
     evaluation_empty: NDArray[np.bool_]
+    fold: Index | None = None
 
 
 def one_coin_weight(correct: Floats, voted: Floats) -> Floats:
