@@ -34,7 +34,7 @@ from judgepanel.report.sentences import (
 from judgepanel.report.tables import accuracy_table, candidate_table, comparison_table, csv_text
 from judgepanel.report.terminal import one_line, printable
 from judgepanel.studies.contract import Study
-from judgepanel.studies.judges import judge_table
+from judgepanel.studies.judge_table import judge_table
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import Progress, default_jobs, run

@@ -16,7 +16,7 @@ from judgepanel.figures.style import (
     rank_axis,
     with_opacity,
 )
-from judgepanel.studies.judges import JudgeTable
+from judgepanel.studies.judge_table import JudgeTable
 
 
 def coverage_strip(table: JudgeTable) -> go.Figure:

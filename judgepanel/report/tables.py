@@ -9,7 +9,7 @@ import pandas as pd
 from judgepanel.decision.recommend import REFERENCE, CandidateFigures, Recommendation
 from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
 from judgepanel.report.terminal import one_line
-from judgepanel.studies.judges import JudgeTable
+from judgepanel.studies.judge_table import JudgeTable
 from judgepanel.studies.panel_curve import PanelCurve
 from judgepanel.votes import csv_safe
 

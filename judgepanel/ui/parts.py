@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from judgepanel.studies.judges import JudgeTable
+from judgepanel.studies.judge_table import JudgeTable
 from judgepanel.ui.text import in_html, plain
 from judgepanel.votes.checks import Check
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.report.tables import accuracy_table, candidate_table, comparison_table, csv_text
-from judgepanel.studies.judges import judge_table
+from judgepanel.studies.judge_table import judge_table
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from judgepanel.studies.judges import judge_table, wilson
+from judgepanel.studies.judge_table import judge_table, wilson
 from tests.helpers import make_votes
 
 
