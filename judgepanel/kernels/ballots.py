@@ -18,6 +18,8 @@ class Ballots:
     signs : int8 (n_items,), s = 2z - 1 in {-1, +1}.
     units : int64 (n_items,), group code of an item (its own position without groups).
     symmetric : every fit uses each item and its swap; no intercept, no label prior.
+    unlabelled : int8 (n_unlabelled, n_judges), signed votes on items without a label, which
+        aggregators that learn from votes alone may use; None where there are none.
 
     Judges are columns in the order of their names. Rankings are stable sorts, so equal accuracies
     are ordered by name and permuting the columns of a file changes no result.
@@ -27,6 +29,7 @@ class Ballots:
     signs: NDArray[np.int8]
     units: NDArray[np.int64]
     symmetric: bool = False
+    unlabelled: NDArray[np.int8] | None = None
 
     @property
     def n_items(self) -> int:

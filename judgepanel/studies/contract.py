@@ -51,13 +51,18 @@ PartialT = TypeVar("PartialT")
 ResultT = TypeVar("ResultT", bound=Result)
 
 
+def _all_splits(spec: Spec) -> int:
+    return spec.settings.splits
+
+
 @dataclass(frozen=True, slots=True)
 class Study(Generic[SpecT, PartialT, ResultT]):
     """A question and how it is answered.
 
     ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials, exactly and in any order.
     ``merge(votes, spec, partial)`` turns any combined subset into a result, marked partial until
-    all splits are in it. ``figure`` and ``page`` name what draws and shows it.
+    all splits are in it. ``figure`` and ``page`` name what draws and shows it. ``rounds`` is how
+    many splits (or resamples) a spec asks for.
     """
 
     name: str
@@ -70,10 +75,11 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     merge: Callable[[VoteMatrix, SpecT, PartialT], ResultT]
     figure: str
     page: str
+    rounds: Callable[[SpecT], int] = _all_splits
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
-        """Chunks of ``CHUNK_SPLITS`` splits."""
-        return split_chunks(spec.settings.splits)
+        """Chunks of ``CHUNK_SPLITS`` rounds."""
+        return split_chunks(self.rounds(spec))
 
 
 def split_chunks(n_splits: int) -> tuple[Chunk, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import group_codes
@@ -78,12 +79,19 @@ def _prepare(keyed: _Keyed, settings: Settings) -> Prepared:
     if settings.judges is not None:
         votes = votes.with_judges(settings.judges)
     oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
-    ordered = oriented.votes.with_judges(sorted(oriented.votes.judges))
-    signed = np.where(ordered.votes < 0, 0, 2 * ordered.votes - 1).astype(np.int8)
+    names = oriented.votes.judges
+    by_name = sorted(range(len(names)), key=names.__getitem__)
+    ordered = oriented.votes.with_judges([names[j] for j in by_name])
+    unlabelled = oriented.unlabelled[:, by_name]
     ballots = Ballots(
-        votes=signed,
+        votes=_signed(ordered.votes),
         signs=(2 * ordered.labels - 1).astype(np.int8),
         units=group_codes(ordered.groups, ordered.n_items),
         symmetric=oriented.symmetric,
+        unlabelled=_signed(unlabelled) if len(unlabelled) else None,
     )
     return Prepared(ballots, ordered.judges, oriented)
+
+
+def _signed(votes: NDArray[np.int8]) -> NDArray[np.int8]:
+    return np.where(votes < 0, 0, 2 * votes - 1).astype(np.int8)

@@ -36,6 +36,8 @@ class Oriented:
     ----------
     votes : the labelled items with the judges that take part; under ``randomized`` items are
         flipped by a seeded coin.
+    unlabelled : int8 (n, n_judges), the other items' votes of the same judges, turned by a coin
+        of their own under ``randomized``.
     policy : what ``auto`` came to.
     set_aside : judges left out because they gave one verdict on every labelled item.
     one_class : whether all labels of the file are equal, as it was given.
@@ -43,6 +45,7 @@ class Oriented:
     """
 
     votes: VoteMatrix
+    unlabelled: NDArray[np.int8]
     policy: Resolved
     set_aside: tuple[str, ...]
     one_class: bool
@@ -141,9 +144,12 @@ def orient(
             if not kept:
                 raise InputError("every judge gives one verdict on all items; none can be used")
             labelled = labelled.with_judges(kept)
+    unlabelled = votes.with_items(~votes.labelled).with_judges(labelled.judges).votes
     if resolved == "randomized":
         labelled = _flipped(labelled, seed)
-    return Oriented(labelled, resolved, set_aside, share == 0.0, tuple(notices))
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 5)))
+        unlabelled = _swapped(unlabelled, rng.random(len(unlabelled)) < 0.5)
+    return Oriented(labelled, unlabelled, resolved, set_aside, share == 0.0, tuple(notices))
 
 
 def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:
@@ -178,9 +184,14 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
         ones = float(np.mean(flip ^ (votes.labels == 1)))
         if min(ones, 1.0 - ones) >= BALANCED_SHARE:
             break
-    swapped = np.where(votes.votes == MISSING, MISSING, 1 - votes.votes)
     return replace(
         votes,
-        votes=np.where(flip[:, None], swapped, votes.votes).astype(np.int8),
+        votes=_swapped(votes.votes, flip),
         labels=np.where(flip, 1 - votes.labels, votes.labels).astype(np.int8),
     )
+
+
+def _swapped(votes: NDArray[np.int8], flip: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Verdicts with the rows in ``flip`` about the swapped pair."""
+    other = np.where(votes == MISSING, MISSING, 1 - votes)
+    return np.where(flip[:, None], other, votes).astype(np.int8)
