@@ -21,8 +21,9 @@ from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
 from judgepanel.decision.registry import STUDIES, study_named
 from judgepanel.decision.score import score
+from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
-from judgepanel.kernels.prefixes import AGGREGATORS, RANKINGS
+from judgepanel.kernels.prefixes import RANKINGS
 from judgepanel.report.output import check_output, write_whole
 from judgepanel.report.sentences import (
     certainty_sentence,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split, inner_nll
-from judgepanel.kernels.prefixes import Aggregator, Ranking
+from judgepanel.kernels.prefixes import ClosedForm, Ranking
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
 
@@ -26,7 +26,7 @@ class Candidate:
 
     name: str
     k: int
-    aggregator: Aggregator
+    aggregator: ClosedForm
     calibrator: Calibrator
 
 
@@ -35,7 +35,7 @@ class Grid:
     """Panels x aggregators x calibrators, in that nesting order (panels vary fastest)."""
 
     panels: tuple[tuple[str, int], ...]
-    aggregators: tuple[Aggregator, ...]
+    aggregators: tuple[ClosedForm, ...]
     calibrators: tuple[Calibrator, ...]
 
     def candidates(self) -> tuple[Candidate, ...]:
@@ -55,7 +55,7 @@ class Grid:
 
 def grid(
     n_judges: int,
-    aggregators: tuple[Aggregator, ...],
+    aggregators: tuple[ClosedForm, ...],
     calibrators: tuple[Calibrator, ...],
     *,
     symmetric: bool,

@@ -25,7 +25,7 @@ from judgepanel.decision.candidates import (
     score_candidates,
 )
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.prefixes import Aggregator, Ranking
+from judgepanel.kernels.prefixes import ClosedForm, Ranking
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, verdict
 from judgepanel.scoring.splits import split
@@ -38,7 +38,7 @@ from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 
-REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
+REFERENCE: tuple[str, ClosedForm, Calibrator] = ("all", "one_coin", "beta")
 """What the recommendation is held against: the paper's default, all judges with one-coin + beta."""
 
 
@@ -47,7 +47,7 @@ class RecommendSpec:
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows."""
 
     settings: Settings = Settings()
-    aggregators: tuple[Aggregator, ...] = ("majority", "one_coin")
+    aggregators: tuple[ClosedForm, ...] = ("majority", "one_coin")
     calibrators: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta")
     ranking: Ranking = "accuracy"
     folds: int = 5

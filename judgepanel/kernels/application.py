@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 Votes = NDArray[np.int8]
 
 
-def one_coin_logits(votes: Votes, weights: Floats) -> Floats:
+def weighted_logits(votes: Votes, weights: Floats) -> Floats:
     """Sum of V w in panel order, (n_items,); votes (n_items, n_judges) in {0, 1, -1 missing}."""
     total = np.zeros(len(votes))
     for column, weight in zip(votes.T, weights, strict=True):
@@ -25,9 +25,15 @@ def one_coin_logits(votes: Votes, weights: Floats) -> Floats:
     return total
 
 
-def majority_logits(votes: Votes) -> Floats:
-    """log(ones + 1) - log(zeros + 1): the vote fraction, smoothed so that unanimity is finite."""
-    ones, zeros = (votes == 1).sum(axis=1), (votes == 0).sum(axis=1)
+def fraction_logits(votes: Votes, weights: Floats) -> Floats:
+    """log(A + 1) - log(B + 1), A and B the weights of the votes for 1 and for 0, (n_items,).
+
+    The weighted vote fraction, smoothed so that unanimity is finite.
+    """
+    ones, zeros = np.zeros(len(votes)), np.zeros(len(votes))
+    for column, weight in zip(votes.T, weights, strict=True):
+        ones += np.where(column == 1, weight, 0.0)
+        zeros += np.where(column == 0, weight, 0.0)
     pairs = zip(ones.tolist(), zeros.tolist(), strict=True)
     return np.array([math.log(a + 1.0) - math.log(b + 1.0) for a, b in pairs])
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.prefixes import Floats, Index, OwnLabel, PrefixScores, Ranking, rank
-from judgepanel.scoring.splits import folds
+from judgepanel.scoring.splits import Split, folds
 
 N_FOLDS = 5
 
@@ -43,8 +43,7 @@ rows under the ``ks`` best judges, ranked on its learn rows. Rows nobody of a pa
 
 def cross_fitted(
     ballots: Ballots,
-    calibration: Index,
-    evaluation: Index,
+    split: Split,
     ks: Index,
     kernel: Kernel,
     *,
@@ -54,6 +53,7 @@ def cross_fitted(
     key: tuple[int, ...],
 ) -> PrefixScores:
     """Score both sides of a split; folds come from ``SeedSequence(seed, spawn_key=key)``."""
+    calibration, evaluation = split.calibration, split.evaluation
     pieces = folds(ballots.units, calibration, N_FOLDS, seed=seed, key=key)
     fold = np.empty(ballots.n_items, dtype=np.int64)
     for piece in pieces:

@@ -6,14 +6,15 @@ The single path that studies, the recommendation and the benchmarks go through.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregation import Aggregator, cross_fits, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import CalibrationFit, Calibrator, column_blocks, fit
-from judgepanel.kernels.prefixes import Aggregator, Floats, Index, Ranking, prefix_scores
+from judgepanel.kernels.prefixes import Floats, Index, PrefixScores, Ranking
 from judgepanel.scoring.metrics import (
     ItemScores,
     blank_scores,
@@ -21,7 +22,7 @@ from judgepanel.scoring.metrics import (
     mean_nll,
     null_logit,
 )
-from judgepanel.scoring.splits import Split, folds
+from judgepanel.scoring.splits import Split, folds, subsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,26 @@ class Recipe:
 
     ``in_sample`` is the paper's protocol: calibrators see scores that know their own label, and an
     item without votes passes through the calibrator as a logit of 0. Otherwise own labels are
-    removed, and an item without votes gets the null prediction.
+    removed, and an item without votes gets the null prediction. ``seed`` draws the folds of what
+    is cross-fitted.
     """
 
     aggregator: Aggregator = "one_coin"
     calibrators: tuple[Calibrator, ...] = ("none", "temperature", "beta")
     ranking: Ranking = "accuracy"
     in_sample: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """How panel sizes are compared on calibration rows alone: ``offered`` (n_k,) marks those a
+    choice may take; closed forms are refitted in ``n_folds`` folds, drawn by ``key``.
+    """
+
+    offered: NDArray[np.bool_]
+    n_folds: int
+    key: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +60,8 @@ class SplitScores:
     ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator;
     ``replaced[name]`` counts the panel sizes for which temperature stands in. ``null_nll`` and
     ``constant_nll[name]`` score the base rate, and a constant score through the same calibrator.
+    ``chosen_on`` (n_calibrators, n_k) is the NLL a choice of the size may look at, infinite for
+    sizes not offered; empty where no choice was asked for.
     """
 
     evaluation: Mapping[Calibrator, ItemScores]
@@ -53,15 +69,64 @@ class SplitScores:
     order: Index
     null_nll: float
     constant_nll: Mapping[Calibrator, float]
+    chosen_on: Floats
 
 
-def evaluate_split(ballots: Ballots, split: Split, ks: Index, recipe: Recipe) -> SplitScores:
+def evaluate_split(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
+) -> SplitScores:
     """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
-    fitted = _fitted(ballots, split, ks, recipe)
+    scores = _scores(ballots, split, ks, recipe, (split.number, 4))
+    fitted = _fitted(ballots, split, scores, recipe)
+    chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
+    if choice is not None:
+        chosen_on[:, choice.offered] = _compared(ballots, split, ks, recipe, choice, scores)
+    return _evaluated(ballots, split, fitted, recipe, chosen_on)
+
+
+def evaluate_nested(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, *, fraction: float = 0.7
+) -> SplitScores:
+    """The paper's nested form: ``fraction`` of the calibration rows fits the aggregator and the
+    rest the calibrator, so that no score knows its own label.
+    """
+    key = (split.number, 6)
+    learn, hold = subsplit(
+        ballots.units, split.calibration, fraction=fraction, seed=recipe.seed, key=key
+    )
+    scores = panel_scores(
+        ballots,
+        Split(split.number, learn, np.concatenate([hold, split.evaluation])),
+        ks,
+        aggregator=recipe.aggregator,
+        ranking=recipe.ranking,
+        own_label="seen",
+        seed=recipe.seed,
+        key=(*key, 1),
+    )
+    cut = len(hold)
+    apart = replace(
+        scores,
+        calibration=scores.evaluation[:, :cut],
+        calibration_empty=scores.evaluation_empty[:, :cut],
+        evaluation=scores.evaluation[:, cut:],
+        evaluation_empty=scores.evaluation_empty[:, cut:],
+        fold=None,
+    )
+    held = Split(split.number, hold, split.evaluation)
+    return _evaluated(
+        ballots, held, _fitted(ballots, held, apart, recipe), recipe, np.zeros((0, len(ks)))
+    )
+
+
+def _evaluated(
+    ballots: Ballots, split: Split, fitted: _Fitted, recipe: Recipe, chosen_on: Floats
+) -> SplitScores:
     names, symmetric = recipe.calibrators, ballots.symmetric
+    n_k = len(fitted.logits)
     n_eval = len(fitted.signs)
-    held = {name: blank_scores((len(ks), n_eval)) for name in names}
-    for block in column_blocks(len(ks), n_eval):
+    held = {name: blank_scores((n_k, n_eval)) for name in names}
+    for block in column_blocks(n_k, n_eval):
         for name in names:
             out = _rows(held[name], block)
             item_scores(fitted.calibrated(name, block), fitted.signs, symmetric=symmetric, out=out)
@@ -76,6 +141,7 @@ def evaluate_split(ballots: Ballots, split: Split, ks: Index, recipe: Recipe) ->
         constant_nll={
             name: float(mean_nll(map_(blank), fitted.signs)[0]) for name, map_ in constant.items()
         },
+        chosen_on=chosen_on,
     )
 
 
@@ -94,14 +160,68 @@ def inner_nll(
     Ranking, weights and calibrator are refitted in every fold, so selection is inside and no score
     knows the label it is held against. The folds come from ``SeedSequence(seed, spawn_key=key)``.
     """
+    if cross_fits(recipe.aggregator):
+        whole = Split(0, rows, rows[:0])
+        return _nll_by_fold(ballots, whole, _scores(ballots, whole, ks, recipe, key), recipe)
     total = {name: np.zeros(len(ks)) for name in recipe.calibrators}
     for inner in folds(ballots.units, rows, n_folds, seed=seed, key=key):
-        fitted = _fitted(ballots, inner, ks, recipe)
-        for block in column_blocks(len(ks), len(fitted.signs)):
-            for name in recipe.calibrators:
-                nll = mean_nll(fitted.calibrated(name, block), fitted.signs)
-                total[name][block] += nll * len(fitted.signs)
+        scores = _scores(ballots, inner, ks, recipe, (*key, inner.number))
+        _add_nll(total, _fitted(ballots, inner, scores, recipe), recipe)
     return {name: nll / len(rows) for name, nll in total.items()}
+
+
+def _compared(
+    ballots: Ballots,
+    split: Split,
+    ks: Index,
+    recipe: Recipe,
+    choice: Choice,
+    scores: PrefixScores,
+) -> Floats:
+    """NLL (n_calibrators, n_offered) on calibration rows alone."""
+    if scores.fold is not None:
+        found = _nll_by_fold(ballots, split, scores, recipe)
+        return np.stack([found[name][choice.offered] for name in recipe.calibrators])
+    found = inner_nll(
+        ballots,
+        split.calibration,
+        ks[choice.offered],
+        recipe,
+        n_folds=choice.n_folds,
+        seed=recipe.seed,
+        key=choice.key,
+    )
+    return np.stack([found[name] for name in recipe.calibrators])
+
+
+def _nll_by_fold(
+    ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe
+) -> dict[Calibrator, Floats]:
+    """NLL (n_k,) of cross-fitted calibration scores, each fold under calibrators of the others."""
+    fold = scores.fold
+    if fold is None:
+        raise ValueError("these scores were not cross-fitted")
+    total = {name: np.zeros(len(scores.ks)) for name in recipe.calibrators}
+    for number in np.unique(fold):
+        own = fold == number
+        part = replace(
+            scores,
+            calibration=scores.calibration[:, ~own],
+            calibration_empty=scores.calibration_empty[:, ~own],
+            evaluation=scores.calibration[:, own],
+            evaluation_empty=scores.calibration_empty[:, own],
+            fold=fold[~own],
+        )
+        inner = Split(int(number), split.calibration[~own], split.calibration[own])
+        _add_nll(total, _fitted(ballots, inner, part, recipe), recipe)
+    return {name: nll / len(fold) for name, nll in total.items()}
+
+
+def _add_nll(total: dict[Calibrator, Floats], fitted: _Fitted, recipe: Recipe) -> None:
+    for block in column_blocks(len(fitted.logits), len(fitted.signs)):
+        for name in recipe.calibrators:
+            nll = mean_nll(fitted.calibrated(name, block), fitted.signs)
+            total[name][block] += nll * len(fitted.signs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,16 +245,22 @@ class _Fitted:
         return calibrated
 
 
-def _fitted(ballots: Ballots, split: Split, ks: Index, recipe: Recipe) -> _Fitted:
-    scores = prefix_scores(
+def _scores(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, key: tuple[int, ...]
+) -> PrefixScores:
+    return panel_scores(
         ballots,
-        split.calibration,
-        split.evaluation,
+        split,
         ks,
         aggregator=recipe.aggregator,
         ranking=recipe.ranking,
         own_label="seen" if recipe.in_sample else "removed",
+        seed=recipe.seed,
+        key=key,
     )
+
+
+def _fitted(ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe) -> _Fitted:
     fit_signs = ballots.signs[split.calibration].astype(np.float64)
     weights = None if recipe.in_sample else (~scores.calibration_empty).astype(np.float64)
     return _Fitted(

@@ -22,11 +22,12 @@ from judgepanel.kernels.ballots import Ballots
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
-Aggregator = Literal["majority", "one_coin"]
+ClosedForm = Literal["majority", "accuracy_weighted", "log_odds", "one_coin"]
 Ranking = Literal["accuracy", "informativeness"]
 OwnLabel = Literal["removed", "seen"]
 
-AGGREGATORS: tuple[Aggregator, ...] = ("majority", "one_coin")
+CLOSED_FORMS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted", "log_odds", "one_coin")
+FRACTIONS: tuple[ClosedForm, ...] = ("majority", "accuracy_weighted")
 RANKINGS: tuple[Ranking, ...] = ("accuracy", "informativeness")
 BLOCK = 32_768
 
@@ -53,6 +54,29 @@ class PrefixScores:
 def one_coin_weight(correct: Floats, voted: Floats) -> Floats:
     """log((c + 1) / (n - c + 1)): integrated one-coin log-odds (paper, equation 1)."""
     return np.asarray(np.log((correct + 1.0) / (voted - correct + 1.0)))
+
+
+def closed_form_weights(aggregator: ClosedForm, correct: Floats, voted: Floats) -> Floats:
+    """What a vote weighs: 1; (c + 1) / (n + 2); log(c / (n - c)); log((c + 1) / (n - c + 1)).
+
+    Log-odds keep c half a vote away from 0 and n; a judge without votes weighs 0 there.
+    """
+    if aggregator == "one_coin":
+        return one_coin_weight(correct, voted)
+    if aggregator == "accuracy_weighted":
+        return posterior_mean(correct, voted)
+    if aggregator == "log_odds":
+        inside = np.clip(correct, 0.5, np.maximum(voted - 0.5, 0.5))
+        return np.where(voted > 0, np.log(inside / np.maximum(voted - inside, 0.5)), 0.0)
+    return np.ones(correct.shape)
+
+
+def prior_logit(ballots: Ballots, rows: Index) -> float:
+    """Log-odds of label 1 on these rows, each class one more; 0 under ``symmetric``."""
+    if ballots.symmetric:
+        return 0.0
+    ones = float(np.count_nonzero(ballots.signs[rows] > 0))
+    return float(np.log((ones + 1.0) / (len(rows) - ones + 1.0)))
 
 
 def posterior_mean(correct: Floats, voted: Floats) -> Floats:
@@ -87,14 +111,14 @@ def prefix_scores(
     evaluation: Index,
     ks: Index,
     *,
-    aggregator: Aggregator = "one_coin",
+    aggregator: ClosedForm = "one_coin",
     ranking: Ranking = "accuracy",
     own_label: OwnLabel = "removed",
 ) -> PrefixScores:
     """Score both sides of a split under every prefix in ``ks`` (sorted, in 1..n_judges)."""
     correct, voted = counts(ballots, calibration)
     order = np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
-    weights = _weights(aggregator, correct, voted)
+    weights = closed_form_weights(aggregator, correct, voted)
 
     def fixed(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
         votes = ballots.votes[rows][:, order]
@@ -108,9 +132,7 @@ def prefix_scores(
         rest_voted = np.maximum(voted - own_voted, 0.0)
         rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
         keys = -ranking_key(rest_correct, rest_voted, ranking).ravel()
-        own_weights = np.broadcast_to(
-            _weights(aggregator, rest_correct, rest_voted), rest_voted.shape
-        ).ravel()
+        own_weights = closed_form_weights(aggregator, rest_correct, rest_voted).ravel()
 
         def reranked(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
             found = position(rows) * ballots.n_judges + np.arange(ballots.n_judges)
@@ -119,13 +141,14 @@ def prefix_scores(
             return own_weights[np.take_along_axis(found, ranked, axis=1)], votes
 
         calibrated = _cumulate(ballots, calibration, ks, aggregator, reranked)
+    if aggregator == "log_odds":
+        # One prior for all rows: it tells no item from another, so no label leaks through it.
+        prior = prior_logit(ballots, calibration)
+        calibrated, evaluated = (
+            (np.where(empty, 0.0, logits + prior), empty)
+            for logits, empty in (calibrated, evaluated)
+        )
     return PrefixScores(ks, order, *calibrated, *evaluated)
-
-
-def _weights(aggregator: Aggregator, correct: Floats, voted: Floats) -> Floats:
-    if aggregator == "one_coin":
-        return one_coin_weight(correct, voted)
-    return np.ones(correct.shape[-1])
 
 
 def _own_counts(
@@ -167,7 +190,7 @@ def _cumulate(
     ballots: Ballots,
     rows: Index,
     ks: Index,
-    aggregator: Aggregator,
+    aggregator: ClosedForm,
     ranked: Callable[[Index], tuple[Floats, NDArray[np.int8]]],
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Logits (n_k, n) and emptiness of every prefix, a block of items at a time."""
@@ -177,12 +200,12 @@ def _cumulate(
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         weights, votes = ranked(rows[block])
-        if aggregator == "one_coin":
-            sums = np.cumsum(votes * weights, axis=1)[:, ks - 1]
-        else:
-            ones = np.cumsum(votes > 0, axis=1)[:, ks - 1]
-            zeros = np.cumsum(votes < 0, axis=1)[:, ks - 1]
+        if aggregator in FRACTIONS:
+            ones = np.cumsum((votes > 0) * weights, axis=1)[:, ks - 1]
+            zeros = np.cumsum((votes < 0) * weights, axis=1)[:, ks - 1]
             sums = np.log(ones + 1.0) - np.log(zeros + 1.0)  # exactly odd, unlike log of a ratio
+        else:
+            sums = np.cumsum(votes * weights, axis=1)[:, ks - 1]
         logits[:, block] = sums.T
         voted = votes != 0
         leading[block] = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)

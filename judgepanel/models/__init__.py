@@ -1,6 +1,6 @@
 """scikit-learn estimators over the kernels: an estimator is its kernel at batch size 1."""
 
-from judgepanel.models.aggregators import MajorityVote, OneCoin
+from judgepanel.models.aggregators import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
 from judgepanel.models.calibrators import (
     BetaCalibrator,
     ClippedBetaCalibrator,
@@ -12,8 +12,10 @@ from judgepanel.models.calibrators import (
 from judgepanel.models.panel import PanelModel, fit_panel
 
 __all__ = [
+    "AccuracyWeighted",
     "BetaCalibrator",
     "ClippedBetaCalibrator",
+    "LogOdds",
     "MajorityVote",
     "NoCalibrator",
     "OneCoin",

@@ -1,126 +1,62 @@
-"""Aggregators: votes of a fixed panel to a raw logit, as scikit-learn classifiers.
-
-X is float (n_items, n_judges): at or above .5 is a vote for label 1, below is a vote for label 0,
-NaN is no vote. An item nobody voted on gets the label prior of the fit.
-"""
+"""Aggregators in closed form: majority, accuracy-weighted, log-odds, one-coin."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from judgepanel.kernels.application import majority_logits, one_coin_logits
+from judgepanel.kernels.application import fraction_logits, weighted_logits
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import sigmoid
-from judgepanel.kernels.prefixes import Aggregator, counts, one_coin_weight, prefix_scores
-from judgepanel.votes import MISSING
+from judgepanel.kernels.prefixes import (
+    ClosedForm,
+    closed_form_weights,
+    counts,
+    prefix_scores,
+    prior_logit,
+)
+from judgepanel.models.base import Floats, VoteAggregator, Votes
 
-Floats = NDArray[np.float64]
 
+class _ClosedForm(VoteAggregator):
+    """An aggregator whose weights are functions of each judge's counts.
 
-class _Aggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What all aggregators share: validation, the label prior, probabilities from logits."""
+    Attributes
+    ----------
+    weights_ : float (n_judges,), what a judge's vote weighs.
+    correct_, voted_ : float (n_judges,), right verdicts and verdicts on the training items.
+    """
 
-    kind: Aggregator
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from labelled items.
-
-        Raises
-        ------
-        ValueError
-            Shapes that do not fit, infinite votes, or other than two classes.
-        """
-        votes, signs = self._training(X, y)
-        ballots = Ballots(votes, signs, np.arange(len(signs)))
-        self.prior_logit_ = float(np.log((np.sum(signs > 0) + 1.0) / (np.sum(signs < 0) + 1.0)))
-        self._learn(ballots)
-        return self
-
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """Raw logit of class ``classes_[1]``, (n_items,)."""
-        check_is_fitted(self)
-        votes = _verdicts(
-            validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        )
-        logits = self._logits(votes)
-        return np.where((votes == MISSING).all(axis=1), self.prior_logit_, logits)
-
-    def predict_proba(self, X: ArrayLike) -> Floats:
-        """Raw probabilities (n_items, 2) in the order of ``classes_``."""
-        p = sigmoid(self.decision_function(X))
-        return np.column_stack([1.0 - p, p])
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likelier class; class 1 at p = .5."""
-        chosen = self.decision_function(X) >= 0.0
-        return np.asarray(self.classes_[chosen.astype(int)])
-
-    def left_out_scores(
-        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
-    ) -> Floats:
-        """Raw logits of the training items, each from counts without its own unit (n_items,).
-
-        These, never in-sample scores, are what a calibrator may be fitted to. They hold for a
-        *fixed* panel; a panel chosen by a ranking needs the ranking left out as well, as
-        ``judgepanel.kernels.prefixes`` does.
-        """
-        votes, signs = self._training(X, y)
-        units = np.arange(len(signs))
-        if groups is not None:
-            units = np.unique(np.asarray(groups), return_inverse=True)[1]
-        ballots = Ballots(votes, signs, units)
-        everyone = np.arange(len(signs))
-        scores = prefix_scores(
-            ballots, everyone, everyone[:0], np.array([votes.shape[1]]), aggregator=self.kind
-        )
-        empty = scores.calibration_empty[0]
-        return np.where(empty, 0.0, scores.calibration[0])
-
-    def _training(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        checked, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            found = "1 class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
-            raise ValueError(
-                f"{type(self).__name__} needs labels of exactly 2 classes and found {found}. "
-                "Only binary classification is supported. The type of the target is "
-                f"{type_of_target(y)}."
-            )
-        votes = _verdicts(checked)
-        signed = np.where(votes == MISSING, 0, 2 * votes - 1).astype(np.int8)
-        return signed, (2 * codes - 1).astype(np.int8)
+    kind: ClosedForm
 
     def _learn(self, ballots: Ballots) -> None:
-        """Set fitted attributes."""
+        self.correct_, self.voted_ = counts(ballots, np.arange(ballots.n_items))
+        self.weights_ = closed_form_weights(self.kind, self.correct_, self.voted_)
 
-    def _logits(self, votes: NDArray[np.int8]) -> Floats:
-        raise NotImplementedError
+    def _logits(self, votes: Votes) -> Floats:
+        return weighted_logits(votes, self.weights_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
-        return tags
+    def _left_out(self, ballots: Ballots) -> Floats:
+        everyone = np.arange(ballots.n_items)
+        scores = prefix_scores(
+            ballots, everyone, everyone[:0], np.array([ballots.n_judges]), aggregator=self.kind
+        )
+        return np.where(scores.calibration_empty[0], 0.0, scores.calibration[0])
 
 
-class MajorityVote(_Aggregator):
+class _Fraction(_ClosedForm):
+    def _logits(self, votes: Votes) -> Floats:
+        return fraction_logits(votes, self.weights_)
+
+
+class MajorityVote(_Fraction):
     """Logit of the smoothed vote fraction, log((ones + 1) / (zeros + 1)).
 
     Smoothing is the posterior mean of the fraction under a uniform prior; without it a unanimous
     vote would be an infinite logit. Ranks nothing and weighs everyone alike.
     """
 
-    kind: Aggregator = "majority"
-
-    def _logits(self, votes: NDArray[np.int8]) -> Floats:
-        return majority_logits(votes)
+    kind: ClosedForm = "majority"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -128,27 +64,50 @@ class MajorityVote(_Aggregator):
         return tags
 
 
-class OneCoin(_Aggregator):
+class AccuracyWeighted(_Fraction):
+    """Smoothed vote fraction in which a vote counts (c + 1) / (n + 2), its judge's accuracy.
+
+    The logit is log((sum of weights for 1 + 1) / (sum of weights for 0 + 1)); see
+    :class:`MajorityVote` for the ones.
+    """
+
+    kind: ClosedForm = "accuracy_weighted"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # a judge at chance still counts half
+        return tags
+
+
+class LogOdds(_ClosedForm):
+    """Plug-in log-odds weights, log(a / (1 - a)) with a = c / n, plus the label prior.
+
+    The optimal rule for independent judges of known accuracy (Nitzan and Paroush 1982,
+    doi:10.2307/2526438; the paper's appendix). c is kept half a vote away from 0 and n, so that a
+    judge never wrong has a finite weight.
+
+    Parameters
+    ----------
+    symmetric : leave the label prior out, since the order of a pair has none.
+    """
+
+    kind: ClosedForm = "log_odds"
+
+    def __init__(self, *, symmetric: bool = False) -> None:
+        self.symmetric = symmetric
+
+    def _learn(self, ballots: Ballots) -> None:
+        super()._learn(ballots)
+        self.intercept_ = prior_logit(ballots, np.arange(ballots.n_items))
+
+    def _logits(self, votes: Votes) -> Floats:
+        return weighted_logits(votes, self.weights_) + self.intercept_
+
+
+class OneCoin(_ClosedForm):
     """Integrated Bayesian one-coin model (Calibrate, Don't Curate, equation 1).
 
     A judge with c of n votes right adds +-log((c + 1) / (n - c + 1)).
-
-    Attributes
-    ----------
-    weights_ : float (n_judges,), log-odds a vote for label 1 adds.
-    correct_, voted_ : float (n_judges,), c and n of the training items.
     """
 
-    kind: Aggregator = "one_coin"
-
-    def _learn(self, ballots: Ballots) -> None:
-        self.correct_, self.voted_ = counts(ballots, np.arange(ballots.n_items))
-        self.weights_ = one_coin_weight(self.correct_, self.voted_)
-
-    def _logits(self, votes: NDArray[np.int8]) -> Floats:
-        return one_coin_logits(votes, self.weights_)
-
-
-def _verdicts(X: Floats) -> NDArray[np.int8]:
-    """Int8 verdicts: NaN is missing, .5 and above is 1."""
-    return np.where(np.isnan(X), MISSING, X >= 0.5).astype(np.int8)
+    kind: ClosedForm = "one_coin"

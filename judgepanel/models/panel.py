@@ -8,18 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.application import (
-    majority_logits,
+    fraction_logits,
     map_logits,
-    one_coin_logits,
     probabilities,
+    weighted_logits,
 )
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import INPUT_CLIP, Calibrator, fit
 from judgepanel.kernels.prefixes import (
-    Aggregator,
+    FRACTIONS,
+    ClosedForm,
     Ranking,
+    closed_form_weights,
     counts,
-    one_coin_weight,
     prefix_scores,
 )
 from judgepanel.scoring.metrics import CLIP
@@ -44,7 +45,7 @@ class PanelModel:
     """
 
     judges: tuple[str, ...]
-    aggregator: Aggregator
+    aggregator: ClosedForm
     weights: tuple[float, ...]
     correct: tuple[int, ...]
     voted: tuple[int, ...]
@@ -58,10 +59,9 @@ class PanelModel:
 
     def score(self, votes: NDArray[np.int8]) -> Floats:
         """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
-        if self.aggregator == "majority":
-            logits = majority_logits(votes)
-        else:
-            logits = one_coin_logits(votes, np.array(self.weights))
+        weights = np.array(self.weights)
+        scored = fraction_logits if self.aggregator in FRACTIONS else weighted_logits
+        logits = scored(votes, weights)
         if self.calibrator == "beta_clipped":
             logits = np.clip(logits, -INPUT_CLIP, INPUT_CLIP)
         p = probabilities(map_logits(logits, self.a, self.b, self.c), CLIP)
@@ -73,7 +73,7 @@ def fit_panel(
     names: tuple[str, ...],
     k: int,
     *,
-    aggregator: Aggregator,
+    aggregator: ClosedForm,
     calibrator: Calibrator,
     ranking: Ranking = "accuracy",
 ) -> PanelModel:
@@ -94,9 +94,7 @@ def fit_panel(
     a, b, c = (float(value) for value in fitted.params[0])
     correct, voted = counts(ballots, everyone)
     chosen = scores.order[:k]
-    weight_of = one_coin_weight(correct, voted)
-    if aggregator == "majority":
-        weight_of = np.ones(len(names))
+    weight_of = closed_form_weights(aggregator, correct, voted)
     rate = 0.5 if ballots.symmetric else float(np.mean(signs > 0))
     return PanelModel(
         judges=tuple(names[j] for j in chosen),

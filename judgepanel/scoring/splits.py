@@ -53,15 +53,40 @@ def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) ->
     n_units = int(units.max()) + 1 if n_items else 0
     if n_units < 2:
         raise InputError("at least 2 items (or groups of items) with labels are needed to split")
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+    calibrates = _share(units, n_units, fraction, seed, (number,))
+    return Split(number, np.flatnonzero(calibrates), np.flatnonzero(~calibrates))
+
+
+def subsplit(
+    units: Index, rows: Index, *, fraction: float, seed: int, key: tuple[int, ...]
+) -> tuple[Index, Index]:
+    """Cut ``rows`` in two, units whole: about ``fraction`` of them, and the rest.
+
+    The stream is ``SeedSequence(seed, spawn_key=key)``; both parts are sorted positions.
+
+    Raises
+    ------
+    InputError
+        Fewer than two units among the rows.
+    """
+    present, codes = np.unique(units[rows], return_inverse=True)
+    if len(present) < 2:
+        raise InputError("at least 2 items (or groups of items) are needed to hold some out")
+    first = _share(codes, len(present), fraction, seed, key)
+    return rows[first], rows[~first]
+
+
+def _share(
+    codes: Index, n_units: int, fraction: float, seed: int, key: tuple[int, ...]
+) -> NDArray[np.bool_]:
+    """Which items are in the units drawn until their share comes as close as whole units allow."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     order = rng.permutation(n_units)
-    sizes = np.bincount(units, minlength=n_units)
-    reached = np.cumsum(sizes[order])
-    cut = int(np.argmin(np.abs(reached[:-1] - np.floor(n_items * fraction)))) + 1
+    reached = np.cumsum(np.bincount(codes, minlength=n_units)[order])
+    cut = int(np.argmin(np.abs(reached[:-1] - np.floor(len(codes) * fraction)))) + 1
     chosen = np.zeros(n_units, dtype=bool)
     chosen[order[:cut]] = True
-    calibrates = chosen[units]
-    return Split(number, np.flatnonzero(calibrates), np.flatnonzero(~calibrates))
+    return chosen[codes]
 
 
 def folds(

@@ -14,12 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, cross_fits
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split, inner_nll
+from judgepanel.kernels.evaluation import Choice, Recipe, SplitScores, evaluate_split
 from judgepanel.kernels.prefixes import (
-    AGGREGATORS,
     RANKINGS,
-    Aggregator,
     Ranking,
     counts,
     posterior_mean,
@@ -87,6 +86,7 @@ class PanelCurveSpec:
             self.calibrators,
             self.ranking,
             in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
         )
 
 
@@ -189,8 +189,16 @@ class PanelCurve:
         return None
 
 
-def panel_sizes(n_judges: int, ks: tuple[int, ...] | None, compare: tuple[int, ...]) -> Ints:
+def panel_sizes(
+    n_judges: int,
+    ks: tuple[int, ...] | None,
+    compare: tuple[int, ...],
+    aggregator: Aggregator = "one_coin",
+) -> Ints:
     """Sorted panel sizes to evaluate; always holds 1, all judges and the sizes compared.
+
+    Where ``ks`` leaves it open, an aggregator that is cross-fitted, a fit for every size and fold,
+    gets ``CHOICE_SIZES`` sizes on a logarithmic scale.
 
     Raises
     ------
@@ -200,6 +208,8 @@ def panel_sizes(n_judges: int, ks: tuple[int, ...] | None, compare: tuple[int, .
     for k in (*(ks or ()), *compare):
         if k < 1:
             raise InputError("a panel needs at least one judge", value=k, allowed="1, 2, 3, ...")
+    if ks is None and cross_fits(aggregator):
+        ks = tuple(np.geomspace(1, n_judges, CHOICE_SIZES).round().astype(int).tolist())
     if ks == () or (ks is None and n_judges <= DENSE_JUDGES):
         return np.arange(1, n_judges + 1)
     if ks is None:
@@ -227,7 +237,7 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
     """Evaluate the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
-    ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare)
+    ks = panel_sizes(ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
     numbers = range(chunk.first, chunk.first + chunk.count)
     drawn = (
         split(ballots.units, number, fraction=settings.fraction, seed=settings.seed)
@@ -237,18 +247,8 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
     offered = np.isin(ks, choice_sizes(ks))
 
     def arms(one: Split) -> Arms:
-        chosen_on = np.full((len(spec.calibrators), len(ks)), np.inf)
-        inner = inner_nll(
-            ballots,
-            one.calibration,
-            ks[offered],
-            spec.recipe,
-            n_folds=CHOICE_FOLDS,
-            seed=settings.seed,
-            key=(one.number, 3),
-        )
-        chosen_on[:, offered] = np.stack([inner[name] for name in spec.calibrators])
-        return panel_arms(evaluate_split(ballots, one, ks, spec.recipe), chosen_on)
+        choice = Choice(offered, CHOICE_FOLDS, (one.number, 3))
+        return panel_arms(evaluate_split(ballots, one, ks, spec.recipe, choice))
 
     return tally(
         ((one, arms(one)) for one in drawn),
@@ -259,15 +259,15 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
     )
 
 
-def panel_arms(scores: SplitScores, chosen_on: Floats) -> Arms:
-    """Arms by panel size, one row a calibrator; ``chosen_on`` (C, n_k) is what a choice may see."""
+def panel_arms(scores: SplitScores) -> Arms:
+    """Arms by panel size, one row a calibrator."""
     held = list(scores.evaluation.values())
     return Arms(
         nll=tuple(score.nll for score in held),
         brier=tuple(score.brier for score in held),
         hit=tuple(score.hit for score in held),
         ece=np.stack([score.ece for score in held]),
-        chosen_on=chosen_on,
+        chosen_on=scores.chosen_on,
         null_nll=scores.null_nll,
         constant_nll=np.array(list(scores.constant_nll.values())),
         replaced=np.array(list(scores.replaced.values()), dtype=np.int64),
@@ -278,7 +278,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     """Intervals and verdicts from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     done = partial.in_order()
-    ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare)
+    ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
     estimates = grid_estimates(done, prepared.ballots.units)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)

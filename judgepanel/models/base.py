@@ -1,0 +1,151 @@
+"""What all aggregators share: validation, the label prior, probabilities from logits.
+
+X is float (n_items, n_judges): at or above .5 is a vote for label 1, below is a vote for label 0,
+NaN is no vote. An item nobody voted on gets the label prior of the fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibration import sigmoid
+from judgepanel.votes import MISSING
+
+Floats = NDArray[np.float64]
+Votes = NDArray[np.int8]
+
+
+class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Votes of a fixed panel to a raw logit.
+
+    A subclass names its ``kind``, learns in :meth:`_learn`, scores in :meth:`_logits` and says in
+    :meth:`_left_out` what calibrators may see.
+    """
+
+    kind: Aggregator
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from labelled items.
+
+        Raises
+        ------
+        ValueError
+            Shapes that do not fit, infinite votes, or other than two classes.
+        """
+        return self._fit(X, y)
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Raw logit of class ``classes_[1]``, (n_items,)."""
+        check_is_fitted(self)
+        votes = verdicts(
+            validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        )
+        logits = self._logits(votes)
+        return np.where((votes == MISSING).all(axis=1), self.prior_logit_, logits)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Raw probabilities (n_items, 2) in the order of ``classes_``."""
+        p = sigmoid(self.decision_function(X))
+        return np.column_stack([1.0 - p, p])
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likelier class; class 1 at p = .5."""
+        chosen = self.decision_function(X) >= 0.0
+        return np.asarray(self.classes_[chosen.astype(int)])
+
+    def left_out_scores(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> Floats:
+        """Raw logits of the training items, none of which knows its own unit's label (n_items,).
+
+        These, never in-sample scores, are what a calibrator may be fitted to. They hold for a
+        *fixed* panel; a panel chosen by a ranking needs the ranking left out as well, as
+        ``judgepanel.kernels.aggregation`` does.
+        """
+        return self._left_out(self._ballots(X, y, groups))
+
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        X_unlabelled: ArrayLike | None = None,
+    ) -> Self:
+        ballots = self._ballots(X, y, groups, X_unlabelled)
+        right, wrong = np.sum(ballots.signs > 0), np.sum(ballots.signs < 0)
+        prior = 0.0 if ballots.symmetric else float(np.log((right + 1.0) / (wrong + 1.0)))
+        self.prior_logit_ = prior
+        self._learn(ballots)
+        return self
+
+    def _ballots(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        X_unlabelled: ArrayLike | None = None,
+    ) -> Ballots:
+        checked, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            found = "1 class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
+            raise ValueError(
+                f"{type(self).__name__} needs labels of exactly 2 classes and found {found}. "
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}."
+            )
+        unlabelled = None
+        if X_unlabelled is not None:
+            others = validate_data(
+                self, X_unlabelled, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
+            unlabelled = signed(verdicts(others))
+        return Ballots(
+            signed(verdicts(checked)),
+            (2 * codes - 1).astype(np.int8),
+            _units(groups, len(codes)),
+            symmetric=bool(getattr(self, "symmetric", False)),
+            unlabelled=unlabelled,
+        )
+
+    def _learn(self, ballots: Ballots) -> None:
+        """Set fitted attributes."""
+
+    def _logits(self, votes: Votes) -> Floats:
+        """Raw logits (n_items,) of verdicts in {0, 1, -1 missing}."""
+        raise NotImplementedError
+
+    def _left_out(self, ballots: Ballots) -> Floats:
+        """Raw logits (n_items,) of the training items without their own labels; 0 without votes."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def verdicts(X: Floats) -> Votes:
+    """Int8 verdicts: NaN is missing, .5 and above is 1."""
+    return np.where(np.isnan(X), MISSING, X >= 0.5).astype(np.int8)
+
+
+def signed(votes: Votes) -> Votes:
+    """V = 2y - 1, 0 where missing."""
+    return np.where(votes == MISSING, 0, 2 * votes - 1).astype(np.int8)
+
+
+def _units(groups: ArrayLike | None, n_items: int) -> NDArray[np.int64]:
+    if groups is None:
+        return np.arange(n_items)
+    return np.unique(np.asarray(groups), return_inverse=True)[1]
