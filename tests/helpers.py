@@ -95,13 +95,21 @@ def rank_by_loop(correct, voted, ranking):
 
 def logit_by_loop(ballots, item, judges, correct, voted, aggregator):
     """Raw logit of one item under these judges, and whether none of them voted."""
-    total, ones, zeros = 0.0, 0, 0
+    total, ones, zeros, cast = 0.0, 0.0, 0.0, 0
     for j in judges:
         vote = int(ballots.votes[item, j])
-        total += vote * math.log((correct[j] + 1) / (voted[j] - correct[j] + 1))
-        ones, zeros = ones + (vote > 0), zeros + (vote < 0)
-    logit = total if aggregator == "one_coin" else math.log((ones + 1) / (zeros + 1))
-    return logit, ones + zeros == 0
+        right, n = correct[j], voted[j]
+        weight = {"majority": 1.0, "accuracy_weighted": (right + 1) / (n + 2)}.get(aggregator)
+        if aggregator == "one_coin":
+            weight = math.log((right + 1) / (n - right + 1))
+        elif aggregator == "log_odds":
+            inside = min(max(right, 0.5), max(n - 0.5, 0.5))
+            weight = math.log(inside / (n - inside)) if n else 0.0
+        total, cast = total + vote * weight, cast + abs(vote)
+        ones, zeros = ones + weight * (vote > 0), zeros + weight * (vote < 0)
+    sums = aggregator in ("one_coin", "log_odds")
+    logit = total if sums else math.log((ones + 1) / (zeros + 1))
+    return logit, cast == 0
 
 
 def softplus(x):

@@ -14,7 +14,7 @@ from judgepanel.cli import main
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
-from judgepanel.kernels.application import majority_logits, one_coin_logits, probabilities
+from judgepanel.kernels.application import fraction_logits, probabilities, weighted_logits
 from judgepanel.models.panel import fit_panel
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
@@ -166,8 +166,9 @@ def test_logits_change_sign_exactly_when_every_vote_does(seed, n_judges):
     votes = make_votes(seed, 20, n_judges, missing=0.3)
     swapped = flip_items(votes, np.ones(20, bool)).votes
     weights = np.random.default_rng(seed).normal(size=n_judges)
-    assert (majority_logits(swapped) == -majority_logits(votes.votes)).all()
-    one, other = one_coin_logits(votes.votes, weights), one_coin_logits(swapped, weights)
+    fractions = [fraction_logits(found, abs(weights)) for found in (swapped, votes.votes)]
+    assert (fractions[0] == -fractions[1]).all()
+    one, other = weighted_logits(votes.votes, weights), weighted_logits(swapped, weights)
     assert (one == -other).all()
 
 

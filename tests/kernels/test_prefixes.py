@@ -1,15 +1,25 @@
 """Prefix kernels against plain loops; calibration scores that do not know their own label."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from judgepanel.kernels import prefixes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibration import fit
-from judgepanel.kernels.prefixes import counts, one_coin_weight, posterior_mean, prefix_scores, rank
+from judgepanel.kernels.prefixes import (
+    counts,
+    one_coin_weight,
+    posterior_mean,
+    prefix_scores,
+    prior_logit,
+    rank,
+)
 from tests.helpers import counts_by_loop, item_nll, logit_by_loop, make_ballots, rank_by_loop
 
-AGGREGATORS = ("one_coin", "majority")
+AGGREGATORS = ("one_coin", "majority", "accuracy_weighted", "log_odds")
 RANKINGS = ("accuracy", "informativeness")
 
 
@@ -19,15 +29,17 @@ def halves(ballots, seed=0):
     return np.sort(order[:cut]), np.sort(order[cut:])
 
 
-def scores_by_loop(ballots, items, aggregator, ranking, fitted_without):
+def scores_by_loop(ballots, items, aggregator, ranking, fitted_without, calibration):
     """Logits and emptiness (K, n); ``fitted_without(item)`` are the rows an item is scored from."""
     logits, empty = [], []
+    ones = sum(ballots.signs[calibration] > 0)
+    prior = math.log((ones + 1) / (len(calibration) - ones + 1)) * (aggregator == "log_odds")
     for k in range(1, ballots.n_judges + 1):
         for item in items:
             correct, voted = counts_by_loop(ballots, fitted_without(item))
             panel = rank_by_loop(correct, voted, ranking)[:k]
             logit, blank = logit_by_loop(ballots, item, panel, correct, voted, aggregator)
-            logits.append(logit)
+            logits.append(0.0 if blank else logit + prior)
             empty.append(blank)
     shape = (ballots.n_judges, len(items))
     return np.reshape(logits, shape), np.reshape(empty, shape)
@@ -56,9 +68,11 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
         return [i for i in calibration if ballots.units[i] != ballots.units[item]]
 
     held, held_empty = scores_by_loop(
-        ballots, evaluation, aggregator, ranking, lambda _: calibration
+        ballots, evaluation, aggregator, ranking, lambda _: calibration, calibration
     )
-    own, own_empty = scores_by_loop(ballots, calibration, aggregator, ranking, without_own_unit)
+    own, own_empty = scores_by_loop(
+        ballots, calibration, aggregator, ranking, without_own_unit, calibration
+    )
     np.testing.assert_allclose(found.evaluation, held, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(found.evaluation_empty, held_empty)
     np.testing.assert_allclose(found.calibration, own, rtol=0, atol=1e-12)
@@ -72,7 +86,9 @@ def test_in_sample_scores_use_all_calibration_rows(aggregator):
     found = prefix_scores(
         ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator, own_label="seen"
     )
-    seen, _ = scores_by_loop(ballots, calibration, aggregator, "accuracy", lambda _: calibration)
+    seen, _ = scores_by_loop(
+        ballots, calibration, aggregator, "accuracy", lambda _: calibration, calibration
+    )
     np.testing.assert_allclose(found.calibration, seen, rtol=0, atol=1e-12)
 
 
@@ -108,6 +124,13 @@ def test_informativeness_puts_an_anti_expert_before_a_guesser():
     rows = np.arange(20)
     assert rank(ballots, rows, "accuracy").tolist() == [2, 0, 1]
     assert rank(ballots, rows, "informativeness").tolist() == [1, 2, 0]
+
+
+def test_the_label_prior_is_left_out_where_order_means_nothing():
+    ballots = replace(make_ballots(2, 40, 5), signs=np.repeat([1, -1], [32, 8]).astype(np.int8))
+    rows = np.arange(40)
+    assert prior_logit(ballots, rows) > 0.5
+    assert prior_logit(replace(ballots, symmetric=True), rows) == 0.0
 
 
 def test_a_judge_without_votes_weighs_nothing_and_has_mean_one_half():

@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from judgepanel.kernels.prefixes import prefix_scores
-from judgepanel.models import MajorityVote, OneCoin
+from judgepanel.models import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
 from judgepanel.votes import MISSING
 from tests.helpers import make_ballots, make_votes
 
-BOTH = (OneCoin, MajorityVote)
+ALL = (OneCoin, MajorityVote, AccuracyWeighted, LogOdds)
 
 
 def table(seed=0, n_items=60, n_judges=7):
@@ -21,7 +21,7 @@ def table(seed=0, n_items=60, n_judges=7):
     return np.where(votes.votes == MISSING, np.nan, votes.votes), votes.labels.astype(int)
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", ALL)
 def test_scikit_learn_accepts_the_estimator(kind):
     # A tie is a decision for class 1 here (accuracy counts p >= .5); scikit-learn takes class 0.
     checks = ("check_classifiers_classes", "check_classifiers_train")
@@ -30,7 +30,7 @@ def test_scikit_learn_accepts_the_estimator(kind):
     assert sum(one["status"] == "passed" for one in ran) > 40
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", ALL)
 def test_an_estimator_is_its_kernel(kind):
     ballots = make_ballots(3, 50, 6)
     X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)
@@ -46,7 +46,11 @@ def test_an_estimator_is_its_kernel(kind):
     np.testing.assert_allclose(own, scores.calibration[0], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", BOTH)
+def prior(X, y):
+    return LogOdds().fit(X, y).intercept_
+
+
+@pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("groups", [None, 9])
 def test_left_out_scores_are_what_a_model_without_the_item_says(kind, groups):
     X, y = table()
@@ -55,7 +59,30 @@ def test_left_out_scores_are_what_a_model_without_the_item_says(kind, groups):
     for item in range(60):
         others = names != names[item]
         alone = kind().fit(X[others], y[others]).decision_function(X[[item]])
-        assert found[item] == pytest.approx(alone[0], abs=1e-12)
+        # One prior serves all items: that of the others would tell an item's label by its absence.
+        shift = prior(X, y) - prior(X[others], y[others]) if kind is LogOdds else 0.0
+        assert found[item] == pytest.approx(alone[0] + shift, abs=1e-12)
+
+
+def test_accuracy_weighs_the_votes_of_a_fraction():
+    X, y = table()
+    model = AccuracyWeighted().fit(X, y)
+    a = (model.correct_ + 1) / (model.voted_ + 2)
+    p = model.predict_proba([[1, 1, 0, np.nan, np.nan, 0, np.nan]])[0, 1]
+    assert p == pytest.approx((a[0] + a[1] + 1) / (a[0] + a[1] + a[2] + a[5] + 2))
+
+
+def test_log_odds_are_plug_in_and_finite_for_a_judge_never_wrong():
+    X, y = table()
+    X[:, 0], X[:, 1], X[:, 2] = y, 1 - y, np.nan
+    model = LogOdds().fit(X, y)
+    n, c = model.voted_[3], model.correct_[3]
+    assert model.weights_[3] == pytest.approx(math.log(c / (n - c)))
+    assert model.weights_[0] == pytest.approx(math.log(59.5 / 0.5)) == -model.weights_[1]
+    assert model.weights_[2] == 0.0
+    swapped = LogOdds(symmetric=True).fit(1 - X, 1 - y).decision_function(X)
+    kept = LogOdds(symmetric=True).fit(X, y).decision_function(1 - X)
+    np.testing.assert_array_equal(swapped, -kept)
 
 
 def test_one_coin_weighs_by_counts():
@@ -80,7 +107,7 @@ def test_probabilities_of_unseen_items_follow_the_formula():
     np.testing.assert_array_equal(model.predict(unseen), (p[:, 1] >= 0.5).astype(int))
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", ALL)
 def test_an_item_nobody_voted_on_gets_the_prior(kind):
     X, y = table()
     y[:45] = 1
@@ -102,7 +129,7 @@ def test_classes_keep_their_own_names():
     assert set(model.predict(X)) == {"bad", "good"}
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", ALL)
 def test_a_clone_is_unfitted_and_equal_in_parameters(kind):
     X, y = table()
     model = kind().fit(X, y)
