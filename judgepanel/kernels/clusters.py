@@ -1,4 +1,4 @@
-"""Judges that err together: average linkage on 1 - correlation, cut where near and far pairs part."""
+"""Judges that err together: average linkage on 1 - correlation, cut where near and far part."""
 
 from __future__ import annotations
 

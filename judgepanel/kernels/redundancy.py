@@ -77,17 +77,17 @@ def _matrix(marks: Bools) -> Any:
 
 
 def _dense(product: Any) -> Any:
-    return product.toarray() if isinstance(product, sparse.sparray) else product
+    return product.toarray() if isinstance(product, sparse.csr_array) else product
 
 
-def error_correlation(counts: ErrorCounts, spread: float | None = None) -> ErrorCorrelation:
+def error_correlation(counts: ErrorCounts) -> ErrorCorrelation:
     """Correlation of every pair, its mean over pairs and its spread (docs/redundancy.md).
 
     A pair's estimate is its unbiased covariance on joint items over the standard deviations of
     both judges there, whose error rates are shrunk to each judge's overall rate as if it had
     ``PRIOR_ITEMS`` more joint items. With complete votes that is the phi coefficient. Estimates
     are then shrunk to their mean as in a random-effects meta-analysis (DerSimonian and Laird 1986,
-    doi:10.1016/0197-2456(86)90046-2). ``spread`` fixes the spread instead of estimating it.
+    doi:10.1016/0197-2456(86)90046-2).
     """
     n = counts.joint
     own = np.diag(n)
@@ -103,7 +103,7 @@ def error_correlation(counts: ErrorCounts, spread: float | None = None) -> Error
     if not known.any():
         return ErrorCorrelation(np.eye(len(n)), known, float("nan"), float("nan"))
     skew = (1.0 - 2.0 * rate) / np.sqrt(np.maximum(rate * (1.0 - rate), 1e-12))
-    mean, spread = _random_effects(raw, n, known, skew, spread)
+    mean, spread = _random_effects(raw, n, known, skew)
     trust = n / (n + PRIOR_ITEMS)
     noise = _noise(trust * raw + (1.0 - trust) * mean, n, skew)
     weight = np.divide(
@@ -114,19 +114,15 @@ def error_correlation(counts: ErrorCounts, spread: float | None = None) -> Error
     return ErrorCorrelation(value, known, mean, spread)
 
 
-def _random_effects(
-    raw: Floats, n: Floats, known: Bools, skew: Floats, spread: float | None
-) -> tuple[float, float]:
+def _random_effects(raw: Floats, n: Floats, known: Bools, skew: Floats) -> tuple[float, float]:
     """Mean over pairs and standard deviation of the true correlations about it."""
     pairs = np.triu(known)
     found, extra = raw[pairs], n[pairs] - 1.0
     pooled = float(np.clip(extra @ found / extra.sum(), -1.0, 1.0))
     noise = _noise(np.full_like(raw, pooled), n, skew)[pairs]
-    if spread is None:
-        excess = float(extra @ ((found - pooled) ** 2 - noise) / extra.sum())
-        spread = float(np.sqrt(max(0.0, excess)))
-    total = spread**2 + noise
-    weight = 1.0 / np.maximum(total, 1e-12)
+    excess = float(extra @ ((found - pooled) ** 2 - noise) / extra.sum())
+    spread = float(np.sqrt(max(0.0, excess)))
+    weight = 1.0 / np.maximum(spread**2 + noise, 1e-12)
     return float(np.clip(weight @ found / weight.sum(), -1.0, 1.0)), spread
 
 
@@ -144,7 +140,8 @@ def _noise(rho: Floats, n: Floats, skew: Floats) -> Floats:
     own = np.sqrt(np.diag(n))
     share = (n + PRIOR_ITEMS * n / np.maximum(own[:, None] * own, 1.0)) / (n + PRIOR_ITEMS)
     blend = share * np.maximum(estimated, 0.0) + (1.0 - share) * np.maximum(given, 0.0)
-    return np.asarray(blend / np.maximum(n - 1.0, 1.0))
+    normal = (1.0 - rho**2) ** 2  # what it would be without skewness; small counts can undershoot
+    return np.asarray(np.maximum(blend, normal) / np.maximum(n - 1.0, 1.0))
 
 
 def effective_number(n_judges: int, mean: float) -> float:
