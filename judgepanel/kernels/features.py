@@ -1,0 +1,165 @@
+"""Item features as numbers: standardised, one-hot, and the fitted state that repeats it later."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.votes.errors import InputError
+
+Floats = NDArray[np.float64]
+FeatureColumns = Mapping[str, NDArray[Any]]
+Kind = Literal["numeric", "categorical"]
+
+MAX_CATEGORIES = 100
+MIN_CATEGORY = 2
+FARTHEST = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureEncoder:
+    """How features of items become columns of numbers; plain values, so that it can be exported.
+
+    Attributes
+    ----------
+    names : the features, in order.
+    kinds : ``numeric`` or ``categorical``.
+    means, sds : of the fit rows that have a value; 0 and 1 for categorical features, and an sd of
+        1 for constant ones, whose column is then 0 on the fit rows.
+    flagged : whether a column says where a number is missing: some were in the fit, but not all.
+    categories : those with a column, sorted; () for numeric features. They occurred at least
+        twice, and at most the 100 most frequent of a feature have one.
+    """
+
+    names: tuple[str, ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    means: tuple[float, ...] = ()
+    sds: tuple[float, ...] = ()
+    flagged: tuple[bool, ...] = ()
+    categories: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each encoded column says."""
+        found: list[str] = []
+        for i, name in enumerate(self.names):
+            if self.kinds[i] == "categorical":
+                found += [f"{name} = {category}" for category in self.categories[i]]
+            else:
+                found += [name, f"{name} is missing"][: 1 + self.flagged[i]]
+        return tuple(found)
+
+    def encode(self, features: FeatureColumns | None, n: int) -> Floats:
+        """Columns (n, len(self.columns)) of the features (n,) of n items; others are ignored.
+
+        A number is (x - mean) / sd, at most 10 either way, and 0 where it is missing. A category
+        that has no column is 0 in all of them.
+
+        Raises
+        ------
+        InputError
+            A feature that is absent, of another length or infinite, or text where numbers were.
+        """
+        parts = [np.zeros((n, 0))]
+        for i, name in enumerate(self.names):
+            if features is None or name not in features:
+                raise InputError("this feature is needed and absent", column=name)
+            values = _sized(name, features[name], n)
+            if self.kinds[i] == "numeric":
+                numbers = _numbers(name, values)
+                missing = np.isnan(numbers)
+                # Halves, because the difference of two large numbers may overflow.
+                far = (numbers / 2.0 - self.means[i] / 2.0) / (self.sds[i] / 2.0)
+                parts.append(np.where(missing, 0.0, np.clip(far, -FARTHEST, FARTHEST))[:, None])
+                if self.flagged[i]:
+                    parts.append(missing[:, None].astype(np.float64))
+            else:
+                place = {category: j for j, category in enumerate(self.categories[i])}
+                codes = np.array([place.get(text, -1) for text in _texts(values)], dtype=np.int64)
+                parts.append((codes[:, None] == np.arange(len(place))).astype(np.float64))
+        return np.concatenate(parts, axis=1)
+
+
+def fit_encoder(features: FeatureColumns | None, n: int) -> FeatureEncoder:
+    """Learn means, sds and categories from the features (n,) of the fit rows; no labels needed.
+
+    Raises
+    ------
+    InputError
+        A feature of another length, or an infinite number.
+    """
+    names = tuple(features or ())
+    learnt = [_learn(name, _sized(name, (features or {})[name], n)) for name in names]
+    kinds, means, sds, flagged, categories = zip(*learnt, strict=True) if learnt else ((),) * 5
+    return FeatureEncoder(names, kinds, means, sds, flagged, categories)
+
+
+def _learn(name: str, values: NDArray[Any]) -> tuple[Kind, float, float, bool, tuple[str, ...]]:
+    if values.dtype.kind not in "fiub":
+        counted = Counter(_texts(values))
+        seen = sorted(counted.items(), key=lambda found: (-found[1], found[0]))[:MAX_CATEGORIES]
+        kept = tuple(sorted(text for text, times in seen if times >= MIN_CATEGORY))
+        return "categorical", 0.0, 1.0, False, kept
+    numbers = _numbers(name, values)
+    given = numbers[~np.isnan(numbers)]
+    if not len(given):
+        return "numeric", 0.0, 1.0, False, ()
+    largest = float(np.abs(given).max()) or 1.0
+    scaled = given / largest
+    mean, sd = float(scaled.mean()), float(scaled.std())
+    constant = sd <= 1e-12 * max(abs(mean), 1e-300)
+    if constant:
+        return "numeric", float(given[0]), 1.0, len(given) < len(numbers), ()
+    return "numeric", mean * largest, sd * largest, len(given) < len(numbers), ()
+
+
+def _sized(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.shape != (n,):
+        raise InputError(f"this feature has another length than the {n} items", column=name)
+    return array
+
+
+def _numbers(name: str, values: NDArray[Any]) -> Floats:
+    """Float64 with NaN where missing; refuses text and infinite numbers with their place."""
+    if values.dtype.kind in "fiub":
+        numbers = values.astype(np.float64)
+    else:
+        numbers = np.array([_number(name, value) for value in values.tolist()])
+    if np.isinf(numbers).any():
+        raise InputError(
+            "an infinite number",
+            column=name,
+            allowed="finite numbers, or blank for a missing one",
+        )
+    return numbers
+
+
+def _number(name: str, value: Any) -> float:
+    if value is None or str(value).strip() == "":
+        return float("nan")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            "this feature was a number where the panel was fitted",
+            column=name,
+            value=value,
+            allowed="numbers, or blank for a missing one",
+        ) from None
+
+
+def _texts(values: NDArray[Any]) -> list[str]:
+    """Categories as text: a missing one is "", a whole number has no decimals."""
+    return [_text(value) for value in values.tolist()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.15g}"  # noqa: PLR0124 - NaN
+    return "" if value is None else str(value)

@@ -1,0 +1,118 @@
+"""Residual correction (step 2) as an estimator: raw logits and item features to logits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from judgepanel.kernels.calibration import sigmoid
+from judgepanel.kernels.features import FeatureColumns, FeatureEncoder, fit_encoder
+from judgepanel.kernels.residual import ResidualFit, fit_residual
+from judgepanel.votes import InputError
+
+Floats = NDArray[np.float64]
+Features = pd.DataFrame | Mapping[str, ArrayLike]
+
+
+class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
+    """A logistic map of the raw logit, with optional item features (the paper's step 2).
+
+    As given, l' = a l + x . gamma + b with a >= 0; under ``symmetric``, l' = l (a + x . gamma).
+    Platt scaling (temperature under ``symmetric``) where there are no features. The kernel
+    :mod:`judgepanel.kernels.residual` at batch size 1.
+
+    The logits it is fitted to must not know their own label: left-out or cross-fitted scores. What
+    it then makes of them does, so a calibrator behind it is fitted to
+    :func:`judgepanel.kernels.residual.cross_fitted_residual` instead.
+
+    Parameters
+    ----------
+    symmetric : fit on every item and its swap; the map is then odd, l'(-l) = -l'(l).
+
+    Attributes
+    ----------
+    slope_, level_ : a and b; b is 0 under ``symmetric``.
+    gamma_ : float (d,), one weight a column of ``encoder_.columns``.
+    encoder_ : how features become columns, fitted to the training items.
+    replaced_ : whether there is no finite fit and temperature stands in, without features.
+    """
+
+    def __init__(self, *, symmetric: bool = False) -> None:
+        self.symmetric = symmetric
+
+    def fit(self, logits: ArrayLike, y: ArrayLike, features: Features | None = None) -> Self:
+        """Fit to raw logits (n,), labels (n,) in {0, 1} and features of n rows.
+
+        Raises
+        ------
+        InputError
+            Other shapes, infinite logits or features, other labels, or no item at all.
+        """
+        scores, labels = _column(logits), np.asarray(y)
+        if labels.shape != scores.shape or len(scores) == 0:
+            raise InputError("a correction needs as many labels as logits, and at least one")
+        if not np.isin(labels, (0, 1)).all():
+            raise InputError("labels of a correction must be 0 or 1")
+        columns = feature_columns(features)
+        self.encoder_: FeatureEncoder = fit_encoder(columns, len(scores))
+        fitted = fit_residual(
+            scores[None],
+            2.0 * labels - 1.0,
+            self.encoder_.encode(columns, len(scores)),
+            symmetric=self.symmetric,
+        )
+        self.slope_, self.level_ = float(fitted.slope[0]), float(fitted.level[0])
+        self.gamma_ = fitted.gamma[0]
+        self.replaced_ = bool(fitted.replaced[0])
+        return self
+
+    def transform(self, logits: ArrayLike, features: Features | None = None) -> Floats:
+        """Corrected logits (n,).
+
+        Raises
+        ------
+        InputError
+            Features that the fit had and that are absent, or text where numbers were.
+        """
+        check_is_fitted(self)
+        scores = _column(logits)
+        map_ = ResidualFit(
+            np.array([self.slope_]),
+            np.array([self.level_]),
+            self.gamma_[None],
+            np.array([self.replaced_]),
+            self.symmetric,
+        )
+        encoded = self.encoder_.encode(feature_columns(features), len(scores))
+        return np.asarray(map_(scores[None], encoded)[0])
+
+    def predict_proba(self, logits: ArrayLike, features: Features | None = None) -> Floats:
+        """Corrected probabilities (n, 2) of labels 0 and 1."""
+        p = sigmoid(self.transform(logits, features))
+        return np.column_stack([1.0 - p, p])
+
+
+def feature_columns(features: Features | None) -> FeatureColumns | None:
+    """A table as arrays: float64 with NaN for numbers, else objects with None where missing."""
+    if features is None:
+        return None
+    return {str(name): _plain(pd.Series(values)) for name, values in features.items()}
+
+
+def _plain(values: pd.Series[Any]) -> NDArray[Any]:
+    if pd.api.types.is_numeric_dtype(values):
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(values.astype(object).where(values.notna(), None).to_numpy())
+
+
+def _column(logits: ArrayLike) -> Floats:
+    values = np.asarray(logits, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise InputError("a correction takes a flat list of finite logits")
+    return values
