@@ -11,32 +11,28 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from judgepanel import __version__
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
-from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.registry import STUDIES, study_named
 from judgepanel.decision.score import score
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
 from judgepanel.kernels.prefixes import RANKINGS
 from judgepanel.report.output import check_output, write_whole
-from judgepanel.report.sentences import (
-    certainty_sentence,
-    curve_sentence,
-    optimism_sentence,
-    recommendation_sentence,
-    votes_sentence,
-)
-from judgepanel.report.tables import accuracy_table, candidate_table, comparison_table, csv_text
+from judgepanel.report.sentences import votes_sentence
+from judgepanel.report.summaries import result_text
+from judgepanel.report.tables import accuracy_table, csv_text
 from judgepanel.report.terminal import one_line, printable
 from judgepanel.studies.contract import Study
 from judgepanel.studies.judge_table import judge_table
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
@@ -49,9 +45,6 @@ from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.table import check_size
 
 _LONGEST_MESSAGE = 1000
-
-
-_SHOWN_CANDIDATES = 12
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -271,6 +264,25 @@ def _curve_spec(options: argparse.Namespace) -> PanelCurveSpec:
     )
 
 
+_SPECS: Mapping[str, Callable[[argparse.Namespace], Any]] = MappingProxyType(
+    {PANEL_CURVE.name: _curve_spec}
+)
+_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType({PANEL_CURVE.name: _CURVE_OPTIONS})
+
+
+def _spec(study: Study[Any, Any, Any], options: argparse.Namespace) -> Any:
+    """The spec of a study from its options; those of other studies are refused."""
+    taken = _OPTIONS.get(study.name, ())
+    for name in dict.fromkeys(name for names in _OPTIONS.values() for name in names):
+        if name not in taken and getattr(options, name) is not None:
+            raise InputError(
+                f"the study {study.name} takes no --{name}", value=getattr(options, name)
+            )
+    if study.name in _SPECS:
+        return _SPECS[study.name](options)
+    return study.spec(settings=_settings(options))
+
+
 def _inspect(options: argparse.Namespace) -> None:
     loaded = _load(options)
     votes = loaded.votes
@@ -288,15 +300,7 @@ def _inspect(options: argparse.Namespace) -> None:
 def _study(options: argparse.Namespace) -> None:
     study = study_named(options.name)
     _check_out(options, ".csv", ".json")
-    if study is RECOMMEND:
-        for name in _CURVE_OPTIONS:
-            if getattr(options, name) is not None:
-                raise InputError(
-                    f"the study {study.name} takes no --{name}", value=getattr(options, name)
-                )
-        spec: Any = RecommendSpec(settings=_settings(options))
-    else:
-        spec = _curve_spec(options)
+    spec = _spec(study, options)
     loaded = _load(options)
     result = _run(study, loaded, spec, options)
     if options.out is not None:
@@ -305,7 +309,7 @@ def _study(options: argparse.Namespace) -> None:
         else:
             text = result_json(result_content(study, loaded.votes, spec, result))
         write_whole(options.out, text.encode())
-    _print_result(result)
+    print(result_text(study, result))
 
 
 def _recommend(options: argparse.Namespace) -> None:
@@ -317,7 +321,7 @@ def _recommend(options: argparse.Namespace) -> None:
         checks = (check_orientation(loaded.votes),)
         text = panel_json(export_panel(result, loaded.votes, spec, checks))
         write_whole(options.out, text.encode())
-    _print_result(result)
+    print(result_text(RECOMMEND, result))
 
 
 def _score(options: argparse.Namespace) -> None:
@@ -378,31 +382,6 @@ def _run(
             print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)
     options.notes += result.warnings
     return result
-
-
-def _print_result(result: PanelCurve | Recommendation) -> None:
-    if isinstance(result, Recommendation):
-        print(recommendation_sentence(result))
-        print(certainty_sentence(result) + "\n")
-        table = candidate_table(result)
-        print(table.head(_SHOWN_CANDIDATES).to_string(index=False))
-        if len(table) > _SHOWN_CANDIDATES:
-            print(f"... and {len(table) - _SHOWN_CANDIDATES} more: `study recommend --out X.csv`.")
-        return
-    print(
-        f"{result.n_splits} splits, {result.n_calibration:.0f} labels calibrate and "
-        f"{result.n_evaluation:.0f} evaluate, orientation {result.orientation}, protocol "
-        f"{result.protocol}, seed {result.seed}; null NLL {result.null_nll:.4f}."
-    )
-    for calibrator in result.calibrators:
-        constant = float(result.constant_nll[result.row(calibrator)])
-        print(f"\n{calibrator}: {curve_sentence(result, calibrator)}")
-        if abs(constant - result.null_nll) > 0.001:
-            print(f"A constant score through the same calibrator gives NLL {constant:.4f}.")
-        print(comparison_table(result, calibrator).to_string(index=False))
-        optimism = optimism_sentence(result, calibrator)
-        if optimism:
-            print(optimism)
 
 
 def _text(path: Path) -> str:

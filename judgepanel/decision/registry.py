@@ -8,11 +8,12 @@ from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.studies.contract import Study
+from judgepanel.studies.judges import JUDGES
 from judgepanel.studies.panel_curve import PANEL_CURVE
 from judgepanel.votes import InputError
 
 STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
-    {study.name: study for study in (PANEL_CURVE, RECOMMEND)}
+    {study.name: study for study in (PANEL_CURVE, RECOMMEND, JUDGES)}
 )
 
 

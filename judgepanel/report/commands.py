@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable
 
 from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel_curve import PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Task
@@ -40,6 +41,12 @@ def recommend_command(
     """The ``recommend`` command of a spec's settings."""
     options = [*_shared(spec.settings, task, columns), ("--out", "panel.json")]
     return _command("recommend", [file], options)
+
+
+def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
+    """The ``study`` command of a spec that has no knobs but the shared settings."""
+    options = [*_shared(spec.settings, task, columns), ("--out", f"{name}.json")]
+    return _command(f"study {name}", [file], options)
 
 
 def score_command(file: str) -> str:

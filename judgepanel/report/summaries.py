@@ -1,0 +1,72 @@
+"""What a study prints: its answer and its table, as plain text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from judgepanel.decision.recommend import RECOMMEND, Recommendation
+from judgepanel.report.judges import judges_text
+from judgepanel.report.sentences import (
+    certainty_sentence,
+    curve_sentence,
+    optimism_sentence,
+    recommendation_sentence,
+)
+from judgepanel.report.tables import candidate_table, comparison_table
+from judgepanel.studies.contract import Result, Study
+from judgepanel.studies.judges import JUDGES
+from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve
+
+_SHOWN_CANDIDATES = 12
+
+
+def curve_text(curve: PanelCurve) -> str:
+    """Every calibrator's answer and its panels against all judges."""
+    lines = [
+        f"{curve.n_splits} splits, {curve.n_calibration:.0f} labels calibrate and "
+        f"{curve.n_evaluation:.0f} evaluate, orientation {curve.orientation}, protocol "
+        f"{curve.protocol}, seed {curve.seed}; null NLL {curve.null_nll:.4f}."
+    ]
+    for calibrator in curve.calibrators:
+        constant = float(curve.constant_nll[curve.row(calibrator)])
+        lines.append(f"\n{calibrator}: {curve_sentence(curve, calibrator)}")
+        if abs(constant - curve.null_nll) > 0.001:
+            lines.append(f"A constant score through the same calibrator gives NLL {constant:.4f}.")
+        lines.append(comparison_table(curve, calibrator).to_string(index=False))
+        optimism = optimism_sentence(curve, calibrator)
+        if optimism:
+            lines.append(optimism)
+    return "\n".join(lines)
+
+
+def recommendation_text(found: Recommendation) -> str:
+    """The panel, how sure that is, and the best candidates."""
+    table = candidate_table(found)
+    lines = [
+        recommendation_sentence(found),
+        certainty_sentence(found) + "\n",
+        table.head(_SHOWN_CANDIDATES).to_string(index=False),
+    ]
+    if len(table) > _SHOWN_CANDIDATES:
+        more = len(table) - _SHOWN_CANDIDATES
+        lines.append(f"... and {more} more: `study recommend --out X.csv`.")
+    return "\n".join(lines)
+
+
+TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {
+        PANEL_CURVE.name: curve_text,
+        RECOMMEND.name: recommendation_text,
+        JUDGES.name: judges_text,
+    }
+)
+"""Result to text, by the name of its study."""
+
+
+def result_text(study: Study[Any, Any, Any], result: Result) -> str:
+    """A result as text for a terminal; a study without words of its own prints its table."""
+    if study.name in TEXTS:
+        return TEXTS[study.name](result)
+    return result.frame().to_string(index=False)
