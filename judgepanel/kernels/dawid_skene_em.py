@@ -1,0 +1,263 @@
+"""EM of the Dawid-Skene model, for many problems that share one vote matrix.
+
+Problems are the columns of (n, B) and (K, B) arrays, so that a step is one matrix product from
+weights to logits and one back. A posterior is held as t = 2 P(z = 1) - 1: 0 where an item does not
+count, and odd by itself. Dawid and Skene 1979, doi:10.2307/2346806.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from judgepanel.votes.errors import InputError
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Votes = NDArray[np.int8]
+Design = Any  # float (n, F), dense or CSR; SciPy brings no types
+
+SMOOTHING = 1.0
+MAX_ITER = 500
+TOL = 1e-6
+FLOOR = 1e-10
+NEVER_CAST = 1e-300
+SPARSE_BELOW = 0.1
+IDENTIFIED_FROM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How an EM runs.
+
+    Attributes
+    ----------
+    smoothing : pseudo-votes added to each of a judge's four cells (vote x label) and pseudo-items
+        added to each class, at least 0. 1 is a uniform prior on every rate, as in one-coin; 0 is
+        maximum likelihood, where cells are floored at 1e-10 so that logits stay finite.
+    symmetric : tie the confusions (pi0 = 1 - pi1) and hold the class prior at 1/2.
+    max_iter : steps at most (an M-step and an E-step each), at least 1.
+    tol : a problem has converged when no posterior probability moves by more, at least 0.
+
+    Raises
+    ------
+    InputError
+        A value outside its range.
+    """
+
+    smoothing: float = SMOOTHING
+    symmetric: bool = False
+    max_iter: int = MAX_ITER
+    tol: float = TOL
+
+    def __post_init__(self) -> None:
+        for name, least in (("smoothing", 0), ("tol", 0), ("max_iter", 1)):
+            value = getattr(self, name)
+            if not least <= value < np.inf:
+                message = f"Dawid-Skene cannot use this {name}"
+                raise InputError(message, value=value, allowed=f"a number from {least}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DawidSkeneFit:
+    """B fitted problems over K judges.
+
+    Attributes
+    ----------
+    pi1, pi0 : float (K, B) in [0, 1], P(vote 1 | z = 1) and P(vote 1 | z = 0); 1/2 outside the
+        panel.
+    ones, zeros : float (K, B), what a vote for 1 and a vote for 0 add to the logit of label 1:
+        log(pi1 / pi0) and log((1 - pi1) / (1 - pi0)); 0 outside the panel.
+    prior : float (B,), logit of the class prior; 0 under ``symmetric``.
+    n_iter : int (B,), steps that were run; ``converged`` : bool (B,).
+    """
+
+    pi1: Floats
+    pi0: Floats
+    ones: Floats
+    zeros: Floats
+    prior: Floats
+    n_iter: Index
+    converged: Mask
+
+    def logits(self, votes: Votes) -> Floats:
+        """Logits (B, n) of signed votes (n, K); an item without votes gets the prior."""
+        tied = np.array_equal(self.zeros, -self.ones)  # then the sums must be odd to the bit
+        weights = self.ones if tied else np.concatenate([self.ones, self.zeros])
+        return np.asarray((design_of(votes, tied=tied) @ weights + self.prior).T)
+
+
+def design_of(votes: Votes, *, tied: bool) -> Design:
+    """Signed votes V as features: [V] (n, K) where confusions are tied, else [V > 0, V < 0]."""
+    sparse = np.count_nonzero(votes) < SPARSE_BELOW * votes.size
+    features = votes if tied else np.concatenate([votes > 0, votes < 0], axis=1)
+    if sparse:
+        return csr_array(features).astype(np.float64)
+    return np.ascontiguousarray(features, dtype=np.float64)  # one layout, one order of additions
+
+
+def run(
+    design: Design, panels: Mask, rows: Mask, labels: NDArray[np.int8], rules: Rules
+) -> DawidSkeneFit:
+    """Fit B problems.
+
+    Parameters
+    ----------
+    design : what :func:`design_of` makes of the votes, float (n, F).
+    panels : bool (K, B), the judges of each problem; rows : bool (n, B), or (n, 1), its items.
+    labels : int8 (n,), +1 or -1 clamps an item, 0 leaves it to the EM.
+    """
+    live = _Live.start(design, panels, rows, labels, rules)
+    n_judges, n_problems = panels.shape
+    pi1, pi0, ones, zeros = np.empty((4, n_judges, n_problems))
+    n_iter, converged = np.empty(n_problems, dtype=np.int64), np.empty(n_problems, dtype=bool)
+    found = DawidSkeneFit(pi1, pi0, ones, zeros, np.empty(n_problems), n_iter, converged)
+    for step in range(1, rules.max_iter + 1):
+        estimate = live.estimate(rules)
+        settled = (live.expect(estimate) <= rules.tol) | ~live.identified
+        stop = settled | (step == rules.max_iter)
+        if stop.any():
+            at = live.problem[stop]
+            estimate.record(found, at, stop, live.panels)
+            found.n_iter[at], found.converged[at] = step, settled[stop]
+            live.keep(~stop)
+        if not len(live.problem):
+            break
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class _Estimate:
+    """One M-step: ``given1``, ``given0`` (F, B) smoothed cells, what a vote adds, the prior."""
+
+    given1: Floats
+    given0: Floats
+    weights: Floats
+    prior: Floats
+
+    def record(self, found: DawidSkeneFit, at: Index, chosen: Mask, panels: Mask) -> None:
+        """Write these problems' columns."""
+        n_judges, panel = len(found.pi1), panels[:, chosen]
+        weights, given1, given0 = (
+            values[:, chosen] for values in (self.weights, self.given1, self.given0)
+        )
+        if len(weights) == n_judges:
+            share1 = given1 / (given1 + given0)
+            share0 = given0 / (given1 + given0)
+            zeros = -weights
+        else:
+            share1 = given1[:n_judges] / (given1[:n_judges] + given1[n_judges:])
+            share0 = given0[:n_judges] / (given0[:n_judges] + given0[n_judges:])
+            zeros = weights[n_judges:]
+        found.pi1[:, at] = np.where(panel, share1, 0.5)
+        found.pi0[:, at] = np.where(panel, share0, 0.5)
+        found.ones[:, at], found.zeros[:, at] = weights[:n_judges], zeros
+        found.prior[at] = self.prior[chosen]
+
+
+@dataclass(slots=True, eq=False)
+class _Live:
+    """The problems that still run: what is fixed of each, and its posteriors ``t`` (n_free, B).
+
+    ``known`` (F, B) and ``known_class`` (B,) are signed sums over clamped items; ``cast`` (F, B)
+    and ``items`` (B,) count votes and items, clamped ones included.
+    """
+
+    design: Design
+    problem: Index
+    panels: Mask
+    counts: Mask
+    known: Floats
+    known_class: Floats
+    cast: Floats
+    items: Floats
+    identified: Mask
+    t: Floats
+
+    @classmethod
+    def start(
+        cls, design: Design, panels: Mask, rows: Mask, labels: NDArray[np.int8], rules: Rules
+    ) -> Self:
+        tied, n_problems = design.shape[1] == len(panels), panels.shape[1]
+        free = labels == 0
+        open_, clamped = (design, design[:0]) if free.all() else (design[free], design[~free])
+        panel = panels.astype(np.float64)
+        size = abs(open_)
+        voted = size @ (panel if tied else np.concatenate([panel, panel]))
+        net = open_ @ (panel if tied else np.concatenate([panel, -panel]))
+        counts = rows[free] & (voted > 0)
+        inside = rows[~free].astype(np.float64)
+        signed = inside * labels[~free, None]
+        known, known_cast = (
+            np.broadcast_to(sums, (design.shape[1], n_problems))
+            for sums in (clamped.T @ signed, abs(clamped).T @ inside)
+        )
+        known_class, known_items = (
+            np.broadcast_to(one.sum(axis=0), n_problems) for one in (signed, inside)
+        )
+        labelled = known_items > 0
+        live = cls(
+            open_,
+            np.arange(n_problems),
+            panels,
+            counts,
+            known,
+            known_class,
+            known_cast,
+            known_items,
+            labelled | (panels.sum(axis=0) >= IDENTIFIED_FROM),
+            np.zeros(counts.shape),
+        )
+        if labelled.any():
+            live.expect(live.estimate(rules))
+        total = voted + 2.0 * rules.smoothing
+        majority = np.divide(net, total, out=np.zeros_like(net), where=counts)
+        live.t = np.where(labelled, live.t, majority)
+        live.cast = known_cast + size.T @ counts.astype(np.float64)
+        live.items = known_items + counts.sum(axis=0)
+        return live
+
+    def estimate(self, rules: Rules) -> _Estimate:
+        """M-step: cells and prior from the posteriors and the clamped items."""
+        signed = self.known + self.design.T @ self.t
+        # A verdict a judge never gave must not take from the rate of the one it gave.
+        floor = np.where(self.cast > 0, FLOOR, NEVER_CAST)
+        given1 = np.maximum((self.cast + signed) / 2.0 + rules.smoothing, floor)
+        given0 = np.maximum((self.cast - signed) / 2.0 + rules.smoothing, floor)
+        weights = np.log(given1) - np.log(given0)
+        prior = np.zeros(len(self.problem))
+        if len(weights) > len(self.panels):
+            k = len(self.panels)
+            weights -= np.tile(
+                np.log(given1[:k] + given1[k:]) - np.log(given0[:k] + given0[k:]), (2, 1)
+            )
+            total = self.known_class + self.t.sum(axis=0)
+            class1 = np.maximum((self.items + total) / 2.0 + rules.smoothing, FLOOR)
+            class0 = np.maximum((self.items - total) / 2.0 + rules.smoothing, FLOOR)
+            prior = np.log(class1) - np.log(class0)
+        weights *= np.tile(self.panels, (len(weights) // len(self.panels), 1))
+        return _Estimate(given1, given0, weights, prior)
+
+    def expect(self, estimate: _Estimate) -> Floats:
+        """E-step: new posteriors; the largest change of a probability in each problem, (B,)."""
+        t = np.asarray(self.design @ estimate.weights)
+        t += estimate.prior
+        t *= 0.5
+        np.tanh(t, out=t)
+        t *= self.counts
+        before, self.t = self.t, t
+        before -= t
+        return np.asarray(np.abs(before, out=before).max(axis=0, initial=0.0)) / 2.0
+
+    def keep(self, chosen: Mask) -> None:
+        """Only these problems run on."""
+        self.problem, self.identified = self.problem[chosen], self.identified[chosen]
+        self.known_class, self.items = self.known_class[chosen], self.items[chosen]
+        self.panels, self.counts = self.panels[:, chosen], self.counts[:, chosen]
+        self.known, self.cast = self.known[:, chosen], self.cast[:, chosen]
+        self.t = np.ascontiguousarray(self.t[:, chosen])
