@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 NAMED_JUDGES = 30
 _NAME_LENGTH = 18
 _LEAST_RANGE = 0.2
+_LEAST_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,14 +150,14 @@ def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
 
 
 def _set_ticks(figure: go.Figure, drawn: CorrelationMap) -> None:
-    """Names where they fit, cluster numbers along the other side."""
+    """Names where they fit, cluster numbers along the other side where they do not collide."""
     m = len(drawn.names)
-    middle = [(first + last) / 2 + 1 for first, last, _ in drawn.bounds]
-    numbers = [f"{label}" for _, _, label in drawn.bounds]
+    wide = [found for found in drawn.bounds if found[1] - found[0] + 1 >= _LEAST_SHARE * m]
+    middle = [(first + last) / 2 + 1 for first, last, _ in wide]
+    numbers = [f"{label}" for _, _, label in wide]
     span = {"range": [0.0 - 0.3, m + 1.3], "showgrid": False, "constrain": "domain"}
-    figure.update_xaxes(
-        tickvals=middle, ticktext=numbers, title="cluster" if middle else None, **span
-    )
+    title = "cluster" if middle else None
+    figure.update_xaxes(tickvals=middle, ticktext=numbers, tickangle=0, title=title, **span)
     if m <= NAMED_JUDGES:
         names = [escaped(name, _NAME_LENGTH) for name in drawn.names]
         figure.update_yaxes(tickvals=list(range(1, m + 1)), ticktext=names, tickfont={"size": 10})
@@ -190,9 +191,9 @@ def prepare_judge_card(found: Judges, judge: str, names: dict[str, str] | None =
     called = names or {}
     scales = [("accuracy", found.accuracy), ("ability", found.ability[0])]
     scales += [
-        (f"weight: {called.get(name, name)}", weights)
+        (f"weight: {called.get(name, name.replace('_', ' '))}", weights)
         for name, weights in zip(found.aggregators, found.weights, strict=True)
-        if np.ptp(weights[~found.set_aside]) > 0
+        if len(np.unique(weights[~found.set_aside])) > 1
     ]
     scales += [
         ("errs with the rest", found.with_rest),
@@ -249,8 +250,8 @@ def plot_judge_card(card: JudgeCard) -> go.Figure:
         hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
     )
-    laid_out(figure, x="lowest judge to highest", y="", height=90 + 46 * max(len(rows), 1))
-    figure.update_xaxes(range=[-0.06, 1.06], showticklabels=False)
+    laid_out(figure, x="", y="", height=40 + 46 * max(len(rows), 1))
+    figure.update_xaxes(range=[-0.08, 1.12], showticklabels=False)
     figure.update_yaxes(
         tickvals=rows,
         ticktext=[escaped(name) for name in card.scales],

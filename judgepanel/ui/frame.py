@@ -25,6 +25,7 @@ MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("pages/recommended_panel.py", "Recommended panel"),
         ),
     ),
+    ("Understand", (("pages/judges.py", "Judges"),)),
 )
 
 _STYLE = """
@@ -57,7 +58,8 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
   color: light-dark(#2F5D8C, #8DBBEA); text-decoration: underline; }
 [data-testid="stButtonGroup"] [data-selected="true"] p { color: light-dark(#0F1720, #E4E8ED);
   font-weight: 600; }
-.js-plotly-plot :is(.xtick, .ytick, .legend) text, .js-plotly-plot :is(.xtitle, .ytitle) {
+.js-plotly-plot :is(.xtick, .ytick, .legend, .colorbar, .textpoint) text,
+.js-plotly-plot :is(.xtitle, .ytitle) {
   fill: currentColor !important; }
 @media (max-width: 640px) {
   .block-container { padding-left: 1rem; padding-right: 1rem; padding-top: 4rem; }
