@@ -1,77 +1,93 @@
-"""Calibration maps fitted for many score columns at once.
+"""Calibrators by name, fitted to many score columns at once.
 
-Every map here is m = a log p + b log(1 - p) + c on the raw logit l, with
-log p = -softplus(-l) and log(1 - p) = -softplus(l) (beta calibration, Kull et al. 2017,
-doi:10.1214/17-EJS1338SI; the paper's section 2.3). Temperature is a = -b >= 0, c = 0; Platt is
-a = -b of either sign with c free. Fits are damped Newton iterations in at most three parameters,
-run for all columns together: scores are (B, n), parameters (B, 3), one column a panel.
+Scores are (B, n), one column a panel. The maps are fitted in :mod:`judgepanel.kernels.maps`, steps
+in :mod:`judgepanel.kernels.isotonic`; :mod:`judgepanel.kernels.selection` chooses a penalty or a
+calibrator; :mod:`judgepanel.kernels.fits` has what comes out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from judgepanel.kernels.newton import descend, elastic_newton, shrink
+from judgepanel.kernels.fits import (
+    CalibrationFit,
+    Calibrator,
+    ChosenFit,
+    IsotonicFit,
+    KnotShape,
+    MapCalibrator,
+    MapFit,
+    MapShape,
+    Shape,
+)
+from judgepanel.kernels.isotonic import fit_isotonic
+from judgepanel.kernels.maps import (
+    ALPHA,
+    IDENTITY,
+    LAMBDA,
+    MAX_SLOPE,
+    Floats,
+    Index,
+    apply_map,
+    column_blocks,
+    fit_beta,
+    fit_platt,
+    fit_scale,
+    sigmoid,
+    softplus,
+    tied,
+)
+from judgepanel.kernels.selection import Columns, cross_validated, lowest
 from judgepanel.votes.errors import InputError
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int64]
-Rows = slice | Index
-Calibrator = Literal["none", "temperature", "platt", "beta", "beta_clipped"]
+__all__ = [
+    "ALPHA",
+    "AUTO",
+    "CALIBRATORS",
+    "CROSS_VALIDATED",
+    "FEW_LABELS",
+    "GRID",
+    "INPUT_CLIP",
+    "LAMBDA",
+    "LAMBDA_L2",
+    "MAPS",
+    "CalibrationFit",
+    "Calibrator",
+    "ChosenFit",
+    "IsotonicFit",
+    "KnotShape",
+    "MapCalibrator",
+    "MapFit",
+    "MapShape",
+    "Shape",
+    "apply_map",
+    "column_blocks",
+    "fit",
+    "sigmoid",
+    "softplus",
+]
 
-CALIBRATORS: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta", "beta_clipped")
-LAMBDA = 0.01
-ALPHA = 0.5
+MAPS: tuple[MapCalibrator, ...] = (
+    "none",
+    "temperature",
+    "platt",
+    "beta",
+    "beta_clipped",
+    "beta_l2",
+    "beta_free",
+    "beta_cv",
+)
+CALIBRATORS: tuple[Calibrator, ...] = (*MAPS, "isotonic", "auto")
+CROSS_VALIDATED: tuple[Calibrator, ...] = ("beta_cv", "auto")
+AUTO: tuple[Calibrator, ...] = ("temperature", "platt", "beta", "isotonic")
+FEW_LABELS = 30
+GRID = (1.0, 0.1, 0.01, 0.001, 0.0001)
+LAMBDA_L2 = 0.1
 INPUT_CLIP = float(np.log(0.999 / 0.001))
-MAX_SLOPE = 1e3
-IDENTITY = np.array([1.0, -1.0, 0.0])
-_BLOCK = 32_768
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CalibrationFit:
-    """Fitted maps: ``params`` (B, 3) holds a, b, c; ``replaced`` (B,) marks the columns whose
-    calibrator could not be fitted and for which temperature stands in.
-    """
-
-    params: Floats
-    replaced: NDArray[np.bool_]
-    clip: float | None = None
-
-    def __call__(self, logits: Floats) -> Floats:
-        """Calibrated logits of raw logits (B, n)."""
-        return apply_map(self.params, logits, self.clip)
-
-
-def softplus(x: Floats) -> Floats:
-    """log(1 + exp(x)) without overflow."""
-    tail = np.abs(x)
-    np.negative(tail, out=tail)
-    np.exp(tail, out=tail)
-    np.log1p(tail, out=tail)
-    tail += np.maximum(x, 0.0)
-    return tail
-
-
-def sigmoid(x: Floats) -> Floats:
-    """1 / (1 + exp(-x)) without overflow."""
-    return np.asarray(np.exp(-softplus(-x)))
-
-
-def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floats:
-    """m = a log p + b log(1 - p) + c; exact a l + c where the slopes are tied."""
-    if clip is not None:
-        logits = np.clip(logits, -clip, clip)
-    a, b, c = (params[..., i, None] for i in range(3))
-    if np.array_equal(params[..., 0], -params[..., 1]):
-        return np.asarray(a * logits + c)
-    log_p = -softplus(-logits)
-    return np.asarray((a + b) * log_p - b * logits + c)
 
 
 def fit(
@@ -81,6 +97,7 @@ def fit(
     weights: Floats | None = None,
     *,
     symmetric: bool = False,
+    fold: ArrayLike | None = None,
 ) -> dict[Calibrator, CalibrationFit]:
     """Fit calibrators to every column of raw logits; the temperature fit starts the others.
 
@@ -89,257 +106,215 @@ def fit(
     logits : float (B, n), raw logits that do not know the item's own label.
     signs : float (n,) or (B, n), +1 for label 1 and -1 for label 0.
     weights : float (B, n), at least 0, or None for ones; 0 leaves an item out.
-    symmetric : fit on every item and its swap; then c = 0 and a = -b for every calibrator.
+    symmetric : fit on every item and its swap; p(-l) = 1 - p(l) then holds for every calibrator,
+        and c = 0 and a = -b for every map.
+    fold : int (n,), folds of the inner cross-validation of ``beta_cv`` and ``auto``, so that
+        groups stay whole; without it items are dealt by label and score.
 
     Raises
     ------
     InputError
-        An unknown calibrator.
+        An unknown calibrator, or folds of another shape or type.
     """
     for name in names:
         if name not in CALIBRATORS:
             raise InputError("unknown calibrator", value=name, allowed=", ".join(CALIBRATORS))
-    signs = np.asarray(signs, dtype=np.float64)
-    columns = len(logits)
-    start = _tied(fit_scale(logits, signs, weights)) if set(names) != {"none"} else None
-    fits: dict[Calibrator, CalibrationFit] = {}
-    for name in names:
-        clip = INPUT_CLIP if name == "beta_clipped" else None
-        params, replaced = np.tile(IDENTITY, (columns, 1)), np.zeros(columns, dtype=bool)
-        if start is not None and name != "none":
-            params, replaced = _fit_one(name, logits, signs, weights, symmetric, start)
-        fits[name] = CalibrationFit(params, replaced, clip)
-    return fits
+    columns = Columns(logits, np.asarray(signs, dtype=np.float64), weights, symmetric)
+    start = np.tile(IDENTITY, (len(logits), 1))
+    if set(names) != {"none"}:
+        start = tied(fit_scale(logits, columns.signs, weights))
+    family = _Family(columns, start, _checked(fold, logits.shape[-1]))
+    return {name: family(name) for name in names}
 
 
-def column_blocks(columns: int, n: int) -> list[slice]:
-    """Column slices whose arrays stay in a core's cache."""
-    step = max(1, _BLOCK // max(n, 1))
-    return [slice(start, start + step) for start in range(0, columns, step)]
-
-
-def _fit_one(
-    name: Calibrator,
-    logits: Floats,
-    signs: Floats,
-    weights: Floats | None,
-    symmetric: bool,
-    temperature: Floats,
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Parameters (B, 3) of one calibrator, and which columns fell back to temperature (B,)."""
-    never = np.zeros(len(logits), dtype=bool)
-    if name == "beta_clipped":
-        logits = np.clip(logits, -INPUT_CLIP, INPUT_CLIP)
-    if symmetric and name in ("beta", "beta_clipped"):
-        lowest = 0.0 if name == "beta" else -MAX_SLOPE
-        return _tied(fit_scale(logits, signs, weights, penalty=LAMBDA, lowest=lowest)), never
-    if symmetric or name == "temperature":
-        return temperature, never
-    if name == "platt":
-        params, fitted = fit_platt(logits, signs, weights, start=temperature)
-    else:
-        bounded = name == "beta"
-        params, fitted = fit_beta(logits, signs, weights, bounded=bounded, start=temperature)
-        if not bounded and not fitted.all():  # what stands in must see the clipped input, too
-            temperature = _tied(fit_scale(logits, signs, weights))
-    return np.where(fitted[:, None], params, temperature), ~fitted
-
-
-def _tied(slope: Floats) -> Floats:
-    return np.stack([slope, -slope, np.zeros_like(slope)], -1)
-
-
-def fit_scale(
-    logits: Floats,
-    signs: Floats,
-    weights: Floats | None = None,
-    *,
-    penalty: float = 0.0,
-    lowest: float = 0.0,
-) -> Floats:
-    """Slope a in [lowest, MAX_SLOPE] minimising mean softplus(-s a l) + the tied elastic net, (B,).
-
-    ``penalty`` is lambda of the elastic net on d = (a - 1, -(a - 1), 0), the symmetric form of
-    the beta calibrator: lambda [2 alpha |a - 1| + 2 (1 - alpha) (a - 1)^2]; 0 is temperature.
-    """
-    margin = logits * signs
-    lasso, ridge = 2.0 * penalty * ALPHA, 2.0 * penalty * (1.0 - ALPHA)
-
-    def visit(x: Floats, rows: Rows) -> Floats:
-        seen = margin[rows]
-        loss, wrong, bend = _logistic(seen * -x[:, :1], weights, rows)
-        slope = -np.vecdot(seen, wrong)
-        bend *= seen
-        return np.stack([loss, slope, np.vecdot(seen, bend)], -1)
-
-    def measure(x: Floats, rows: Index) -> Floats:
-        sums = _by_blocks(visit, x, rows, margin.shape[-1]) / total[rows, None]
-        d = x[:, 0] - 1.0
-        sums[:, 0] += lasso * np.abs(d) + ridge * d * d
-        return sums
-
-    def step(x: Floats, sums: Floats) -> Floats:
-        slope = sums[:, 1] + 2.0 * ridge * (x[:, 0] - 1.0)
-        bend = np.maximum(sums[:, 2] + 2.0 * ridge, 1e-12)
-        target = shrink(x[:, 0] - slope / bend - 1.0, lasso / bend) + 1.0
-        return np.clip(target, lowest, MAX_SLOPE)[:, None]
-
-    total = _total(weights, margin)
-    weighted = margin if weights is None else margin * weights
-    mean, square = weighted.sum(-1) / total, np.vecdot(margin, weighted) / total
-    # For normal margins the slope is 2 mean / variance, which is too steep for skewed ones.
-    spread = np.sqrt(np.maximum(square * (square - mean * mean), 1e-24))
-    start = np.clip(2.0 * mean / spread, 1e-3, 1.0)
-    return descend(start[:, None], measure, step)[0][:, 0]
-
-
-def fit_platt(
-    logits: Floats, signs: Floats, weights: Floats | None, *, start: Floats
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Platt scaling without penalty, a l + c; parameters (B, 3) as (a, -a, c), and fitted (B,).
-
-    One-class labels and perfect separation have no finite optimum; they are reported unfitted.
-    """
-    total = _total(weights, logits)
-
-    def visit(x: Floats, rows: Rows) -> Floats:
-        seen, sign = logits[rows], _sign_rows(signs, rows)
-        m = seen * -x[:, :1]
-        m -= x[:, 1:]
-        m *= sign
-        loss, wrong, bend = _logistic(m, weights, rows)
-        wrong *= sign
-        cross = seen * bend
-        return np.stack(
-            [
-                loss,
-                -np.vecdot(seen, wrong),
-                -wrong.sum(-1),
-                np.vecdot(seen, cross),
-                cross.sum(-1),
-                bend.sum(-1),
-            ],
-            -1,
+def _checked(fold: ArrayLike | None, n: int) -> Index | None:
+    if fold is None:
+        return None
+    given = np.asarray(fold)
+    if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
+        raise InputError(
+            "the folds of a calibrator must be whole numbers, one an item",
+            value=f"{given.dtype} {given.shape}",
+            allowed=f"int ({n},)",
         )
-
-    def measure(x: Floats, rows: Index) -> Floats:
-        return _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
-
-    def step(x: Floats, sums: Floats) -> Floats:
-        _, slope, level, aa, ac, cc = sums.T
-        aa, cc = aa + 1e-12, cc + 1e-12
-        det = np.maximum(aa * cc - ac * ac, 1e-24)
-        move = np.stack([cc * slope - ac * level, aa * level - ac * slope], -1) / det[:, None]
-        return np.asarray(np.clip(x - move, -2.0 * MAX_SLOPE, 2.0 * MAX_SLOPE))
-
-    x, nll, done = descend(start[:, [0, 2]], measure, step)
-    slope, level = x[:, 0], x[:, 1]
-    positive = np.broadcast_to(signs > 0, logits.shape)
-    seen = positive if weights is None else positive & (weights > 0)
-    voted = logits.shape[-1] if weights is None else np.count_nonzero(weights, axis=-1)
-    both = (seen.sum(-1) > 0) & (seen.sum(-1) < voted)
-    fitted = done & both & (nll > 1e-6) & (np.abs(x).max(-1) < MAX_SLOPE)
-    return np.stack([slope, -slope, level], -1), fitted
+    return given.astype(np.int64)
 
 
-def fit_beta(
-    logits: Floats,
-    signs: Floats,
-    weights: Floats | None,
-    *,
-    start: Floats,
-    penalty: float = LAMBDA,
-    bounded: bool = True,
+@dataclass(frozen=True, slots=True, eq=False)
+class _Family:
+    """Fits of several calibrators to the same columns, each made once.
+
+    ``temperature`` (B, 3) is where other fits start, and what stands in for them.
+    """
+
+    columns: Columns
+    temperature: Floats
+    fold: Index | None = None
+    made: dict[Calibrator, CalibrationFit] = field(default_factory=dict)
+
+    def __call__(self, name: Calibrator) -> CalibrationFit:
+        if name not in self.made:
+            self.made[name] = _FITTERS[name](self)
+        return self.made[name]
+
+    def without_replacement(self, kind: MapCalibrator, params: Floats) -> MapFit:
+        return MapFit(kind, params, np.zeros(len(params), dtype=bool))
+
+    def or_temperature(
+        self, kind: MapCalibrator, params: Floats, fitted: NDArray[np.bool_]
+    ) -> MapFit:
+        return MapFit(kind, np.where(fitted[:, None], params, self.temperature), ~fitted)
+
+
+def _none(family: _Family) -> CalibrationFit:
+    identity = np.tile(IDENTITY, (len(family.temperature), 1))
+    return family.without_replacement("none", identity)
+
+
+def _temperature(family: _Family) -> CalibrationFit:
+    return family.without_replacement("temperature", family.temperature)
+
+
+def _platt(family: _Family) -> CalibrationFit:
+    if family.columns.symmetric:
+        return family.without_replacement("platt", family.temperature)
+    seen = family.columns
+    params, fitted = fit_platt(seen.logits, seen.signs, seen.weights, start=family.temperature)
+    return family.or_temperature("platt", params, fitted)
+
+
+def _beta(family: _Family) -> CalibrationFit:
+    params, fitted = _penalised(family.columns, LAMBDA, ALPHA, family.temperature)
+    return family.or_temperature("beta", params, fitted)
+
+
+def _beta_l2(family: _Family) -> CalibrationFit:
+    params, fitted = _penalised(family.columns, LAMBDA_L2, 0.0, family.temperature)
+    return family.or_temperature("beta_l2", params, fitted)
+
+
+def _beta_free(family: _Family) -> CalibrationFit:
+    seen, start = family.columns, family.temperature
+    if seen.symmetric:
+        return family.without_replacement("beta_free", start)
+    params, converged = _penalised(seen, 0.0, ALPHA, start)
+    fitted = converged & ~seen.separable() & (np.abs(params).max(-1) < MAX_SLOPE)
+    return family.or_temperature("beta_free", params, fitted)
+
+
+def _beta_clipped(family: _Family) -> CalibrationFit:
+    seen = family.columns
+    logits = np.clip(seen.logits, -INPUT_CLIP, INPUT_CLIP)
+    if seen.symmetric:
+        slope = fit_scale(logits, seen.signs, seen.weights, penalty=LAMBDA, lowest=-MAX_SLOPE)
+        found = family.without_replacement("beta_clipped", tied(slope))
+    else:
+        params, fitted = fit_beta(
+            logits, seen.signs, seen.weights, start=family.temperature, bounded=False
+        )
+        stands_in = family.temperature
+        if not fitted.all():  # it must see the clipped input, too
+            stands_in = tied(fit_scale(logits, seen.signs, seen.weights))
+        found = replace(family, temperature=stands_in).or_temperature(
+            "beta_clipped", params, fitted
+        )
+    return replace(found, clip=INPUT_CLIP)
+
+
+def _beta_cv(family: _Family) -> CalibrationFit:
+    whole: list[Floats] = []
+    fitted: list[NDArray[np.bool_]] = []
+    start = family.temperature
+    for penalty in reversed(GRID):
+        start, converged = _penalised(family.columns, penalty, ALPHA, start)
+        whole.insert(0, start)
+        fitted.insert(0, converged)
+
+    def fits(learn: Columns, block: slice) -> list[CalibrationFit]:
+        found: list[CalibrationFit] = []
+        for penalty, params in zip(GRID, whole, strict=True):
+            own, _ = _penalised(learn, penalty, ALPHA, params[block])
+            found.append(family.without_replacement("beta_cv", own))
+        return found
+
+    which = np.full(len(start), GRID.index(LAMBDA))
+    if _has_folds(family):
+        which = lowest(cross_validated(family.columns, family.fold, fits))
+    at = which, np.arange(len(start))
+    found = family.or_temperature("beta_cv", np.stack(whole)[at], np.stack(fitted)[at])
+    return replace(found, penalty=np.array(GRID)[which])
+
+
+def _isotonic(family: _Family) -> CalibrationFit:
+    seen = family.columns
+    signs = np.broadcast_to(seen.signs, seen.logits.shape)
+    steps = IsotonicFit(
+        tuple(
+            fit_isotonic(
+                logits,
+                signs[column],
+                None if seen.weights is None else seen.weights[column],
+                symmetric=seen.symmetric,
+            )
+            for column, logits in enumerate(seen.logits)
+        )
+    )
+    lost = np.zeros(len(seen.logits), dtype=bool) if seen.symmetric else seen.one_class()
+    if not lost.any():
+        return steps
+    names: tuple[Calibrator, ...] = ("isotonic", "temperature")
+    return ChosenFit(names, (steps, family("temperature")), lost.astype(np.int64), lost)
+
+
+def _auto(family: _Family) -> CalibrationFit:
+    symmetric = family.columns.symmetric
+    names = tuple(name for name in AUTO if not (symmetric and name == "platt"))
+
+    def fits(learn: Columns, block: slice) -> list[CalibrationFit]:
+        start = fit_scale(
+            learn.logits, learn.signs, learn.weights, start=family.temperature[block, 0]
+        )
+        inner = _Family(learn, tied(start))
+        return [inner(name) for name in names]
+
+    enough = family.columns.n_labels >= FEW_LABELS
+    which = np.zeros(len(enough), dtype=np.int64)
+    if enough.any() and _has_folds(family):
+        nll = cross_validated(family.columns, family.fold, fits)
+        which = np.where(enough, lowest(nll), which)
+    taken = tuple(family(name) for name in names)
+    replaced = np.stack([found.replaced for found in taken])[which, np.arange(len(which))]
+    return ChosenFit(names, taken, which, replaced)
+
+
+def _penalised(
+    seen: Columns, penalty: float, alpha: float, start: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Beta calibration: mean NLL + lambda [alpha |d|_1 + (1 - alpha) |d|^2], d = (a-1, b+1, c).
-
-    ``bounded`` keeps a >= 0 and b <= 0, so that the map is monotone. Returns the parameters
-    (B, 3) and whether each column converged (B,).
-    """
-    margin = logits * signs
-    signed_log_p = -softplus(-logits)
-    signed_log_p *= signs
-    total = _total(weights, logits)
-    lasso, ridge = penalty * ALPHA, penalty * (1.0 - ALPHA)
-    free = np.full(3, np.inf)
-    low = np.array([0.0, -np.inf, -np.inf]) if bounded else -free
-    high = np.array([np.inf, 0.0, np.inf]) if bounded else free
-
-    def visit(x: Floats, rows: Rows) -> Floats:
-        # With log(1 - p) = log p - l the map is (a + b) log p - b l + c: sums over log p and l do.
-        log_p, line, sign = signed_log_p[rows], margin[rows], _sign_rows(signs, rows)
-        m = log_p * -(x[:, :1] + x[:, 1:2])
-        m += line * x[:, 1:2]
-        m -= x[:, 2:] * sign
-        loss, wrong, bend = _logistic(m, weights, rows)
-        gradient = (np.vecdot(log_p, wrong), np.vecdot(line, wrong), np.vecdot(sign, wrong))
-        bend_p, bend_l = log_p * bend, line * bend
-        pp, pl, ll = np.vecdot(log_p, bend_p), np.vecdot(line, bend_p), np.vecdot(line, bend_l)
-        pc, lc = np.vecdot(sign, bend_p), np.vecdot(sign, bend_l)
-        return np.stack([loss, *gradient, pp, pl, ll, pc, lc, bend.sum(-1)], -1)
-
-    def measure(x: Floats, rows: Index) -> Floats:
-        sums = _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
-        d = x - IDENTITY
-        sums[:, 0] += lasso * np.abs(d).sum(-1) + ridge * (d * d).sum(-1)
-        return sums
-
-    def step(x: Floats, sums: Floats) -> Floats:
-        _, p, line, c, pp, pl, ll, pc, lc, cc = sums.T
-        gradient = np.stack([-p, line - p, -c], -1) + 2.0 * ridge * (x - IDENTITY)
-        pq, qc = pp - pl, pc - lc
-        hessian = np.stack([pp, pq, pc, pq, pp - 2.0 * pl + ll, qc, pc, qc, cc], -1)
-        curvature = hessian.reshape(-1, 3, 3) + (2.0 * ridge + 1e-12) * np.eye(3)
-        return elastic_newton(x, gradient, curvature, lasso, IDENTITY, low, high)
-
-    inside = np.clip(start, np.maximum(low, -MAX_SLOPE), np.minimum(high, MAX_SLOPE))
-    x, _, done = descend(inside, measure, step)
-    return x, done
+    """Monotone beta maps (B, 3) under a penalty, and which converged (B,)."""
+    if seen.symmetric:
+        slope = fit_scale(
+            seen.logits, seen.signs, seen.weights, penalty=penalty, alpha=alpha, start=start[:, 0]
+        )
+        return tied(slope), np.ones(len(slope), dtype=bool)
+    return fit_beta(
+        seen.logits, seen.signs, seen.weights, start=start, penalty=penalty, alpha=alpha
+    )
 
 
-def _by_blocks(visit: Callable[[Floats, Rows], Floats], x: Floats, rows: Index, n: int) -> Floats:
-    """Sums (len(rows), q) of these columns, a cache-sized block at a time."""
-    whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
-    parts = []
-    for block in column_blocks(len(rows), n):
-        near = rows[block]
-        # A slice is a view; an index array is a copy.
-        chosen: Rows = slice(int(near[0]), int(near[-1]) + 1) if whole else near
-        parts.append(visit(x[block], chosen))
-    return np.concatenate(parts)
+def _has_folds(family: _Family) -> bool:
+    n = family.columns.logits.shape[-1]
+    return n > 1 if family.fold is None else len(np.unique(family.fold)) > 1
 
 
-def _sign_rows(signs: Floats, rows: Rows) -> Floats:
-    return signs if signs.ndim == 1 else signs[rows]
-
-
-def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Floats, Floats]:
-    """Of softplus(m): its weighted sum (b,), and its first and second derivative (b, n).
-
-    ``m`` is used up. One exp serves all three; exp may overflow, which is repaired.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        e = np.exp(m)
-        right = e + 1.0
-        loss = np.log1p(e)
-        np.reciprocal(right, out=right)
-        wrong = np.multiply(e, right, out=e)
-        if weights is not None:
-            chosen = weights[rows]
-            loss *= chosen
-        total = loss.sum(-1)
-    if not np.isfinite(total).all():
-        high = m > 700.0
-        loss[high] = m[high] if weights is None else (m * chosen)[high]
-        wrong[high] = 1.0
-        total = loss.sum(-1)
-    if weights is not None:
-        wrong *= chosen
-    return total, wrong, np.multiply(wrong, right, out=right)
-
-
-def _total(weights: Floats | None, logits: Floats) -> Floats:
-    if weights is None:
-        return np.full(len(logits), float(max(logits.shape[-1], 1)))
-    total = weights.sum(-1)
-    return np.asarray(np.where(total > 0.0, total, 1.0))
+_FITTERS: Mapping[Calibrator, Callable[[_Family], CalibrationFit]] = {
+    "none": _none,
+    "temperature": _temperature,
+    "platt": _platt,
+    "beta": _beta,
+    "beta_clipped": _beta_clipped,
+    "beta_l2": _beta_l2,
+    "beta_free": _beta_free,
+    "beta_cv": _beta_cv,
+    "isotonic": _isotonic,
+    "auto": _auto,
+}

@@ -2,10 +2,15 @@
 
 from judgepanel.models.aggregators import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
 from judgepanel.models.calibrators import (
+    AutoCalibrator,
     BetaCalibrator,
     ClippedBetaCalibrator,
+    CrossValidatedBetaCalibrator,
+    FreeBetaCalibrator,
+    IsotonicCalibrator,
     NoCalibrator,
     PlattCalibrator,
+    RidgeBetaCalibrator,
     TemperatureCalibrator,
     calibrator,
 )
@@ -13,14 +18,19 @@ from judgepanel.models.panel import PanelModel, fit_panel
 
 __all__ = [
     "AccuracyWeighted",
+    "AutoCalibrator",
     "BetaCalibrator",
     "ClippedBetaCalibrator",
+    "CrossValidatedBetaCalibrator",
+    "FreeBetaCalibrator",
+    "IsotonicCalibrator",
     "LogOdds",
     "MajorityVote",
     "NoCalibrator",
     "OneCoin",
     "PanelModel",
     "PlattCalibrator",
+    "RidgeBetaCalibrator",
     "TemperatureCalibrator",
     "calibrator",
     "fit_panel",

@@ -9,8 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from judgepanel.kernels.calibration import CALIBRATORS, INPUT_CLIP, Calibrator, apply_map, fit
-from judgepanel.kernels.calibration import sigmoid as _sigmoid
+from judgepanel.kernels.calibration import (
+    CALIBRATORS,
+    CalibrationFit,
+    Calibrator,
+    ChosenFit,
+    KnotShape,
+    MapShape,
+    Shape,
+    fit,
+    sigmoid,
+)
 from judgepanel.votes import InputError
 
 Floats = NDArray[np.float64]
@@ -25,70 +34,108 @@ class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    params_ : float (3,), a, b and c of m = a log p + b log(1 - p) + c.
+    shape_ : what was fitted, as parameters: :class:`MapShape` or :class:`KnotShape`.
     replaced_ : whether it could not be fitted and temperature stands in.
     """
 
     kind: Calibrator
+    shape_: Shape
+    _fit: CalibrationFit
 
     def __init__(self, *, symmetric: bool = False) -> None:
         self.symmetric = symmetric
 
-    def fit(self, logits: ArrayLike, y: ArrayLike) -> Self:
+    def fit(
+        self,
+        logits: ArrayLike,
+        y: ArrayLike,
+        *,
+        fold: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Fit to raw logits (n,) that do not know their own label, and labels (n,) in {0, 1}.
+
+        ``fold`` int (n,) cuts the inner cross-validation of those that choose, so that groups
+        stay whole. ``sample_weight`` (n,) is at least 0; 0 leaves an item out.
 
         Raises
         ------
         InputError
-            Other shapes, infinite logits, other labels, or no item at all.
+            Other shapes, infinite logits, other labels, weights or folds, or no item at all.
         """
         scores, labels = _column(logits), np.asarray(y)
         if labels.shape != scores.shape or len(scores) == 0:
             raise InputError("a calibrator needs as many labels as logits, and at least one")
         if not np.isin(labels, (0, 1)).all():
             raise InputError("labels of a calibrator must be 0 or 1")
-        fitted = fit((self.kind,), scores[None, :], 2.0 * labels - 1.0, symmetric=self.symmetric)
-        self.params_ = fitted[self.kind].params[0]
-        self.replaced_ = bool(fitted[self.kind].replaced[0])
+        weights = None if sample_weight is None else _weights(sample_weight, len(scores))[None, :]
+        fitted = fit(
+            (self.kind,),
+            scores[None, :],
+            2.0 * labels - 1.0,
+            weights,
+            symmetric=self.symmetric,
+            fold=fold,
+        )[self.kind]
+        self._fit = fitted
+        self.shape_ = fitted.shape(0)
+        self.replaced_ = bool(fitted.replaced[0])
+        self._expose(fitted)
         return self
 
     def transform(self, logits: ArrayLike) -> Floats:
         """Calibrated logits (n,)."""
         check_is_fitted(self)
-        clip = INPUT_CLIP if self.kind == "beta_clipped" else None
-        return np.asarray(apply_map(self.params_[None, :], _column(logits)[None, :], clip)[0])
+        return np.asarray(self._fit(_column(logits)[None, :])[0])
 
     def predict_proba(self, logits: ArrayLike) -> Floats:
         """Calibrated probabilities (n, 2) of labels 0 and 1."""
-        p = _sigmoid(self.transform(logits))
+        p = sigmoid(self.transform(logits))
         return np.column_stack([1.0 - p, p])
 
+    def _expose(self, fitted: CalibrationFit) -> None:
+        """Set what this calibrator offers beside its shape."""
 
-class NoCalibrator(_KernelCalibrator):
+
+class _MapCalibrator(_KernelCalibrator):
+    """A calibrator with three parameters.
+
+    Attributes
+    ----------
+    params_ : float (3,), a, b and c of m = a log p + b log(1 - p) + c.
+    """
+
+    def _expose(self, fitted: CalibrationFit) -> None:
+        shape = fitted.shape(0)
+        if isinstance(shape, MapShape):
+            self.params_ = np.array([shape.a, shape.b, shape.c])
+
+
+class NoCalibrator(_MapCalibrator):
     """The identity: the raw logit is taken at its word."""
 
     kind: Calibrator = "none"
 
 
-class TemperatureCalibrator(_KernelCalibrator):
+class TemperatureCalibrator(_MapCalibrator):
     """m = l / T with 1/T >= 0 (Guo et al. 2017, arXiv 1706.04599)."""
 
     kind: Calibrator = "temperature"
 
 
-class PlattCalibrator(_KernelCalibrator):
+class PlattCalibrator(_MapCalibrator):
     """m = a l + c without penalty (Platt 1999)."""
 
     kind: Calibrator = "platt"
 
 
-class BetaCalibrator(_KernelCalibrator):
+class BetaCalibrator(_MapCalibrator):
     """Monotone beta calibration, shrunk to the identity by an elastic net (paper, section 2.3)."""
 
     kind: Calibrator = "beta"
 
 
-class ClippedBetaCalibrator(_KernelCalibrator):
+class ClippedBetaCalibrator(_MapCalibrator):
     """The paper's beta: input clipped to [.001, .999] before the logs, signs of a and b free.
 
     Kept to reproduce the paper. Clipping hides how sure a large panel is, and a free sign lets the
@@ -96,6 +143,67 @@ class ClippedBetaCalibrator(_KernelCalibrator):
     """
 
     kind: Calibrator = "beta_clipped"
+
+
+class RidgeBetaCalibrator(_MapCalibrator):
+    """Monotone beta calibration, shrunk to the identity by lambda |d|^2 with lambda = .1."""
+
+    kind: Calibrator = "beta_l2"
+
+
+class FreeBetaCalibrator(_MapCalibrator):
+    """Monotone beta calibration without penalty (Kull et al. 2017, doi:10.1214/17-EJS1338SI)."""
+
+    kind: Calibrator = "beta_free"
+
+
+class CrossValidatedBetaCalibrator(_MapCalibrator):
+    """Monotone beta calibration; lambda of its elastic net is chosen by inner cross-validation.
+
+    Attributes
+    ----------
+    penalty_ : the lambda that was chosen, None where temperature stands in.
+    """
+
+    kind: Calibrator = "beta_cv"
+
+    def _expose(self, fitted: CalibrationFit) -> None:
+        super()._expose(fitted)
+        shape = fitted.shape(0)
+        self.penalty_ = shape.penalty if isinstance(shape, MapShape) else None
+
+
+class IsotonicCalibrator(_KernelCalibrator):
+    """The best non-decreasing probability, linear between its knots (Zadrozny and Elkan 2002).
+
+    Attributes
+    ----------
+    knots_ : float (K, 2), logits and probabilities; under ``symmetric`` of |l|. None where
+        temperature stands in.
+    """
+
+    kind: Calibrator = "isotonic"
+
+    def _expose(self, fitted: CalibrationFit) -> None:
+        shape = fitted.shape(0)
+        self.knots_: Floats | None = None
+        if isinstance(shape, KnotShape):
+            self.knots_ = np.column_stack([np.array(shape.logits), np.array(shape.p)])
+
+
+class AutoCalibrator(_KernelCalibrator):
+    """Temperature below 30 labels, else the lowest inner cross-validated NLL of a short list.
+
+    Attributes
+    ----------
+    chosen_ : name of the calibrator that was taken.
+    """
+
+    kind: Calibrator = "auto"
+
+    def _expose(self, fitted: CalibrationFit) -> None:
+        if isinstance(fitted, ChosenFit):
+            self.chosen_ = fitted.chosen[0]
 
 
 _CLASSES: dict[str, type[_KernelCalibrator]] = {
@@ -106,6 +214,11 @@ _CLASSES: dict[str, type[_KernelCalibrator]] = {
         PlattCalibrator,
         BetaCalibrator,
         ClippedBetaCalibrator,
+        RidgeBetaCalibrator,
+        FreeBetaCalibrator,
+        CrossValidatedBetaCalibrator,
+        IsotonicCalibrator,
+        AutoCalibrator,
     )
 }
 
@@ -121,4 +234,11 @@ def _column(logits: ArrayLike) -> Floats:
     values = np.asarray(logits, dtype=np.float64)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise InputError("a calibrator takes a flat list of finite logits")
+    return values
+
+
+def _weights(given: ArrayLike, n: int) -> Floats:
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape != (n,) or not (np.isfinite(values) & (values >= 0.0)).all():
+        raise InputError("weights of a calibrator must be finite and at least 0, one an item")
     return values

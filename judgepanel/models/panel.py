@@ -14,7 +14,7 @@ from judgepanel.kernels.application import (
     weighted_logits,
 )
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import INPUT_CLIP, Calibrator, fit
+from judgepanel.kernels.calibration import INPUT_CLIP, MAPS, Calibrator, MapFit, fit
 from judgepanel.kernels.prefixes import (
     FRACTIONS,
     ClosedForm,
@@ -24,7 +24,7 @@ from judgepanel.kernels.prefixes import (
     prefix_scores,
 )
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.votes import MISSING
+from judgepanel.votes import MISSING, InputError
 
 Floats = NDArray[np.float64]
 
@@ -81,6 +81,11 @@ def fit_panel(
 
     The calibrator is fitted to scores from which each item's own unit was left out, of the
     weights and of the ranking alike. ``names`` are the columns of ``ballots``.
+
+    Raises
+    ------
+    InputError
+        A calibrator that is no map of three parameters.
     """
     everyone = np.arange(ballots.n_items)
     scores = prefix_scores(
@@ -91,6 +96,12 @@ def fit_panel(
     fitted = fit((calibrator,), scores.calibration, signs, weights, symmetric=ballots.symmetric)[
         calibrator
     ]
+    if not isinstance(fitted, MapFit):
+        raise InputError(
+            "this calibrator has no map to freeze into a panel",
+            value=calibrator,
+            allowed=", ".join(MAPS),
+        )
     a, b, c = (float(value) for value in fitted.params[0])
     correct, voted = counts(ballots, everyone)
     chosen = scores.order[:k]

@@ -5,25 +5,34 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from judgepanel.kernels.calibration import ALPHA, INPUT_CLIP, LAMBDA, MAX_SLOPE
+from judgepanel.kernels.calibration import ALPHA, INPUT_CLIP, LAMBDA, LAMBDA_L2
+from judgepanel.kernels.maps import MAX_SLOPE
 from tests.helpers import softplus
 
 IDENTITY = np.array([1.0, -1.0, 0.0])
-PENALTY = {"temperature": 0.0, "platt": 0.0, "beta": LAMBDA, "beta_clipped": LAMBDA}
+ELASTIC = (LAMBDA * ALPHA, LAMBDA * (1 - ALPHA))
+PENALTY = {  # of |d|_1 and of |d|^2
+    "temperature": (0.0, 0.0),
+    "platt": (0.0, 0.0),
+    "beta": ELASTIC,
+    "beta_clipped": ELASTIC,
+    "beta_l2": (0.0, LAMBDA_L2),
+    "beta_free": (0.0, 0.0),
+}
 
 
-def objective(params, name, logits, signs, weights=None, penalty=None):
+def objective(params, name, logits, signs, weights=None):
     """Weighted mean NLL + lambda [alpha |d|_1 + (1 - alpha) |d|^2] of parameters (3,)."""
     data, _ = _data_and_slope(params, name, logits, signs, weights)
     d = params - IDENTITY
-    lam = PENALTY[name] if penalty is None else penalty
-    return data + lam * (ALPHA * np.abs(d).sum() + (1 - ALPHA) * (d @ d))
+    lasso, ridge = PENALTY[name]
+    return data + lasso * np.abs(d).sum() + ridge * (d @ d)
 
 
 def smooth_gradient(params, name, logits, signs, weights=None):
     """Gradient (3,) of everything but the absolute values."""
     _, slope = _data_and_slope(params, name, logits, signs, weights)
-    return slope + PENALTY[name] * (1 - ALPHA) * 2 * (params - IDENTITY)
+    return slope + PENALTY[name][1] * 2 * (params - IDENTITY)
 
 
 def _data_and_slope(params, name, logits, signs, weights):
@@ -57,13 +66,13 @@ def brute_fit(name, logits, signs, weights=None, *, tied=False, free=False):
 def _split_lbfgs(name, logits, signs, weights, embed, low, high):
     """L-BFGS-B on x = x0 + u - v with u, v >= 0, which makes the lasso smooth."""
     x0 = np.array([1.0, -1.0, 0.0]) if len(embed) == 3 else np.array([1.0, 0.0])[: len(embed)]
-    lasso = PENALTY[name] * ALPHA * np.abs(embed).sum(axis=1)
+    lasso = PENALTY[name][0] * np.abs(embed).sum(axis=1)
     n = len(x0)
 
     def value(uv):
         params = (x0 + uv[:n] - uv[n:]) @ embed
         data = objective(params, name, logits, signs, weights)
-        data -= PENALTY[name] * ALPHA * np.abs(params - IDENTITY).sum()
+        data -= PENALTY[name][0] * np.abs(params - IDENTITY).sum()
         slope = embed @ smooth_gradient(params, name, logits, signs, weights)
         return data + lasso @ (uv[:n] + uv[n:]), np.r_[slope + lasso, -slope + lasso]
 

@@ -2,18 +2,46 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from judgepanel.kernels.calibration import CALIBRATORS, fit
+from judgepanel.kernels.calibration import AUTO, CALIBRATORS, FEW_LABELS, GRID, MAPS, fit
 from judgepanel.models import calibrator
+from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import InputError
-from tests.kernels.test_calibration import column
+from tests.kernels.test_calibration import column, separated
+
+MAY_BE_REPLACED = ("platt", "beta_free", "isotonic", "auto")
+RISING = tuple(name for name in CALIBRATORS if name not in ("platt", "auto", "beta_clipped"))
+WIDE = np.linspace(-700.0, 700.0, 281)
 
 
-def data(seed=0, scale=6.0):
-    logits, signs = column(seed, n=120, scale=scale)
+def data(seed=0, scale=6.0, n=120):
+    logits, signs = column(seed, n=n, scale=scale)
     return logits, (signs > 0).astype(int), signs
+
+
+def awkward(kind):
+    """Logits and labels in which something cannot be learnt."""
+    if kind in ("separated", "separated, huge", "all ones", "all zeros"):
+        logits, signs = separated(kind)
+        return logits, (signs > 0).astype(int)
+    return {
+        "3 labels": ([-1.0, 2.0, 0.5], [0, 1, 0]),
+        "1 label": ([0.3], [1]),
+        "constant": ([2.0] * 40, [1, 1, 1, 0] * 10),
+        "all zero": ([0.0] * 40, [1, 0] * 20),
+        "huge": (np.repeat([-700.0, 700.0], 20), np.tile([0, 0, 0, 1], 10)),
+        "wrong way": (np.linspace(9.0, -9.0, 40), np.repeat([0, 1], 20)),
+    }[kind]
+
+
+AWKWARD = (
+    *("separated", "separated, huge", "all ones", "all zeros", "3 labels", "1 label"),
+    *("constant", "all zero", "huge", "wrong way"),
+)
 
 
 @pytest.mark.parametrize("name", CALIBRATORS)
@@ -21,67 +49,175 @@ def data(seed=0, scale=6.0):
 class TestEveryCalibrator:
     def test_it_is_its_kernel(self, name, symmetric):
         logits, labels, signs = data()
-        model = calibrator(name, symmetric=symmetric).fit(logits, labels)
-        kernel = fit((name,), logits[None], signs, symmetric=symmetric)[name]
-        np.testing.assert_array_equal(model.params_, kernel.params[0])
+        fold = np.arange(len(logits)) % 4
+        model = calibrator(name, symmetric=symmetric).fit(logits, labels, fold=fold)
+        kernel = fit((name,), logits[None], signs, symmetric=symmetric, fold=fold)[name]
+        assert model.shape_ == kernel.shape(0)
         assert model.replaced_ == kernel.replaced[0]
-        unseen = np.linspace(-700.0, 700.0, 41)
-        np.testing.assert_array_equal(model.transform(unseen), kernel(unseen[None])[0])
+        np.testing.assert_array_equal(model.transform(WIDE), kernel(WIDE[None])[0])
 
     def test_probabilities_are_finite_and_sum_to_one(self, name, symmetric):
         logits, labels, _ = data()
         model = calibrator(name, symmetric=symmetric).fit(logits, labels)
         p = model.predict_proba(np.array([-1e4, -1.0, 0.0, 1.0, 1e4]))
+        assert p.shape == (5, 2)
         assert ((p >= 0) & (p <= 1)).all()
         np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-15)
 
     def test_a_symmetric_map_is_odd(self, name, symmetric):
         logits, labels, _ = data()
         model = calibrator(name, symmetric=symmetric).fit(logits, labels)
-        x = np.linspace(-9.0, 9.0, 19)
-        odd = np.array_equal(model.transform(x), -model.transform(-x))
+        odd = np.array_equal(model.transform(WIDE), -model.transform(-WIDE))
         assert odd or not symmetric
 
-    def test_it_clones_and_keeps_its_parameters(self, name, symmetric):
+    @pytest.mark.parametrize("kind", AWKWARD)
+    def test_awkward_labels_give_finite_logits_and_a_flag_where_temperature_stands_in(
+        self, name, symmetric, kind
+    ):
+        logits, labels = awkward(kind)
+        model = calibrator(name, symmetric=symmetric).fit(logits, labels)
+        found = model.transform(WIDE)
+        assert found.shape == WIDE.shape
+        assert np.isfinite(found).all()
+        if model.replaced_:
+            assert name in MAY_BE_REPLACED
+            assert not symmetric
+            temperature = calibrator("temperature").fit(logits, labels)
+            assert model.shape_ == temperature.shape_
+            np.testing.assert_array_equal(found, temperature.transform(WIDE))
+
+    @settings(max_examples=10)
+    @given(st.integers(0, 2**32 - 1), st.booleans())
+    def test_the_order_of_the_items_does_not_matter(self, name, symmetric, seed, ties):
+        rng = np.random.default_rng(seed)
+        logits, labels, _ = data(seed, n=60)
+        logits = np.round(logits / 4.0) if ties else logits
+        weight = rng.integers(0, 3, 60).astype(float)
+        moved = rng.permutation(60)
+        one = calibrator(name, symmetric=symmetric).fit(logits, labels, sample_weight=weight)
+        other = calibrator(name, symmetric=symmetric).fit(
+            logits[moved], labels[moved], sample_weight=weight[moved]
+        )
+        assert one.shape_.kind == other.shape_.kind
+        new = np.linspace(-9.0, 9.0, 51)
+        np.testing.assert_allclose(one.transform(new), other.transform(new), rtol=1e-7, atol=1e-7)
+
+    def test_an_item_of_weight_zero_is_left_out(self, name, symmetric):
+        logits, labels, _ = data()
+        kept = np.random.default_rng(0).random(120) < 0.6
+        one = calibrator(name, symmetric=symmetric)
+        one.fit(logits, labels, sample_weight=kept.astype(float))
+        other = calibrator(name, symmetric=symmetric).fit(logits[kept], labels[kept])
+        assert one.shape_.kind == other.shape_.kind
+        np.testing.assert_allclose(one.transform(WIDE), other.transform(WIDE), rtol=1e-7, atol=1e-7)
+
+    def test_it_clones_prints_and_keeps_its_parameters(self, name, symmetric):
         logits, labels, _ = data()
         model = calibrator(name, symmetric=symmetric).fit(logits, labels)
         copy = clone(model)
         assert copy.get_params() == {"symmetric": symmetric}
         assert type(copy) is type(model)
+        assert repr(model) == f"{type(model).__name__}({'symmetric=True' if symmetric else ''})"
         with pytest.raises(NotFittedError):
             copy.transform(logits)
 
     @pytest.mark.parametrize(
-        ("logits", "labels", "why"),
+        ("logits", "labels", "options", "why"),
         [
-            ([1.0, 2.0], [1], "as many labels"),
-            ([], [], "at least one"),
-            ([1.0, 2.0], [1, 2], "0 or 1"),
-            ([1.0, np.inf], [1, 0], "finite"),
-            ([1.0, np.nan], [1, 0], "finite"),
-            ([[1.0], [2.0]], [1, 0], "flat list"),
+            ([1.0, 2.0], [1], {}, "as many labels"),
+            ([], [], {}, "at least one"),
+            ([1.0, 2.0], [1, 2], {}, "0 or 1"),
+            ([1.0, np.inf], [1, 0], {}, "finite"),
+            ([1.0, np.nan], [1, 0], {}, "finite"),
+            ([[1.0], [2.0]], [1, 0], {}, "flat list"),
+            ([1.0, 2.0], [1, 0], {"fold": [1, 2, 3]}, r"folds.*int \(2,\)"),
+            ([1.0, 2.0], [1, 0], {"fold": [0.5, 1.0]}, "folds.*whole numbers"),
+            ([1.0, 2.0], [1, 0], {"sample_weight": [1.0, -1.0]}, "weights.*at least 0"),
+            ([1.0, 2.0], [1, 0], {"sample_weight": [1.0]}, "weights.*one an item"),
         ],
     )
-    def test_bad_input_is_refused_in_words(self, name, symmetric, logits, labels, why):
+    def test_bad_input_is_refused_in_words(self, name, symmetric, logits, labels, options, why):
         with pytest.raises(InputError, match=why):
-            calibrator(name, symmetric=symmetric).fit(logits, labels)
+            calibrator(name, symmetric=symmetric).fit(logits, labels, **options)
+
+    @pytest.mark.parametrize("logits", [[np.inf], [np.nan], [[1.0]]])
+    def test_bad_logits_are_not_scored(self, name, symmetric, logits):
+        known, labels, _ = data()
+        model = calibrator(name, symmetric=symmetric).fit(known, labels)
+        with pytest.raises(InputError, match="flat list of finite logits"):
+            model.transform(logits)
 
 
-def test_a_replaced_platt_says_so():
-    model = calibrator("platt").fit([-1.0, 1.0, 2.0], [0, 1, 1])
-    assert model.replaced_
-    temperature = calibrator("temperature").fit([-1.0, 1.0, 2.0], [0, 1, 1])
-    np.testing.assert_array_equal(model.params_, temperature.params_)
+@pytest.mark.parametrize("name", RISING)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("shift", [0.5, 0.0, -0.5])
+def test_a_higher_score_is_never_a_lower_probability(name, symmetric, shift):
+    logits, signs = column(2, n=120, scale=6.0, shift=shift)
+    model = calibrator(name, symmetric=symmetric).fit(logits, (signs > 0).astype(int))
+    fine = np.sort(np.r_[WIDE, np.linspace(-5.0, 5.0, 1001)])
+    found = model.transform(fine)
+    assert (np.diff(found) >= -1e-12 * (1.0 + np.abs(found[1:]))).all()
+
+
+@pytest.mark.parametrize("name", ["platt", "beta_free"])
+def test_what_has_no_finite_optimum_is_temperature_and_says_so(name):
+    for kind in ("separated", "separated, huge", "all ones", "all zeros", "1 label"):
+        logits, labels = awkward(kind)
+        model = calibrator(name).fit(logits, labels)
+        temperature = calibrator("temperature").fit(logits, labels)
+        assert model.replaced_, kind
+        np.testing.assert_array_equal(model.params_, temperature.params_)
+
+
+def test_isotonic_learns_nothing_from_one_class():
+    for kind in ("all ones", "all zeros"):
+        model = calibrator("isotonic").fit(*awkward(kind))
+        assert model.replaced_
+        assert model.knots_ is None
+        assert model.shape_.kind == "temperature"
+
+
+def test_isotonic_shows_its_knots_and_stays_inside_the_clip():
+    logits, labels, _ = data()
+    model = calibrator("isotonic").fit(logits, labels)
+    at, p = model.knots_.T
+    assert (np.diff(at) > 0).all()
+    assert (np.diff(p) >= 0).all()
+    found = model.predict_proba(np.r_[at, -700.0, 700.0])[:, 1]
+    np.testing.assert_allclose(found[:-2], np.clip(p, CLIP, 1 - CLIP), atol=1e-12)
+    assert found.min() >= CLIP - 1e-12
+    assert found.max() <= 1 - CLIP + 1e-12
+
+
+def test_auto_and_the_cross_validated_beta_show_what_they_chose():
+    logits, labels, _ = data()
+    few = calibrator("auto").fit(logits[: FEW_LABELS - 1], labels[: FEW_LABELS - 1])
+    assert few.chosen_ == "temperature"
+    assert not few.replaced_
+    assert calibrator("auto").fit(logits, labels).chosen_ in AUTO
+    assert calibrator("auto", symmetric=True).fit(logits, labels).chosen_ in set(AUTO) - {"platt"}
+    model = calibrator("beta_cv").fit(logits, labels)
+    assert model.penalty_ in GRID
+    assert model.shape_.penalty == model.penalty_
+
+
+def test_every_map_shows_its_three_parameters():
+    logits, labels, _ = data()
+    for name in MAPS:
+        model = calibrator(name).fit(logits, labels)
+        shape = model.shape_
+        assert shape.kind == name
+        assert model.params_.tolist() == [shape.a, shape.b, shape.c]
 
 
 def test_calibrating_an_overconfident_score_lowers_its_nll():
     logits, labels, signs = data(3, scale=20.0)
     raw = np.logaddexp(0, -signs * logits).mean()
-    for name in ("temperature", "platt", "beta"):
+    for name in set(CALIBRATORS) - {"none"}:
         calibrated = calibrator(name).fit(logits, labels).transform(logits)
-        assert np.logaddexp(0, -signs * calibrated).mean() < raw
+        assert np.logaddexp(0, -signs * calibrated).mean() < raw, name
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(InputError, match=r"'magic'.*temperature"):
+    with pytest.raises(InputError, match=r"'magic'.*temperature.*auto"):
         calibrator("magic")

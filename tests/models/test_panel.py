@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.calibration import MAPS
 from judgepanel.kernels.prefixes import prefix_scores, rank
 from judgepanel.models import MajorityVote, OneCoin, calibrator, fit_panel
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.votes import MISSING
+from judgepanel.votes import MISSING, InputError
 from tests.helpers import make_ballots, make_votes
 
 NAMES = tuple(f"judge{j}" for j in range(6))
@@ -21,7 +21,7 @@ def as_table(votes):
     return np.where(votes == MISSING, np.nan, votes)
 
 
-@pytest.mark.parametrize("name", CALIBRATORS)
+@pytest.mark.parametrize("name", MAPS)
 @pytest.mark.parametrize("kind", [OneCoin, MajorityVote])
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("k", [3, 6])
@@ -75,7 +75,7 @@ def test_swapping_an_item_swaps_its_probability_under_symmetric():
     ballots = make_ballots(4, 60, 6, symmetric=True)
     votes = unseen(6)
     swapped = np.where(votes == MISSING, MISSING, 1 - votes).astype(np.int8)
-    for name in CALIBRATORS:
+    for name in MAPS:
         model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator=name)
         np.testing.assert_allclose(model.score(votes), 1 - model.score(swapped), atol=1e-12)
 
@@ -97,3 +97,9 @@ def test_probabilities_stay_inside_the_clip():
     model = fit_panel(perfect, NAMES, 6, aggregator="one_coin", calibrator="temperature")
     p = model.score(np.array([[1] * 6, [0] * 6], np.int8))
     assert p.tolist() == [1 - CLIP, CLIP]
+
+
+@pytest.mark.parametrize("name", ["isotonic", "auto"])
+def test_a_calibrator_that_is_no_map_cannot_be_frozen_into_a_panel_yet(name):
+    with pytest.raises(InputError, match=f"no map.*'{name}'.*temperature"):
+        fit_panel(make_ballots(2, 80, 6), NAMES, 6, aggregator="one_coin", calibrator=name)

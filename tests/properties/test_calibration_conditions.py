@@ -4,10 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.kernels.calibration import ALPHA, LAMBDA, MAX_SLOPE, fit
-from tests.kernels.calibration_oracle import IDENTITY, smooth_gradient
+from judgepanel.kernels.calibration import CALIBRATORS, MAPS, fit
+from judgepanel.kernels.maps import MAX_SLOPE
+from tests.kernels.calibration_oracle import IDENTITY, PENALTY, smooth_gradient
 
-FITTED = ("temperature", "platt", "beta", "beta_clipped")
+FITTED = ("temperature", "platt", "beta", "beta_clipped", "beta_l2", "beta_free")
 SLACK = 1e-6
 VALUES = st.floats(-500.0, 500.0, allow_subnormal=False).map(lambda x: round(x, 3))
 
@@ -45,7 +46,7 @@ def test_zero_is_a_subgradient_of_the_objective_at_every_fit(column):
         if name == "temperature":
             continue
         if fitted.replaced[0]:
-            assert name == "platt"
+            assert name in ("platt", "beta_free")
             continue
         gradient = smooth_gradient(params, name, logits, signs, weights)
         if name == "platt":
@@ -57,7 +58,7 @@ def test_zero_is_a_subgradient_of_the_objective_at_every_fit(column):
             bounds = [(-np.inf, np.inf)] * 3
         for i, (low, high) in enumerate(bounds):
             away = params[i] - IDENTITY[i]
-            off = residual(gradient[i], away, LAMBDA * ALPHA, low, high, params[i])
+            off = residual(gradient[i], away, PENALTY[name][0], low, high, params[i])
             assert off / scale < SLACK, (name, i)
 
 
@@ -79,8 +80,26 @@ def test_no_slope_beats_the_temperature(column):
 @given(columns())
 def test_reversing_scores_and_labels_reverses_the_symmetric_map(column):
     logits, signs, weights = column
-    for name in FITTED:
-        one = fit((name,), logits[None], signs, weights[None], symmetric=True)[name]
-        other = fit((name,), -logits[None], -signs, weights[None], symmetric=True)[name]
-        np.testing.assert_array_equal(one.params, other.params)
-        np.testing.assert_array_equal(one(logits[None]), -one(-logits[None]))
+    fits = fit(CALIBRATORS, logits[None], signs, weights[None], symmetric=True)
+    reversed_ = fit(CALIBRATORS, -logits[None], -signs, weights[None], symmetric=True)
+    for name in CALIBRATORS:
+        one, other = fits[name](logits[None]), reversed_[name](logits[None])
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one, -fits[name](-logits[None]))
+
+
+@settings(max_examples=80)
+@given(columns(), st.booleans())
+def test_every_map_but_the_papers_is_finite_and_never_falls(column, symmetric):
+    logits, signs, weights = column
+    new = np.sort(np.r_[logits, np.linspace(-700.0, 700.0, 101)])[None]
+    fits = fit(CALIBRATORS, logits[None], signs, weights[None], symmetric=symmetric)
+    for name, fitted in fits.items():
+        calibrated = fitted(new)
+        assert np.isfinite(calibrated).all(), name
+        if name not in ("platt", "beta_clipped"):
+            steps = np.diff(calibrated[0])
+            assert (steps >= -1e-9 * (1.0 + np.abs(calibrated[0, 1:]))).all(), name
+        if name in MAPS and symmetric:
+            assert fitted.params[0, 0] == -fitted.params[0, 1]
+            assert fitted.params[0, 2] == 0.0
