@@ -11,7 +11,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
@@ -24,15 +24,19 @@ from judgepanel.decision.registry import STUDIES, study_named
 from judgepanel.decision.score import score
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.grid import FORMS
 from judgepanel.kernels.prefixes import RANKINGS
 from judgepanel.report.output import check_output, write_whole
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.summaries import result_text
 from judgepanel.report.tables import accuracy_table, csv_text
 from judgepanel.report.terminal import one_line, printable
+from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.contract import Study
 from judgepanel.studies.judge_table import judge_table
+from judgepanel.studies.method_grid import METHOD_GRID
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
@@ -108,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     study.add_argument("name", metavar="NAME", help=", ".join(STUDIES))
     _studying(study)
     _curving(study)
+    _comparing(study)
 
     curve = _command(commands, "curve", _study, "the panel curve: keep all, or the top k?")
     curve.set_defaults(name=PANEL_CURVE.name)
@@ -160,6 +165,7 @@ def _studying(parser: argparse.ArgumentParser, out: str = ".csv: the table; .jso
 
 
 _CURVE_OPTIONS = ("aggregator", "calibrators", "ranking", "k", "top")
+_OTHER_OPTIONS = ("aggregators", "calibrator", "form", "panels", "features")
 
 
 def _curving(parser: argparse.ArgumentParser) -> None:
@@ -169,6 +175,15 @@ def _curving(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranking", choices=RANKINGS, help="default: accuracy")
     parser.add_argument("--k", metavar="3,5", help="panel sizes, or `every`")
     parser.add_argument("--top", metavar="3,5", help="sizes held against all (default: 3,5,10)")
+
+
+def _comparing(parser: argparse.ArgumentParser) -> None:
+    """Options of the other studies; None where not given, see :func:`_knob_spec`."""
+    parser.add_argument("--aggregators", metavar="A,B", help=", ".join(AGGREGATORS))
+    parser.add_argument("--calibrator", choices=CALIBRATORS, help="default: beta")
+    parser.add_argument("--form", choices=FORMS, help="default: cross_fitted")
+    parser.add_argument("--panels", metavar="5,10", help="panel sizes beside all judges")
+    parser.add_argument("--features", metavar="A,B", help="item features to correct with")
 
 
 _KNOB_TYPES = {int: int, float: float}
@@ -264,23 +279,37 @@ def _curve_spec(options: argparse.Namespace) -> PanelCurveSpec:
     )
 
 
-_SPECS: Mapping[str, Callable[[argparse.Namespace], Any]] = MappingProxyType(
-    {PANEL_CURVE.name: _curve_spec}
+_KNOBS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        METHOD_GRID.name: ("aggregators", "calibrators", "form"),
+        CALIBRATOR_DESIGN.name: ("aggregator", "calibrators", "panels", "ranking"),
+        PIPELINE_ABLATION.name: ("aggregator", "calibrator", "panels", "features", "ranking"),
+    }
 )
-_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType({PANEL_CURVE.name: _CURVE_OPTIONS})
+"""Fields of a spec, beside its settings, that are options of the same name."""
 
 
 def _spec(study: Study[Any, Any, Any], options: argparse.Namespace) -> Any:
     """The spec of a study from its options; those of other studies are refused."""
-    taken = _OPTIONS.get(study.name, ())
-    for name in dict.fromkeys(name for names in _OPTIONS.values() for name in names):
-        if name not in taken and getattr(options, name) is not None:
-            raise InputError(
-                f"the study {study.name} takes no --{name}", value=getattr(options, name)
-            )
-    if study.name in _SPECS:
-        return _SPECS[study.name](options)
-    return study.spec(settings=_settings(options))
+    taken = _CURVE_OPTIONS if study is PANEL_CURVE else _KNOBS.get(study.name, ())
+    for name in (*_CURVE_OPTIONS, *_OTHER_OPTIONS):
+        given = getattr(options, name, None)
+        if name not in taken and given is not None:
+            raise InputError(f"the study {study.name} takes no --{name}", value=given)
+    if study is PANEL_CURVE:
+        return _curve_spec(options)
+    knobs = {name: getattr(options, name) for name in taken}
+    given = {name: _knob(name, text) for name, text in knobs.items() if text is not None}
+    return study.spec(settings=_settings(options), **given)
+
+
+def _knob(name: str, text: str) -> str | tuple[str, ...] | tuple[int, ...]:
+    """An option's value: whole numbers, names with commas between them, or one name."""
+    if name == "panels":
+        return _numbers(text, "--panels")
+    if name in ("aggregators", "calibrators", "features"):
+        return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    return text
 
 
 def _inspect(options: argparse.Namespace) -> None:

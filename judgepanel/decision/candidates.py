@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, SplitScores, evaluate_split, inner_nll
+from judgepanel.kernels.evaluation import Recipe, evaluate_split, inner_nll
 from judgepanel.kernels.prefixes import ClosedForm, Ranking
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
@@ -126,11 +127,10 @@ def candidates_inner_nll(
             ballots,
             rows,
             choices.sizes,
-            Recipe(aggregator, choices.calibrators, ranking),
+            Recipe(aggregator, choices.calibrators, ranking, seed=seed),
             n_folds=n_folds,
-            seed=seed,
             key=key,
         )
         for aggregator in choices.aggregators
     ]
-    return np.concatenate([nll[name] for nll in found for name in choices.calibrators])
+    return np.concatenate([nll.ravel() for nll in found])

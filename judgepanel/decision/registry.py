@@ -7,13 +7,28 @@ from types import MappingProxyType
 from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.contract import Study
 from judgepanel.studies.judges import JUDGES
+from judgepanel.studies.method_grid import METHOD_GRID
 from judgepanel.studies.panel_curve import PANEL_CURVE
+from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.variance_decomposition import VARIANCE_DECOMPOSITION
 from judgepanel.votes import InputError
 
 STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
-    {study.name: study for study in (PANEL_CURVE, RECOMMEND, JUDGES)}
+    {
+        study.name: study
+        for study in (
+            PANEL_CURVE,
+            RECOMMEND,
+            JUDGES,
+            VARIANCE_DECOMPOSITION,
+            METHOD_GRID,
+            PIPELINE_ABLATION,
+            CALIBRATOR_DESIGN,
+        )
+    }
 )
 
 

@@ -6,10 +6,14 @@ Closed forms take left-out counts (:mod:`judgepanel.kernels.prefixes`); the othe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, cast, get_args
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.crossfit import Kernel, cross_fitted
+from judgepanel.kernels.dawid_skene import dawid_skene, dawid_skene_semi
+from judgepanel.kernels.joint import joint, stacking
 from judgepanel.kernels.prefixes import (
     ClosedForm,
     Index,
@@ -32,7 +36,14 @@ Aggregator = Literal[
 ]
 
 AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
-KERNELS: dict[str, Kernel] = {}
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {
+        "dawid_skene": dawid_skene,
+        "dawid_skene_semi": dawid_skene_semi,
+        "stacking": stacking,
+        "joint": joint,
+    }
+)
 
 
 def cross_fits(aggregator: Aggregator) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.contract import Spec
@@ -44,9 +46,21 @@ def recommend_command(
 
 
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
-    """The ``study`` command of a spec that has no knobs but the shared settings."""
-    options = [*_shared(spec.settings, task, columns), ("--out", f"{name}.json")]
-    return _command(f"study {name}", [file], options)
+    """The ``study`` command of a spec; knobs of its own are written where they differ."""
+    options = [*_shared(spec.settings, task, columns), *_knobs(spec)]
+    return _command(f"study {name}", [file], [*options, ("--out", f"{name}.json")])
+
+
+def _knobs(spec: Any) -> list[tuple[str, str]]:
+    """Options of a spec's fields beside the settings that are not at their default."""
+    found = []
+    for knob in fields(spec):
+        value = getattr(spec, knob.name)
+        if knob.name == "settings" or value == knob.default:
+            continue
+        text = ",".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
+        found.append((f"--{knob.name}", text))
+    return found
 
 
 def score_command(file: str) -> str:

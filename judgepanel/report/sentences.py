@@ -15,8 +15,22 @@ CALIBRATOR_NAMES = {
     "platt": "Platt",
     "beta": "beta",
     "beta_clipped": "beta (clipped, the paper's)",
+    "beta_l2": "beta, L2",
+    "beta_free": "beta, no penalty",
+    "beta_cv": "beta, penalty by CV",
+    "isotonic": "isotonic",
+    "auto": "automatic",
 }
-AGGREGATOR_NAMES = {"majority": "majority vote", "one_coin": "one-coin"}
+AGGREGATOR_NAMES = {
+    "majority": "majority vote",
+    "accuracy_weighted": "accuracy-weighted vote",
+    "log_odds": "log-odds",
+    "one_coin": "one-coin",
+    "dawid_skene": "Dawid–Skene",
+    "dawid_skene_semi": "Dawid–Skene with labels",
+    "stacking": "stacking",
+    "joint": "joint",
+}
 EVEN_SHARE = 0.4
 CODING = "These figures measure the coding, not the judges."
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND, Recommendation
 from judgepanel.report.judges import judges_text
+from judgepanel.report.methods import ablation_text, design_text, grid_text
 from judgepanel.report.sentences import (
     certainty_sentence,
     curve_sentence,
@@ -15,9 +16,12 @@ from judgepanel.report.sentences import (
     recommendation_sentence,
 )
 from judgepanel.report.tables import candidate_table, comparison_table
+from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.contract import Result, Study
 from judgepanel.studies.judges import JUDGES
+from judgepanel.studies.method_grid import METHOD_GRID
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve
+from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
 
 _SHOWN_CANDIDATES = 12
 
@@ -60,6 +64,9 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         PANEL_CURVE.name: curve_text,
         RECOMMEND.name: recommendation_text,
         JUDGES.name: judges_text,
+        METHOD_GRID.name: grid_text,
+        PIPELINE_ABLATION.name: ablation_text,
+        CALIBRATOR_DESIGN.name: design_text,
     }
 )
 """Result to text, by the name of its study."""

@@ -15,8 +15,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, cross_fits
+from judgepanel.kernels.calibrated import SplitScores
 from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Choice, Recipe, SplitScores, evaluate_split
+from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.kernels.prefixes import (
     RANKINGS,
     Ranking,

@@ -25,7 +25,7 @@ MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("pages/recommended_panel.py", "Recommended panel"),
         ),
     ),
-    ("Understand", (("pages/judges.py", "Judges"),)),
+    ("Understand", (("pages/judges.py", "Judges"), ("pages/methods.py", "Methods"))),
 )
 
 _STYLE = """

@@ -18,8 +18,12 @@ _STOPPING = "stopping"
 
 def show_result(
     study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]
-) -> None:
-    """Draw the stored result, or start the work and draw what there is until it is done."""
+) -> bool:
+    """Draw the stored result, or start the work and draw what there is until it is done.
+
+    Returns whether the work has ended, so that a page with several studies can take one after the
+    other.
+    """
     space = workspace()
     sha = shown.votes.sha256
     stored = space.result(study, sha, spec)
@@ -29,18 +33,19 @@ def show_result(
         if not stored.current:
             _outdated(study, shown, spec)
         draw(stored.result)
-        return
+        return True
     if job is None:
         space.submit(study, shown.votes, spec)
         job = space.partial(study, sha, spec)
     if job is not None and job.status in ("cancelled", "failed"):
         _ended(study, shown, spec, job, draw)
-        return
+        return True
     # A container of its own: when a poll begins before a slow client was sent the whole page,
     # Streamlit drops what belongs to the fragment and keeps what follows it, and the client
     # breaks on the gap unless the fragment is the last in its block.
     with st.container():
         _watch(study, shown, spec, draw)
+    return False
 
 
 @st.fragment(run_every=POLL_SECONDS)

@@ -1,0 +1,130 @@
+"""All judges under several aggregators at once: one column of raw scores an aggregator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from judgepanel.kernels.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrated import (
+    CROSS_VALIDATED,
+    SplitScores,
+    calibrate,
+    evaluate,
+    nll_by_fold,
+)
+from judgepanel.kernels.calibration import Calibrator
+from judgepanel.kernels.crossfit import N_FOLDS
+from judgepanel.kernels.prefixes import Index, OwnLabel, PrefixScores
+from judgepanel.scoring.metrics import null_logit
+from judgepanel.scoring.splits import Split, folds, subsplit
+
+Form = Literal["cross_fitted", "nested"]
+FORMS: tuple[Form, ...] = ("cross_fitted", "nested")
+LEARNS = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Pipelines:
+    """Aggregators x calibrators of all judges.
+
+    ``form`` cross_fitted fits both on all calibration rows, calibrators to scores that do not know
+    their own labels; nested (the paper's) gives ``LEARNS`` of the rows to the aggregator and the
+    rest to the calibrator. ``in_sample`` is the paper's protocol.
+    """
+
+    aggregators: tuple[Aggregator, ...]
+    calibrators: tuple[Calibrator, ...]
+    form: Form = "cross_fitted"
+    in_sample: bool = False
+    seed: int = 0
+
+
+def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> SplitScores:
+    """Score every cell of the grid; columns follow ``aggregators``.
+
+    ``chosen_on`` is the cross-validated NLL of every cell on the calibration rows alone, infinite
+    where the calibrator makes a choice of its own: that one would be nested twice.
+    """
+    names = pipelines.calibrators
+    null = null_logit(
+        float(np.mean(ballots.signs[split.calibration] > 0)), symmetric=ballots.symmetric
+    )
+    if pipelines.form == "nested":
+        split, scores = _nested(ballots, split, pipelines)
+    else:
+        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
+        scores = _columns(ballots, split, pipelines, seen)
+    offered = tuple(name for name in names if name not in CROSS_VALIDATED)
+    chosen_on = np.full((len(names), len(scores.ks)), np.inf)
+    if offered:
+        fold = _folds(ballots, split, pipelines.seed)
+        place = [names.index(name) for name in offered]
+        chosen_on[place] = nll_by_fold(ballots, split, scores, offered, fold)
+    fitted = calibrate(ballots, split, scores, names, in_sample=pipelines.in_sample)
+    return evaluate(ballots, split, replace(fitted, null=null), scores.order, chosen_on)
+
+
+def _columns(
+    ballots: Ballots, split: Split, pipelines: Pipelines, own_label: OwnLabel
+) -> PrefixScores:
+    """One column of scores an aggregator, all judges."""
+    found = [
+        panel_scores(
+            ballots,
+            split,
+            np.array([ballots.n_judges]),
+            aggregator=aggregator,
+            own_label=own_label,
+            seed=pipelines.seed,
+            key=_key(split),
+        )
+        for aggregator in pipelines.aggregators
+    ]
+    first = found[0]
+    return PrefixScores(
+        np.full(len(found), ballots.n_judges),
+        first.order,
+        np.concatenate([scores.calibration for scores in found]),
+        np.concatenate([scores.calibration_empty for scores in found]),
+        np.concatenate([scores.evaluation for scores in found]),
+        np.concatenate([scores.evaluation_empty for scores in found]),
+    )
+
+
+def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split, PrefixScores]:
+    """Scores of the rows held out for the calibrator, and the split that says which they are."""
+    learn, hold = subsplit(
+        ballots.units,
+        split.calibration,
+        fraction=LEARNS,
+        seed=pipelines.seed,
+        key=(split.number, 6),
+    )
+    both = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
+    scores = _columns(ballots, both, pipelines, "seen")
+    cut = len(hold)
+    apart = replace(
+        scores,
+        calibration=scores.evaluation[:, :cut],
+        calibration_empty=scores.evaluation_empty[:, :cut],
+        evaluation=scores.evaluation[:, cut:],
+        evaluation_empty=scores.evaluation_empty[:, cut:],
+    )
+    return Split(split.number, hold, split.evaluation), apart
+
+
+def _folds(ballots: Ballots, split: Split, seed: int) -> Index:
+    """Fold (n_cal,) of every calibration row: those in which aggregators are cross-fitted."""
+    place = np.empty(ballots.n_items, dtype=np.int64)
+    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=_key(split))
+    for piece in pieces:
+        place[piece.evaluation] = piece.number
+    return place[split.calibration]
+
+
+def _key(split: Split) -> tuple[int, ...]:
+    return split.number, 4

@@ -1,0 +1,221 @@
+"""Methods: which aggregator and calibrator, step by step, and what calibrators do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import streamlit as st
+
+from judgepanel.figures.calibrator_design import calibrator_shapes
+from judgepanel.figures.method_grid import method_grid
+from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.grid import FORMS
+from judgepanel.report.commands import study_command
+from judgepanel.report.methods import (
+    FORM_NAMES,
+    ablation_sentence,
+    ablation_table,
+    design_sentence,
+    design_table,
+    grid_choice_sentence,
+    grid_sentence,
+    grid_table,
+)
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
+from judgepanel.report.tables import csv_text
+from judgepanel.studies.calibrator_design import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesign,
+    CalibratorDesignSpec,
+)
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.pipeline_ablation import (
+    PIPELINE_ABLATION,
+    PipelineAblation,
+    PipelineAblationSpec,
+)
+from judgepanel.studies.result_file import result_content
+from judgepanel.ui.frame import Shown, answer, next_step, notes
+from judgepanel.ui.parts import how, table
+from judgepanel.ui.text import csv_name
+from judgepanel.ui.work import show_result
+
+_METRICS = tuple(METRIC_NAMES)
+_METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
+_DRAWN = ("none", "temperature", "platt", "beta", "isotonic")
+
+
+def page(shown: Shown) -> None:
+    """The grid first; the other studies start when it has ended."""
+    form, metric = _controls()
+    settings = shown.analysis.settings
+    spec = MethodGridSpec(settings=settings, form=form)
+    if show_result(METHOD_GRID, shown, spec, lambda grid: _draw_grid(shown, spec, grid, metric)):
+        _steps(shown)
+        _shapes(shown)
+    next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
+
+
+def _controls() -> tuple[Any, str]:
+    left, right = st.columns(2)
+    form = left.segmented_control(
+        "Labels",
+        FORMS,
+        default="cross_fitted",
+        required=True,
+        key="form",
+        bind="query-params",
+        format_func=lambda name: FORM_NAMES[name].capitalize(),
+        help="Cross-fitted: aggregator and calibrator use all calibration labels, and no score "
+        "knows its own. Nested 70/30: 70 % of them fit the aggregator, the rest the calibrator.",
+    )
+    metric = right.segmented_control(
+        "Score",
+        _METRICS,
+        default="nll",
+        required=True,
+        key="score",
+        bind="query-params",
+        format_func=lambda name: _METRIC_LABELS[name],
+        help="What the cells show. Winner and ties are always those of the NLL.",
+    )
+    return form, metric
+
+
+def _draw_grid(shown: Shown, spec: MethodGridSpec, grid: MethodGrid, metric: str) -> None:
+    so_far = f"So far, {grid.n_splits} of {grid.planned_splits} splits: " * grid.partial
+    answer(so_far + grid_sentence(grid), "open" if grid.measures_coding else "keep")
+    notes(grid.warnings)
+    st.plotly_chart(
+        method_grid(
+            grid, metric, aggregator_names=AGGREGATOR_NAMES, calibrator_names=CALIBRATOR_NAMES
+        ),
+        key="grid",
+        alt=f"{METRIC_NAMES[metric]} of every aggregator and calibrator on all judges. "
+        + grid_sentence(grid),
+        config={"displayModeBar": False},
+    )
+    st.caption(grid_choice_sentence(grid))
+    st.header("Every cell")
+    table(grid_table(grid), key="cells", height=320)
+    if not grid.partial:
+        _downloads(shown, METHOD_GRID, spec, grid)
+    _how(shown, METHOD_GRID, spec, _grid_words(grid))
+
+
+def _steps(shown: Shown) -> None:
+    st.header("Step by step")
+    spec = PipelineAblationSpec(settings=shown.analysis.settings)
+    show_result(PIPELINE_ABLATION, shown, spec, lambda found: _draw_steps(shown, spec, found))
+
+
+def _draw_steps(shown: Shown, spec: PipelineAblationSpec, found: PipelineAblation) -> None:
+    st.write(ablation_sentence(found))
+    notes(found.warnings)
+    table(ablation_table(found), key="steps")
+    if not found.partial:
+        _downloads(shown, PIPELINE_ABLATION, spec, found)
+    _how(
+        shown,
+        PIPELINE_ABLATION,
+        spec,
+        "The steps of the paper: 1 sums the votes, 2 corrects the score with item features where "
+        "there are any, 3 calibrates, 4 adds conformal sets from a slice of the calibration items "
+        "that nothing else was fitted to. Every step sees calibration items only; each one's "
+        "figures are scores of the items left over.",
+    )
+
+
+def _shapes(shown: Shown) -> None:
+    st.header("What calibrators do")
+    aggregator = st.selectbox(
+        "Aggregator",
+        AGGREGATORS,
+        index=AGGREGATORS.index("one_coin"),
+        key="aggregator",
+        bind="query-params",
+        format_func=lambda name: AGGREGATOR_NAMES[name],
+        help="Whose scores are calibrated.",
+    )
+    spec = CalibratorDesignSpec(settings=shown.analysis.settings, aggregator=aggregator)
+    show_result(CALIBRATOR_DESIGN, shown, spec, lambda found: _draw_shapes(shown, spec, found))
+
+
+def _draw_shapes(shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesign) -> None:
+    st.write(design_sentence(found))
+    picked = st.multiselect(
+        "Drawn",
+        found.calibrators,
+        default=[name for name in _DRAWN if name in found.calibrators],
+        key="drawn",
+        format_func=lambda name: CALIBRATOR_NAMES[name],
+    )
+    st.plotly_chart(
+        calibrator_shapes(found, tuple(picked), calibrator_names=CALIBRATOR_NAMES),
+        key="shapes",
+        alt="Calibrated probability against the raw score, one line a calibrator.",
+        config={"displayModeBar": False},
+    )
+    table(design_table(found), key="design")
+    notes(found.warnings)
+    if not found.partial:
+        _downloads(shown, CALIBRATOR_DESIGN, spec, found)
+    _how(
+        shown,
+        CALIBRATOR_DESIGN,
+        spec,
+        "The lines are fitted to all labelled items, with scores that do not know their own label. "
+        "The table is out of sample, as everywhere. Spearman ρ compares the order of the "
+        "evaluation items before and after; it is 1 where a calibrator keeps the order. The last "
+        "column is what a constant score, no judge at all, gets through the same calibrator.",
+    )
+
+
+def _downloads(shown: Shown, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
+    left, right, _ = st.columns([1, 1, 3])
+    name = study.name.replace("_", "-")
+    left.download_button(
+        "Table as CSV",
+        data=lambda: csv_text(result.frame()),
+        file_name=csv_name(shown.analysis.name, f"{name}.csv"),
+        mime="text/csv",
+        on_click="ignore",
+        key=f"csv-{study.name}",
+        width="stretch",
+    )
+    right.download_button(
+        "Result as JSON",
+        data=lambda: json.dumps(result_content(study, shown.votes, spec, result), allow_nan=False),
+        file_name=csv_name(shown.analysis.name, f"{name}.json"),
+        mime="application/json",
+        on_click="ignore",
+        key=f"json-{study.name}",
+        width="stretch",
+    )
+
+
+def _how(shown: Shown, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
+    how(
+        words,
+        study_command(
+            study.name,
+            shown.analysis.file,
+            spec,
+            task=shown.votes.task,
+            columns=shown.analysis.columns,
+        ),
+    )
+
+
+def _grid_words(grid: MethodGrid) -> str:
+    return (
+        f"{grid.n_splits} random splits (seed {grid.seed}): on {grid.n_calibration:,.0f} items "
+        "every aggregator and calibrator is fitted, and all figures are scores of the other "
+        f"{grid.n_evaluation:,.0f}. Calibrators see scores that do not know their own label: from "
+        "left-out counts where the aggregator has a closed form, else from fits without the "
+        "item's fold. A cell is tied with the lowest when the simultaneous 95 % band of their "
+        "difference holds 0. The aggregators are derived in `docs/`."
+    )
