@@ -1,0 +1,273 @@
+"""What does each step of the pipeline add? Steps 1, 1-2, 1-3 and 1-4, out of sample.
+
+Step 1 aggregates, 2 corrects the residual bias (with item features where the votes have any), 3
+calibrates, 4 holds out a slice of the calibration rows for conformal sets. Beside them stands the
+calibrator without step 2. All are fitted to all judges and to the top few.
+
+Cost per split: two fits of the aggregator, twelve of the correction and four of the calibrator,
+each for all panels at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.features import FeatureColumns
+from judgepanel.kernels.pipeline import SLICE, STEPS, Pipeline, PipelineScores, evaluate_pipeline
+from judgepanel.kernels.prefixes import RANKINGS, Ranking
+from judgepanel.models.residual import feature_columns
+from judgepanel.scoring.conformal import LEVELS, labels_needed
+from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.metrics import item_scores
+from judgepanel.scoring.splits import split
+from judgepanel.studies import accumulate
+from judgepanel.studies.ablation_result import BEFORE, PipelineAblation
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
+from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.panel_curve import few_labels
+from judgepanel.studies.set_tally import SetTally, combine_sets, set_estimates, tally_sets
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineAblationSpec:
+    """What the ablation needs; ``panels`` are the sizes shown beside all judges.
+
+    ``features`` None takes every item feature the votes have, () none.
+
+    Raises
+    ------
+    InputError
+        An aggregator, calibrator or ranking that is not known, or a panel of nobody.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = "one_coin"
+    calibrator: Calibrator = "beta"
+    ranking: Ranking = "accuracy"
+    panels: tuple[int, ...] = (5, 10)
+    features: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for kind, known, name in (
+            ("aggregator", AGGREGATORS, self.aggregator),
+            ("calibrator", CALIBRATORS, self.calibrator),
+            ("ranking", RANKINGS, self.ranking),
+        ):
+            if name not in known:
+                raise InputError(f"unknown {kind}", value=name, allowed=", ".join(known))
+        for k in self.panels:
+            if k < 1:
+                raise InputError("a panel needs at least one judge", value=k, allowed="1, 2, ...")
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The steps every split follows."""
+        return Pipeline(
+            self.aggregator,
+            self.calibrator,
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Panel sizes in ascending order; all judges are the last."""
+        return np.array(sorted({n_judges, *(k for k in self.panels if k < n_judges)}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AblationTally:
+    """Scores of the steps, and the sets of step 4, of the same splits."""
+
+    scores: Tally
+    sets: SetTally
+
+
+def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureColumns | None:
+    """The features of the labelled items, all or these; None where there are none.
+
+    Raises
+    ------
+    InputError
+        A feature that the votes do not have.
+    """
+    found = feature_columns(prepared.oriented.votes.features) or {}
+    for name in names or ():
+        if name not in found:
+            raise InputError(
+                "no such feature among the votes", value=name, allowed=", ".join(found) or "none"
+            )
+    kept = found if names is None else {name: found[name] for name in names}
+    return kept or None
+
+
+def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> AblationTally:
+    """Evaluate the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, settings = prepared.ballots, spec.settings
+    features, ks = features_of(prepared, spec.features), spec.sizes(ballots.n_judges)
+    scored = []
+    for number in range(chunk.first, chunk.first + chunk.count):
+        one = split(ballots.units, number, fraction=settings.fraction, seed=settings.seed)
+        scored.append((one, evaluate_pipeline(ballots, features, one, ks, spec.pipeline)))
+    scores = tally(
+        ((one, _arms(found, prepared, one.evaluation)) for one, found in scored),
+        n_items=ballots.n_items,
+        compared=np.array([], dtype=np.int64),
+        reference=0,
+        seed=settings.seed,
+    )
+    return AblationTally(scores, tally_sets(scored, ballots))
+
+
+def _arms(found: PipelineScores, prepared: Prepared, evaluation: Ints) -> Arms:
+    """Panels are the pipelines, steps the arms; nothing is chosen among them."""
+    ballots = prepared.ballots
+    signs = ballots.signs[evaluation].astype(np.float64)
+    scores = item_scores(found.logits, signs, symmetric=ballots.symmetric)
+    return Arms(
+        nll=scores.nll,
+        brier=scores.brier,
+        hit=scores.hit,
+        ece=scores.ece,
+        chosen_on=np.zeros(found.logits.shape[:2]),
+        null_nll=found.null_nll,
+        constant_nll=found.constant_nll,
+        replaced=found.replaced,
+    )
+
+
+def combine(left: AblationTally, right: AblationTally) -> AblationTally:
+    """Both sets of splits together; exact and in any order."""
+    return AblationTally(
+        accumulate.combine(left.scores, right.scores), combine_sets(left.sets, right.sets)
+    )
+
+
+def merge(
+    votes: VoteMatrix, spec: PipelineAblationSpec, partial: AblationTally
+) -> PipelineAblation:
+    """Intervals from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, done, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
+    estimates = grid_estimates(done, ballots.units)
+    values = {
+        f"{metric}{suffix}": estimates[metric][index][:, :-1]
+        for metric in METRICS
+        for index, suffix in enumerate(("", "_lo", "_hi"))
+    }
+    pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
+    delta, delta_lo, delta_hi = _differences(done, ballots.units, pairs)
+    behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
+    residual = _differences(done, ballots.units, behind)
+    found = set_estimates(sets, ballots.units, done)
+    return PipelineAblation(
+        k=spec.sizes(ballots.n_judges),
+        steps=STEPS,
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        features=tuple(features_of(prepared, spec.features) or ()),
+        **values,
+        delta=delta,
+        delta_lo=delta_lo,
+        delta_hi=delta_hi,
+        residual_delta=residual[0][:, 0],
+        residual_lo=residual[1][:, 0],
+        residual_hi=residual[2][:, 0],
+        levels=LEVELS,
+        **found,
+        n_slice=float(sets.n_slice.mean()),
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=done.constant_nll.mean(axis=0),
+        orientation=prepared.oriented.policy,
+        protocol=spec.settings.protocol,
+        one_class=prepared.oriented.one_class,
+        measures_coding=prepared.oriented.measures_coding,
+        n_items=ballots.n_items,
+        n_judges=ballots.n_judges,
+        n_calibration=float(done.n_calibration.mean()),
+        n_evaluation=float(done.n_evaluation.mean()),
+        n_splits=len(done.numbers),
+        planned_splits=spec.settings.splits,
+        seed=spec.settings.seed,
+        warnings=_warnings(prepared, spec, done, sets),
+    )
+
+
+def _differences(
+    done: Tally, units: Ints, pairs: list[tuple[int, int]]
+) -> tuple[Floats, Floats, Floats]:
+    """NLL(first) - NLL(second) of every panel and pair of steps, (n_panels, n_pairs), with bounds.
+
+    Bounds are NaN from a single split.
+    """
+    item_means, seen = done.item_means()
+    first, second = (np.array(positions) for positions in zip(*pairs, strict=True))
+    delta = item_means[0][:, first] - item_means[0][:, second]
+    split_nll = done.split_means[:, 0]
+    moves = split_nll[:, :, first] - split_nll[:, :, second]
+    shape = delta.shape[:2]
+    if len(moves) < 2:
+        blank = np.full(shape, np.nan)
+        return delta.mean(axis=-1), blank, blank
+    found = estimate(
+        delta.reshape(-1, delta.shape[-1]),
+        moves.reshape(len(moves), -1),
+        units[seen],
+        *mean_sizes(done),
+        joint=False,
+    )
+    return found.value.reshape(shape), found.lo.reshape(shape), found.hi.reshape(shape)
+
+
+def _warnings(
+    prepared: Prepared, spec: PipelineAblationSpec, done: Tally, sets: SetTally
+) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    if features_of(prepared, spec.features) is None:
+        plain = "temperature scaling" if prepared.ballots.symmetric else "Platt scaling"
+        found.append(f"No item features are used, so step 2 is {plain}.")
+    n_panels = done.item_sums.shape[1]
+    parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
+    for name, replaced in zip(parts, done.replaced, strict=True):
+        if replaced:
+            found.append(
+                f"{name} could not be fitted in {replaced} of {2 * n_panels * len(done.numbers)} "
+                "cases (one class, or perfectly separated); temperature stands in there."
+            )
+    for level in LEVELS:
+        needed = labels_needed(level)
+        short = int((sets.n_slice < needed).sum())
+        if short:
+            found.append(
+                f"In {short} of {len(sets.n_slice)} splits the conformal slice ({SLICE:.0%} of the "
+                f"calibration labels) is smaller than the {needed} labels that sets at "
+                f"{level:.0%} need: every set is {{0, 1}} there."
+            )
+    return tuple(found)
+
+
+PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(
+    name="pipeline_ablation",
+    title="Pipeline ablation",
+    question="What does each step of the pipeline add?",
+    spec=PipelineAblationSpec,
+    result=PipelineAblation,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="pipeline_ablation",
+    page="methods",
+)

@@ -1,0 +1,115 @@
+"""Conformal sets of many splits, summed exactly, and their shares with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.pipeline import PipelineScores
+from judgepanel.scoring.conformal import ONE, ZERO, Kinds, covers
+from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Tally
+from judgepanel.studies.compare import mean_sizes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_WHOLE = 2
+_COVERED = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetTally:
+    """Sets of S splits at L levels under C panels.
+
+    ``item_sums`` int64 (L, C, 5, N) counts, for every item, its sets of each kind and those that
+    hold its label, in halves; ``split_sums`` (S, L, C, 5) are the same over the items of a split.
+    Under ``symmetric`` a set of one label counts as half {0} and half {1}: that of the item and
+    that of its swap.
+    """
+
+    numbers: Ints
+    n_slice: Ints
+    split_sums: Ints
+    item_sums: Ints
+
+    def in_order(self) -> SetTally:
+        """The same splits in the order of their numbers."""
+        order = np.argsort(self.numbers, kind="stable")
+        return replace(
+            self,
+            numbers=self.numbers[order],
+            n_slice=self.n_slice[order],
+            split_sums=self.split_sums[order],
+        )
+
+
+def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots) -> SetTally:
+    """Count the sets of these splits; there must be one or more."""
+    numbers, n_slice, split_sums = [], [], []
+    item_sums: Ints = np.zeros(0, dtype=np.int64)
+    for one, found in scored:
+        labels = (ballots.signs[one.evaluation] > 0).astype(np.int64)
+        counts = _halves(found.kinds, labels, symmetric=ballots.symmetric)
+        if not item_sums.size:
+            item_sums = np.zeros((*counts.shape[:-1], ballots.n_items), dtype=np.int64)
+        item_sums[..., one.evaluation] += counts
+        numbers.append(one.number)
+        n_slice.append(found.n_slice)
+        split_sums.append(counts.sum(axis=-1))
+    return SetTally(np.array(numbers), np.array(n_slice), np.array(split_sums), item_sums)
+
+
+def combine_sets(left: SetTally, right: SetTally) -> SetTally:
+    """Both sets of splits together; exact and in any order."""
+    return SetTally(
+        np.concatenate([left.numbers, right.numbers]),
+        np.concatenate([left.n_slice, right.n_slice]),
+        np.concatenate([left.split_sums, right.split_sums]),
+        left.item_sums + right.item_sums,
+    )
+
+
+def set_estimates(sets: SetTally, units: Ints, done: Tally) -> dict[str, Floats]:
+    """Coverage and size, each (L, C) with bounds, and shares (L, C, 4).
+
+    Bounds are 95 % intervals for new items (METHODS section 7), NaN from a single split.
+    """
+    seen = done.evaluated > 0
+    items = sets.item_sums[..., seen] / (_WHOLE * done.evaluated[seen])
+    splits = sets.split_sums / (_WHOLE * done.n_evaluation[:, None, None, None])
+    shares = items.mean(axis=-1)
+    found = {"shares": shares[..., :_COVERED]}
+    weights = {"coverage": np.array([0, 0, 0, 0, 1.0]), "size": np.array([0, 1.0, 1.0, 2.0, 0])}
+    for name, weight in weights.items():
+        per_item = np.einsum("lckn,k->lcn", items, weight)
+        per_split = splits @ weight
+        shape = per_item.shape[:2]
+        lo = hi = np.full(shape, np.nan)
+        if len(splits) > 1:
+            fitted = estimate(
+                per_item.reshape(-1, per_item.shape[-1]),
+                per_split.reshape(len(splits), -1),
+                units[seen],
+                *mean_sizes(done),
+                joint=False,
+            )
+            top = weight.max()
+            lo, hi = (np.clip(end, 0.0, top).reshape(shape) for end in (fitted.lo, fitted.hi))
+        found |= {name: per_item.mean(axis=-1), f"{name}_lo": lo, f"{name}_hi": hi}
+    return found
+
+
+def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:
+    """(L, C, 5, n): the kind of every set and whether it covers, in halves."""
+    counts = np.stack([_WHOLE * (kinds == kind) for kind in range(_COVERED)], axis=2)
+    if symmetric:
+        single = (counts[:, :, ZERO] + counts[:, :, ONE]) // 2
+        counts[:, :, ZERO] = counts[:, :, ONE] = single
+    held = _WHOLE * covers(kinds, labels)
+    return np.concatenate([counts, held[:, :, None]], axis=2).astype(np.int64)
