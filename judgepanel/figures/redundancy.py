@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 NAMED_JUDGES = 30
 _NAME_LENGTH = 18
-_LEAST_RANGE = 0.2
+_LEAST_RANGE = 0.5
 _LEAST_SHARE = 0.05
 
 
@@ -251,7 +251,7 @@ def plot_judge_card(card: JudgeCard) -> go.Figure:
         showlegend=False,
     )
     laid_out(figure, x="", y="", height=40 + 46 * max(len(rows), 1))
-    figure.update_xaxes(range=[-0.08, 1.12], showticklabels=False)
+    figure.update_xaxes(range=[-0.08, 1.2], showticklabels=False)
     figure.update_yaxes(
         tickvals=rows,
         ticktext=[escaped(name) for name in card.scales],

@@ -186,6 +186,7 @@ def _rows(found: Judges) -> pd.DataFrame:
     frame = found.frame().dropna(axis="columns", how="all")
     for name in ("judge", "family", "nearest"):
         frame[name] = [plain(text, 120) for text in frame[name]]
+    frame["cluster"] = frame["cluster"].astype("Int64").mask(frame["cluster"] == 0)
     if not frame["family"].any():
         frame = frame.drop(columns="family")
     if not frame["set_aside"].any():
