@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.dawid_skene import fit_many, training
+from judgepanel.kernels.dawid_skene_em import Rules
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm, closed_form_weights, counts
 
 Floats = NDArray[np.float64]
@@ -22,8 +24,27 @@ def _closed(kind: ClosedForm) -> Callable[[Ballots], Floats]:
     return weights
 
 
+def _dawid_skene(*, clamp: bool) -> Callable[[Ballots], Floats]:
+    def weights(ballots: Ballots) -> Floats:
+        judges = np.arange(ballots.n_judges)
+        votes, labels = training(ballots, np.arange(ballots.n_items), judges, clamp=clamp)
+        found = fit_many(
+            votes,
+            np.ones((len(judges), 1), dtype=bool),
+            labels=labels,
+            rules=Rules(symmetric=ballots.symmetric),
+        )
+        return np.asarray((found.ones - found.zeros)[:, 0] / 2.0)
+
+    return weights
+
+
 WEIGHTS: Mapping[Aggregator, Callable[[Ballots], Floats]] = MappingProxyType(
-    {kind: _closed(kind) for kind in CLOSED_FORMS}
+    {
+        **{kind: _closed(kind) for kind in CLOSED_FORMS},
+        "dawid_skene": _dawid_skene(clamp=False),
+        "dawid_skene_semi": _dawid_skene(clamp=True),
+    }
 )
 """Ballots to weights (n_judges,), by aggregator."""
 
@@ -33,7 +54,8 @@ def judge_weights(
 ) -> dict[Aggregator, Floats]:
     """Weights (n_judges,) under each named aggregator that gives judges weights.
 
-    Log-odds that a vote for label 1 adds; under ``majority`` and ``accuracy_weighted``, which take
-    a fraction of votes, what a vote counts.
+    Log-odds that a vote for label 1 adds; half of what lies between a vote for 1 and one for 0
+    where they add differently (Dawid-Skene). Under ``majority`` and ``accuracy_weighted``, which
+    take a fraction of votes, what a vote counts.
     """
     return {name: WEIGHTS[name](ballots) for name in names if name in WEIGHTS}
