@@ -92,7 +92,7 @@ def nonconformity(p: Floats, labels: NDArray[np.integer]) -> Floats:
 def quantile_rank(n: Ints | int, level: float) -> Ints:
     """ceil(level (n + 1)): which of the n sorted scores is the threshold; above n it is infinite.
 
-    The product is rounded first, since .9 x 110 is a little above 99 in floating point.
+    The product is rounded first, since .55 x 100 is a little above 55 in floating point.
     """
     return np.ceil(np.round(level * (np.asarray(n) + 1.0), 9)).astype(np.int64)
 
