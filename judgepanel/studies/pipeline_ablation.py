@@ -26,7 +26,7 @@ from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies import accumulate
-from judgepanel.studies.ablation_result import BEFORE, PipelineAblation
+from judgepanel.studies.ablation_result import BEFORE, STEP_WORDS, PipelineAblation
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
@@ -271,3 +271,13 @@ PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] 
     figure="pipeline_ablation",
     page="methods",
 )
+
+__all__ = [
+    "BEFORE",
+    "PIPELINE_ABLATION",
+    "STEP_WORDS",
+    "PipelineAblation",
+    "PipelineAblationSpec",
+    "features_of",
+    "merge",
+]
