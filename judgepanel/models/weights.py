@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.dawid_skene import fit_many, training
 from judgepanel.kernels.dawid_skene_em import Rules
+from judgepanel.kernels.joint import fit_panels
 from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm, closed_form_weights, counts
+from judgepanel.scoring.splits import folds
 
 Floats = NDArray[np.float64]
 
@@ -39,11 +42,28 @@ def _dawid_skene(*, clamp: bool) -> Callable[[Ballots], Floats]:
     return weights
 
 
+def _ridge(*, one_coin: bool) -> Callable[[Ballots], Floats]:
+    def weights(ballots: Ballots) -> Floats:
+        everyone = np.arange(ballots.n_items)
+        fold = np.empty(ballots.n_items, dtype=np.int64)
+        for piece in folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,)):
+            fold[piece.evaluation] = piece.number
+        fit = Fit(everyone, everyone[:0], fold)
+        (panel,) = fit_panels(ballots, [fit], ballots.n_judges, one_coin=one_coin)
+        found = np.empty(ballots.n_judges)
+        found[panel.judges] = panel.weights
+        return found
+
+    return weights
+
+
 WEIGHTS: Mapping[Aggregator, Callable[[Ballots], Floats]] = MappingProxyType(
     {
         **{kind: _closed(kind) for kind in CLOSED_FORMS},
         "dawid_skene": _dawid_skene(clamp=False),
         "dawid_skene_semi": _dawid_skene(clamp=True),
+        "stacking": _ridge(one_coin=False),
+        "joint": _ridge(one_coin=True),
     }
 )
 """Ballots to weights (n_judges,), by aggregator."""
