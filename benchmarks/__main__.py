@@ -9,6 +9,10 @@ from benchmarks.report import Report, publish
 
 BENCHES = {
     "engine": "the panel curve against the loop a user would write; growth, workers, memory",
+    "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
+    "joint": "joint against the best one-coin cell in hindsight; its time",
+    "irt": "2PL against girth; recovery of abilities, discriminations and shares",
+    "methods": "the method grid: time, and memory on sparse votes",
     "inference": "coverage and width of the interval of delta, and the three real controls",
 }
 
@@ -16,7 +20,7 @@ BENCHES = {
 def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
-        listed = "\n".join(f"  {name:10} {what}" for name, what in BENCHES.items())
+        listed = "\n".join(f"  {name:12} {what}" for name, what in BENCHES.items())
         print(f"There is no bench '{unknown[0]}'. Benches:\n{listed}", file=sys.stderr)
         return 2
     for name in names or BENCHES:

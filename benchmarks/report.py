@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("numpy", "scipy", "scikit-learn", "betacal", "joblib")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "betacal", "crowd-kit", "girth", "joblib")
 
 
 @dataclass(frozen=True, slots=True)

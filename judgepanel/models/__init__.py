@@ -14,7 +14,10 @@ from judgepanel.models.calibrators import (
     TemperatureCalibrator,
     calibrator,
 )
+from judgepanel.models.conformal import SplitConformal
+from judgepanel.models.dawid_skene import DawidSkene
 from judgepanel.models.panel import PanelModel, fit_panel
+from judgepanel.models.residual import ResidualCorrection
 
 __all__ = [
     "AccuracyWeighted",
@@ -22,6 +25,7 @@ __all__ = [
     "BetaCalibrator",
     "ClippedBetaCalibrator",
     "CrossValidatedBetaCalibrator",
+    "DawidSkene",
     "FreeBetaCalibrator",
     "IsotonicCalibrator",
     "LogOdds",
@@ -30,7 +34,9 @@ __all__ = [
     "OneCoin",
     "PanelModel",
     "PlattCalibrator",
+    "ResidualCorrection",
     "RidgeBetaCalibrator",
+    "SplitConformal",
     "TemperatureCalibrator",
     "calibrator",
     "fit_panel",
