@@ -197,8 +197,11 @@ def _beta_free(family: _Family) -> CalibrationFit:
     seen, start = family.columns, family.temperature
     if seen.symmetric:
         return family.without_replacement("beta_free", start)
-    params, converged = _penalised(seen, 0.0, ALPHA, start)
-    fitted = converged & ~seen.separable() & (np.abs(params).max(-1) < MAX_SLOPE)
+    params, fitted = start.copy(), ~seen.separable()
+    if fitted.any():
+        able = np.flatnonzero(fitted)
+        params[able], converged = _penalised(seen.part(able), 0.0, ALPHA, start[able])
+        fitted[able] = converged & (np.abs(params[able]).max(-1) < MAX_SLOPE)
     return family.or_temperature("beta_free", params, fitted)
 
 
@@ -222,27 +225,33 @@ def _beta_clipped(family: _Family) -> CalibrationFit:
 
 
 def _beta_cv(family: _Family) -> CalibrationFit:
-    whole: list[Floats] = []
-    fitted: list[NDArray[np.bool_]] = []
-    start = family.temperature
-    for penalty in reversed(GRID):
-        start, converged = _penalised(family.columns, penalty, ALPHA, start)
-        whole.insert(0, start)
-        fitted.insert(0, converged)
+    start = np.tile(family.temperature, (len(GRID), 1, 1))
+    whole, fitted = np.empty_like(start), np.empty(start.shape[:2], dtype=bool)
+    for block in family.columns.blocks():
+        whole[:, block], fitted[:, block] = _path(family.columns.part(block), start[:, block])
 
     def fits(learn: Columns, block: slice) -> list[CalibrationFit]:
-        found: list[CalibrationFit] = []
-        for penalty, params in zip(GRID, whole, strict=True):
-            own, _ = _penalised(learn, penalty, ALPHA, params[block])
-            found.append(family.without_replacement("beta_cv", own))
-        return found
+        params, _ = _path(learn, whole[:, block])
+        return [family.without_replacement("beta_cv", own) for own in params]
 
-    which = np.full(len(start), GRID.index(LAMBDA))
+    which = np.full(len(family.temperature), GRID.index(LAMBDA))
     if _has_folds(family):
         which = lowest(cross_validated(family.columns, family.fold, fits))
-    at = which, np.arange(len(start))
-    found = family.or_temperature("beta_cv", np.stack(whole)[at], np.stack(fitted)[at])
+    at = which, np.arange(len(which))
+    found = family.or_temperature("beta_cv", whole[at], fitted[at])
     return replace(found, penalty=np.array(GRID)[which])
+
+
+def _path(seen: Columns, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Maps (L, B, 3) under every penalty of the grid, in one batch, and which converged (L, B)."""
+    shape = start.shape
+    params, fitted = _penalised(
+        seen.repeated(len(GRID)),
+        np.repeat(np.array(GRID), shape[1]),
+        ALPHA,
+        start.reshape(-1, 3),
+    )
+    return params.reshape(shape), fitted.reshape(shape[:2])
 
 
 def _isotonic(family: _Family) -> CalibrationFit:
@@ -288,7 +297,7 @@ def _auto(family: _Family) -> CalibrationFit:
 
 
 def _penalised(
-    seen: Columns, penalty: float, alpha: float, start: Floats
+    seen: Columns, penalty: float | Floats, alpha: float, start: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Monotone beta maps (B, 3) under a penalty, and which converged (B,)."""
     if seen.symmetric:

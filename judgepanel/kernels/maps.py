@@ -70,7 +70,7 @@ def fit_scale(
     signs: Floats,
     weights: Floats | None = None,
     *,
-    penalty: float = 0.0,
+    penalty: float | Floats = 0.0,
     alpha: float = ALPHA,
     lowest: float = 0.0,
     start: Floats | None = None,
@@ -79,10 +79,10 @@ def fit_scale(
 
     ``penalty`` is lambda of the elastic net on d = (a - 1, -(a - 1), 0), the symmetric form of
     the beta calibrators: lambda [2 alpha |a - 1| + 2 (1 - alpha) (a - 1)^2]; 0 is temperature.
-    ``start`` (B,) is where the search begins.
+    ``penalty`` is a number or (B,); ``start`` (B,) is where the search begins.
     """
     margin = logits * signs
-    lasso, ridge = 2.0 * penalty * alpha, 2.0 * penalty * (1.0 - alpha)
+    pull = 2.0 * _pull(penalty, alpha, len(margin))
 
     def visit(x: Floats, rows: Rows) -> Floats:
         seen = margin[rows]
@@ -93,13 +93,15 @@ def fit_scale(
 
     def measure(x: Floats, rows: Index) -> Floats:
         sums = _by_blocks(visit, x, rows, margin.shape[-1]) / total[rows, None]
+        lasso, ridge = pull[rows].T
         d = x[:, 0] - 1.0
         sums[:, 0] += lasso * np.abs(d) + ridge * d * d
-        return sums
+        return np.concatenate([sums, pull[rows]], -1)
 
     def step(x: Floats, sums: Floats) -> Floats:
-        slope = sums[:, 1] + 2.0 * ridge * (x[:, 0] - 1.0)
-        bend = np.maximum(sums[:, 2] + 2.0 * ridge, 1e-12)
+        _, slope, bend, lasso, ridge = sums.T
+        slope = slope + 2.0 * ridge * (x[:, 0] - 1.0)
+        bend = np.maximum(bend + 2.0 * ridge, 1e-12)
         target = shrink(x[:, 0] - slope / bend - 1.0, lasso / bend) + 1.0
         return np.clip(target, lowest, MAX_SLOPE)[:, None]
 
@@ -172,21 +174,21 @@ def fit_beta(
     weights: Floats | None,
     *,
     start: Floats,
-    penalty: float = LAMBDA,
+    penalty: float | Floats = LAMBDA,
     alpha: float = ALPHA,
     bounded: bool = True,
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Beta calibration: mean NLL + lambda [alpha |d|_1 + (1 - alpha) |d|^2], d = (a-1, b+1, c).
 
     ``bounded`` keeps a >= 0 and b <= 0, so that the map is monotone. Returns the parameters
-    (B, 3) and whether each column converged (B,). Without a penalty there may be no finite
-    optimum: see :func:`separable`.
+    (B, 3) and whether each column converged (B,). ``penalty`` is a number or (B,); without one
+    there may be no finite optimum.
     """
     margin = logits * signs
     signed_log_p = -softplus(-logits)
     signed_log_p *= signs
     total = _total(weights, logits)
-    lasso, ridge = penalty * alpha, penalty * (1.0 - alpha)
+    pull = _pull(penalty, alpha, len(margin))
     free = np.full(3, np.inf)
     low = np.array([0.0, -np.inf, -np.inf]) if bounded else -free
     high = np.array([np.inf, 0.0, np.inf]) if bounded else free
@@ -206,23 +208,31 @@ def fit_beta(
 
     def measure(x: Floats, rows: Index) -> Floats:
         sums = _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
+        lasso, ridge = pull[rows].T
         d = x - IDENTITY
         sums[:, 0] += lasso * np.abs(d).sum(-1) + ridge * (d * d).sum(-1)
-        return sums
+        return np.concatenate([sums, pull[rows]], -1)
 
     def step(x: Floats, sums: Floats) -> Floats:
-        _, p, line, c, pp, pl, ll, pc, lc, cc = sums.T
+        _, p, line, c, pp, pl, ll, pc, lc, cc, lasso, ridge = sums.T
+        ridge = ridge[:, None]
         gradient = np.stack([-p, line - p, -c], -1) + 2.0 * ridge * (x - IDENTITY)
         pq, qc = pp - pl, pc - lc
         hessian = np.stack([pp, pq, pc, pq, pp - 2.0 * pl + ll, qc, pc, qc, cc], -1)
         # Without a ridge too few distinct scores leave a flat direction, in which to stay put.
-        damped = 2.0 * ridge + 1e-12 + (0.0 if ridge else 1e-9) * hessian[:, [0, 4, 8]]
+        damped = 2.0 * ridge + 1e-12 + np.where(ridge > 0, 0.0, 1e-9) * hessian[:, [0, 4, 8]]
         curvature = hessian.reshape(-1, 3, 3) + np.eye(3) * damped[:, None, :]
         return elastic_newton(x, gradient, curvature, lasso, IDENTITY, low, high)
 
     inside = np.clip(start, np.maximum(low, -MAX_SLOPE), np.minimum(high, MAX_SLOPE))
     x, _, done = descend(inside, measure, step)
     return x, done
+
+
+def _pull(penalty: float | Floats, alpha: float, columns: int) -> Floats:
+    """Weights (B, 2) of |d|_1 and of |d|^2."""
+    given = np.broadcast_to(np.asarray(penalty, dtype=np.float64), (columns,))
+    return np.stack([given * alpha, given * (1.0 - alpha)], -1)
 
 
 def _by_blocks(visit: Callable[[Floats, Rows], Floats], x: Floats, rows: Index, n: int) -> Floats:

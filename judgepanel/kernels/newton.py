@@ -72,12 +72,12 @@ def elastic_newton(
     x: Floats,
     gradient: Floats,
     hessian: Floats,
-    lasso: float,
+    lasso: Floats,
     centre: Floats,
     low: Floats,
     high: Floats,
 ) -> Floats:
-    """Minimise the quadratic model plus lasso |y - centre|_1 in the box, (B, 3).
+    """Minimise the quadratic model plus lasso |y - centre|_1 in the box, (B, 3); lasso is (B,).
 
     One linear solve moves the coordinates that are free at ``x`` to their optimum. Columns where
     that guess of the free ones breaks an optimality condition guess again after two sweeps of
@@ -86,16 +86,16 @@ def elastic_newton(
     y = x.copy()
     slope = gradient.copy()
     live = np.arange(len(x))
-    for _ in range(100):
-        part, tilt, bent = y[live], slope[live], hessian[live]
-        solved, right = _solve_free(part, tilt, bent, lasso, centre, low, high)
+    for _ in range(25):
+        part, tilt, bent, pull = y[live], slope[live], hessian[live], lasso[live]
+        solved, right = _solve_free(part, tilt, bent, pull, centre, low, high)
         y[live[right]] = solved[right]
         if right.all():
             break
         wrong = ~right
         live = live[wrong]
         y[live], slope[live], largest = _sweep(
-            part[wrong], tilt[wrong], bent[wrong], lasso, centre, low, high
+            part[wrong], tilt[wrong], bent[wrong], pull[wrong], centre, low, high
         )
         live = live[largest >= 1e-11]
         if not len(live):
@@ -107,7 +107,7 @@ def _sweep(
     y: Floats,
     slope: Floats,
     hessian: Floats,
-    lasso: float,
+    lasso: Floats,
     centre: Floats,
     low: Floats,
     high: Floats,
@@ -129,15 +129,16 @@ def _solve_free(
     y: Floats,
     slope: Floats,
     hessian: Floats,
-    lasso: float,
+    lasso: Floats,
     centre: Floats,
     low: Floats,
     high: Floats,
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Optimum (B, 3) with kinks and bounds held where ``y`` is at them, and where it is right."""
     side = np.sign(y - centre)
-    held = (side == 0) | (y <= low) | (y >= high) if lasso > 0 else (y <= low) | (y >= high)
-    pull = slope + lasso * side
+    kinked = lasso[:, None] > 0
+    held = (kinked & (side == 0)) | (y <= low) | (y >= high)
+    pull = slope + lasso[:, None] * side
     pair = ~held[:, :, None] & ~held[:, None, :]
     move = np.linalg.solve(
         np.where(pair, hessian, np.eye(3)), np.where(held, 0.0, -pull)[:, :, None]
@@ -145,10 +146,10 @@ def _solve_free(
     solved = y + move
     after = slope + np.vecdot(hessian, move[:, None, :])
     slack = 1e-12 * (1.0 + np.abs(after))
-    same_side = (np.sign(solved - centre) == side) | (lasso == 0)
+    same_side = (np.sign(solved - centre) == side) | ~kinked
     free_right = same_side & (solved >= low) & (solved <= high)
-    at_kink = (np.abs(after) <= lasso + slack) & (side == 0)
-    leaves = after + lasso * side
+    at_kink = (np.abs(after) <= lasso[:, None] + slack) & (side == 0)
+    leaves = after + lasso[:, None] * side
     at_bound = ((y <= low) & (leaves >= -slack)) | ((y >= high) & (leaves <= slack))
     return solved, np.where(held, at_kink | at_bound, free_right).all(-1)
 

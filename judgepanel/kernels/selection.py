@@ -14,7 +14,7 @@ from judgepanel.scoring.metrics import CLIP
 
 N_FOLDS = 5
 _LOGIT_CLIP = float(np.log1p(-CLIP) - np.log(CLIP))
-_CELLS = 4_000_000
+CELLS = 1_000_000
 _TIE = 1e-9
 _SEED = 20_260_510
 
@@ -40,11 +40,23 @@ class Columns:
             return np.full(columns, n, dtype=np.int64)
         return np.asarray(np.count_nonzero(self.weights > 0.0, axis=-1))
 
-    def part(self, block: slice) -> Columns:
+    def part(self, block: slice | Index) -> Columns:
         """Some of the columns."""
         signs = self.signs if self.signs.ndim == 1 else self.signs[block]
         weights = None if self.weights is None else self.weights[block]
         return Columns(self.logits[block], signs, weights, self.symmetric)
+
+    def repeated(self, times: int) -> Columns:
+        """All columns, and all of them again."""
+        signs = self.signs if self.signs.ndim == 1 else np.tile(self.signs, (times, 1))
+        weights = None if self.weights is None else np.tile(self.weights, (times, 1))
+        return Columns(np.tile(self.logits, (times, 1)), signs, weights, self.symmetric)
+
+    def blocks(self) -> list[slice]:
+        """Slices of the columns that bound the memory of work on them."""
+        columns, n = self.logits.shape
+        step = max(1, CELLS // max(n, 1))
+        return [slice(start, start + step) for start in range(0, columns, step)]
 
     def items(self, at: Index) -> Columns:
         """Some of the items: positions (m,), or (B, m) of each column's own."""
@@ -95,12 +107,9 @@ def cross_validated(
     fits : ``fits(learn, block)`` makes the C fits of these columns from the items to learn from.
     """
     total: list[Floats] = []
-    n_columns, n = columns.logits.shape
-    step = max(1, _CELLS // max(n, 1))
-    for start in range(0, n_columns, step):
-        block = slice(start, start + step)
+    for block in columns.blocks():
         part = columns.part(block)
-        weight = np.full(len(part.logits), float(n))
+        weight = np.full(len(part.logits), float(part.logits.shape[-1]))
         if part.weights is not None:
             weight = part.weights.sum(-1)
         nll = sum(
