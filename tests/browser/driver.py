@@ -12,6 +12,7 @@ from tests.browser.conftest import Server
 LONG = 60_000
 CURVE = "panel_curve"
 RECOMMENDED = "recommended_panel"
+JUDGES = "judges"
 
 
 def address(server: Server, page: str = "", analysis: str | None = None, **state: str) -> str:
@@ -61,6 +62,11 @@ def finished_curve(page: Page) -> None:
 def finished_panel(page: Page) -> None:
     """Wait for the final recommendation."""
     page.get_by_role("button", name="Panel (panel.json)").wait_for(timeout=LONG)
+
+
+def finished_judges(page: Page) -> None:
+    """Wait for the final table of judges."""
+    page.get_by_role("button", name="Judges as CSV").wait_for(timeout=LONG)
 
 
 def downloaded(page: Page, label: str) -> bytes:

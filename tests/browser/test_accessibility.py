@@ -11,11 +11,13 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
+    JUDGES,
     LONG,
     RECOMMENDED,
     address,
     answer,
     finished_curve,
+    finished_judges,
     finished_panel,
     idle,
 )
@@ -67,6 +69,9 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(address(server, RECOMMENDED, analysis))
     finished_panel(page)
     yield "panel, filled"
+    page.goto(address(server, JUDGES, analysis))
+    finished_judges(page)
+    yield "judges, filled"
 
 
 @pytest.mark.parametrize("look", LOOKS)

@@ -18,7 +18,8 @@ from judgepanel.votes.samples import sample_bytes
 ROOT = Path(__file__).resolve().parents[2]
 CURVE = "pages/panel_curve.py"
 RECOMMENDED = "pages/recommended_panel.py"
-PAGES = (None, CURVE, RECOMMENDED)
+JUDGES = "pages/judges.py"
+PAGES = (None, CURVE, RECOMMENDED, JUDGES)
 DEADLINE = 60.0
 _TAG = re.compile(r"<[^>]*>")
 

@@ -1,0 +1,142 @@
+"""What the Judges page says: the answer, the map, one judge, clusters against families."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from judgepanel.studies.judges import JUDGES as STUDY
+from judgepanel.studies.judges import JudgesSpec
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes, sample_judge_bytes
+from tests.pages.driver import (
+    JUDGES,
+    answer_of,
+    checked,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    until_done,
+)
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "**bold** :smile: [x](https://evil.example)",
+    "\u202eevil",
+)
+
+
+def with_families(name: str) -> str:
+    """An analysis of a sample with its judge table."""
+    loaded = load_votes(
+        sample_bytes(name), name=f"{name}_votes.csv", judge_table=sample_judge_bytes(name)
+    )
+    return workspace().create(loaded, Settings(splits=10), name).id
+
+
+def hostile_votes() -> str:
+    sink = io.StringIO()
+    writer = csv.writer(sink)
+    writer.writerow(["item_id", "label", *HOSTILE])
+    for n in range(60):
+        label = n % 2
+        votes = [label if (n * 7 + j * 5) % 11 > j + 1 else 1 - label for j in range(3)]
+        writer.writerow([f"q{n}", label, *votes])
+    return workspace().create(load_votes(sink.getvalue().encode(), name="v.csv"), SPLITS, "v").id
+
+
+SPLITS = Settings(splits=10)
+
+
+def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
+    app = until_done(open_app(JUDGES, analysis=with_families("hard_panel")))
+    assert answer_of(app).startswith("30 judges are worth about ")
+    assert "independent ones" in answer_of(app)
+    heads = [head.value for head in app.header]
+    assert heads[:3] == ["Who errs together", "One judge", "All judges"]
+    assert "Clusters against given families" in heads
+    assert "adjusted Rand index" in text_of(app)
+    assert [b.proto.label for b in app.get("download_button")] == [
+        "Judges as CSV",
+        "Result as JSON",
+    ]
+    assert links(app) == ["Next: which judges, which pipeline?"]
+
+
+def test_without_families_it_says_what_would_show_them() -> None:
+    app = until_done(open_app(JUDGES, analysis=prepared("hard_panel")))
+    assert "Clusters against given families" not in [head.value for head in app.header]
+    assert "A judge table with a column `family`" in text_of(app)
+
+
+def test_the_table_has_every_judge_most_accurate_first() -> None:
+    app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
+    table = next(frame.value for frame in app.dataframe if "accuracy" in frame.value)
+    assert len(table) == 24
+    assert table["accuracy"].is_monotonic_decreasing
+    assert {"cluster", "nearest", "weight: one-coin"} <= set(table.columns)
+
+
+def test_the_judge_in_the_link_is_on_the_card() -> None:
+    analysis = prepared("clean_pairwise")
+    name = until_done(open_app(JUDGES, analysis=analysis)).selectbox(key="judge").options[7]
+    app = until_done(open_app(JUDGES, analysis=analysis, judge=name))
+    assert app.selectbox(key="judge").value == name
+    assert any(text.startswith(f"{name} ") and "is right on" in text for text in htmls(app))
+
+
+@pytest.mark.parametrize("forged", ["nobody", "", "<b>x</b>", "x" * 5000])
+def test_a_judge_that_is_not_in_the_panel_gives_the_most_accurate_one(forged: str) -> None:
+    analysis = prepared("clean_pairwise")
+    app = until_done(open_app(JUDGES, analysis=analysis, judge=forged))
+    best = app.selectbox(key="judge").options[0]
+    assert app.selectbox(key="judge").value == best
+    assert any(text.startswith(f"{best} is right on") for text in htmls(app))
+    assert forged == "" or forged not in " ".join(htmls(app))
+
+
+def test_another_judge_on_the_card_is_no_new_computation() -> None:
+    app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
+    other = app.selectbox(key="judge").options[3]
+    checked(app.selectbox(key="judge").select(other).run())
+    assert not app.get("progress")
+    assert any(text.startswith(f"{other} is right on") for text in htmls(app))
+
+
+def test_the_command_is_the_one_that_gives_this_result() -> None:
+    app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
+    (command,) = [code.value for code in app.code if "./run cli" in code.value]
+    assert command.startswith("./run cli study judges clean_pairwise_votes.csv")
+    assert "--splits=10" in command
+
+
+def test_judges_called_markup_are_text() -> None:
+    app = until_done(open_app(JUDGES, analysis=hostile_votes()))
+    bodies = " ".join(element.proto.body for element in app.get("html"))
+    assert "<img" not in bodies
+    assert "&lt;img" in bodies or "bold" in bodies
+    for kind in ("markdown", "caption"):
+        assert not any("evil.example" in element.value for element in app.get(kind))
+
+
+def test_a_sparse_panel_is_answered_with_its_caveats() -> None:
+    app = until_done(open_app(JUDGES, analysis=prepared("sparse_humans")))
+    assert "60 judges are worth about" in answer_of(app)
+    assert htmls(app, "Note:")
+
+
+def test_the_stored_result_is_shown_at_once_to_the_next_visitor() -> None:
+    analysis = prepared("hard_panel")
+    before = answer_of(until_done(open_app(JUDGES, analysis=analysis)))
+    space = workspace()
+    opened = space.open(analysis)
+    assert space.result(STUDY, opened.votes_sha256, JudgesSpec(opened.settings)) is not None
+    other = open_app(JUDGES, analysis=analysis)
+    assert not other.get("progress")
+    assert answer_of(other) == before
