@@ -27,6 +27,7 @@ from judgepanel.kernels.clusters import (
     family_agreement,
     mean_with,
 )
+from judgepanel.kernels.irt import fit_two_pl
 from judgepanel.kernels.redundancy import (
     ErrorCorrelation,
     effective_number,
@@ -47,6 +48,7 @@ Ints = NDArray[np.int64]
 
 FEW_LABELS = 50
 FAMILY = "family"
+Z_95 = float(stats.norm.ppf(0.975))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,15 @@ class JudgesSpec:
 class Fitted:
     """What is fitted to all labelled items and all K judges.
 
-    ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (3, K) as in :class:`Judges`.
+    ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (3, K) as in :class:`Judges`,
+    ``converged`` whether their model came to rest.
     """
 
     aggregators: tuple[str, ...]
     weights: Floats
     ability: Floats
     discrimination: Floats
+    converged: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +128,21 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
 
 def _fit(ballots: Ballots) -> Fitted:
     weights = judge_weights(ballots)
-    unknown = np.full((3, ballots.n_judges), np.nan)
-    return Fitted(tuple(weights), np.stack(list(weights.values())), unknown, unknown)
+    marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
+    ability = np.full((3, ballots.n_judges), np.nan)
+    discrimination = ability.copy()
+    converged = True
+    if marks.any():
+        found = fit_two_pl(marks)
+        reach = np.array([[0.0], [-Z_95], [Z_95]])
+        voted = found.n_voted > 0
+        ability = np.where(voted, found.theta + reach * found.theta_se, np.nan)
+        log_alpha = found.log_alpha + reach * found.log_alpha_se
+        discrimination = np.where(voted, np.exp(log_alpha), np.nan)
+        converged = found.converged
+    return Fitted(
+        tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
+    )
 
 
 def combine(left: Halves, right: Halves) -> Halves:
@@ -165,7 +182,9 @@ def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
         n_rounds=len(partial.numbers),
         planned_rounds=spec.settings.splits,
         seed=spec.settings.seed,
-        warnings=_warnings(prepared, point) + _chance(together["stability"]),
+        warnings=_warnings(prepared, point)
+        + _chance(together["stability"])
+        + _unsettled(partial.fitted),
     )
 
 
@@ -319,6 +338,12 @@ def _chance(stability: Floats) -> tuple[str, ...]:
         "Most judges are seldom with the same others when clusters are made from half of the "
         f"items (median {100 * np.median(known):.0f} % of halves): take the clusters as chance.",
     )
+
+
+def _unsettled(fitted: Fitted | None) -> tuple[str, ...]:
+    if fitted is None or fitted.converged:
+        return ()
+    return ("The model of ability and discrimination did not come to rest: take them as rough.",)
 
 
 def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:

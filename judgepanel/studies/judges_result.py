@@ -42,8 +42,9 @@ class Judges:
     see :func:`judgepanel.models.weights.judge_weights`; empty until all halves are done, 0 for a
     judge set aside.
 
-    ``ability`` and ``discrimination`` (3, n_judges) are value, lower and upper bound of a 2PL model
-    of correctness; NaN where it is not fitted.
+    ``ability`` and ``discrimination`` (3, n_judges) are value, lower and upper 95 % limit of a 2PL
+    model of correctness (:mod:`judgepanel.kernels.irt`), ability in standard deviations of item
+    difficulty; NaN until all halves are done, for judges set aside and for those without votes.
 
     ``cluster`` numbers clusters by size from 1, 0 for a judge without a known pair;
     ``with_cluster`` and ``with_rest`` are mean error correlations with the judges of the same

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.kernels.irt import fit_two_pl
 from judgepanel.kernels.redundancy import error_correlation, error_counts
 from judgepanel.studies import judges as module
 from judgepanel.studies.codec import from_plain, to_plain
@@ -285,3 +286,35 @@ def test_llmbar_evaluators_cluster_by_model(real_votes):
     assert found.effective.lo < found.effective.value < found.effective.hi
     prepared = prepare(votes, SPEC.settings)
     assert found.judges == prepared.judges
+
+
+def test_abilities_are_those_of_the_two_parameter_model(found):
+    votes = family_votes()
+    fit = fit_two_pl(signed(votes.votes) * signed(votes.labels)[:, None])
+    np.testing.assert_allclose(found.ability[0], fit.theta)
+    np.testing.assert_allclose(found.discrimination[0], np.exp(fit.log_alpha))
+    for value, lo, hi in (found.ability, found.discrimination):
+        assert (lo < value).all()
+        assert (value < hi).all()
+    assert (found.discrimination > 0).all()
+
+
+def test_a_model_that_does_not_come_to_rest_is_said_to_be_rough(found):
+    votes = family_votes()
+    pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
+    last = pieces[-1]
+    shaky = replace(last, fitted=replace(last.fitted, converged=False))
+    warned = merge(votes, SPEC, shaky).warnings
+    assert any("did not come to rest" in text for text in warned)
+    assert not any("did not come to rest" in text for text in found.warnings)
+
+
+def test_a_judge_without_a_labelled_vote_has_no_ability_and_no_weight_of_its_own():
+    votes = family_votes()
+    cells = np.array(votes.votes)
+    cells[:, 3] = -1
+    found = study(replace(votes, votes=cells))
+    assert np.isnan(found.ability[:, 3]).all()
+    assert np.isfinite(np.delete(found.ability, 3, axis=1)).all()
+    assert found.n_effective == 8
+    assert np.isfinite(found.weights).all()
