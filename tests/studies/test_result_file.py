@@ -7,10 +7,8 @@ import math
 import pytest
 
 from judgepanel import ENGINE, __version__
-from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.registry import STUDIES, study_named
 from judgepanel.studies.codec import from_plain
-from judgepanel.studies.panel_curve import PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -18,12 +16,12 @@ from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
 FEW = Settings(splits=4)
-SPECS = {"panel_curve": PanelCurveSpec(settings=FEW), "recommend": RecommendSpec(settings=FEW)}
 
 
 @pytest.fixture(scope="module", params=sorted(STUDIES))
 def made(request):
-    study, spec = STUDIES[request.param], SPECS[request.param]
+    study = STUDIES[request.param]
+    spec = study.spec(settings=FEW)
     votes = make_votes(0, 40, 6)
     result = run(study, votes, spec, jobs=1)
     return study, spec, votes, result, result_content(study, votes, spec, result)
