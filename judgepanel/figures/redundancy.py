@@ -250,7 +250,7 @@ def plot_judge_card(card: JudgeCard) -> go.Figure:
         hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
     )
-    laid_out(figure, x="", y="", height=40 + 46 * max(len(rows), 1))
+    laid_out(figure, x="", y="", height=30 + 38 * max(len(rows), 1))
     figure.update_xaxes(range=[-0.08, 1.2], showticklabels=False)
     figure.update_yaxes(
         tickvals=rows,
