@@ -16,6 +16,7 @@ from judgepanel.models.calibrators import (
 )
 from judgepanel.models.conformal import SplitConformal
 from judgepanel.models.dawid_skene import DawidSkene
+from judgepanel.models.irt import TwoPL
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.models.residual import ResidualCorrection
 
@@ -38,6 +39,7 @@ __all__ = [
     "RidgeBetaCalibrator",
     "SplitConformal",
     "TemperatureCalibrator",
+    "TwoPL",
     "calibrator",
     "fit_panel",
 ]
