@@ -9,23 +9,27 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.style import CURATE_FILL, CURATE_LINE, INCLUDE, NEUTRAL, laid_out
+from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, laid_out
 from judgepanel.studies.calibrator_design import CalibratorDesign
 
 Floats = NDArray[np.float64]
 
-_STYLES: dict[str, tuple[str, str, float]] = {
-    "none": (NEUTRAL, "dash", 1.5),
-    "temperature": (INCLUDE, "solid", 3),
-    "platt": (INCLUDE, "dot", 2),
-    "beta": (CURATE_LINE, "solid", 3),
-    "beta_clipped": (NEUTRAL, "dot", 1.5),
-    "beta_l2": (CURATE_LINE, "dot", 2),
-    "beta_free": (CURATE_LINE, "dash", 2),
-    "beta_cv": (CURATE_FILL, "dashdot", 2),
-    "isotonic": ("#2F7D5B", "solid", 2),
-    "auto": (NEUTRAL, "longdash", 2),
+_GREEN = "#2F7D5B"
+_STYLES: dict[str, tuple[str, str, str | None, float]] = {
+    "none": (NEUTRAL, "dash", None, 1.5),
+    "temperature": (INCLUDE, "solid", "circle", 2),
+    "platt": (INCLUDE, "dot", "square-open", 2),
+    "beta": (CURATE_LINE, "solid", "diamond", 2),
+    "beta_clipped": (NEUTRAL, "dot", "x", 1.5),
+    "beta_l2": (CURATE_LINE, "dot", "diamond-open", 2),
+    "beta_free": (CURATE_LINE, "dash", "triangle-up-open", 2),
+    "beta_cv": (CURATE_LINE, "dashdot", "triangle-down-open", 2),
+    "isotonic": (_GREEN, "solid", None, 2),
+    "auto": (NEUTRAL, "longdash", "cross", 2),
 }
+"""Colour, dash, marker and width; dash and marker alone tell any two apart."""
+
+_MARKERS = 9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,20 +53,33 @@ def plot_calibrator_shapes(
 ) -> go.Figure:
     """Calibrated probability against the raw logit, one line a calibrator."""
     figure = go.Figure()
-    for name, p in zip(lines.names, lines.p, strict=True):
-        colour, dash, width = _STYLES[name]
+    for number, (name, p) in enumerate(zip(lines.names, lines.p, strict=True)):
+        colour, dash, symbol, width = _STYLES[name]
+        marked = _marked(lines.logit, (number + 0.5) / len(lines.names))
         figure.add_scatter(
             x=lines.logit,
             y=p,
-            mode="lines",
+            mode="lines+markers" if symbol else "lines",
             name=calibrator_names[name],
             line={"color": colour, "dash": dash, "width": width},
+            marker={"symbol": symbol, "size": np.where(marked, 8, 0), "opacity": 1.0}
+            if symbol
+            else None,
             hovertemplate=f"{calibrator_names[name]}: raw logit %{{x:.1f}} becomes "
             "%{y:.1%}<extra></extra>",
         )
     laid_out(figure, x="raw score (logit)", y="probability of label 1")
+    figure.update_layout(legend_itemsizing="constant", legend_itemwidth=44)
     figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
     return figure
+
+
+def _marked(logit: Floats, phase: float) -> NDArray[np.bool_]:
+    """Points (n_points,) nearest to evenly spaced scores; lines on each other mark others."""
+    wanted = logit[0] + (np.arange(_MARKERS) + phase) / _MARKERS * (logit[-1] - logit[0])
+    marked = np.zeros(len(logit), dtype=bool)
+    marked[np.abs(logit[:, None] - wanted).argmin(axis=0)] = True
+    return marked
 
 
 def calibrator_shapes(

@@ -1,4 +1,4 @@
-"""The method grid as a heat map: every cell its score, tied cells outlined, the best one marked."""
+"""The method grid as a heat map: every cell its score, tied cells outlined, the best one framed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.figures.panel_curve import METRIC_NAMES
-from judgepanel.figures.style import CURATE_LINE, INCLUDE, laid_out
+from judgepanel.figures.style import BLACK, WHITE, laid_out, mixed, text_on
 from judgepanel.studies.method_grid import MethodGrid
 
 Floats = NDArray[np.float64]
+Point = tuple[float, float]
+Loop = list[Point]
 
-_PALE = "#EEF2F7"
+_PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _ROW_HEIGHT = 44
-_TEXT_AT_LEAST = 0.5
-_DARK, _LIGHT = "#0F1720", "#FFFFFF"
+_THIN, _THICK = 2, 4
+_INSET = 0.06
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,17 +28,28 @@ class GridCells:
     """What the heat map draws: rows are aggregators, columns calibrators, best row first.
 
     ``value``, ``lo`` and ``hi`` (R, C) are of one metric; ``tied`` (R, C) and ``best`` (row and
-    column) are of NLL, whatever is drawn; ``shade`` in [0, 1] is 1 for the best value.
+    column) are of NLL, whatever is drawn; ``shade`` in [0, 1] is 1 for the best value; ``null`` is
+    the base rate's score, or None where the metric has none.
     """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    metric: str
     value: Floats
     lo: Floats
     hi: Floats
     tied: NDArray[np.bool_]
     best: tuple[int, int]
     shade: Floats
+    null: float | None
+
+    def text(self, i: int, j: int) -> str:
+        """The value of a cell as it is written there."""
+        return f"{self.value[i, j]:{_form(self.metric)}}"
+
+    def colour(self, i: int, j: int) -> str:
+        """The hex colour of a cell."""
+        return mixed(_PALE, _DEEP, float(self.shade[i, j]))
 
 
 def prepare_method_grid(grid: MethodGrid, metric: str = "nll") -> GridCells:
@@ -57,42 +70,39 @@ def prepare_method_grid(grid: MethodGrid, metric: str = "nll") -> GridCells:
     return GridCells(
         rows=tuple(grid.aggregators[i] for i in order),
         columns=grid.calibrators,
+        metric=metric,
         value=value,
         lo=getattr(grid, f"{metric}_lo")[order],
         hi=getattr(grid, f"{metric}_hi")[order],
         tied=grid.tied[order],
         best=(row, grid.best[1]),
         shade=shade,
+        null=grid.null_nll if metric == "nll" else None,
     )
 
 
 def plot_method_grid(
     cells: GridCells,
     *,
-    metric: str = "nll",
     aggregator_names: Mapping[str, str],
     calibrator_names: Mapping[str, str],
 ) -> go.Figure:
     """The heat map of prepared cells; ``*_names`` are what people call them."""
     rows = [aggregator_names[name] for name in cells.rows]
     columns = [calibrator_names[name] for name in cells.columns]
+    places = list(range(len(columns))), list(range(len(rows)))
     hover = [
-        [
-            f"{rows[i]}, {columns[j]}<br>{METRIC_NAMES[metric]}: {_said(cells, metric, i, j)}"
-            + ("<br>lowest NLL" if (i, j) == cells.best else "")
-            + ("<br>tied with the lowest NLL" if cells.tied[i, j] and (i, j) != cells.best else "")
-            for j in range(len(columns))
-        ]
-        for i in range(len(rows))
+        [_said(cells, i, j, row, column) for j, column in enumerate(columns)]
+        for i, row in enumerate(rows)
     ]
     figure = go.Figure(
         go.Heatmap(
             z=cells.shade,
             zmin=0.0,
             zmax=1.0,
-            x=list(range(len(columns))),
-            y=list(range(len(rows))),
-            colorscale=[[0.0, _PALE], [1.0, INCLUDE]],
+            x=places[0],
+            y=places[1],
+            colorscale=[[0.0, _PALE], [1.0, _DEEP]],
             showscale=False,
             xgap=2,
             ygap=2,
@@ -100,17 +110,18 @@ def plot_method_grid(
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    _write_values(figure, cells, metric)
-    _outline_ties(figure, cells)
-    laid_out(figure, x="calibrator", y="", height=120 + _ROW_HEIGHT * len(rows))
-    figure.update_xaxes(
-        tickvals=list(range(len(columns))), ticktext=columns, tickangle=-30, showgrid=False
-    )
+    _write_values(figure, cells)
+    if cells.tied.sum() > 1:
+        _outline(figure, loops(cells.tied), "tied with it", _THIN)
+    i, j = cells.best
+    frame = [[(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]]
+    _outline(figure, frame, "lowest NLL", _THICK)
+    laid_out(figure, x="", y="", height=110 + _ROW_HEIGHT * len(rows))
+    figure.update_layout(legend_traceorder="reversed")
+    wrapped = [name.replace(", ", ",<br>") for name in columns]
+    figure.update_xaxes(tickvals=places[0], ticktext=wrapped, range=[-0.55, len(columns) - 0.45])
     figure.update_yaxes(
-        tickvals=list(range(len(rows))),
-        ticktext=rows,
-        autorange="reversed",
-        showgrid=False,
+        tickvals=places[1], ticktext=rows, range=[len(rows) - 0.45, -0.55], showgrid=False
     )
     return figure
 
@@ -125,58 +136,106 @@ def method_grid(
     """Every cell of the grid; see :func:`prepare_method_grid`."""
     return plot_method_grid(
         prepare_method_grid(grid, metric),
-        metric=metric,
         aggregator_names=aggregator_names,
         calibrator_names=calibrator_names,
     )
 
 
-def _said(cells: GridCells, metric: str, i: int, j: int) -> str:
-    form = ".1%" if metric == "accuracy" else ".3f"
-    text = f"{cells.value[i, j]:{form}}"
+def loops(mask: NDArray[np.bool_]) -> list[Loop]:
+    """Closed outlines (x, y) of the cells in a mask (R, C); cell (i, j) is centred on x = j, y = i.
+
+    Edges go round each cell with the cell on one side, those shared by two cells cancel, and what
+    is left is chained. Cells that touch at a corner only have outlines of their own.
+    """
+    edges: dict[Point, list[Point]] = {}
+    for i, j in np.argwhere(mask):
+        corners = [(j + 0.5 * a, i + 0.5 * b) for a, b in _SQUARE[:4]]
+        for (di, dj), k in zip(((-1, 0), (0, 1), (1, 0), (0, -1)), range(4), strict=True):
+            a, b = i + di, j + dj
+            if not (0 <= a < mask.shape[0] and 0 <= b < mask.shape[1] and mask[a, b]):
+                edges.setdefault(corners[k], []).append(corners[(k + 1) % 4])
+    found: list[Loop] = []
+    while edges:
+        start = next(iter(edges))
+        loop = [start, _next(edges, [start])]
+        while loop[-1] != start:
+            loop.append(_next(edges, loop))
+        found.append(loop)
+    return found
+
+
+def _next(edges: dict[Point, list[Point]], loop: Loop) -> Point:
+    """Take the edge that goes on from a loop's end; where cells touch, round the same cell."""
+    ends = edges[loop[-1]]
+    place = 0
+    if len(ends) > 1 and len(loop) > 1:
+        (x0, y0), (x1, y1) = loop[-2:]
+        place = ends.index((x1 - (y1 - y0), y1 + (x1 - x0)))
+    end = ends.pop(place)
+    if not ends:
+        del edges[loop[-1]]
+    return end
+
+
+_SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
+
+
+def _form(metric: str) -> str:
+    return ".1%" if metric == "accuracy" else ".3f"
+
+
+def _said(cells: GridCells, i: int, j: int, row: str, column: str) -> str:
+    """A cell in words, for whoever points at it."""
+    form = _form(cells.metric)
+    text = f"{row}, {column}<br>{METRIC_NAMES[cells.metric]}: {cells.text(i, j)}"
     if np.isfinite(cells.lo[i, j]):
         text += f" [{cells.lo[i, j]:{form}}, {cells.hi[i, j]:{form}}]"
+    if cells.null is not None:
+        text += f"<br>base rate alone: {cells.null:{form}}"
+    if (i, j) == cells.best:
+        text += "<br>lowest NLL"
+    elif cells.tied[i, j]:
+        text += "<br>tied with the lowest NLL"
     return text
 
 
-def _write_values(figure: go.Figure, cells: GridCells, metric: str) -> None:
-    form = ".1%" if metric == "accuracy" else ".3f"
+def _write_values(figure: go.Figure, cells: GridCells) -> None:
     for i, j in np.ndindex(cells.value.shape):
         mark = "<b>{}</b>" if (i, j) == cells.best else "{}"
         figure.add_annotation(
             x=j,
             y=i,
-            text=mark.format(f"{cells.value[i, j]:{form}}"),
+            text=mark.format(cells.text(i, j)),
             showarrow=False,
-            font={
-                "color": _LIGHT if cells.shade[i, j] >= _TEXT_AT_LEAST else _DARK,
-                "size": 12,
-            },
+            font={"color": text_on(cells.colour(i, j)), "size": 12},
         )
 
 
-def _outline_ties(figure: go.Figure, cells: GridCells) -> None:
-    """Tied cells get a frame, the best one a thick one; both are named in the legend."""
-    for i, j in np.argwhere(cells.tied):
-        best = (int(i), int(j)) == cells.best
-        figure.add_shape(
-            type="rect",
-            x0=j - 0.47,
-            x1=j + 0.47,
-            y0=i - 0.45,
-            y1=i + 0.45,
-            line={
-                "color": CURATE_LINE,
-                "width": 4 if best else 2,
-                "dash": "solid" if best else "dot",
-            },
-        )
-    for name, width, dash in (("lowest NLL", 4, "solid"), ("tied with it", 2, "dot")):
+def _outline(figure: go.Figure, outlines: list[Loop], name: str, width: int) -> None:
+    """Black lines in white cases stand out from every cell and both themes."""
+    points: Loop = []
+    for loop in outlines:
+        points += [*loop, loop[1], (np.nan, np.nan)]  # Once more, or the first corner has a notch.
+    for colour, thickness in ((WHITE, width + 3), (BLACK, width)):
         figure.add_scatter(
-            x=[None],
-            y=[None],
+            x=[x for x, _ in points],
+            y=[y for _, y in points],
             mode="lines",
-            name=name,
-            line={"color": CURATE_LINE, "width": width, "dash": dash},
+            line={"color": colour, "width": thickness},
             hoverinfo="skip",
+            cliponaxis=False,
+            showlegend=False,
         )
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        name=name,
+        marker={
+            "symbol": "square",
+            "size": 14,
+            "color": _PALE,
+            "line": {"color": BLACK, "width": width},
+        },
+        hoverinfo="skip",
+    )

@@ -11,6 +11,7 @@ INCLUDE = "#4C78A8"
 CURATE_FILL = "#F28E2B"
 CURATE_LINE = "#B35900"
 NEUTRAL = "#6B7280"
+BLACK, WHITE = "#000000", "#FFFFFF"
 BAND_OPACITY = 0.18
 MISSING_OPACITY = 0.5
 NAME_LENGTH = 60
@@ -26,8 +27,30 @@ def escaped(name: str, length: int = NAME_LENGTH) -> str:
 
 def with_opacity(colour: str, opacity: float) -> str:
     """A hex colour as rgba()."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = _channels(colour)
     return f"rgba({red},{green},{blue},{opacity})"
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """The hex colour at ``share`` in [0, 1] of the way from one to the other."""
+    return "#" + "".join(
+        f"{round(a + share * (b - a)):02X}"
+        for a, b in zip(_channels(one), _channels(other), strict=True)
+    )
+
+
+def text_on(colour: str) -> str:
+    """Black or white, whichever is easier to read on a hex colour: contrast is at least 4.5."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (channel / 255 for channel in _channels(colour))
+    ]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+    return BLACK if light / 0.05 >= 1.05 / light else WHITE
+
+
+def _channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def rank_axis(figure: go.Figure, n: int) -> None:

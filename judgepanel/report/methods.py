@@ -4,70 +4,118 @@ from __future__ import annotations
 
 import pandas as pd
 
-from judgepanel.report.numbers import counted, fixed, interval, percent, signed
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, CODING
+from judgepanel.report.numbers import (
+    capital,
+    counted,
+    fixed,
+    interval,
+    listed,
+    percent,
+    with_interval,
+)
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
+from judgepanel.report.tables import printed
 from judgepanel.studies.calibrator_design import CalibratorDesign
 from judgepanel.studies.method_grid import MethodGrid
-from judgepanel.studies.pipeline_ablation import STEP_WORDS, PipelineAblation
 
 FORM_NAMES = {"cross_fitted": "cross-fitted", "nested": "nested 70/30"}
 
 
-def cell_name(aggregator: str, calibrator: str) -> str:
-    """``joint, raw`` or ``one-coin + temperature``."""
-    link = ", " if calibrator == "none" else " + "
-    return f"{AGGREGATOR_NAMES[aggregator]}{link}{CALIBRATOR_NAMES[calibrator]}"
+def pair_name(aggregator: str, calibrator: str) -> str:
+    """``joint with no calibrator`` or ``one-coin with temperature scaling``."""
+    return f"{AGGREGATOR_NAMES[aggregator]} with {CALIBRATED[calibrator]}"
 
 
 def grid_sentence(grid: MethodGrid) -> str:
-    """Which cell wins, and how many are tied with it."""
+    """Which pair has the lowest NLL, against what, and how many are tied with it."""
     a, c = grid.best
-    best = cell_name(grid.aggregators[a], grid.calibrators[c])
-    value = f"NLL {fixed(float(grid.nll[a, c]), 3)}"
+    best = pair_name(grid.aggregators[a], grid.calibrators[c])
+    value, null = fixed(float(grid.nll[a, c]), 3), fixed(grid.null_nll, 3)
     if grid.n_splits < 2:
-        text = f"So far {best} is lowest: {value}; not enough splits yet to say more."
+        text = f"{capital(best)} has the lowest NLL, {value} (base rate: {null}); one split says "
+        text += "no more."
     else:
-        span = interval(float(grid.nll_lo[a, c]), float(grid.nll_hi[a, c]), 3)
-        tied = int(grid.tied.sum()) - 1
-        others = grid.tied.size - 1
-        if tied == 0:
-            rest = f"none of the other {counted(others, 'cell')} is tied with it"
-        elif tied == others:
-            rest = "all other cells are tied with it"
+        hi = float(grid.nll_hi[a, c])
+        value += f" {interval(float(grid.nll_lo[a, c]), hi, 3)}"
+        if hi < grid.null_nll:
+            text = f"{capital(best)} has the lowest NLL, {value} (base rate: {null})"
         else:
-            rest = f"{tied} of the other {others} cells {'is' if tied == 1 else 'are'} tied with it"
-        text = f"{best[0].upper()}{best[1:]} wins with {value} {span}; {rest}."
+            text = f"Nothing here is shown to beat the base rate (NLL {null}). The lowest is {best}"
+            text += f", {value}"
+        text += f"; {_ties(grid)}." if grid.tied.size > 1 else "."
     return f"{text} {CODING}" if grid.measures_coding else text
+
+
+def _ties(grid: MethodGrid) -> str:
+    tied, others = int(grid.tied.sum()) - 1, grid.tied.size - 1
+    if tied == 0:
+        return f"no other of {counted(grid.tied.size, 'pair')} is tied with it"
+    if tied == others:
+        return f"all {others} other pairs are tied with it" if tied > 1 else "the other one is tied"
+    return f"{tied} of the other {others} pairs {'is' if tied == 1 else 'are'} tied with it"
+
+
+def ties_sentence(grid: MethodGrid) -> str:
+    """Which pairs are tied with the lowest, aggregator by aggregator; empty where few or all."""
+    if grid.n_splits < 2 or grid.tied.all() or grid.tied.sum() < 2:
+        return ""
+    ways: dict[str, list[str]] = {}
+    for row in grid.nll.min(axis=1).argsort(kind="stable"):
+        if grid.tied[row].any():
+            name = AGGREGATOR_NAMES[grid.aggregators[row]]
+            ways.setdefault(_way(grid, int(row)), []).append(name)
+    parts = [f"{listed(names)}{way}" for way, names in ways.items()]
+    return f"Tied for the lowest: {'; '.join(parts)}."
+
+
+def _way(grid: MethodGrid, row: int) -> str:
+    """With which calibrators an aggregator is tied."""
+    ways = [name for name in grid.calibrators if name != "none"]
+    tied = [name for name, in_tie in zip(grid.calibrators, grid.tied[row], strict=True) if in_tie]
+    used = [CALIBRATOR_NAMES[name] for name in ways if name in tied]
+    left = [CALIBRATOR_NAMES[name] for name in ways if name not in tied]
+    raw = "none" in tied
+    if not used:
+        return ", not calibrated" if ways else ""
+    if not left:
+        known = "none" in grid.calibrators
+        return (", calibrated or not" if raw else ", however calibrated") if known else ""
+    if len(left) <= _NAMED and len(left) < len(used):
+        text = f", calibrated by any but {listed(left, 'or')}"
+    elif len(used) <= _NAMED:
+        text = f", calibrated by {listed(used, 'or')}"
+    else:
+        text = f", calibrated in {len(used)} of {len(ways)} ways"
+    return text + ", or not at all" * raw
 
 
 def grid_choice_sentence(grid: MethodGrid) -> str:
     """What choosing a cell without hindsight gets."""
-    if grid.n_splits < 2:
+    if grid.n_splits < 2 or grid.tied.size == 1:
         return ""
     a, c = divmod(int(grid.chosen_share.argmax()), len(grid.calibrators))
-    often = cell_name(grid.aggregators[a], grid.calibrators[c])
+    often = pair_name(grid.aggregators[a], grid.calibrators[c])
     return (
-        "The lowest of many cells looks better than it is. Choosing the cell by cross-validation "
-        f"on the calibration rows alone gets NLL {fixed(grid.chosen_nll, 3)} "
-        f"{interval(grid.chosen_lo, grid.chosen_hi, 3)}; it takes {often} most often, in "
-        f"{percent(float(grid.chosen_share[a, c]))} of the splits. The base rate alone gets "
-        f"{fixed(grid.null_nll, 3)}."
+        "The lowest of many looks better than it is. Choosing the pair by cross-validation on the "
+        f"calibration rows alone gets NLL {fixed(grid.chosen_nll, 3)} "
+        f"{interval(grid.chosen_lo, grid.chosen_hi, 3)} (base rate: {fixed(grid.null_nll, 3)}); it "
+        f"takes {often} most often, in {percent(float(grid.chosen_share[a, c]))} of the splits."
     )
 
 
 def grid_table(grid: MethodGrid) -> pd.DataFrame:
-    """Every cell, lowest NLL first."""
+    """Every cell, lowest NLL first; columns in ``PERCENTS`` are shares."""
     frame = grid.frame()
     best = frame.iloc[0]
     return pd.DataFrame(
         {
             "aggregator": [AGGREGATOR_NAMES[name] for name in frame["aggregator"]],
             "calibrator": [CALIBRATOR_NAMES[name] for name in frame["calibrator"]],
-            "NLL": [fixed(value, 3) for value in frame["nll"]],
-            "NLL 95 %": _intervals(frame, "nll"),
-            "skill": [percent(value) for value in frame["skill"]],
+            "NLL": frame["nll"],
+            "95 %": _intervals(frame, "nll"),
+            "skill": frame["skill"],
             "against the lowest": [
-                "lowest" if same else f"{signed(value)} {interval(lo, hi, sign=True)}"
+                "lowest" if same else with_interval(value, lo, hi, sign=True)
                 for same, value, lo, hi in zip(
                     (frame["aggregator"] == best["aggregator"])
                     & (frame["calibrator"] == best["calibrator"]),
@@ -78,16 +126,16 @@ def grid_table(grid: MethodGrid) -> pd.DataFrame:
                 )
             ],
             "tied": ["yes" if tied else "no" for tied in frame["tied"]],
-            "Brier": [fixed(value, 3) for value in frame["brier"]],
-            "ECE": [fixed(value, 3) for value in frame["ece"]],
-            "accuracy": [percent(value, 3) for value in frame["accuracy"]],
-            "chosen in": [percent(value) for value in frame["chosen_share"]],
+            "chosen in": frame["chosen_share"],
+            "Brier": frame["brier"],
+            "ECE": frame["ece"],
+            "accuracy": frame["accuracy"],
         }
     )
 
 
 def grid_text(grid: MethodGrid) -> str:
-    """The answer and the twenty lowest cells, for a terminal."""
+    """The answer, its ties and the twenty lowest cells, for a terminal."""
     table = grid_table(grid)
     lines = [
         f"{grid.n_splits} splits, {grid.n_calibration:.0f} labels calibrate and "
@@ -95,8 +143,9 @@ def grid_text(grid: MethodGrid) -> str:
         f"{grid.orientation}, protocol {grid.protocol}, seed {grid.seed}; null NLL "
         f"{grid.null_nll:.4f}.\n",
         grid_sentence(grid),
-        grid_choice_sentence(grid) + "\n",
-        table.head(_SHOWN).to_string(index=False),
+        *(text for text in (ties_sentence(grid), grid_choice_sentence(grid)) if text),
+        "",
+        printed(table.head(_SHOWN)),
     ]
     if len(table) > _SHOWN:
         lines.append(f"... and {len(table) - _SHOWN} more: `--out X.csv`.")
@@ -106,39 +155,41 @@ def grid_text(grid: MethodGrid) -> str:
 def design_sentence(design: CalibratorDesign) -> str:
     """Which calibrator is lowest on all judges, and how far the raw score is from it."""
     best = int(design.nll[:, -1].argmin())
-    name = CALIBRATOR_NAMES[design.calibrators[best]]
+    name = CALIBRATED[design.calibrators[best]]
     text = (
         f"On all {design.n_judges} judges with {AGGREGATOR_NAMES[design.aggregator]}, {name} has "
-        f"the lowest NLL, {fixed(float(design.nll[best, -1]), 3)}"
+        f"the lowest NLL, {_with_span(design, best)}"
     )
     if "none" in design.calibrators and design.calibrators[best] != "none":
-        raw = float(design.nll[design.calibrators.index("none"), -1])
-        text += f"; the raw score has {fixed(raw, 3)}"
-    text += "."
+        text += f"; the raw score has {_with_span(design, design.calibrators.index('none'))}"
+    text += f"; the base rate alone {fixed(design.null_nll, 3)}."
     return f"{text} {CODING}" if design.measures_coding else text
 
 
+def _with_span(design: CalibratorDesign, row: int, panel: int = -1) -> str:
+    """NLL of a calibrator on a panel, with its interval."""
+    lo, hi = float(design.nll_lo[row, panel]), float(design.nll_hi[row, panel])
+    return f"{fixed(float(design.nll[row, panel]), 3)} {interval(lo, hi, 3)}"
+
+
 def design_table(design: CalibratorDesign) -> pd.DataFrame:
-    """Every calibrator, one column of NLL a panel; correlations on all judges."""
+    """Every calibrator: figures on all judges, then the NLL of smaller panels.
+
+    Columns in ``PERCENTS`` are shares.
+    """
     last = len(design.k) - 1
-    columns: dict[str, list[str]] = {
-        "calibrator": [CALIBRATOR_NAMES[name] for name in design.calibrators]
+    rows = range(len(design.calibrators))
+    columns: dict[str, object] = {
+        "calibrator": [CALIBRATOR_NAMES[name] for name in design.calibrators],
+        f"NLL, all {design.k[last]}": [_with_span(design, c) for c in rows],
+        "skill": 1.0 - design.nll[:, last] / design.null_nll,
+        "constant score": design.constant_nll,
+        "Spearman ρ": design.rho[:, last],
+        "ECE": design.ece[:, last],
+        "accuracy": design.accuracy[:, last],
     }
-    for p in range(last, -1, -1):
-        panel = f"all {design.k[p]}" if p == last else f"top-{design.k[p]}"
-        columns[f"NLL, {panel}"] = [
-            f"{fixed(float(value), 3)} {interval(float(lo), float(hi), 3)}"
-            for value, lo, hi in zip(
-                design.nll[:, p], design.nll_lo[:, p], design.nll_hi[:, p], strict=True
-            )
-        ]
-    columns["skill"] = [
-        percent(1.0 - float(value) / design.null_nll) for value in design.nll[:, last]
-    ]
-    columns["ECE"] = [fixed(float(value), 3) for value in design.ece[:, last]]
-    columns["accuracy"] = [percent(float(value), 3) for value in design.accuracy[:, last]]
-    columns["Spearman ρ"] = [fixed(float(value), 3) for value in design.rho[:, last]]
-    columns["constant score"] = [fixed(float(value), 3) for value in design.constant_nll]
+    for p in range(last - 1, -1, -1):
+        columns[f"NLL, top-{design.k[p]}"] = [_with_span(design, c, p) for c in rows]
     return pd.DataFrame(columns)
 
 
@@ -150,83 +201,9 @@ def design_text(design: CalibratorDesign) -> str:
             f"{design.n_evaluation:.0f} evaluate, orientation {design.orientation}, protocol "
             f"{design.protocol}, seed {design.seed}; null NLL {design.null_nll:.4f}.\n",
             design_sentence(design) + "\n",
-            design_table(design).to_string(index=False),
+            printed(design_table(design)),
         ]
     )
-
-
-def ablation_sentence(found: PipelineAblation) -> str:
-    """Which step changes the NLL of all judges most, and whether any step hurts."""
-    if found.n_splits < 2:
-        return "Not enough splits yet to say."
-    values = {step: float(found.nll[-1, i]) for i, step in enumerate(found.steps)}
-    deltas = {step: float(found.delta[-1, i]) for i, step in enumerate(found.steps)}
-    parts = [f"On all {found.n_judges} judges the sum of the votes has NLL {fixed(values['1'], 3)}"]
-    for step, words in (("1-2", "the correction"), ("1-3", "calibration")):
-        i = found.steps.index(step)
-        lo, hi = float(found.delta_lo[-1, i]), float(found.delta_hi[-1, i])
-        span = interval(lo, hi, sign=True)
-        if lo <= 0.0 <= hi:
-            parts.append(f"{words} changes it by {signed(deltas[step])} {span}, which may be noise")
-        else:
-            verb = "lowers" if deltas[step] < 0 else "raises"
-            parts.append(f"{words} {verb} it by {fixed(abs(deltas[step]), 3)} {span}")
-    held = ", ".join(
-        f"{percent(level)} sets cover {percent(float(found.coverage[i, -1]), 3)}"
-        for i, level in enumerate(found.levels)
-    )
-    text = "; ".join(parts) + f". Of the items left over, {held}."
-    return f"{text} {CODING}" if found.measures_coding else text
-
-
-def ablation_table(found: PipelineAblation) -> pd.DataFrame:
-    """Every step and panel, all judges first."""
-    rows = []
-    for p in range(len(found.k) - 1, -1, -1):
-        panel = f"all {found.k[p]}" if found.k[p] == found.n_judges else f"top-{found.k[p]}"
-        for i, step in enumerate(found.steps):
-            first = step == found.steps[0]
-            row = {
-                "panel": panel,
-                "steps": step,
-                "what": STEP_WORDS[step],
-                "NLL": fixed(float(found.nll[p, i]), 3),
-                "NLL 95 %": interval(float(found.nll_lo[p, i]), float(found.nll_hi[p, i]), 3),
-                "skill": percent(float(found.skill[p, i])),
-                "against the step before": ""
-                if first
-                else f"{signed(float(found.delta[p, i]))} "
-                + interval(float(found.delta_lo[p, i]), float(found.delta_hi[p, i]), sign=True),
-                "Brier": fixed(float(found.brier[p, i]), 3),
-                "ECE": fixed(float(found.ece[p, i]), 3),
-                "accuracy": percent(float(found.accuracy[p, i]), 3),
-            }
-            for number, level in enumerate(found.levels):
-                sets = step == "1-4"
-                name = percent(level)
-                row[f"covered at {name}"] = (
-                    percent(float(found.coverage[number, p]), 3) if sets else ""
-                )
-                row[f"set size at {name}"] = fixed(float(found.size[number, p]), 2) if sets else ""
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def ablation_text(found: PipelineAblation) -> str:
-    """The answer and the table, for a terminal."""
-    return "\n".join(
-        [
-            f"{found.n_splits} splits, {found.n_calibration:.0f} labels calibrate (step 4 holds "
-            f"{found.n_slice:.0f} of them out) and {found.n_evaluation:.0f} evaluate, orientation "
-            f"{found.orientation}, protocol {found.protocol}, seed {found.seed}; null NLL "
-            f"{found.null_nll:.4f}.\n",
-            ablation_sentence(found) + "\n",
-            ablation_table(found).to_string(index=False),
-        ]
-    )
-
-
-_SHOWN = 20
 
 
 def _intervals(frame: pd.DataFrame, metric: str) -> list[str]:
@@ -234,3 +211,7 @@ def _intervals(frame: pd.DataFrame, metric: str) -> list[str]:
         interval(lo, hi, 3)
         for lo, hi in zip(frame[f"{metric}_lo"], frame[f"{metric}_hi"], strict=True)
     ]
+
+
+_SHOWN = 20
+_NAMED = 3

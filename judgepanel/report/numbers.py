@@ -42,6 +42,20 @@ def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False) -> st
     return f"[{lo:{form},.{places}f}, {hi:{form},.{places}f}]"
 
 
+def with_interval(
+    value: float, lo: float, hi: float, digits: int = 2, *, sign: bool = False
+) -> str:
+    """``0.54 [0.27, 0.81]``: the value with the decimals of its interval, and the interval.
+
+    A value that is rounded away is ``0.000``, without a sign.
+    """
+    if not (math.isfinite(value) and math.isfinite(lo) and math.isfinite(hi)):
+        return f"{signed(value, digits) if sign else sig(value, digits)} [n/a]"
+    places = min(decimals(max(abs(lo), abs(hi)), digits), 6)
+    form = "+z" if sign and round(value, places) else "z"
+    return f"{value:{form},.{places}f} {interval(lo, hi, digits, sign=sign)}"
+
+
 def decimals(value: float, digits: int) -> int:
     """Decimals that show ``digits`` significant figures of a value once it is rounded."""
     if value == 0 or not math.isfinite(value):
@@ -67,3 +81,13 @@ def percent(share: float, digits: int = 2) -> str:
 def counted(n: int, noun: str, plural: str | None = None) -> str:
     """``1 judge``, ``2,985 items``."""
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def listed(names: list[str], link: str = "and") -> str:
+    """``a, b and c``."""
+    return f" {link} ".join([part for part in (", ".join(names[:-1]), names[-1]) if part])
+
+
+def capital(text: str) -> str:
+    """With a capital first letter."""
+    return text[0].upper() + text[1:]

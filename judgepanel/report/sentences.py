@@ -14,13 +14,27 @@ CALIBRATOR_NAMES = {
     "temperature": "temperature",
     "platt": "Platt",
     "beta": "beta",
-    "beta_clipped": "beta (clipped, the paper's)",
+    "beta_clipped": "beta, clipped",
     "beta_l2": "beta, L2",
     "beta_free": "beta, no penalty",
     "beta_cv": "beta, penalty by CV",
     "isotonic": "isotonic",
     "auto": "automatic",
 }
+CALIBRATED = {
+    "none": "no calibrator",
+    "temperature": "temperature scaling",
+    "platt": "Platt scaling",
+    "beta": "the beta calibrator",
+    "beta_clipped": "the paper's clipped beta calibrator",
+    "beta_l2": "the L2-penalised beta calibrator",
+    "beta_free": "the beta calibrator without a penalty",
+    "beta_cv": "the beta calibrator, penalty chosen by CV",
+    "isotonic": "isotonic regression",
+    "auto": "the automatic calibrator",
+}
+"""What a score was calibrated with, within a sentence."""
+
 AGGREGATOR_NAMES = {
     "majority": "majority vote",
     "accuracy_weighted": "accuracy-weighted vote",

@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND, Recommendation
+from judgepanel.report.ablation import ablation_text
 from judgepanel.report.judges import judges_text
-from judgepanel.report.methods import ablation_text, design_text, grid_text
+from judgepanel.report.methods import design_text, grid_text
 from judgepanel.report.sentences import (
     certainty_sentence,
     curve_sentence,

@@ -13,6 +13,9 @@ from judgepanel.studies.judge_table import JudgeTable
 from judgepanel.studies.panel_curve import PanelCurve
 from judgepanel.votes import csv_safe
 
+PERCENTS = ("skill", "accuracy", "chosen in", "covered at 80 %", "covered at 90 %")
+"""Columns of the tables here that hold shares."""
+
 _QUOTED = frozenset(',;\t"\r\n')
 
 
@@ -107,6 +110,18 @@ def candidate_table(found: Recommendation) -> pd.DataFrame:
 
 def _reference_or(row: CandidateFigures, text: str) -> str:
     return "reference" if (row.panel, row.aggregator, row.calibrator) == REFERENCE else text
+
+
+def printed(table: pd.DataFrame) -> str:
+    """A table as text: shares in per cent, other numbers to three decimals, blanks blank."""
+    shown = table.copy()
+    for name in shown.select_dtypes(["float"]):
+        share = name in PERCENTS
+        shown[name] = [
+            "" if math.isnan(value) else percent(value, 3) if share else fixed(value, 3)
+            for value in shown[name]
+        ]
+    return shown.to_string(index=False)
 
 
 def csv_text(frame: pd.DataFrame) -> str:

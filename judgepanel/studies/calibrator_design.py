@@ -287,7 +287,8 @@ def _shapes(
 ) -> tuple[Floats, Floats, tuple[str, ...]]:
     """Raw logits (n_points,), calibrated p (n_calibrators, n_points), and what each came to.
 
-    The points span the scores of the labelled items, evenly in rank and in value.
+    The points span the scores of the labelled items, evenly in rank and in value, and closely
+    where raw probabilities change.
     """
     ballots = prepared.ballots
     everyone = np.arange(ballots.n_items)
@@ -304,7 +305,9 @@ def _shapes(
     fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)
     seen = scores.calibration[0]
     ends = np.linspace(seen.min(), seen.max(), _SHAPE_POINTS // 2)
-    points = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61))]))
+    steep = np.linspace(-6.0, 6.0, 49)  # Where the raw probability goes from 0 to 1.
+    steep = steep[(steep > seen.min()) & (steep < seen.max())]
+    points = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61)), steep]))
     maps = fitted.maps.values()
     shape = np.stack([np.clip(sigmoid(map_(points[None, :])[0]), CLIP, 1 - CLIP) for map_ in maps])
     return points, shape, tuple(map_.shape(0).kind for map_ in maps)

@@ -46,6 +46,7 @@ h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !i
 .jp-problem { margin: 0; padding: .55rem .8rem; border-left: 4px solid #DC2626;
   background: rgba(220,38,38,.10); overflow-wrap: anywhere; }
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
+.jp-said { margin: 0; overflow-wrap: anywhere; }
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
 section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
   padding: .2rem 0 .5rem !important; }
@@ -61,7 +62,19 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 .js-plotly-plot :is(.xtick, .ytick, .legend, .colorbar, .textpoint) text,
 .js-plotly-plot :is(.xtitle, .ytitle) {
   fill: currentColor !important; }
+.jp-scroll { overflow-x: auto; }
+.jp-grid { border-collapse: separate; border-spacing: 2px; font-size: .8rem; }
+.jp-grid th { font-weight: 400; text-align: left; padding: .2rem .4rem; }
+.jp-grid thead th { vertical-align: bottom; min-width: 4rem; }
+.jp-grid tbody th { position: sticky; left: 0; min-width: 6.2rem;
+  background: light-dark(#FFFFFF, #0E1116); }
+.jp-grid td { text-align: center; padding: .4rem; }
+.jp-grid .jp-tied { box-shadow: inset 0 0 0 2px #000, inset 0 0 0 3px #FFF; }
+.jp-grid .jp-best { box-shadow: inset 0 0 0 4px #000, inset 0 0 0 5px #FFF; font-weight: 700; }
+.st-key-grid_narrow { display: none; }
 @media (max-width: 640px) {
+  .st-key-grid_wide { display: none; }
+  .st-key-grid_narrow { display: flex; }
   .block-container { padding-left: 1rem; padding-right: 1rem; padding-top: 4rem; }
   .jp-answer { font-size: 1.05rem; } }
 </style>

@@ -8,23 +8,24 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.figures.calibrator_design import calibrator_shapes
-from judgepanel.figures.method_grid import method_grid
+from judgepanel.figures.method_grid import plot_method_grid, prepare_method_grid
 from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.figures.pipeline_ablation import pipeline_ablation
 from judgepanel.kernels.aggregation import AGGREGATORS
 from judgepanel.kernels.grid import FORMS
+from judgepanel.report.ablation import ablation_sentence, ablation_table
 from judgepanel.report.commands import study_command
 from judgepanel.report.methods import (
-    FORM_NAMES,
-    ablation_sentence,
-    ablation_table,
     design_sentence,
     design_table,
     grid_choice_sentence,
     grid_sentence,
     grid_table,
+    ties_sentence,
 )
+from judgepanel.report.numbers import fixed
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
-from judgepanel.report.tables import csv_text
+from judgepanel.report.tables import PERCENTS, csv_text
 from judgepanel.studies.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
@@ -39,12 +40,14 @@ from judgepanel.studies.pipeline_ablation import (
 )
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import Shown, answer, next_step, notes
+from judgepanel.ui.grid_table import grid_table_html
 from judgepanel.ui.parts import how, table
-from judgepanel.ui.text import csv_name
+from judgepanel.ui.text import csv_name, in_html
 from judgepanel.ui.work import show_result
 
 _METRICS = tuple(METRIC_NAMES)
 _METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
+_FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 _DRAWN = ("none", "temperature", "platt", "beta", "isotonic")
 
 
@@ -68,9 +71,10 @@ def _controls() -> tuple[Any, str]:
         required=True,
         key="form",
         bind="query-params",
-        format_func=lambda name: FORM_NAMES[name].capitalize(),
+        format_func=lambda name: _FORM_LABELS[name],
         help="Cross-fitted: aggregator and calibrator use all calibration labels, and no score "
-        "knows its own. Nested 70/30: 70 % of them fit the aggregator, the rest the calibrator.",
+        "knows its own. Nested, as in the paper: 70 % of them fit the aggregator, the rest the "
+        "calibrator.",
     )
     metric = right.segmented_control(
         "Score",
@@ -87,23 +91,59 @@ def _controls() -> tuple[Any, str]:
 
 def _draw_grid(shown: Shown, spec: MethodGridSpec, grid: MethodGrid, metric: str) -> None:
     so_far = f"So far, {grid.n_splits} of {grid.planned_splits} splits: " * grid.partial
-    answer(so_far + grid_sentence(grid), "open" if grid.measures_coding else "keep")
+    answer(so_far + grid_sentence(grid), "open" if _nothing_shown(grid) else "keep")
     notes(grid.warnings)
-    st.plotly_chart(
-        method_grid(
-            grid, metric, aggregator_names=AGGREGATOR_NAMES, calibrator_names=CALIBRATOR_NAMES
-        ),
-        key="grid",
-        alt=f"{METRIC_NAMES[metric]} of every aggregator and calibrator on all judges. "
-        + grid_sentence(grid),
-        config={"displayModeBar": False},
-    )
-    st.caption(grid_choice_sentence(grid))
+    _heat_map(grid, metric)
+    st.caption(_reading(grid, metric))
+    st.caption(f"{ties_sentence(grid)} {grid_choice_sentence(grid)}")
     st.header("Every cell")
-    table(grid_table(grid), key="cells", height=320)
+    table(grid_table(grid), key="cells", height=320, percents=PERCENTS)
     if not grid.partial:
         _downloads(shown, METHOD_GRID, spec, grid)
     _how(shown, METHOD_GRID, spec, _grid_words(grid))
+
+
+def _nothing_shown(grid: MethodGrid) -> bool:
+    """Whether the lowest cell says nothing of the judges, or is not shown to beat the base rate."""
+    return grid.measures_coding or not float(grid.nll_hi[grid.best]) < grid.null_nll
+
+
+def _heat_map(grid: MethodGrid, metric: str) -> None:
+    """A figure, and a table in its place on a narrow screen."""
+    cells = prepare_method_grid(grid, metric)
+    alt = f"{METRIC_NAMES[metric]} of every aggregator and calibrator on all judges. "
+    with st.container(key="grid_wide"):
+        st.plotly_chart(
+            plot_method_grid(
+                cells, aggregator_names=AGGREGATOR_NAMES, calibrator_names=CALIBRATOR_NAMES
+            ),
+            key="grid",
+            alt=alt + grid_sentence(grid),
+            config={"displayModeBar": False},
+        )
+    with st.container(key="grid_narrow"):
+        st.html(
+            grid_table_html(
+                cells,
+                aggregator_names=AGGREGATOR_NAMES,
+                calibrator_names=CALIBRATOR_NAMES,
+                label=alt,
+            )
+        )
+
+
+def _reading(grid: MethodGrid, metric: str) -> str:
+    """How to read the colours."""
+    if metric == "nll":
+        return (
+            f"NLL on all {grid.n_judges} judges, lower is better. The darkest cell is the lowest; "
+            f"the palest are at the base rate's {fixed(grid.null_nll, 3)} or above."
+        )
+    better = "higher" if metric == "accuracy" else "lower"
+    return (
+        f"{_METRIC_LABELS[metric]} on all {grid.n_judges} judges, {better} is better: the darkest "
+        "cell is the best. The frames, the answer and the ties are those of the NLL."
+    )
 
 
 def _steps(shown: Shown) -> None:
@@ -113,9 +153,15 @@ def _steps(shown: Shown) -> None:
 
 
 def _draw_steps(shown: Shown, spec: PipelineAblationSpec, found: PipelineAblation) -> None:
-    st.write(ablation_sentence(found))
+    _said(ablation_sentence(found))
     notes(found.warnings)
-    table(ablation_table(found), key="steps")
+    st.plotly_chart(
+        pipeline_ablation(found),
+        key="ablation",
+        alt="NLL after each step of the pipeline, with intervals. " + ablation_sentence(found),
+        config={"displayModeBar": False},
+    )
+    table(ablation_table(found), key="steps", percents=PERCENTS)
     if not found.partial:
         _downloads(shown, PIPELINE_ABLATION, spec, found)
     _how(
@@ -145,12 +191,14 @@ def _shapes(shown: Shown) -> None:
 
 
 def _draw_shapes(shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesign) -> None:
-    st.write(design_sentence(found))
+    _said(design_sentence(found))
+    notes(found.warnings)
     picked = st.multiselect(
         "Drawn",
         found.calibrators,
         default=[name for name in _DRAWN if name in found.calibrators],
         key="drawn",
+        bind="query-params",
         format_func=lambda name: CALIBRATOR_NAMES[name],
     )
     st.plotly_chart(
@@ -159,8 +207,7 @@ def _draw_shapes(shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesi
         alt="Calibrated probability against the raw score, one line a calibrator.",
         config={"displayModeBar": False},
     )
-    table(design_table(found), key="design")
-    notes(found.warnings)
+    table(design_table(found), key="design", percents=PERCENTS)
     if not found.partial:
         _downloads(shown, CALIBRATOR_DESIGN, spec, found)
     _how(
@@ -172,6 +219,11 @@ def _draw_shapes(shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesi
         "evaluation items before and after; it is 1 where a calibrator keeps the order. The last "
         "column is what a constant score, no judge at all, gets through the same calibrator.",
     )
+
+
+def _said(sentence: str) -> None:
+    """A section's answer; HTML, since Markdown would read brackets and stars in it."""
+    st.html(f'<p class="jp-said">{in_html(sentence, 1000)}</p>')
 
 
 def _downloads(shown: Shown, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:

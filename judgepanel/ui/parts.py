@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pandas as pd
 import streamlit as st
 
@@ -23,14 +25,20 @@ def check_card(check: Check) -> None:
         st.html(f'<p class="jp-note">{in_html(shown, 1000)}</p>')
 
 
-def table(frame: pd.DataFrame, *, key: str, height: int | None = None) -> None:
-    """A sortable table with numbers to three decimals; Streamlit draws cells as plain text."""
+def table(
+    frame: pd.DataFrame, *, key: str, height: int | None = None, percents: Collection[str] = ()
+) -> None:
+    """A sortable table with numbers to three decimals; Streamlit draws cells as plain text.
+
+    Those of its columns that are in ``percents`` hold shares and are shown in per cent.
+    """
+    percents = [name for name in frame.columns if name in percents]
     shares = {
-        name: st.column_config.NumberColumn(format="%.3f")
+        name: st.column_config.NumberColumn(format="%.1f %%" if name in percents else "%.3f")
         for name in frame.select_dtypes(["float"]).columns
     }
     st.dataframe(
-        frame,
+        frame.assign(**{name: 100.0 * frame[name] for name in percents}),
         hide_index=True,
         key=f"table-{key}",
         height=height if height else "auto",
