@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.figures.panel_curve import METRIC_NAMES
-from judgepanel.figures.style import BLACK, WHITE, laid_out, mixed, text_on
+from judgepanel.figures.style import BLACK, NEUTRAL, WHITE, laid_out, mixed, text_on
 from judgepanel.studies.method_grid import MethodGrid
 
 Floats = NDArray[np.float64]
@@ -110,14 +110,18 @@ def plot_method_grid(
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    _write_values(figure, cells)
     if cells.tied.sum() > 1:
         _outline(figure, loops(cells.tied), "tied with it", _THIN)
     i, j = cells.best
     frame = [[(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]]
     _outline(figure, frame, "lowest NLL", _THICK)
-    laid_out(figure, x="", y="", height=110 + _ROW_HEIGHT * len(rows))
-    figure.update_layout(legend_traceorder="reversed")
+    laid_out(figure, x="", y="", height=86 + _ROW_HEIGHT * len(rows))
+    figure.update_layout(
+        annotations=_values(cells),
+        legend_traceorder="reversed",
+        xaxis_title=None,
+        yaxis_title=None,
+    )
     wrapped = [name.replace(", ", ",<br>") for name in columns]
     figure.update_xaxes(tickvals=places[0], ticktext=wrapped, range=[-0.55, len(columns) - 0.45])
     figure.update_yaxes(
@@ -199,16 +203,18 @@ def _said(cells: GridCells, i: int, j: int, row: str, column: str) -> str:
     return text
 
 
-def _write_values(figure: go.Figure, cells: GridCells) -> None:
-    for i, j in np.ndindex(cells.value.shape):
-        mark = "<b>{}</b>" if (i, j) == cells.best else "{}"
-        figure.add_annotation(
-            x=j,
-            y=i,
-            text=mark.format(cells.text(i, j)),
-            showarrow=False,
-            font={"color": text_on(cells.colour(i, j)), "size": 12},
-        )
+def _values(cells: GridCells) -> list[dict[str, object]]:
+    """The values as annotations, all at once: plotly takes its time over every call."""
+    return [
+        {
+            "x": j,
+            "y": i,
+            "text": ("<b>{}</b>" if (i, j) == cells.best else "{}").format(cells.text(i, j)),
+            "showarrow": False,
+            "font": {"color": text_on(cells.colour(i, j)), "size": 12},
+        }
+        for i, j in np.ndindex(cells.value.shape)
+    ]
 
 
 def _outline(figure: go.Figure, outlines: list[Loop], name: str, width: int) -> None:
@@ -235,7 +241,7 @@ def _outline(figure: go.Figure, outlines: list[Loop], name: str, width: int) -> 
             "symbol": "square",
             "size": 14,
             "color": _PALE,
-            "line": {"color": BLACK, "width": width},
+            "line": {"color": NEUTRAL, "width": width},
         },
         hoverinfo="skip",
     )

@@ -22,6 +22,8 @@ from judgepanel.studies.panel_curve import PanelCurve
 
 Floats = NDArray[np.float64]
 
+_MARKED_SIZES = 20
+
 METRIC_NAMES = {
     "nll": "NLL (nats per item)",
     "brier": "Brier score",
@@ -66,6 +68,7 @@ def prepare_panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll")
 def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll") -> go.Figure:
     """The figure of prepared lines."""
     figure = go.Figure()
+    ceiling = _ceiling(lines)
     banded = np.isfinite(lines.lo).all() and np.isfinite(lines.hi).all()
     if banded:
         figure.add_scatter(
@@ -83,7 +86,7 @@ def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll")
             y=lines.raw,
             mode="lines",
             line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
-            name="raw",
+            name="raw" if ceiling is None else f"raw (up to {lines.raw.max():.2f})",
             hovertemplate="top-%{x} raw: %{y:.3f}<extra></extra>",
         )
     added = [
@@ -93,8 +96,9 @@ def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll")
     figure.add_scatter(
         x=lines.k,
         y=lines.value,
-        mode="lines" if len(lines.k) > 1 else "markers",
+        mode=_mode(lines.k),
         line={"color": INCLUDE, "width": 3},
+        marker={"color": INCLUDE, "size": 7},
         name="raw" if calibrator == "none" else f"calibrated ({calibrator})",
         customdata=added,
         hovertemplate="top-%{x}: %{y:.3f}<br>%{customdata}<extra></extra>",
@@ -106,6 +110,8 @@ def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll")
     _set_ticks(figure, int(lines.k[-1]))
     if metric == "accuracy":
         figure.update_yaxes(tickformat=".0%")
+    if ceiling is not None:
+        figure.update_yaxes(range=[0.0, ceiling])
     return figure
 
 
@@ -119,6 +125,21 @@ def ordinal(k: int) -> str:
     """1st, 2nd, 3rd, 4th, 11th ..."""
     suffix = {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
     return f"{k}{'th' if k % 100 in (11, 12, 13) else suffix}"
+
+
+def _mode(k: NDArray[np.int64]) -> str:
+    """Where few sizes of many are known, each is marked: between them the line is a guess."""
+    if len(k) == 1:
+        return "markers"
+    return "lines+markers" if len(k) <= _MARKED_SIZES and k[-1] - k[0] >= len(k) else "lines"
+
+
+def _ceiling(lines: CurveLines) -> float | None:
+    """Where the axis ends when the raw score is so far off that all else would be flat."""
+    if lines.raw is None or lines.null is None:
+        return None
+    rest = max(lines.null, float(np.nanmax(np.append(lines.hi, lines.value))))
+    return 1.5 * rest if lines.raw.max() > 2.0 * rest else None
 
 
 def _set_ticks(figure: go.Figure, n: int) -> None:

@@ -134,6 +134,15 @@ def grid_table(grid: MethodGrid) -> pd.DataFrame:
     )
 
 
+def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    """Warnings of the studies here, calibrators named as elsewhere on the page."""
+    found = []
+    for sentence in warnings:
+        name, _, rest = sentence.partition(" ")
+        found.append(f"{capital(CALIBRATED[name])} {rest}" if name in CALIBRATED else sentence)
+    return tuple(found)
+
+
 def grid_text(grid: MethodGrid) -> str:
     """The answer, its ties and the twenty lowest cells, for a terminal."""
     table = grid_table(grid)
@@ -155,13 +164,14 @@ def grid_text(grid: MethodGrid) -> str:
 def design_sentence(design: CalibratorDesign) -> str:
     """Which calibrator is lowest on all judges, and how far the raw score is from it."""
     best = int(design.nll[:, -1].argmin())
-    name = CALIBRATED[design.calibrators[best]]
-    text = (
-        f"On all {design.n_judges} judges with {AGGREGATOR_NAMES[design.aggregator]}, {name} has "
-        f"the lowest NLL, {_with_span(design, best)}"
-    )
-    if "none" in design.calibrators and design.calibrators[best] != "none":
-        text += f"; the raw score has {_with_span(design, design.calibrators.index('none'))}"
+    name = design.calibrators[best]
+    where = f"On all {design.n_judges} judges with {AGGREGATOR_NAMES[design.aggregator]}"
+    if name == "none":
+        text = f"{where}, no calibrator improves on the raw score: NLL {_with_span(design, best)}"
+    else:
+        text = f"{where}, {CALIBRATED[name]} has the lowest NLL, {_with_span(design, best)}"
+        if "none" in design.calibrators:
+            text += f"; the raw score has {_with_span(design, design.calibrators.index('none'))}"
     text += f"; the base rate alone {fixed(design.null_nll, 3)}."
     return f"{text} {CODING}" if design.measures_coding else text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 TINY = 1e-6
+_MOST = 4
 
 
 def sig(value: float, digits: int = 3) -> str:
@@ -33,11 +34,13 @@ def fixed(value: float, places: int) -> str:
     return f"{value:z,.{places}f}" if math.isfinite(value) else "n/a"
 
 
-def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False) -> str:
-    """``[lo, hi]`` with the decimals, 6 at most, that ``digits`` figures of its wider end need."""
+def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False, most: int = 6) -> str:
+    """``[lo, hi]`` with the decimals, ``most`` at most, that ``digits`` figures of its wider end
+    need.
+    """
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return "[n/a]"
-    places = min(decimals(max(abs(lo), abs(hi)), digits), 6)
+    places = min(decimals(max(abs(lo), abs(hi)), digits), most)
     form = "+" if sign else ""
     return f"[{lo:{form},.{places}f}, {hi:{form},.{places}f}]"
 
@@ -45,15 +48,15 @@ def interval(lo: float, hi: float, digits: int = 2, *, sign: bool = False) -> st
 def with_interval(
     value: float, lo: float, hi: float, digits: int = 2, *, sign: bool = False
 ) -> str:
-    """``0.54 [0.27, 0.81]``: the value with the decimals of its interval, and the interval.
+    """``0.54 [0.27, 0.81]``: a difference with the decimals, 4 at most, of its interval.
 
     A value that is rounded away is ``0.000``, without a sign.
     """
     if not (math.isfinite(value) and math.isfinite(lo) and math.isfinite(hi)):
         return f"{signed(value, digits) if sign else sig(value, digits)} [n/a]"
-    places = min(decimals(max(abs(lo), abs(hi)), digits), 6)
+    places = min(decimals(max(abs(lo), abs(hi)), digits), _MOST)
     form = "+z" if sign and round(value, places) else "z"
-    return f"{value:{form},.{places}f} {interval(lo, hi, digits, sign=sign)}"
+    return f"{value:{form},.{places}f} {interval(lo, hi, digits, sign=sign, most=_MOST)}"
 
 
 def decimals(value: float, digits: int) -> int:

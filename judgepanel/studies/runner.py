@@ -106,7 +106,7 @@ def _pieces(
                 yield study.run_chunk(votes, spec, chunk)
             return
         parallel = Parallel(
-            n_jobs=jobs, backend=backend, return_as="generator_unordered", pre_dispatch="2*n_jobs"
+            n_jobs=jobs, backend=backend, return_as="generator_unordered", pre_dispatch="n_jobs"
         )
         stopped = threading.Event()
         results = parallel(

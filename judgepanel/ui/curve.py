@@ -7,7 +7,7 @@ import json
 import streamlit as st
 
 from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
-from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.aggregation import AGGREGATORS, cross_fits
 from judgepanel.kernels.prefixes import RANKINGS
 from judgepanel.report.commands import curve_command
 from judgepanel.report.numbers import fixed
@@ -19,7 +19,13 @@ from judgepanel.report.sentences import (
     optimism_sentence,
 )
 from judgepanel.report.tables import comparison_table, csv_text
-from judgepanel.studies.panel_curve import DENSE_JUDGES, PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.panel_curve import (
+    CHOICE_SIZES,
+    DENSE_JUDGES,
+    PANEL_CURVE,
+    PanelCurve,
+    PanelCurveSpec,
+)
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import how, table
@@ -77,7 +83,9 @@ def _controls(shown: Shown) -> tuple[PanelCurveSpec, str, str]:
         key="aggregator",
         bind="query-params",
         format_func=lambda name: AGGREGATOR_NAMES[name],
-        help="How votes are summed. One-coin weighs each judge by its log-odds of being right.",
+        help="How votes are summed. One-coin weighs each judge by its log-odds of being right. "
+        "Dawid–Skene, stacking and joint are fitted anew for every panel, so about twelve sizes "
+        "are shown.",
     )
     ranking = fourth.selectbox(
         "Ranked by",
@@ -88,7 +96,8 @@ def _controls(shown: Shown) -> tuple[PanelCurveSpec, str, str]:
         help="Distance from chance also keeps judges that are reliably wrong.",
     )
     ks: tuple[int, ...] | None = None
-    if shown.votes.n_judges > DENSE_JUDGES and st.toggle(
+    most = CHOICE_SIZES if cross_fits(aggregator) else DENSE_JUDGES
+    if shown.votes.n_judges > most and st.toggle(
         "Every panel size (slower)", key="every", bind="query-params"
     ):
         ks = ()
@@ -160,12 +169,26 @@ def _words(curve: PanelCurve) -> str:
     return (
         f"{curve.n_splits} random splits (seed {curve.seed}): on {curve.n_calibration:,.0f} items "
         "judges are ranked, weighted and calibrated; all figures are scores of the other "
-        f"{curve.n_evaluation:,.0f}. Calibrators see each item through weights and a ranking from "
-        "which its own label was removed. Intervals are 95 % for new items: "
+        f"{curve.n_evaluation:,.0f}. {_own_label(curve)} Intervals are 95 % for new items: "
         "Var = v/N + s_tr² (1/S + n_cal/n_eval), with v/N from the items' mean differences and "
         "s_tr² what the calibration sets add to the variance over splits. A verdict needs the "
         "interval to clear 2 % of the NLL of all judges. The paper's bootstrap over splits and "
         "sign-flip test stand beside it for comparison only: they cover the truth far too rarely. "
         "The best k is chosen on calibration rows in every split; the diamond marks the best in "
         "hindsight, which nobody could have chosen."
+    )
+
+
+def _own_label(curve: PanelCurve) -> str:
+    """What calibrators see of an item."""
+    if curve.protocol == "paper":
+        return "As in the paper, calibrators see scores that know their own labels."
+    if cross_fits(curve.aggregator):  # type: ignore[arg-type]
+        return (
+            "Calibrators see each item through a ranking and a fit made without its fold. Every "
+            f"panel size needs fits of its own, so {len(curve.k)} sizes are shown."
+        )
+    return (
+        "Calibrators see each item through weights and a ranking from which its own label was "
+        "removed."
     )

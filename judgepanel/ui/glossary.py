@@ -14,8 +14,23 @@ TERMS: dict[str, str] = {
     "Raw": "The aggregated votes taken at their word, before calibration.",
     "One-coin": "Each judge is right with one probability, learnt from labels; votes add up as "
     "log-odds.",
+    "Dawid–Skene": "Judges and labels are learnt together, each judge with two chances of being "
+    "right, one for each label; it needs no labels, or takes those there are.",
+    "Stacking": "A logistic regression on the votes: each judge gets the weight it deserves "
+    "beside the others.",
+    "Joint": "The one-coin score plus a correction for every judge, as large as cross-validation "
+    "finds useful.",
     "Temperature": "One number that makes all probabilities more or less extreme.",
     "Beta": "A three-parameter calibration map, kept close to doing nothing.",
+    "Platt": "A stretch and a shift of the score before it becomes a probability.",
+    "Isotonic": "A probability that rises in steps with the score, as the labels have it.",
+    "Cross-fitted": "Each item is scored by a fit that did not see its label, so that no label is "
+    "left out and none flatters itself.",
+    "Nested": "70 % of the calibration items fit the aggregator, the others the calibrator.",
+    "Tied": "Nothing shows that the two differ: the 95 % interval of the difference holds 0.",
+    "Spearman ρ": "Whether two scores order the items alike: 1 is the same order, -1 the reverse.",
+    "Conformal set": "The labels that cannot be ruled out at a level: at 90 %, nine sets in ten "
+    "hold the true one. A set can hold both, or neither.",
     "Top-k": "The k judges that were most accurate on the calibration items.",
     "Split": "A random half of the items to learn from and the other half to be judged on.",
     "Optimism": "How much better a choice looked where it was made than on untouched items.",

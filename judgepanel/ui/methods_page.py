@@ -21,6 +21,7 @@ from judgepanel.report.methods import (
     grid_choice_sentence,
     grid_sentence,
     grid_table,
+    in_words,
     ties_sentence,
 )
 from judgepanel.report.numbers import fixed
@@ -56,9 +57,12 @@ def page(shown: Shown) -> None:
     form, metric = _controls()
     settings = shown.analysis.settings
     spec = MethodGridSpec(settings=settings, form=form)
-    if show_result(METHOD_GRID, shown, spec, lambda grid: _draw_grid(shown, spec, grid, metric)):
-        _steps(shown)
-        _shapes(shown)
+    known: set[str] = set()
+    if show_result(
+        METHOD_GRID, shown, spec, lambda grid: _draw_grid(shown, spec, grid, metric, known)
+    ):
+        _steps(shown, known)
+        _shapes(shown, known)
     next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
 
 
@@ -89,10 +93,13 @@ def _controls() -> tuple[Any, str]:
     return form, metric
 
 
-def _draw_grid(shown: Shown, spec: MethodGridSpec, grid: MethodGrid, metric: str) -> None:
+def _draw_grid(
+    shown: Shown, spec: MethodGridSpec, grid: MethodGrid, metric: str, known: set[str]
+) -> None:
     so_far = f"So far, {grid.n_splits} of {grid.planned_splits} splits: " * grid.partial
     answer(so_far + grid_sentence(grid), "open" if _nothing_shown(grid) else "keep")
-    notes(grid.warnings)
+    notes(in_words(grid.warnings))
+    known.update(grid.warnings)
     _heat_map(grid, metric)
     st.caption(_reading(grid, metric))
     st.caption(f"{ties_sentence(grid)} {grid_choice_sentence(grid)}")
@@ -146,15 +153,19 @@ def _reading(grid: MethodGrid, metric: str) -> str:
     )
 
 
-def _steps(shown: Shown) -> None:
+def _steps(shown: Shown, known: set[str]) -> None:
     st.header("Step by step")
     spec = PipelineAblationSpec(settings=shown.analysis.settings)
-    show_result(PIPELINE_ABLATION, shown, spec, lambda found: _draw_steps(shown, spec, found))
+    show_result(
+        PIPELINE_ABLATION, shown, spec, lambda found: _draw_steps(shown, spec, found, known)
+    )
 
 
-def _draw_steps(shown: Shown, spec: PipelineAblationSpec, found: PipelineAblation) -> None:
+def _draw_steps(
+    shown: Shown, spec: PipelineAblationSpec, found: PipelineAblation, known: set[str]
+) -> None:
     _said(ablation_sentence(found))
-    notes(found.warnings)
+    _other_notes(found.warnings, known)
     st.plotly_chart(
         pipeline_ablation(found),
         key="ablation",
@@ -175,7 +186,7 @@ def _draw_steps(shown: Shown, spec: PipelineAblationSpec, found: PipelineAblatio
     )
 
 
-def _shapes(shown: Shown) -> None:
+def _shapes(shown: Shown, known: set[str]) -> None:
     st.header("What calibrators do")
     aggregator = st.selectbox(
         "Aggregator",
@@ -187,12 +198,16 @@ def _shapes(shown: Shown) -> None:
         help="Whose scores are calibrated.",
     )
     spec = CalibratorDesignSpec(settings=shown.analysis.settings, aggregator=aggregator)
-    show_result(CALIBRATOR_DESIGN, shown, spec, lambda found: _draw_shapes(shown, spec, found))
+    show_result(
+        CALIBRATOR_DESIGN, shown, spec, lambda found: _draw_shapes(shown, spec, found, known)
+    )
 
 
-def _draw_shapes(shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesign) -> None:
+def _draw_shapes(
+    shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesign, known: set[str]
+) -> None:
     _said(design_sentence(found))
-    notes(found.warnings)
+    _other_notes(found.warnings, known)
     picked = st.multiselect(
         "Drawn",
         found.calibrators,
@@ -219,6 +234,11 @@ def _draw_shapes(shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesi
         "evaluation items before and after; it is 1 where a calibrator keeps the order. The last "
         "column is what a constant score, no judge at all, gets through the same calibrator.",
     )
+
+
+def _other_notes(warnings: tuple[str, ...], known: set[str]) -> None:
+    """Warnings that the grid, above, has not given."""
+    notes(in_words(tuple(sentence for sentence in warnings if sentence not in known)))
 
 
 def _said(sentence: str) -> None:

@@ -164,3 +164,22 @@ def test_few_judges_have_a_plain_axis_of_whole_numbers() -> None:
 def test_ordinals() -> None:
     ordinals = [ordinal(k) for k in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111, 113)]
     assert " ".join(ordinals) == "1st 2nd 3rd 4th 11th 12th 13th 21st 102nd 111th 113th"
+
+
+def test_few_sizes_of_many_are_marked_and_all_sizes_are_a_line() -> None:
+    votes, settings = make_votes(1, 60, 30), Settings(splits=2)
+    few = run(PANEL_CURVE, votes, PanelCurveSpec(settings=settings, ks=(1, 3, 10)), jobs=1)
+    assert named(panel_curve(few, "beta"), "calibrated").mode == "lines+markers"
+    assert named(panel_curve(curve_of(), "beta"), "calibrated").mode == "lines"
+
+
+def test_a_raw_score_far_off_leaves_the_figure_and_the_legend_says_how_far() -> None:
+    curve = curve_of()
+    nll = curve.nll.copy()
+    nll[curve.row("none"), -1] = 12.345
+    figure = panel_curve(replace(curve, nll=nll), "beta")
+    assert named(figure, "raw").name == "raw (up to 12.35)"
+    low, high = figure.layout.yaxis.range
+    assert low == 0.0
+    assert curve.nll_hi.max() < high < 2.0
+    assert panel_curve(curve, "beta").layout.yaxis.range is None

@@ -17,7 +17,9 @@ from judgepanel.figures.style import (
     NAME_LENGTH,
     NEUTRAL,
     escaped,
+    mixed,
     rank_axis,
+    text_on,
     with_opacity,
 )
 
@@ -91,3 +93,17 @@ def test_rank_ticks_are_few_and_name_both_ends(n: int) -> None:
     assert (ticks[0], ticks[-1]) == (1, n)
     assert ticks == sorted(set(ticks))
     assert len(ticks) <= 10
+
+
+COLOURS = st.integers(0, 0xFFFFFF).map("#{:06X}".format)
+
+
+@given(COLOURS)
+def test_text_on_any_colour_can_be_read(colour: str) -> None:
+    assert contrast(text_on(colour), colour) >= 4.5
+
+
+@given(COLOURS, COLOURS)
+def test_a_mix_runs_from_one_colour_to_the_other(one: str, other: str) -> None:
+    assert (mixed(one, other, 0.0), mixed(one, other, 1.0)) == (one, other)
+    assert mixed("#000000", "#FF8000", 0.5) == "#804000"

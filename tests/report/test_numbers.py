@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgepanel.report.numbers import (
+    capital,
     counted,
     decimals,
     fixed,
     interval,
+    listed,
     p_value,
     percent,
     sig,
     signed,
+    with_interval,
 )
 
 USUAL = st.floats(1e-5, 1e7) | st.floats(-1e7, -1e-5)
@@ -140,3 +143,35 @@ def test_counted_nouns():
     assert counted(1, "judge") == "1 judge"
     assert counted(2985, "item") == "2,985 items"
     assert counted(2, "class", "classes") == "2 classes"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((0.5444, 0.271, 0.813), "+0.54 [+0.27, +0.81]"),
+        ((0.000079, -0.011, 0.011), "0.000 [-0.011, +0.011]"),
+        ((-0.000079, -0.011, 0.011), "0.000 [-0.011, +0.011]"),
+        ((-0.00001, -0.00024, 0.00027), "0.0000 [-0.0002, +0.0003]"),
+        ((0.004, math.nan, math.nan), "+0.0040 [n/a]"),
+    ],
+)
+def test_a_difference_has_the_decimals_of_its_interval_and_no_sign_when_it_is_nothing(
+    numbers, text
+):
+    assert with_interval(*numbers, sign=True) == text
+
+
+@given(st.floats(-3, 3), st.floats(0, 2), st.floats(0, 2))
+def test_a_value_and_its_interval_are_rounded_alike(value, below, above):
+    parts = re.findall(r"\d+\.?(\d*)", with_interval(value, value - below, value + above))
+    assert len(parts) == 3
+    assert len({len(part) for part in parts}) == 1
+
+
+def test_names_are_listed_and_sentences_begin_with_a_capital():
+    assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "or")] == [
+        "a",
+        "a and b",
+        "a, b or c",
+    ]
+    assert capital("one-coin") == "One-coin"

@@ -1,0 +1,192 @@
+"""The Methods page: the grid first, then the steps and the shapes, and nothing flattering."""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.studies.method_grid import METHOD_GRID, MethodGridSpec
+from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.ui.glossary import TERMS
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
+from tests.pages.driver import (
+    answer_of,
+    checked,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    until,
+)
+
+METHODS = "pages/methods.py"
+NUMBER = re.compile(r"(?<![\w.])\d*\.\d+(?!\w)")
+
+
+@cache
+def analysis() -> str:
+    return prepared("one_class", splits=4)
+
+
+def finished(name: str | None = None, **parameters: str) -> AppTest:
+    """The page with all three studies done."""
+    app = open_app(METHODS, analysis=name or analysis(), **parameters)
+    return until(app, lambda: len(app.get("download_button")) == 6)
+
+
+def test_without_votes_the_page_says_what_it_holds_and_leads_to_start() -> None:
+    app = open_app(METHODS)
+    assert app.info[0].value.startswith("No votes yet. This page holds every aggregator")
+    assert links(app) == ["Go to Start"]
+
+
+def test_the_grid_the_steps_and_the_shapes_come_with_tables_downloads_and_commands() -> None:
+    app = finished()
+    assert re.search(r"lowest NLL, \d\.\d+ \[.*\] \(base rate: 0\.693\)", answer_of(app))
+    headers = [header.value for header in app.main.get("header")]
+    assert headers == ["Every cell", "Step by step", "What calibrators do"]
+    labels = [button.proto.label for button in app.get("download_button")]
+    assert labels == ["Table as CSV", "Result as JSON"] * 3
+    assert [code.value.split()[3] for code in app.code if " study " in code.value] == [
+        "method_grid",
+        "pipeline_ablation",
+        "calibrator_design",
+    ]
+    assert links(app) == ["Next: keep all judges, or the top k?"]
+
+
+def test_the_table_has_a_row_for_every_cell_of_the_grid() -> None:
+    app = finished()
+    opened = workspace().open(analysis())
+    stored = workspace().result(
+        METHOD_GRID, opened.votes_sha256, MethodGridSpec(settings=opened.settings)
+    )
+    assert stored is not None
+    table = app.dataframe[0].value
+    assert len(table) == stored.result.nll.size
+    assert table["NLL"].tolist() == sorted(stored.result.nll.ravel())
+
+
+def test_one_class_votes_get_a_notice_once_and_no_flattering_number() -> None:
+    app = finished()
+    notices = [text for text in htmls(app, "Note:") if "Every label is 1" in text]
+    assert len(notices) == 1
+    for frame in app.dataframe:
+        for name in [column for column in frame.value if column.startswith("NLL")]:
+            levels = [
+                float(NUMBER.search(str(value))[0])  # type: ignore[index]
+                for value in frame.value[name]
+            ]
+            assert min(levels) >= 0.1, name
+    stated = re.findall(r"NLL,? (?:of )?(\d\.\d+)", text_of(app))
+    assert stated
+    assert min(map(float, stated)) >= 0.1
+
+
+def test_the_nested_form_is_another_result() -> None:
+    crossed, nested = finished(), finished(form="Nested")
+    assert nested.dataframe[0].value["NLL"].tolist() != crossed.dataframe[0].value["NLL"].tolist()
+    assert "Nested form" in " ".join(htmls(nested, "Note:"))
+    assert "--form=nested" in text_of(nested)
+
+
+def test_another_score_changes_the_figure_and_neither_answer_nor_table() -> None:
+    crossed, brier = finished(), finished(score="Brier")
+    assert answer_of(brier) == answer_of(crossed)
+    assert brier.dataframe[0].value.equals(crossed.dataframe[0].value)
+    (caption,) = [c.value for c in brier.caption if "darkest" in c.value]
+    assert caption.startswith("Brier on all 16 judges, lower is better")
+
+
+@pytest.mark.parametrize(
+    "junk", [{"form": "xyz"}, {"score": "<b>"}, {"aggregator": "x"}, {"drawn": "nothing"}]
+)
+def test_view_state_that_nobody_offered_falls_back(junk: dict[str, str]) -> None:
+    assert answer_of(finished(**junk)) == answer_of(finished())
+    assert next(iter(junk.values())) not in answer_of(finished(**junk))
+
+
+def test_another_aggregator_has_other_shapes_and_the_same_grid() -> None:
+    before, after = finished(), finished(aggregator="majority vote")
+    assert after.dataframe[0].value.equals(before.dataframe[0].value)
+    assert not after.dataframe[2].value.equals(before.dataframe[2].value)
+    assert "majority vote" in " ".join(htmls(after, "jp-said"))
+
+
+def test_what_is_below_the_grid_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def waiting(votes: Any, spec: Any, chunk: Any) -> Any:
+        assert chunk.first == 0 or go_on.wait(60)
+        return METHOD_GRID.run_chunk(votes, spec, chunk)
+
+    slow = replace(METHOD_GRID, run_chunk=waiting)
+    monkeypatch.setattr("judgepanel.ui.methods_page.METHOD_GRID", slow)
+    name = prepared("sparse_humans", splits=6)
+    app = open_app(METHODS, analysis=name)
+    opened = workspace().open(name)
+    spec = PipelineAblationSpec(settings=opened.settings)
+    try:
+        until(app, lambda: htmls(app, "jp-answer"))
+        assert answer_of(app).startswith("So far, 5 of 6 splits: ")
+        assert [header.value for header in app.main.get("header")] == ["Every cell"]
+        assert not app.get("download_button")
+        assert workspace().partial(PIPELINE_ABLATION, opened.votes_sha256, spec) is None
+        assert len(app.get("progress")) == 1
+    finally:
+        go_on.set()
+    until(app, lambda: len(app.get("download_button")) == 6)
+    assert not answer_of(app).startswith("So far")
+
+
+def test_a_grid_called_off_keeps_what_there_is_and_leads_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on = threading.Event()
+
+    def waiting(votes: Any, spec: Any, chunk: Any) -> Any:
+        assert chunk.first == 0 or go_on.wait(60)
+        return METHOD_GRID.run_chunk(votes, spec, chunk)
+
+    slow = replace(METHOD_GRID, run_chunk=waiting)
+    monkeypatch.setattr("judgepanel.ui.methods_page.METHOD_GRID", slow)
+    app = open_app(METHODS, analysis=prepared("hard_panel", splits=11))
+    until(app, lambda: htmls(app, "jp-answer"))
+    checked(app.button(key="cancel-method_grid").click().run())
+    go_on.set()
+    until(app, lambda: app.warning)
+    assert app.warning[0].value.startswith("Cancelled after ")
+    assert "lowest NLL" in answer_of(app)
+    assert "Step by step" in [header.value for header in app.main.get("header")]
+
+
+def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings() -> None:
+    rows = ["item_id,label,a,b,c"]
+    for i in range(12):
+        label = i % 2
+        rows.append(f"i{i},{label},{label},{label if i % 3 else 1 - label},{i % 4 // 2}")
+    loaded = load_votes("\n".join(rows).encode(), name="tiny.csv")
+    settings = replace(workspace().open(analysis()).settings, splits=2)
+    app = finished(workspace().create(loaded, settings, "tiny.csv").id)
+    notices = " ".join(htmls(app, "Note:"))
+    assert "Only 6 labels calibrate" in notices
+    assert "nan" not in text_of(app).lower().replace("dominan", "")
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        *("Joint", "Stacking", "Dawid–Skene", "Isotonic", "Platt", "Cross-fitted"),
+        *("Nested", "Tied", "Spearman ρ", "Conformal set"),
+    ],
+)
+def test_the_words_of_the_page_are_in_the_glossary(term: str) -> None:
+    assert 20 < len(TERMS[term]) < 200

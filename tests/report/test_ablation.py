@@ -1,0 +1,86 @@
+"""What is said of the steps of the pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.report.ablation import ablation_sentence, ablation_table, ablation_text
+from judgepanel.report.sentences import CODING
+from judgepanel.studies.ablation_result import PipelineAblation
+from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def result() -> PipelineAblation:
+    spec = PipelineAblationSpec(settings=Settings(splits=4), panels=(3,))
+    return run(PIPELINE_ABLATION, make_votes(1, 90, 8), spec, jobs=1)
+
+
+def moved(step: str, value: float, lo: float, hi: float) -> PipelineAblation:
+    """The result with another change of NLL by a step."""
+    found, i = result(), result().steps.index(step)
+    parts = [found.delta.copy(), found.delta_lo.copy(), found.delta_hi.copy()]
+    for part, number in zip(parts, (value, lo, hi), strict=True):
+        part[-1, i] = number
+    return replace(found, delta=parts[0], delta_lo=parts[1], delta_hi=parts[2])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ((-0.54, -0.81, -0.27), "The residual correction lowers it by 0.54 [0.27, 0.81]"),
+        ((0.2, 0.1, 0.3), "The residual correction raises it by 0.20 [0.10, 0.30]"),
+        ((0.00001, -0.01, 0.01), "The residual correction changes little: 0.000 [-0.010, +0.010]"),
+    ],
+)
+def test_a_step_lowers_or_raises_nll_only_where_its_interval_says_so(
+    change: tuple[float, float, float], words: str
+) -> None:
+    assert words in ablation_sentence(moved("1-2", *change))
+
+
+def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level() -> None:
+    sentence = ablation_sentence(result())
+    assert f"the raw score has NLL {result().nll[-1, 0]:.3f}" in sentence
+    assert f"(base rate: {result().null_nll:.3f})" in sentence
+    assert "sets meant for 80 % hold the label of" in sentence
+    assert "sets meant for 90 % hold the label of" in sentence
+
+
+def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure() -> None:
+    one = np.ones(2)
+    found = replace(result(), features=("length",), residual_lo=-0.2 * one, residual_hi=-0.1 * one)
+    sentence = ablation_sentence(found)
+    assert "Correcting with 1 item feature" in sentence
+    assert "Without the correction the beta calibrator alone gets" in sentence
+    unsure = ablation_sentence(replace(found, residual_hi=0.1 * one))
+    assert "Without the correction" not in unsure
+
+
+def test_one_split_says_nothing_and_coding_is_named() -> None:
+    assert ablation_sentence(replace(result(), n_splits=1)) == "Not enough splits yet to say."
+    assert ablation_sentence(replace(result(), measures_coding=True)).endswith(CODING)
+
+
+def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are() -> None:
+    table = ablation_table(result())
+    assert table["panel"].tolist() == ["all 8"] * 5 + ["top-3"] * 5
+    assert table["steps"].tolist() == list(result().steps) * 2
+    assert table["NLL"].tolist() == [*result().nll[-1], *result().nll[0]]
+    known = table["covered at 80 %"].notna()
+    assert table["steps"][known].unique().tolist() == ["1-4"]
+    assert (table["against what it builds on"] == "").tolist() == (table["steps"] == "1").tolist()
+
+
+def test_a_terminal_shows_blanks_and_per_cent() -> None:
+    text = ablation_text(result())
+    assert "nan" not in text.lower()
+    assert ablation_sentence(result()) in text
+    assert f"{100 * result().coverage[0, -1]:.1f}" in text

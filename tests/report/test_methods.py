@@ -1,0 +1,231 @@
+"""What is said of the method grid and of calibrators: never more than the result holds."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.aggregation import AGGREGATORS
+from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.report.methods import (
+    design_sentence,
+    design_table,
+    design_text,
+    grid_choice_sentence,
+    grid_sentence,
+    grid_table,
+    grid_text,
+    in_words,
+    pair_name,
+    ties_sentence,
+)
+from judgepanel.report.sentences import CODING
+from judgepanel.report.tables import PERCENTS
+from judgepanel.studies.calibrator_design import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesign,
+    CalibratorDesignSpec,
+)
+from judgepanel.studies.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+AGGREGATED = ("majority", "log_odds", "one_coin")
+CALIBRATED = ("none", "temperature", "beta", "isotonic")
+
+
+@cache
+def grid_of() -> MethodGrid:
+    spec = MethodGridSpec(
+        settings=Settings(splits=6), aggregators=AGGREGATED, calibrators=CALIBRATED
+    )
+    return run(METHOD_GRID, make_votes(1, 90, 6), spec, jobs=1)
+
+
+@cache
+def design_of() -> CalibratorDesign:
+    spec = CalibratorDesignSpec(settings=Settings(splits=3), calibrators=CALIBRATED, panels=(2, 3))
+    return run(CALIBRATOR_DESIGN, make_votes(1, 90, 6), spec, jobs=1)
+
+
+def tied(*rows: str) -> MethodGrid:
+    """The grid with these ties: one string an aggregator, x where a calibrator is tied."""
+    mask = np.array([[mark == "x" for mark in row] for row in rows])
+    nll = np.where(mask, 0.3, 0.6) + 0.01 * np.arange(mask.shape[0])[:, None]
+    a, c = np.argwhere(mask)[0]
+    nll[a, c] = 0.29
+    return replace(
+        grid_of(),
+        aggregators=AGGREGATED[: len(rows)],
+        calibrators=CALIBRATED[: len(rows[0])],
+        nll=nll,
+        nll_lo=nll - 0.05,
+        nll_hi=nll + 0.05,
+        tied=mask,
+        best=(int(a), int(c)),
+        null_nll=0.693,
+    )
+
+
+def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence() -> None:
+    names = {pair_name(a, c) for a, c in product(AGGREGATORS, CALIBRATORS)}
+    assert len(names) == len(AGGREGATORS) * len(CALIBRATORS)
+    assert "joint with no calibrator" in names
+    assert "one-coin with temperature scaling" in names
+    assert not any("_" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("rows", "ending"),
+    [
+        (("x...", "....", "...."), "; no other of 12 pairs is tied with it."),
+        (("xx..", "....", "...."), "; 1 of the other 11 pairs is tied with it."),
+        (("xxx.", "x...", "...."), "; 3 of the other 11 pairs are tied with it."),
+        (("xxxx", "xxxx", "xxxx"), "; all 11 other pairs are tied with it."),
+        (("xx",), "; the other one is tied."),
+        (("x",), "(base rate: 0.693)."),
+    ],
+)
+def test_the_answer_names_the_lowest_pair_its_interval_the_base_rate_and_the_ties(
+    rows: tuple[str, ...], ending: str
+) -> None:
+    sentence = grid_sentence(tied(*rows))
+    start = "Majority vote with no calibrator has the lowest NLL, 0.290 [0.240, 0.340] (base rate:"
+    assert sentence.startswith(start)
+    assert sentence.endswith(ending)
+
+
+def test_what_is_not_shown_to_beat_the_base_rate_is_not_called_lowest_without_saying_so() -> None:
+    sentence = grid_sentence(replace(tied("x...", "...."), null_nll=0.33))
+    assert sentence.startswith("Nothing here is shown to beat the base rate (NLL 0.330).")
+    assert "The lowest is majority vote with no calibrator, 0.290 [0.240, 0.340]" in sentence
+
+
+def test_figures_that_measure_the_coding_say_so() -> None:
+    assert CODING not in grid_sentence(grid_of())
+    assert grid_sentence(replace(grid_of(), measures_coding=True)).endswith(CODING)
+    assert design_sentence(replace(design_of(), measures_coding=True)).endswith(CODING)
+
+
+def test_a_single_split_claims_no_ties() -> None:
+    one = replace(grid_of(), n_splits=1)
+    assert "tied" not in grid_sentence(one)
+    assert ties_sentence(one) == grid_choice_sentence(one) == ""
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (("xxxx", "....", "...."), "majority vote, calibrated or not."),
+        (("xxxx", "xxxx", "...."), "majority vote and log-odds, calibrated or not."),
+        ((".xxx", "x...", "...."), "majority vote, however calibrated; log-odds, not calibrated."),
+        ((".xx.", "....", "...."), "majority vote, calibrated by any but isotonic."),
+        (("xxx.", "....", "...."), "calibrated by any but isotonic, or not at all."),
+        (("xx..", "....", "...."), "majority vote, calibrated by temperature, or not at all."),
+        ((".x..", ".x..", "...."), "majority vote and log-odds, calibrated by temperature."),
+    ],
+)
+def test_ties_are_named_aggregator_by_aggregator(rows: tuple[str, ...], said: str) -> None:
+    sentence = ties_sentence(tied(*rows))
+    assert sentence.startswith("Tied for the lowest: ")
+    assert sentence.endswith(said)
+
+
+@pytest.mark.parametrize("rows", [("x...", "....", "...."), ("xxxx", "xxxx")])
+def test_one_pair_alone_or_all_of_them_need_no_list_of_ties(rows: tuple[str, ...]) -> None:
+    assert ties_sentence(tied(*rows)) == ""
+
+
+def test_the_choice_without_hindsight_stands_beside_the_lowest() -> None:
+    grid = grid_of()
+    sentence = grid_choice_sentence(grid)
+    assert f"gets NLL {grid.chosen_nll:.3f} [" in sentence
+    assert f"(base rate: {grid.null_nll:.3f})" in sentence
+    a, c = np.unravel_index(grid.chosen_share.argmax(), grid.chosen_share.shape)
+    assert pair_name(grid.aggregators[a], grid.calibrators[c]) in sentence
+
+
+def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort() -> None:
+    table, grid = grid_table(grid_of()), grid_of()
+    assert len(table) == grid.nll.size
+    assert table["NLL"].tolist() == sorted(grid.nll.ravel())
+    assert (table["against the lowest"] == "lowest").tolist() == [True] + [False] * 11
+    assert (table["tied"] == "yes").sum() == grid.tied.sum()
+    for name in ("NLL", "skill", "chosen in", "Brier", "ECE", "accuracy"):
+        assert table[name].dtype == float
+    assert table["chosen in"].sum() == pytest.approx(1.0)
+
+
+def test_differences_are_rounded_as_their_intervals_are() -> None:
+    pattern = re.compile(r"[+-]?(\d+\.\d+) \[[+-](\d+\.\d+), [+-](\d+\.\d+)\]")
+    for text in grid_table(grid_of())["against the lowest"].tolist()[1:]:
+        found = pattern.fullmatch(text)
+        assert found, text
+        assert len({len(part.partition(".")[2]) for part in found.groups()}) == 1
+        assert len(found[1].partition(".")[2]) <= 4
+
+
+def test_a_terminal_gets_the_answer_the_ties_and_twenty_cells_at_most() -> None:
+    text = grid_text(grid_of())
+    assert grid_sentence(grid_of()) in text
+    assert f"null NLL {grid_of().null_nll:.4f}" in text
+    assert not re.search(r"\d\.\d{7}", text)
+    assert "nan" not in text
+    spec = MethodGridSpec(
+        settings=Settings(splits=2), aggregators=AGGREGATED, calibrators=CALIBRATORS
+    )
+    long = grid_text(run(METHOD_GRID, make_votes(1, 60, 5), spec, jobs=1))
+    assert long.endswith("... and 10 more: `--out X.csv`.")
+
+
+def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate() -> None:
+    nll = np.array([[0.5, 0.5, 0.6], [0.4, 0.4, 0.3], [0.4, 0.4, 0.31], [0.4, 0.4, 0.32]])
+    design = replace(design_of(), nll=nll, nll_lo=nll - 0.1, nll_hi=nll + 0.1, null_nll=0.7)
+    assert design_sentence(design) == (
+        "On all 6 judges with one-coin, temperature scaling has the lowest NLL, 0.300 "
+        "[0.200, 0.400]; the raw score has 0.600 [0.500, 0.700]; the base rate alone 0.700."
+    )
+
+
+def test_a_raw_score_that_nothing_improves_is_not_called_a_calibrator() -> None:
+    nll = np.array([[0.3] * 3, [0.4] * 3, [0.4] * 3, [0.4] * 3])
+    design = replace(design_of(), nll=nll, nll_lo=nll - 0.1, nll_hi=nll + 0.1)
+    sentence = design_sentence(design)
+    assert "no calibrator improves on the raw score: NLL 0.300 [0.200, 0.400]" in sentence
+
+
+def test_the_table_of_calibrators_has_an_interval_beside_every_nll() -> None:
+    table = design_table(design_of())
+    columns = [name for name in table if name.startswith("NLL")]
+    assert columns == ["NLL, all 6", "NLL, top-3", "NLL, top-2"]
+    for name in columns:
+        assert table[name].str.fullmatch(r"\d\.\d{3} \[\d\.\d+, \d\.\d+\]").all()
+    assert table["constant score"].tolist() == design_of().constant_nll.tolist()
+    assert "nan" not in design_text(design_of())
+
+
+def test_shares_are_told_from_scores_by_their_column() -> None:
+    shown = {*grid_table(grid_of()), *design_table(design_of())}
+    assert {"skill", "accuracy", "chosen in"} <= shown & set(PERCENTS)
+    assert not {"NLL", "Brier", "ECE", "Spearman ρ", "constant score"} & set(PERCENTS)
+
+
+def test_warnings_name_calibrators_as_the_page_does() -> None:
+    given = ("platt could not be fitted in 3 of 8 cases.", "Only 6 labels calibrate.")
+    assert in_words(given) == (
+        "Platt scaling could not be fitted in 3 of 8 cases.",
+        "Only 6 labels calibrate.",
+    )
+
+
+def test_no_number_is_missing_from_the_tables() -> None:
+    for table in (grid_table(grid_of()), design_table(design_of())):
+        for name in table.select_dtypes(["float"]):
+            assert all(math.isfinite(value) for value in table[name]), name
