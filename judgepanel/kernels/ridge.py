@@ -1,86 +1,88 @@
 """Ridge logistic regression on votes, many at once: the objective of stacking and joint.
 
-For parameters theta = (delta, tau, b), of which tau and b may be absent, and rows a of a design
-that are multiplied by the label's sign, the fit minimises
+For parameters theta = (weights, tau, b), of which tau and b may be absent, and rows a of a design
+that are multiplied by the label's sign, a fit minimises
 
-    sum_i softplus(-a_i theta) + |delta|^2 / (2 C) + A (tau - 1 - log tau)
-        + softplus(b) + softplus(-b).
+    sum_i softplus(-a_i theta) + |weights|^2 / (2 C) + (rate tau - SHAPE log tau)
+        + PRECISION (b - level)^2 / 2.
 
-It is convex, and every term after the first is a log prior: delta normal with variance C; tau gamma
-distributed with mode 1 for log tau and a standard deviation of about 1 / sqrt(A) there, which keeps
-tau positive and finite; and one imaginary item of either label for b. Perfect separation and
-one-class labels therefore have a finite optimum.
+It is convex, and every term after the first is a log prior, so that perfect separation and
+one-class labels have a finite optimum: the weights are normal with variance C, tau > 0 is gamma
+distributed with mean (1 + SHAPE) / rate, and b is normal.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, cg
 
-from judgepanel.kernels.calibration import sigmoid, softplus
+from judgepanel.kernels.maps import sigmoid, softplus
 
 Floats = NDArray[np.float64]
 
-TAU_STRENGTH = 1.0
-_TOLERANCE = (
-    1e-7  # half the Newton decrement, in nats of the summed objective, before the last step
-)
+SHAPE = 0.3
+PRECISION = 20.0
+_TOLERANCE = 1e-7  # of the Newton decrement, in nats of the summed objective, at the last step
 _MAX_ITERATIONS = 60
 _SHRINKS = 40
-_CG_TOLERANCE = 1e-3
-_CG_STEPS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Which parameters there are: ``n_weights`` of delta, then tau, then b, as far as present."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """Which parameters B problems have, and their priors.
+
+    ``n_weights`` come first, then tau where ``rate`` (B,) is given, then b where ``level`` (B,) is.
+    """
 
     n_weights: int
-    scale: bool
-    intercept: bool
+    rate: Floats | None
+    level: Floats | None
 
     @property
     def size(self) -> int:
-        return self.n_weights + self.scale + self.intercept
-
-    @property
-    def tau(self) -> int:
-        """Position of tau."""
-        return self.n_weights
+        return self.n_weights + (self.rate is not None) + (self.level is not None)
 
     def start(self, problems: int) -> Floats:
-        """Where a path begins: no correction to the score, no intercept."""
+        """Where a path begins, (B, p): tau and b at their prior means, no weights."""
         theta = np.zeros((problems, self.size))
-        if self.scale:
-            theta[:, self.tau] = 1.0
+        if self.rate is not None:
+            theta[:, self.n_weights] = (1.0 + SHAPE) / self.rate
+        if self.level is not None:
+            theta[:, -1] = self.level
         return theta
 
     def penalty(self, theta: Floats, C: float) -> Floats:
         """The log priors (B,) of theta (B, p), negated and up to constants."""
-        total = np.vecdot(theta[:, : self.n_weights], theta[:, : self.n_weights]) / (2.0 * C)
-        if self.scale:
-            tau = theta[:, self.tau]
-            total += TAU_STRENGTH * (tau - 1.0 - np.log(tau))
-        if self.intercept:
-            total += softplus(theta[:, -1]) + softplus(-theta[:, -1])
+        weights = theta[:, : self.n_weights]
+        total = np.vecdot(weights, weights) / (2.0 * C)
+        if self.rate is not None:
+            tau = theta[:, self.n_weights]
+            total += self.rate * tau - SHAPE * np.log(tau)
+        if self.level is not None:
+            total += PRECISION * (theta[:, -1] - self.level) ** 2 / 2.0
         return np.asarray(total)
 
     def slopes(self, theta: Floats, C: float) -> tuple[Floats, Floats]:
         """First and second derivatives (B, p) of the penalty; it is separable."""
         slope, bend = theta / C, np.full(theta.shape, 1.0 / C)
-        if self.scale:
-            tau = theta[:, self.tau]
-            slope[:, self.tau] = TAU_STRENGTH * (1.0 - 1.0 / tau)
-            bend[:, self.tau] = TAU_STRENGTH / tau**2
-        if self.intercept:
-            slope[:, -1] = np.tanh(theta[:, -1] / 2.0)
-            bend[:, -1] = (1.0 - slope[:, -1] ** 2) / 2.0
+        if self.rate is not None:
+            tau = theta[:, self.n_weights]
+            slope[:, self.n_weights] = self.rate - SHAPE / tau
+            bend[:, self.n_weights] = SHAPE / tau**2
+        if self.level is not None:
+            slope[:, -1] = PRECISION * (theta[:, -1] - self.level)
+            bend[:, -1] = PRECISION
         return slope, bend
+
+    def reach(self, theta: Floats, move: Floats) -> Floats:
+        """Step lengths (B,), at most 1, that leave a tenth of tau."""
+        if self.rate is None:
+            return np.ones(len(theta))
+        fall = -move[:, self.n_weights] / theta[:, self.n_weights]
+        return np.asarray(np.where(fall > 0.9, 0.9 / np.maximum(fall, 0.9), 1.0))
 
 
 class Design(Protocol):
@@ -96,113 +98,63 @@ class Design(Protocol):
         """x (B, p) with (A^T diag(curvature) A + diag(diagonal)) x = right."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DenseDesign:
-    """Features (B, n, p); rows of zeros are padding. Newton systems are solved directly."""
-
-    features: Floats
-
-    def forward(self, theta: Floats) -> Floats:
-        return np.asarray(np.matmul(self.features, theta[:, :, None])[:, :, 0])
-
-    def backward(self, rows: Floats) -> Floats:
-        return np.asarray(np.matmul(rows[:, None, :], self.features)[:, 0, :])
-
-    def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
-        scaled = self.features * np.sqrt(curvature)[:, :, None]
-        hessian = np.matmul(scaled.transpose(0, 2, 1), scaled)
-        place = np.arange(hessian.shape[-1])
-        hessian[:, place, place] += diagonal
-        return np.asarray(np.linalg.solve(hessian, right[:, :, None])[:, :, 0], dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SparseDesign:
-    """Features of one problem (n, p); Newton systems by preconditioned conjugate gradients."""
-
-    features: csr_array[Any, tuple[int, int]]
-
-    def forward(self, theta: Floats) -> Floats:
-        return np.asarray(self.features @ theta[0])[None]
-
-    def backward(self, rows: Floats) -> Floats:
-        return np.asarray(self.features.T @ rows[0])[None]
-
-    def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
-        scaled = self.features.multiply(np.sqrt(curvature[0])[:, None]).tocsr()
-        turned = scaled.T.tocsr()
-        size = scaled.shape[1]
-        weight = np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel() + diagonal[0]
-        hessian = LinearOperator(
-            (size, size), matvec=lambda x: turned @ (scaled @ x) + diagonal[0] * x, dtype=float
-        )
-        nearby = LinearOperator((size, size), matvec=lambda x: x / weight, dtype=float)
-        # Short of its tolerance the step still descends, and the outer iteration goes on.
-        found, _ = cg(hessian, right[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=nearby)
-        return np.asarray(found)[None]
-
-
-def minimise(design: Design, form: Form, C: float, start: Floats) -> Floats:
+def minimise(design: Design, prior: Prior, C: float, start: Floats) -> Floats:
     """Parameters (B, p) at the optimum for one C, by damped Newton steps from ``start``.
 
-    A problem is done after a full step from a point where the Newton decrement promised less than
-    the tolerance; as convergence is quadratic, what remains is rounding. All problems of a batch
-    go on until the last is done.
+    A problem is done after a full step that promised less than the tolerance; as convergence is
+    quadratic, what remains is rounding. It then stays where it is, so that no other problem of
+    the batch moves a bit of it.
     """
-    theta, margins = start, design.forward(start)
-    value = _loss(margins) + form.penalty(theta, C)
+    at = _Point(start, design.forward(start), prior.penalty(start, C))
+    done = np.zeros(len(start), dtype=bool)
     for _ in range(_MAX_ITERATIONS):
-        wrong = sigmoid(-margins)
-        slope, bend = form.slopes(theta, C)
+        wrong = sigmoid(-at.margins)
+        slope, bend = prior.slopes(at.theta, C)
         gradient = slope - design.backward(wrong)
         move = design.solve(wrong * (1.0 - wrong), bend, -gradient)
         promise = -np.vecdot(gradient, move)
-        length = _inside(form, theta, move)
-        near = (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
-        theta, margins, value = _shortened(
-            design, form, C, (theta, margins, value), move, length, promise
-        )
-        if near.all():
+        length = np.where(done, 0.0, prior.reach(at.theta, move))
+        at = _stepped(design, prior, C, at, move, length, promise)
+        done |= (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
+        if done.all():
             break
-    return theta
+    return at.theta
 
 
-def _inside(form: Form, theta: Floats, move: Floats) -> Floats:
-    """Step lengths (B,) at most 1 that leave a tenth of tau."""
-    if not form.scale:
-        return np.ones(len(theta))
-    fall = -move[:, form.tau] / theta[:, form.tau]
-    return np.asarray(np.where(fall > 0.9, 0.9 / np.maximum(fall, 0.9), 1.0))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Point:
+    """Parameters (B, p), their margins (B, n) and penalties (B,)."""
+
+    theta: Floats
+    margins: Floats
+    penalty: Floats
+
+    def value(self) -> Floats:
+        return np.asarray(softplus(-self.margins).sum(axis=-1) + self.penalty)
 
 
-def _shortened(
+def _stepped(
     design: Design,
-    form: Form,
+    prior: Prior,
     C: float,
-    at: tuple[Floats, Floats, Floats],
+    at: _Point,
     move: Floats,
     length: Floats,
     promise: Floats,
-) -> tuple[Floats, Floats, Floats]:
-    """The next parameters, margins and values: steps are halved where they do not descend."""
-    theta, margins, value = at
-    change = design.forward(move)
+) -> _Point:
+    """The next point: steps are halved where they do not descend, and not taken if none does."""
+    change, value = design.forward(move), at.value()
     slack = 1e-12 * (1.0 + np.abs(value))
     for _ in range(_SHRINKS):
-        moved = theta + length[:, None] * move
-        shifted = margins + length[:, None] * change
-        found = _loss(shifted) + form.penalty(moved, C)
-        climbed = ~(found <= value - 1e-4 * length * promise + slack)
+        theta = at.theta + length[:, None] * move
+        there = _Point(theta, at.margins + length[:, None] * change, prior.penalty(theta, C))
+        climbed = ~(there.value() <= value - 1e-4 * length * promise + slack)
         if not climbed.any():
-            return moved, shifted, found
+            return there
         length = np.where(climbed, length / 2.0, length)
-    keep = ~climbed[:, None]
-    return (
-        np.where(keep, moved, theta),
-        np.where(keep, shifted, margins),
-        np.where(keep[:, 0], found, value),
+    stay = climbed[:, None]
+    return _Point(
+        np.where(stay, at.theta, there.theta),
+        np.where(stay, at.margins, there.margins),
+        np.where(climbed, at.penalty, there.penalty),
     )
-
-
-def _loss(margins: Floats) -> Floats:
-    return np.asarray(softplus(-margins).sum(axis=-1))

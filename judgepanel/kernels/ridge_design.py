@@ -1,0 +1,80 @@
+"""Features of ridge fits, dense in batches or sparse one by one, and their Newton systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, cg
+
+Floats = NDArray[np.float64]
+
+_CG_TOLERANCE = 1e-3
+_CG_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseDesign:
+    """Features (B, n, p); rows and columns of zeros are padding. Systems are solved directly."""
+
+    features: Floats
+
+    def forward(self, theta: Floats) -> Floats:
+        return np.asarray(np.matmul(self.features, theta[:, :, None])[:, :, 0])
+
+    def backward(self, rows: Floats) -> Floats:
+        return np.asarray(np.matmul(rows[:, None, :], self.features)[:, 0, :])
+
+    def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
+        scaled = self.features * np.sqrt(curvature)[:, :, None]
+        hessian = np.matmul(scaled.transpose(0, 2, 1), scaled)
+        place = np.arange(hessian.shape[-1])
+        hessian[:, place, place] += diagonal
+        return np.asarray(np.linalg.solve(hessian, right[:, :, None])[:, :, 0], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseDesign:
+    """One problem with many judges who voted on few items each.
+
+    The features are ``votes`` (n, k) minus the products of ``signs`` (n,) and ``centre`` (k,), and
+    ``beside`` (n, q). Newton systems are solved by conjugate gradients, preconditioned by the
+    diagonal of the votes and the block of the others.
+    """
+
+    votes: csr_array[Any, tuple[int, int]]
+    signs: Floats
+    centre: Floats
+    beside: Floats
+
+    def forward(self, theta: Floats) -> Floats:
+        weights, others = np.split(theta[0], [len(self.centre)])
+        level = float(self.centre @ weights)
+        return np.asarray(self.votes @ weights - self.signs * level + self.beside @ others)[None]
+
+    def backward(self, rows: Floats) -> Floats:
+        votes = self.votes.T @ rows[0] - self.centre * float(self.signs @ rows[0])
+        return np.concatenate([votes, rows[0] @ self.beside])[None]
+
+    def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
+        k, size = len(self.centre), diagonal.shape[1]
+        weight = abs(self.votes).T @ curvature[0] + diagonal[0, :k]
+        block = (self.beside.T * curvature[0]) @ self.beside + np.diag(diagonal[0, k:])
+        factor = cho_factor(block) if size > k else None
+
+        def product(x: Floats) -> Floats:
+            return np.asarray(self.backward(curvature * self.forward(x[None]))[0] + diagonal[0] * x)
+
+        def nearby(x: Floats) -> Floats:
+            rest = x[k:] if factor is None else cho_solve(factor, x[k:])
+            return np.concatenate([x[:k] / weight, rest])
+
+        hessian = LinearOperator((size, size), matvec=product, dtype=float)
+        easier = LinearOperator((size, size), matvec=nearby, dtype=float)
+        # Short of its tolerance the step still descends, and the outer iteration goes on.
+        found, _ = cg(hessian, right[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=easier)
+        return np.asarray(found, dtype=np.float64)[None]
