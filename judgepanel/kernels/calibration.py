@@ -41,7 +41,7 @@ from judgepanel.kernels.maps import (
     softplus,
     tied,
 )
-from judgepanel.kernels.selection import Columns, cross_validated, lowest
+from judgepanel.kernels.selection import Columns, clearly_lowest, cross_validated, lowest
 from judgepanel.votes.errors import InputError
 
 __all__ = [
@@ -236,7 +236,7 @@ def _beta_cv(family: _Family) -> CalibrationFit:
 
     which = np.full(len(family.temperature), GRID.index(LAMBDA))
     if _has_folds(family):
-        which = lowest(cross_validated(family.columns, family.fold, fits))
+        which = lowest(cross_validated(family.columns, family.fold, fits)[0])
     at = which, np.arange(len(which))
     found = family.or_temperature("beta_cv", whole[at], fitted[at])
     return replace(found, penalty=np.array(GRID)[which])
@@ -289,8 +289,8 @@ def _auto(family: _Family) -> CalibrationFit:
     enough = family.columns.n_labels >= FEW_LABELS
     which = np.zeros(len(enough), dtype=np.int64)
     if enough.any() and _has_folds(family):
-        nll = cross_validated(family.columns, family.fold, fits)
-        which = np.where(enough, lowest(nll), which)
+        nll, error = cross_validated(family.columns, family.fold, fits)
+        which = np.where(enough, clearly_lowest(nll, error), which)
     taken = tuple(family(name) for name in names)
     replaced = np.stack([found.replaced for found in taken])[which, np.arange(len(which))]
     return ChosenFit(names, taken, which, replaced)

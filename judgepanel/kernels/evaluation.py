@@ -79,7 +79,7 @@ def inner_nll(
     knows the label it is held against. The folds come from
     ``SeedSequence(recipe.seed, spawn_key=key)``. What is cross-fitted anyway uses those folds.
     """
-    if cross_fits(recipe.aggregator):
+    if cross_fits(recipe.aggregator) and not recipe.in_sample:
         whole = Split(0, rows, rows[:0])
         scores = _scores(ballots, whole, ks, recipe, key)
         return _across_folds(ballots, whole, scores, recipe)
@@ -96,7 +96,7 @@ def _compared(
     ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe, choice: Choice
 ) -> Floats:
     """NLL (n_calibrators, n_offered) on calibration rows alone."""
-    if scores.fold is not None:
+    if scores.fold is not None and not recipe.in_sample:
         return _across_folds(ballots, split, scores, recipe)[:, choice.offered]
     return inner_nll(
         ballots,

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from judgepanel.kernels.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.aggregation import Aggregator, cross_fits, panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrated import (
     CROSS_VALIDATED,
@@ -15,10 +15,11 @@ from judgepanel.kernels.calibrated import (
     calibrate,
     evaluate,
     nll_by_fold,
+    summed_nll,
 )
 from judgepanel.kernels.calibration import Calibrator
 from judgepanel.kernels.crossfit import N_FOLDS
-from judgepanel.kernels.prefixes import Index, OwnLabel, PrefixScores
+from judgepanel.kernels.prefixes import Floats, OwnLabel, PrefixScores
 from judgepanel.scoring.metrics import null_logit
 from judgepanel.scoring.splits import Split, folds, subsplit
 
@@ -58,14 +59,51 @@ def evaluate_grid(ballots: Ballots, split: Split, pipelines: Pipelines) -> Split
     else:
         seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
         scores = _columns(ballots, split, pipelines, seen)
-    offered = tuple(name for name in names if name not in CROSS_VALIDATED)
-    chosen_on = np.full((len(names), len(scores.ks)), np.inf)
-    if offered:
-        fold = _folds(ballots, split, pipelines.seed)
-        place = [names.index(name) for name in offered]
-        chosen_on[place] = nll_by_fold(ballots, split, scores, offered, fold)
+    chosen_on = _chosen_on(ballots, split, scores, pipelines)
     fitted = calibrate(ballots, split, scores, names, in_sample=pipelines.in_sample)
     return evaluate(ballots, split, replace(fitted, null=null), scores.order, chosen_on)
+
+
+def _chosen_on(
+    ballots: Ballots, split: Split, scores: PrefixScores, pipelines: Pipelines
+) -> Floats:
+    """Cross-validated NLL (n_calibrators, n_aggregators) of what a choice may take.
+
+    Scores of the calibration rows that no other row's label went into are held against the
+    calibrators of the other folds. Left-out counts are not such scores: they know the labels of
+    all other rows, so closed forms are fitted again in every fold.
+    """
+    names = pipelines.calibrators
+    offered = tuple(name for name in names if name not in CROSS_VALIDATED)
+    found = np.full((len(names), len(pipelines.aggregators)), np.inf)
+    if not offered:
+        return found
+    place = [names.index(name) for name in offered]
+    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=pipelines.seed, key=_key(split))
+    again = [
+        column
+        for column, name in enumerate(pipelines.aggregators)
+        if pipelines.form == "cross_fitted" and (pipelines.in_sample or not cross_fits(name))
+    ]
+    if len(again) < len(pipelines.aggregators):
+        fold = np.empty(ballots.n_items, dtype=np.int64)
+        for piece in pieces:
+            fold[piece.evaluation] = piece.number
+        own = fold[split.calibration]
+        found[place] = nll_by_fold(ballots, split, scores, offered, own)
+    if again:
+        seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
+        part = replace(
+            pipelines, aggregators=tuple(pipelines.aggregators[column] for column in again)
+        )
+        total = np.zeros((len(offered), len(again)))
+        for piece in pieces:
+            inner = _columns(ballots, piece, part, seen)
+            total += summed_nll(
+                calibrate(ballots, piece, inner, offered, in_sample=pipelines.in_sample)
+            )
+        found[np.ix_(place, again)] = total / len(split.calibration)
+    return found
 
 
 def _columns(
@@ -115,15 +153,6 @@ def _nested(ballots: Ballots, split: Split, pipelines: Pipelines) -> tuple[Split
         evaluation_empty=scores.evaluation_empty[:, cut:],
     )
     return Split(split.number, hold, split.evaluation), apart
-
-
-def _folds(ballots: Ballots, split: Split, seed: int) -> Index:
-    """Fold (n_cal,) of every calibration row: those in which aggregators are cross-fitted."""
-    place = np.empty(ballots.n_items, dtype=np.int64)
-    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=_key(split))
-    for piece in pieces:
-        place[piece.evaluation] = piece.number
-    return place[split.calibration]
 
 
 def _key(split: Split) -> tuple[int, ...]:

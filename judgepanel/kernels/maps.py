@@ -39,8 +39,10 @@ def softplus(x: Floats) -> Floats:
 
 
 def sigmoid(x: Floats) -> Floats:
-    """1 / (1 + exp(-x)) without overflow."""
-    return np.asarray(np.exp(-softplus(-x)))
+    """The logistic function without overflow; its upper half is 1 less its lower, to the bit."""
+    tail = np.exp(-np.abs(x))
+    small = tail / (1.0 + tail)
+    return np.where(x < 0.0, small, 1.0 - small)
 
 
 def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floats:
@@ -122,9 +124,12 @@ def _first_slope(margin: Floats, weights: Floats | None, total: Floats) -> Float
 def fit_platt(
     logits: Floats, signs: Floats, weights: Floats | None, *, start: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Platt scaling without penalty, a l + c; parameters (B, 3) as (a, -a, c), and fitted (B,).
+    """Platt scaling without penalty, a l + c, a >= 0; parameters (B, 3) as (a, -a, c), fitted (B,).
 
-    One-class labels and perfect separation have no finite optimum; they are reported unfitted.
+    A left-out score leans a little against its own label, because leaving a right vote out makes
+    it lighter and a wrong one heavier. A falling map would read the labels off that: where a < 0
+    fits best, a is 0 and c the log-odds of the labels. One-class labels and perfect separation have
+    no finite optimum; they are reported unfitted.
     """
     total = _total(weights, logits)
 
@@ -165,7 +170,13 @@ def fit_platt(
     voted = logits.shape[-1] if weights is None else np.count_nonzero(weights, axis=-1)
     both = (seen.sum(-1) > 0) & (seen.sum(-1) < voted)
     fitted = done & both & (nll > 1e-6) & (np.abs(x).max(-1) < MAX_SLOPE)
-    return np.stack([slope, -slope, level], -1), fitted
+    weight = np.ones_like(logits) if weights is None else weights
+    share = (weight * positive).sum(-1) / total
+    with np.errstate(divide="ignore"):
+        flat = np.log(share / (1.0 - np.minimum(share, 1.0 - 1e-16)))
+    falls = (slope < 0.0) & both
+    slope, level = np.where(falls, 0.0, slope), np.where(falls, flat, level)
+    return np.stack([slope, -slope, level], -1), np.where(falls, done, fitted)
 
 
 def fit_beta(

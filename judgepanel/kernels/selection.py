@@ -96,8 +96,11 @@ def cross_validated(
     columns: Columns,
     fold: Index | None,
     fits: Callable[[Columns, slice], Sequence[CalibrationFit]],
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Cross-validated NLL (C, B) of C calibrators, p clipped to [.001, .999].
+
+    The second array (C, B) is the standard error of the difference from the first calibrator,
+    over items.
 
     Parameters
     ----------
@@ -106,23 +109,39 @@ def cross_validated(
         the order of the items nor, under ``symmetric``, their orientation moves the folds.
     fits : ``fits(learn, block)`` makes the C fits of these columns from the items to learn from.
     """
-    total: list[Floats] = []
+    means: list[Floats] = []
+    errors: list[Floats] = []
     for block in columns.blocks():
         part = columns.part(block)
         weight = np.full(len(part.logits), float(part.logits.shape[-1]))
         if part.weights is not None:
             weight = part.weights.sum(-1)
-        nll = sum(
-            np.stack([_summed_nll(found, held) for found in fits(learn, block)])
+        weight = np.where(weight > 0.0, weight, 1.0)
+        sides = [
+            _summed([_losses(found, held) for found in fits(learn, block)])
             for learn, held in _sides(part, fold)
-        )
-        total.append(nll / np.where(weight > 0.0, weight, 1.0))
-    return np.concatenate(total, axis=-1)
+        ]
+        nll, square = np.sum(sides, axis=0)
+        mean = nll / weight
+        spread = square / weight - (mean - mean[0]) ** 2
+        means.append(mean)
+        errors.append(np.sqrt(np.maximum(spread, 0.0) / weight))
+    return np.concatenate(means, axis=-1), np.concatenate(errors, axis=-1)
 
 
 def lowest(nll: Floats) -> Index:
     """First of the C calibrators whose NLL (C, B) is the lowest up to rounding, (B,)."""
     return np.asarray(np.argmax(nll <= nll.min(0) + _TIE, axis=0))
+
+
+def clearly_lowest(nll: Floats, error: Floats) -> Index:
+    """The lowest of those that beat the first calibrator by a standard error; else the first, (B,).
+
+    Without that margin a choice among a handful costs more, on few labels, than it gains.
+    """
+    clear = nll + error < nll[0]
+    clear[0] = True
+    return lowest(np.where(clear, nll, np.inf))
 
 
 def _sides(columns: Columns, fold: Index | None) -> Iterator[tuple[Columns, Columns]]:
@@ -161,11 +180,21 @@ def _shuffled(columns: Columns) -> Index:
     return np.asarray(order)
 
 
-def _summed_nll(fit: CalibrationFit, held: Columns) -> Floats:
-    """Weighted sum (B,) of the NLL of the held-out items."""
+def _losses(fit: CalibrationFit, held: Columns) -> Floats:
+    """Weighted NLL (B, n) of the held-out items."""
     calibrated = np.clip(fit(held.logits), -_LOGIT_CLIP, _LOGIT_CLIP)
     loss = softplus(-held.signs * calibrated)
-    return np.asarray(loss.sum(-1) if held.weights is None else np.vecdot(held.weights, loss))
+    return np.asarray(loss if held.weights is None else held.weights * loss)
+
+
+def _summed(losses: list[Floats]) -> Floats:
+    """Sums over items of the losses and of their squared differences from the first, (2, C, B)."""
+    return np.stack(
+        [
+            np.stack([loss.sum(-1) for loss in losses]),
+            np.stack([((loss - losses[0]) ** 2).sum(-1) for loss in losses]),
+        ]
+    )
 
 
 def _taken(values: Floats, at: Index) -> Floats:

@@ -192,7 +192,7 @@ class IsotonicCalibrator(_KernelCalibrator):
 
 
 class AutoCalibrator(_KernelCalibrator):
-    """Temperature below 30 labels, else the lowest inner cross-validated NLL of a short list.
+    """Temperature, unless inner cross-validation finds another of a short list clearly lower.
 
     Attributes
     ----------

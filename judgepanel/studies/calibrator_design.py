@@ -208,20 +208,29 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
         reference=len(ks) - 1,
         seed=settings.seed,
     )
-    return DesignTally(sums, np.array(numbers), np.stack([_rank_kept(one) for one in scored]))
+    return DesignTally(
+        sums,
+        np.array(numbers),
+        np.stack([_rank_kept(one, symmetric=ballots.symmetric) for one in scored]),
+    )
 
 
-def _rank_kept(scores: SplitScores) -> Floats:
-    """Spearman's correlation (n_calibrators, n_panels) of raw and calibrated evaluation logits."""
+def _rank_kept(scores: SplitScores, *, symmetric: bool) -> Floats:
+    """Spearman's correlation (n_calibrators, n_panels) of raw and calibrated evaluation logits.
+
+    Under ``symmetric`` each item is ranked together with its swap, or the figure would depend on
+    how the pairs were written down.
+    """
     fitted = scores.fitted
     whole = slice(0, len(fitted.logits))
-    raw = stats.rankdata(fitted.logits, axis=1)
-    return np.stack(
-        [
-            _correlation(raw, stats.rankdata(fitted.logits_of(name, whole), axis=1))
-            for name in fitted.maps
-        ]
-    )
+    calibrated = {name: fitted.logits_of(name, whole) for name in fitted.maps}
+
+    def ranks(logits: Floats) -> Floats:
+        both = np.concatenate([logits, -logits], axis=1) if symmetric else logits
+        return stats.rankdata(both, axis=1)
+
+    raw = ranks(fitted.logits)
+    return np.stack([_correlation(raw, ranks(logits)) for logits in calibrated.values()])
 
 
 def _correlation(a: Floats, b: Floats) -> Floats:

@@ -34,6 +34,7 @@ from judgepanel.studies.panel_curve import few_labels
 from judgepanel.studies.set_tally import SetTally, combine_sets, set_estimates, tally_sets
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.orientation import BALANCED_SHARE
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -108,8 +109,20 @@ def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureCol
             raise InputError(
                 "no such feature among the votes", value=name, allowed=", ".join(found) or "none"
             )
-    kept = found if names is None else {name: found[name] for name in names}
-    return kept or None
+    if names is None:
+        return None if features_leak(prepared) else found or None
+    return {name: found[name] for name in names} or None
+
+
+def features_leak(prepared: Prepared) -> bool:
+    """Whether a feature could say which response of a pair is the right one.
+
+    Under ``symmetric`` a feature must not change with the swap, but nothing in a file says whether
+    it belongs to the item or to one of the responses (a length, say). Where labels are lopsided,
+    which response comes first tells the label, and such a feature would tell it to the correction.
+    """
+    oriented = prepared.oriented
+    return oriented.symmetric and oriented.votes.minority_share < BALANCED_SHARE
 
 
 def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> AblationTally:
@@ -193,7 +206,8 @@ def merge(
         orientation=prepared.oriented.policy,
         protocol=spec.settings.protocol,
         one_class=prepared.oriented.one_class,
-        measures_coding=prepared.oriented.measures_coding,
+        measures_coding=prepared.oriented.measures_coding
+        or (spec.features is not None and bool(spec.features) and features_leak(prepared)),
         n_items=ballots.n_items,
         n_judges=ballots.n_judges,
         n_calibration=float(done.n_calibration.mean()),
@@ -231,14 +245,41 @@ def _differences(
     return found.value.reshape(shape), found.lo.reshape(shape), found.hi.reshape(shape)
 
 
+def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, done: Tally) -> list[str]:
+    """What the features do, may do, or cannot do."""
+    used = features_of(prepared, spec.features)
+    found = []
+    if used is None:
+        plain = "temperature scaling" if prepared.ballots.symmetric else "Platt scaling"
+        found.append(f"No item features are used, so step 2 is {plain}.")
+        if spec.features is None and features_leak(prepared):
+            found.append(
+                "Labels are lopsided, so a feature of one of the two responses would tell which "
+                "is right. Features are used only where they are named, and then rightly only "
+                "where they stay the same when the responses are swapped."
+            )
+        return found
+    if features_leak(prepared):
+        found.append(
+            "Labels are lopsided: if one of the features belongs to one of the two responses, "
+            "these figures measure the coding, not the judges."
+        )
+    alone = float(done.constant_nll[:, STEPS.index("1-2")].mean())
+    null = float(done.null_nll.mean())
+    if alone < 0.98 * null:
+        found.append(
+            f"The item features alone, without any judge, get NLL {alone:.3f} (base rate "
+            f"{null:.3f}): part of what step 2 gains is theirs."
+        )
+    return found
+
+
 def _warnings(
     prepared: Prepared, spec: PipelineAblationSpec, done: Tally, sets: SetTally
 ) -> tuple[str, ...]:
     found = list(prepared.oriented.notices)
     found += few_labels(prepared, float(done.n_calibration.mean()))
-    if features_of(prepared, spec.features) is None:
-        plain = "temperature scaling" if prepared.ballots.symmetric else "Platt scaling"
-        found.append(f"No item features are used, so step 2 is {plain}.")
+    found += _feature_notes(prepared, spec, done)
     n_panels = done.item_sums.shape[1]
     parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
     for name, replaced in zip(parts, done.replaced, strict=True):

@@ -55,7 +55,7 @@ def brute_fit(name, logits, signs, weights=None, *, tied=False, free=False):
         embed, low, high = np.array([[1.0, -1.0, 0.0]]), [-np.inf], [np.inf]
     elif name == "platt":
         embed = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
-        low, high = [-np.inf] * 2, [np.inf] * 2
+        low, high = [0.0, -np.inf], [np.inf] * 2
     else:
         embed, low, high = np.eye(3), [0.0, -np.inf, -np.inf], [np.inf, 0.0, np.inf]
         if name == "beta_clipped" or free:

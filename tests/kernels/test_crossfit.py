@@ -88,7 +88,10 @@ def test_flipping_the_labels_of_a_fold_moves_none_of_its_scores(name, symmetric)
     signs = ballots.signs.copy()
     signs[split.calibration[fold]] *= -1
     after = panel_scores(replace(ballots, signs=signs), split, ks, aggregator=name)
-    np.testing.assert_array_equal(after.calibration[:, fold], before.calibration[:, fold])
+    # Fits are made in batches, and how long the others take moves a fit's last bits.
+    np.testing.assert_allclose(
+        after.calibration[:, fold], before.calibration[:, fold], rtol=0, atol=1e-9
+    )
     if name != "dawid_skene":  # it learns from votes; labels only rank
         assert (after.evaluation != before.evaluation).any()
 
