@@ -49,8 +49,8 @@ class JointPanel:
     agreement : similarity to m prototypes, None for a panel that is linear in the votes.
     agreement_weights : float (m,), what similarity to each prototype adds.
     Cs, C_weights, cv_nll : float (n_C,), the ridges, their share in the panel, and the NLL of each
-        on folds left out; ``cv_nll`` is None where there was one fold only, the smallest C is taken
-        then.
+        on folds left out; ``cv_nll`` is None where there was one C, or one fold only: the smallest
+        C is taken then.
     """
 
     judges: Index
@@ -115,7 +115,7 @@ def fit_panels(
         joint has both, stacking neither.
     Cs : ridges, ascending; each fit starts from that of the C before.
     """
-    problems, outer, inner = _plan(fits)
+    problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
     models: dict[_Left, _Model] = {}
     for batch in _batches(problems, k):
         learnt = [
@@ -141,7 +141,7 @@ _Left = frozenset[int]
 
 
 def _plan(
-    fits: Sequence[Fit],
+    fits: Sequence[Fit], *, choose: bool
 ) -> tuple[dict[_Left, Index], list[_Left], list[dict[int, _Left]]]:
     """Rows of every model to be fitted; for each fit its own model and its inner ones by fold."""
     everywhere = set[int]().union(*(fit.fold.tolist() for fit in fits))
@@ -153,7 +153,7 @@ def _plan(
         own = frozenset(everywhere.difference(present))
         problems.setdefault(own, fit.learn)
         outer.append(own)
-        left_out = {fold: own | {fold} for fold in present} if len(present) > 1 else {}
+        left_out = {fold: own | {fold} for fold in present} if choose and len(present) > 1 else {}
         inner.append(left_out)
         for fold, left in left_out.items():
             problems.setdefault(left, fit.learn[fit.fold != fold])

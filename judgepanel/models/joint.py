@@ -1,0 +1,147 @@
+"""Stacking and joint as scikit-learn classifiers: judges weighed together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.joint import CS, JointPanel, fit_panels
+from judgepanel.models.base import Floats, VoteAggregator, Votes, signed
+from judgepanel.scoring.splits import folds
+
+
+class Stacking(VoteAggregator):
+    """Ridge logistic regression on the votes.
+
+    Parameters
+    ----------
+    Cs : variances of a judge's weight under the ridge, positive and ascending. Several are
+        averaged, each by its likelihood on folds left out.
+    n_folds : folds of that choice, at least 2; fewer are made of fewer groups.
+    seed : of the folds.
+    symmetric : fit every item and its swap; there is no intercept then.
+
+    Attributes
+    ----------
+    weights_ : float (n_judges,), log-odds that a vote for ``classes_[1]`` adds and one for
+        ``classes_[0]`` takes away.
+    intercept_ : log-odds of an item whose votes cancel.
+    C_ : the C with the largest share, ``C_weights_`` (n_C,) the shares.
+    cv_nll_ : float (n_C,), NLL in nats of every C on folds left out; None with one C.
+    panel_ : all that scores new items, see :class:`judgepanel.kernels.joint.JointPanel`.
+    """
+
+    kind: Aggregator = "stacking"
+
+    def __init__(
+        self,
+        *,
+        Cs: Sequence[float] = CS,
+        n_folds: int = N_FOLDS,
+        seed: int = 0,
+        symmetric: bool = False,
+    ) -> None:
+        self.Cs = Cs
+        self.n_folds = n_folds
+        self.seed = seed
+        self.symmetric = symmetric
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Learn from labelled items; items of one group (n_items,) stay in one fold.
+
+        Raises
+        ------
+        ValueError
+            Shapes that do not fit, infinite votes, other than two classes, or a parameter out of
+            range.
+        """
+        return self._fit(X, y, groups)
+
+    def _learn(self, ballots: Ballots) -> None:
+        everyone = np.arange(ballots.n_items)
+        self.panel_ = self._panels(ballots, [Fit(everyone, everyone[:0], self._fold(ballots))])[0]
+        self.weights_ = np.empty(ballots.n_judges)
+        self.weights_[self.panel_.judges] = self.panel_.weights
+        self.intercept_ = self.panel_.intercept
+        self.C_weights_ = self.panel_.C_weights
+        self.C_ = float(self.panel_.Cs[np.argmax(self.C_weights_)])
+        self.cv_nll_ = self.panel_.cv_nll
+
+    def _logits(self, votes: Votes) -> Floats:
+        return self.panel_.logits(signed(votes))
+
+    def _left_out(self, ballots: Ballots) -> Floats:
+        fold = self._fold(ballots)
+        fits = [
+            Fit(np.flatnonzero(fold != f), np.flatnonzero(fold == f), fold[fold != f])
+            for f in range(int(fold.max()) + 1)
+        ]
+        logits = np.empty(ballots.n_items)
+        for fit, panel in zip(fits, self._panels(ballots, fits), strict=True):
+            logits[fit.score] = panel.logits(ballots.votes[fit.score])
+        return logits
+
+    def _fold(self, ballots: Ballots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        if self.n_folds < 2:
+            raise ValueError(f"n_folds must be at least 2, this is {self.n_folds}.")
+        fold = np.empty(ballots.n_items, dtype=np.int64)
+        everyone = np.arange(ballots.n_items)
+        for piece in folds(ballots.units, everyone, self.n_folds, seed=self.seed, key=(0,)):
+            fold[piece.evaluation] = piece.number
+        return fold
+
+    def _panels(self, ballots: Ballots, fits: list[Fit]) -> list[JointPanel]:
+        Cs = [float(C) for C in self.Cs]
+        if not Cs or Cs != sorted(Cs) or not 0.0 < Cs[0] <= Cs[-1] < np.inf:
+            raise ValueError(f"Cs must be positive, finite and ascending, they are {self.Cs}.")
+        return self._fit_panels(ballots, fits, Cs)
+
+    def _fit_panels(self, ballots: Ballots, fits: list[Fit], Cs: list[float]) -> list[JointPanel]:
+        return fit_panels(ballots, fits, ballots.n_judges, one_coin=False, Cs=Cs)
+
+
+class Joint(Stacking):
+    """One-coin on a fitted temperature, corrected for what judges do together.
+
+    logit p = b + tau l(V) + V delta + g(V): l is the one-coin score, delta a correction of each
+    judge's weight, g what agreement with past items adds. A ridge shrinks delta and g, not tau.
+
+    Parameters
+    ----------
+    agreement : whether there is g; without it the model is linear in the votes.
+    Cs, n_folds, seed, symmetric : as in :class:`Stacking`.
+
+    Attributes
+    ----------
+    weights_ : float (n_judges,), tau times the one-coin weights, plus delta.
+    tau_ : above 0; 1 for independent judges, less the more their votes repeat each other.
+    intercept_, C_, C_weights_, cv_nll_, panel_ : as in :class:`Stacking`.
+    """
+
+    kind: Aggregator = "joint"
+
+    def __init__(
+        self,
+        *,
+        agreement: bool = True,
+        Cs: Sequence[float] = CS,
+        n_folds: int = N_FOLDS,
+        seed: int = 0,
+        symmetric: bool = False,
+    ) -> None:
+        super().__init__(Cs=Cs, n_folds=n_folds, seed=seed, symmetric=symmetric)
+        self.agreement = agreement
+
+    def _learn(self, ballots: Ballots) -> None:
+        super()._learn(ballots)
+        self.tau_ = self.panel_.tau
+
+    def _fit_panels(self, ballots: Ballots, fits: list[Fit], Cs: list[float]) -> list[JointPanel]:
+        alike = bool(self.agreement)
+        return fit_panels(ballots, fits, ballots.n_judges, one_coin=True, agreement=alike, Cs=Cs)
