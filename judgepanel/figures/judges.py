@@ -67,7 +67,7 @@ def kept_judges(table: JudgeTable, kept: tuple[str, ...], set_aside: tuple[str, 
     for code, name, colour, symbol in (
         (0, "kept", INCLUDE, "circle"),
         (1, "left out", CURATE_LINE, "circle-open"),
-        (2, "set aside (constant)", NEUTRAL, "x"),
+        (2, "set aside", NEUTRAL, "x"),
     ):
         rows = order[status == code]
         if not len(rows):

@@ -227,27 +227,37 @@ def _stretched(
     )
 
 
-def variance_shares(fit: TwoPLFit, units: NDArray[np.int64] | None = None) -> Shares:
+def variance_shares(
+    fit: TwoPLFit,
+    units: NDArray[np.int64] | None = None,
+    families: NDArray[np.int64] | None = None,
+) -> Shares:
     """Shares of Var(theta) and Var(beta) on the logit scale, E[alpha^2] common to both.
 
     The limits are those of log(sigma^2 / Var(beta)), normal. The variance of each log variance is
     the larger of the inverse information of the marginal likelihood and its robust form (scores
     squared), so that heavy tails widen it; items of one unit (``units`` (n_items,), integer
-    codes) count as one draw. The estimand is a population of judges and of items like these.
+    codes) and judges of one family (``families`` (n_judges,)) count as one draw. Near-copies that
+    are not said to be a family count as several, and the interval is then too narrow. The estimand
+    is a population of judges and of items like these.
     """
     sigma = fit.population.sigma
     variance = (1.0 - fit.resolved) * sigma**2
     judge_scores = ((fit.theta - fit.population.mu) ** 2 + variance) / sigma**2 - 1.0
     item_scores = fit.beta**2 + fit.beta_sd**2 - 1.0
     resolved = np.clip(1.0 - fit.beta_sd**2, 0.0, 1.0)
-    if units is not None:
-        codes = np.unique(units, return_inverse=True)[1]
-        item_scores = np.bincount(codes, weights=item_scores).astype(np.float64)
+    judge_scores, item_scores = _by_code(judge_scores, families), _by_code(item_scores, units)
     spread = _log_variance(judge_scores, fit.resolved, LOG_SIGMA_PRIOR[1] ** -2 / 2.0)
     spread += _log_variance(item_scores, resolved, 0.0)
     odds, reach = 2.0 * np.log(sigma), _Z * np.sqrt(spread)
     low, middle, high = expit(odds + np.array([-reach, 0.0, reach]))
     return Shares(float(middle), float(low), float(high))
+
+
+def _by_code(scores: Floats, codes: NDArray[np.int64] | None) -> Floats:
+    if codes is None:
+        return scores
+    return np.bincount(np.unique(codes, return_inverse=True)[1], weights=scores).astype(np.float64)
 
 
 def _log_variance(scores: Floats, resolved: Floats, prior: float) -> float:

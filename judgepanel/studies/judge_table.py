@@ -15,6 +15,8 @@ from judgepanel.votes.orientation import constant_judges
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+FAMILY = "family"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeTable:
@@ -69,6 +71,14 @@ def judge_table(votes: VoteMatrix) -> JudgeTable:
         coverage=votes.coverage,
         constant=constant_judges(votes),
     )
+
+
+def families_of(votes: VoteMatrix) -> tuple[str, ...]:
+    """The family of every judge as the judge table gives it, '' where it gives none."""
+    if votes.judge_table is None or FAMILY not in votes.judge_table:
+        return ("",) * votes.n_judges
+    given = votes.judge_table[FAMILY]
+    return tuple("" if pd.isna(name) else str(name) for name in given)
 
 
 def wilson(successes: Ints, trials: Ints, level: float = 0.95) -> tuple[Floats, Floats]:

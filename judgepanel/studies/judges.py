@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.spatial.distance import squareform
@@ -37,7 +36,7 @@ from judgepanel.kernels.redundancy import (
 from judgepanel.models.weights import judge_weights
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.judge_table import judge_table
+from judgepanel.studies.judge_table import families_of, judge_table
 from judgepanel.studies.judges_result import MAP_JUDGES, STABLE, Estimate, Judges
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
@@ -47,7 +46,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEW_LABELS = 50
-FAMILY = "family"
 Z_95 = float(stats.norm.ppf(0.975))
 
 
@@ -197,7 +195,7 @@ def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dic
     excess = np.where(cast == MISSING, 0, cast - labels).sum(axis=0)
     told = (table.voted > 0) & (prepared.oriented.policy == "as_given")
     return {
-        "family": _family_of(ordered),
+        "family": families_of(ordered),
         "set_aside": np.isin(np.arange(len(names)), np.arange(len(prepared.judges)), invert=True),
         "constant": table.constant,
         "correct": table.correct,
@@ -208,14 +206,6 @@ def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dic
         "coverage": table.coverage,
         "leaning": np.divide(excess, table.voted, out=np.full(len(names), np.nan), where=told),
     }
-
-
-def _family_of(votes: VoteMatrix) -> tuple[str, ...]:
-    """Given families, '' where none is given."""
-    if votes.judge_table is None or FAMILY not in votes.judge_table:
-        return ("",) * votes.n_judges
-    given = votes.judge_table[FAMILY]
-    return tuple("" if pd.isna(name) else str(name) for name in given)
 
 
 def _fitted(fitted: Fitted | None, n_judges: int) -> dict[str, Any]:
@@ -324,7 +314,7 @@ def _map(point: _Point, partial: Halves) -> dict[str, Any]:
 
 def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> FamilyAgreement | None:
     label = point.clusters.label
-    families = _family_of(votes.with_judges(names[: len(label)]))
+    families = families_of(votes.with_judges(names[: len(label)]))
     found = family_agreement(point.correlation, label, families)
     return found if found.n_families > 1 else None
 

@@ -128,7 +128,12 @@ class Judges:
 
     @property
     def stable_clusters(self) -> int:
-        """Clusters that are found again in half of the halves or more."""
+        """Clusters that are found again in half of the halves or more; none where most judges'
+        company is chance, for then some cluster of many is found again by chance as well.
+        """
+        known = self.stability[np.isfinite(self.stability)]
+        if len(known) and np.median(known) < STABLE:
+            return 0
         return int(np.count_nonzero(self.cluster_stability >= STABLE))
 
     def square(self, condensed: NDArray[Any]) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.judge_table import families_of
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -138,7 +139,8 @@ def merge(
 ) -> VarianceDecomposition:
     """Shares and intervals of the fit."""
     prepared = prepare(votes, spec.settings)
-    shares = variance_shares(partial, prepared.ballots.units)
+    families = families_of(prepared.oriented.votes.with_judges(prepared.judges))
+    shares = variance_shares(partial, prepared.ballots.units, _codes(families))
     parts = logit_variance(partial)
     whole = parts.judges + parts.items + parts.interaction
     accuracy = (partial.n_right + 1.0) / (partial.n_voted + 2.0)
@@ -183,6 +185,12 @@ def _correlation(one: Floats, other: Floats) -> float | None:
     if min(np.ptp(one), np.ptp(other)) < 1e-9:
         return None
     return float(np.corrcoef(one, other)[0, 1])
+
+
+def _codes(families: tuple[str, ...]) -> NDArray[np.int64]:
+    """One number a family; a judge without one is its own."""
+    own = [f"family {name}" if name else f"judge {j}" for j, name in enumerate(families)]
+    return np.unique(np.array(own, dtype=object), return_inverse=True)[1].astype(np.int64)
 
 
 def _one_round(spec: VarianceDecompositionSpec) -> int:

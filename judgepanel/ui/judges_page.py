@@ -140,7 +140,7 @@ def _about(found: Judges, j: int) -> str:
         f"labelled items, votes on {percent(found.coverage[j], 3)} of all."
     )
     if found.set_aside[j]:
-        return f"{text} Set aside: it gives one verdict on nearly every item."
+        return f"{text} Set aside, see the notes."
     lean = found.leaning[j]
     if math.isfinite(lean) and abs(lean) >= 0.005:
         text += (

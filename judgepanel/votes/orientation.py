@@ -25,6 +25,7 @@ PROTOCOLS: tuple[Protocol, ...] = ("honest", "paper")
 BALANCED_SHARE = 0.20
 CONSTANT_VOTES = 10
 CONSTANT_SLIP = 0.01
+CONTRARY = 0.9
 _REDRAWS = 100
 
 
@@ -39,7 +40,8 @@ class Oriented:
     unlabelled : int8 (n, n_judges), the other items' votes of the same judges, turned by a coin
         of their own under ``randomized``.
     policy : what ``auto`` came to.
-    set_aside : judges left out because they gave one verdict on every labelled item.
+    set_aside : judges left out because they gave one verdict on every labelled item or, where
+        labels are lopsided, the wrong one on nearly every item.
     one_class : whether all labels of the file are equal, as it was given.
     notices : full sentences for the user.
     """
@@ -78,6 +80,18 @@ def constant_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     ones = (known == 1).sum(axis=0)
     rare = np.minimum(ones, cast - ones)
     return np.asarray((cast >= CONSTANT_VOTES) & (rare <= CONSTANT_SLIP * cast))
+
+
+def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
+    """bool (n_judges,): wrong on ``CONTRARY`` or more of ``CONSTANT_VOTES`` or more labelled items.
+
+    Nobody who judges is wrong that often. Where labels are lopsided, such a judge (a run broken in
+    all but a few items) knows only how the file was coded: turned round, it would be an oracle.
+    """
+    known = votes.votes[votes.labelled]
+    cast = (known != MISSING).sum(axis=0)
+    wrong = ((known != MISSING) & (known != votes.labels[votes.labelled, None])).sum(axis=0)
+    return np.asarray((cast >= CONSTANT_VOTES) & (wrong >= CONTRARY * cast))
 
 
 def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
@@ -136,10 +150,15 @@ def orient(
         notices.append(_why_lopsided(votes, resolved))
     set_aside: tuple[str, ...] = ()
     if resolved != "as_given":
+        names = np.array(votes.judges, dtype=object)
         constant = constant_judges(votes)
-        set_aside = tuple(np.array(votes.judges, dtype=object)[constant])
+        contrary = contrary_judges(votes) & ~constant & (share < BALANCED_SHARE)
+        set_aside = tuple(names[constant | contrary])
+        if constant.any():
+            notices.append(_why_set_aside(tuple(names[constant])))
+        if contrary.any():
+            notices.append(_why_contrary(tuple(names[contrary])))
         if set_aside:
-            notices.append(_why_set_aside(set_aside))
             kept = [name for name in votes.judges if name not in set(set_aside)]
             if not kept:
                 raise InputError("every judge gives one verdict on all items; none can be used")
@@ -173,6 +192,14 @@ def _why_set_aside(names: tuple[str, ...]) -> str:
     return (
         f"{listed(names, 3)} gave one verdict on nearly every labelled item and was set aside: a "
         "constant judge knows nothing about a pair, but would leak how the items were ordered."
+    )
+
+
+def _why_contrary(names: tuple[str, ...]) -> str:
+    return (
+        f"{listed(names, 3)} gave the verdict against the label on {100 * CONTRARY:.0f} % or more "
+        "of the items and was set aside: no judge is wrong that often, and with lopsided labels it "
+        "would leak how the items were coded."
     )
 
 

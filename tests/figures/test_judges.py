@@ -49,7 +49,7 @@ def test_kept_left_out_and_set_aside_differ_in_colour_and_shape() -> None:
     assert [trace.name for trace in figure.data] == [
         "kept (3)",
         "left out (2)",
-        "set aside (constant) (1)",
+        "set aside (1)",
     ]
     for look in ("color", "symbol"):
         assert len({trace.marker[look] for trace in figure.data}) == 3

@@ -19,7 +19,7 @@ from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
-from tests.helpers import make_votes
+from tests.helpers import flip_items, make_votes
 
 SETTINGS = Settings(splits=10)
 
@@ -97,3 +97,11 @@ def test_the_table_has_a_row_for_every_panel_and_calibrator(result):
 def test_what_is_not_known_is_refused(options):
     with pytest.raises(InputError):
         CalibratorDesignSpec(SETTINGS, **options)
+
+
+def test_rank_correlation_does_not_depend_on_how_pairs_were_written_down(votes):
+    turned = flip_items(votes, np.random.default_rng(0).random(votes.n_items) < 0.5)
+    settings = Settings(splits=4, orientation="symmetric")
+    spec = CalibratorDesignSpec(settings, calibrators=("beta_clipped", "isotonic"))
+    one, other = (run(CALIBRATOR_DESIGN, which, spec, jobs=1) for which in (votes, turned))
+    np.testing.assert_allclose(one.rho, other.rho, rtol=0, atol=1e-12)

@@ -151,3 +151,28 @@ def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite
     for name in ("nll", "brier", "ece", "accuracy", "delta", "delta_lo", "delta_hi"):
         assert np.isfinite(getattr(found, name)).all()
     assert prepare(votes, spec.settings).ballots.n_items == found.n_items
+
+
+def nearly_constant(seed, n=100):
+    """Judges that say 1 on 95 % of the items, whatever the label: left-out counts betray it."""
+    base = make_votes(seed, n, 5, missing=0.0)
+    cast = (np.random.default_rng(seed).random((n, 5)) < 0.95).astype(np.int8)
+    labels = (np.arange(n) % 2).astype(np.int8)
+    return replace(base, votes=cast, labels=labels)
+
+
+def test_no_calibrator_and_no_choice_reads_labels_off_left_out_counts():
+    spec = spec_of(
+        aggregators=("majority", "accuracy_weighted", "log_odds", "one_coin"),
+        calibrators=("temperature", "platt", "isotonic", "auto"),
+    )
+    for seed in range(3):
+        votes = nearly_constant(seed)
+        found = run(METHOD_GRID, votes, spec, jobs=1)
+        for name in ("platt", "auto"):
+            column = found.calibrators.index(name)
+            assert found.nll[:, column].max() < found.null_nll + 0.1
+        assert found.chosen_nll < found.null_nll + 0.1
+        partial = run_chunk(votes, spec, METHOD_GRID.plan(spec)[0])
+        promised = partial.chosen_on[:, 0].min(axis=-1).mean()
+        assert promised > found.null_nll - 0.05

@@ -281,3 +281,52 @@ def test_on_real_votes_sets_cover_and_features_bend_the_slope(real_votes):
     assert 0.10 < found.shares[0, -1, 0] < 0.25
     assert found.residual_hi[-1] < 0.0
     assert found.nll[-1, STEPS.index("1-3")] == pytest.approx(0.165, abs=0.015)
+
+
+def length_followers(seed, n=300):
+    """Judges that take the longer response, right half the time, in a file that puts the better
+    response first: the lengths then say when the judges are right.
+    """
+    rng = np.random.default_rng(seed)
+    length = rng.normal(100.0, 20.0, (n, 2))
+    prefers_first = (length[:, 0] > length[:, 1]).astype(np.int8)
+    slips = rng.random((n, 5)) < 0.05
+    cast = np.where(slips, 1 - prefers_first[:, None], prefers_first[:, None]).astype(np.int8)
+    base = make_votes(seed, n, 5, missing=0.0)
+    return replace(
+        base,
+        votes=cast,
+        labels=np.ones(n, np.int8),
+        features=pd.DataFrame({"len_1": length[:, 0], "len_2": length[:, 1]}),
+    )
+
+
+def test_features_of_one_response_flatter_nobody_where_labels_are_of_one_class():
+    found = ablation(length_followers(0), spec_of(splits=4))
+    assert found.orientation == "symmetric"
+    assert found.features == ()
+    assert (found.nll > 0.6).all()
+    assert any("Labels are lopsided" in sentence for sentence in found.warnings)
+
+
+def test_features_named_all_the_same_are_marked_as_the_coding():
+    spec = replace(spec_of(splits=4), features=("len_1", "len_2"))
+    found = ablation(length_followers(0), spec)
+    assert found.measures_coding
+    assert any("measure the coding" in sentence for sentence in found.warnings)
+
+
+def test_features_that_know_the_label_by_themselves_are_named():
+    votes = make_votes(5, 200, 5)
+    table = pd.DataFrame({"hint": votes.labels + np.random.default_rng(0).normal(0, 0.3, 200)})
+    found = ablation(replace(votes, features=table), spec_of(splits=4))
+    assert any("alone, without any judge" in sentence for sentence in found.warnings)
+
+
+def test_turning_items_round_moves_no_set_even_where_scores_tie():
+    votes = make_votes(6, 200, 5, low=0.7, high=0.7001, missing=0.0)
+    turned = flip_items(votes, np.random.default_rng(1).random(200) < 0.5)
+    spec = spec_of(splits=6, calibrator="none", orientation="symmetric")
+    one, other = ablation(votes, spec), ablation(turned, spec)
+    np.testing.assert_array_equal(one.coverage, other.coverage)
+    np.testing.assert_array_equal(one.size, other.size)

@@ -204,3 +204,22 @@ def test_lopsided_labels_taken_as_given_are_said_to_measure_the_coding():
 def test_an_unlucky_coin_does_not_leave_one_class(seed):
     votes = make_votes(1, 10, 3, one_class=True)
     assert orient(votes, "randomized", seed=seed).votes.minority_share >= 0.2
+
+
+@pytest.mark.parametrize("slips", [0.005, 0.05])
+def test_a_broken_run_that_slips_is_no_oracle_on_lopsided_labels(slips):
+    """A judge that nearly always says 0 in a file where every label is 1."""
+    votes = make_votes(3, 400, 5, low=0.45, high=0.55, missing=0.0, one_class=True)
+    cast = votes.votes.copy()
+    cast[:, 1] = np.random.default_rng(0).random(400) < slips
+    broken = replace(votes, votes=cast)
+    oriented = orient(broken)
+    assert oriented.set_aside == (votes.judges[1],)
+    assert any(votes.judges[1] in sentence for sentence in oriented.notices)
+
+
+def test_an_anti_expert_is_kept_where_labels_are_balanced():
+    votes = make_votes(4, 100, 3, missing=0.0)
+    cast = votes.votes.copy()
+    cast[:, 0] = 1 - votes.labels
+    assert orient(replace(votes, votes=cast), "symmetric").set_aside == ()
