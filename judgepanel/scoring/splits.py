@@ -100,7 +100,11 @@ def folds(
     present, codes = np.unique(units[rows], return_inverse=True)
     n_folds = min(n_folds, len(present))
     if n_folds < 2:
-        raise InputError("at least 2 items (or groups of items) are needed for inner folds")
+        raise InputError(
+            "too few labelled items (or groups of items): the calibration rows of a split are cut "
+            "into folds, and that needs at least 2",
+            value=len(present),
+        )
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     fold_of = np.empty(len(present), dtype=np.int64)
     fold_of[rng.permutation(len(present))] = np.arange(len(present)) % n_folds
