@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.kernels.crossfit import cross_fitted
-from judgepanel.kernels.dawid_skene import dawid_skene
+from judgepanel.kernels.aggregate.crossfit import cross_fitted
+from judgepanel.kernels.aggregate.dawid_skene import dawid_skene
 from judgepanel.models.dawid_skene import DawidSkene
 from judgepanel.scoring.splits import split
 from judgepanel.studies.settings import Settings, prepare

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.kernels.irt import TwoPLFit, fit_two_pl, variance_shares
+from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, variance_shares
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.variance_decomposition import (
     VARIANCE_DECOMPOSITION,

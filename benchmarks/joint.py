@@ -18,13 +18,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.kernels.aggregation import panel_scores
+from judgepanel.kernels.aggregate.aggregation import panel_scores
+from judgepanel.kernels.aggregate.crossfit import Fit, Kernel, cross_fitted
+from judgepanel.kernels.aggregate.joint import CS, fit_panels, joint, stacking
+from judgepanel.kernels.aggregate.joint_features import features
+from judgepanel.kernels.aggregate.prefixes import Index, PrefixScores, Ranking
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import fit
-from judgepanel.kernels.crossfit import Fit, Kernel, cross_fitted
-from judgepanel.kernels.joint import CS, fit_panels, joint, stacking
-from judgepanel.kernels.joint_features import features
-from judgepanel.kernels.prefixes import Index, PrefixScores, Ranking
+from judgepanel.kernels.calibrate.calibration import fit
 from judgepanel.scoring.metrics import item_scores, null_logit
 from judgepanel.scoring.splits import Split, folds, split
 from judgepanel.studies.settings import Settings, prepare

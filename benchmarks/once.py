@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluation import evaluate_split
+from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec

@@ -14,7 +14,7 @@ from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import ALPHA, LAMBDA, apply_map, fit, softplus
+from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, apply_map, fit, softplus
 from judgepanel.scoring.splits import Split, split
 
 Floats = NDArray[np.float64]

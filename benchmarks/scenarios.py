@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split, group_codes, split
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec

@@ -22,10 +22,10 @@ from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.registry import STUDIES, study_named
 from judgepanel.decision.score import score
-from judgepanel.kernels.aggregation import AGGREGATORS
-from judgepanel.kernels.calibration import CALIBRATORS
-from judgepanel.kernels.grid import FORMS
-from judgepanel.kernels.prefixes import RANKINGS
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.aggregate.prefixes import RANKINGS
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.kernels.evaluate.grid import FORMS
 from judgepanel.report.output import check_output, write_whole
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.summaries import result_text

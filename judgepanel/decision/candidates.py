@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.prefixes import ClosedForm, Ranking
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.evaluation import Recipe, evaluate_split, inner_nll
-from judgepanel.kernels.prefixes import ClosedForm, Ranking
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split, inner_nll
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
 

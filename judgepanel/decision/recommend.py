@@ -24,8 +24,8 @@ from judgepanel.decision.candidates import (
     grid,
     score_candidates,
 )
-from judgepanel.kernels.calibration import Calibrator
-from judgepanel.kernels.prefixes import ClosedForm, Ranking
+from judgepanel.kernels.aggregate.prefixes import ClosedForm, Ranking
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, verdict
 from judgepanel.scoring.splits import split

@@ -17,6 +17,7 @@ from judgepanel.models.calibrators import (
 from judgepanel.models.conformal import SplitConformal
 from judgepanel.models.dawid_skene import DawidSkene
 from judgepanel.models.irt import TwoPL
+from judgepanel.models.joint import Joint, Stacking
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.models.residual import ResidualCorrection
 
@@ -29,6 +30,7 @@ __all__ = [
     "DawidSkene",
     "FreeBetaCalibrator",
     "IsotonicCalibrator",
+    "Joint",
     "LogOdds",
     "MajorityVote",
     "NoCalibrator",
@@ -38,6 +40,7 @@ __all__ = [
     "ResidualCorrection",
     "RidgeBetaCalibrator",
     "SplitConformal",
+    "Stacking",
     "TemperatureCalibrator",
     "TwoPL",
     "calibrator",

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from judgepanel.kernels.application import fraction_logits, weighted_logits
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.prefixes import (
+from judgepanel.kernels.aggregate.prefixes import (
     ClosedForm,
     closed_form_weights,
     counts,
     prefix_scores,
     prior_logit,
 )
+from judgepanel.kernels.application import fraction_logits, weighted_logits
+from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.base import Floats, VoteAggregator, Votes
 
 

@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import sigmoid
+from judgepanel.kernels.calibrate.calibration import sigmoid
 from judgepanel.votes import MISSING
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         These, never in-sample scores, are what a calibrator may be fitted to. They hold for a
         *fixed* panel; a panel chosen by a ranking needs the ranking left out as well, as
-        ``judgepanel.kernels.aggregation`` does.
+        ``judgepanel.kernels.aggregate.aggregation`` does.
         """
         return self._left_out(self._ballots(X, y, groups))
 

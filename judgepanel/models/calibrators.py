@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from judgepanel.kernels.calibration import (
+from judgepanel.kernels.calibrate.calibration import (
     CALIBRATORS,
     CalibrationFit,
     Calibrator,
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 class _KernelCalibrator(BaseEstimator):  # type: ignore[misc]
-    """One calibrator of :mod:`judgepanel.kernels.calibration` at batch size 1.
+    """One calibrator of :mod:`kernels.calibrate.calibration` at batch size 1.
 
     Parameters
     ----------

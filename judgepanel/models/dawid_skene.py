@@ -10,12 +10,17 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.aggregate.dawid_skene import (
+    fit_and_score,
+    fit_many,
+    training,
+    two_coin_logits,
+)
+from judgepanel.kernels.aggregate.dawid_skene_em import MAX_ITER, SMOOTHING, TOL, Rules
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import sigmoid
-from judgepanel.kernels.crossfit import N_FOLDS, Fit
-from judgepanel.kernels.dawid_skene import fit_and_score, fit_many, training, two_coin_logits
-from judgepanel.kernels.dawid_skene_em import MAX_ITER, SMOOTHING, TOL, Rules
+from judgepanel.kernels.calibrate.calibration import sigmoid
 from judgepanel.models.base import Floats, VoteAggregator, Votes, signed, verdicts
 from judgepanel.scoring.splits import folds
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from judgepanel.kernels.irt import MAX_ITERATIONS, fit_two_pl, variance_shares
-from judgepanel.kernels.irt_items import as_marks, item_posterior, right_probability
+from judgepanel.kernels.judges.irt import MAX_ITERATIONS, fit_two_pl, variance_shares
+from judgepanel.kernels.judges.irt_items import as_marks, item_posterior, right_probability
 from judgepanel.votes import InputError
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
     """Two-parameter logistic model: P(judge j right on item i) = s(alpha_j (theta_j - beta_i)).
 
     Difficulties beta are N(0, 1), abilities theta N(mu, sigma^2), log discriminations N(m, t^2);
-    ``judgepanel.kernels.irt`` says how they are found.
+    ``judgepanel.kernels.judges.irt`` says how they are found.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
     theta_, theta_se_, alpha_, log_alpha_, log_alpha_se_ : float (n_judges,).
     beta_, beta_sd_ : float (n_items,), posterior of the difficulties of the items of the fit.
     mu_, sigma_, m_, t_ : float, the population of judges.
-    shares_ : :class:`judgepanel.kernels.irt.Shares`, Var(theta) : Var(beta) with limits.
+    shares_ : :class:`judgepanel.kernels.judges.irt.Shares`, Var(theta) : Var(beta) with limits.
     log_likelihood_ : float, nats, difficulties integrated out.
     n_iter_, converged_, warnings_ : how the fit went.
     """

@@ -8,10 +8,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.aggregate.joint import CS, JointPanel, fit_panels
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.crossfit import N_FOLDS, Fit
-from judgepanel.kernels.joint import CS, JointPanel, fit_panels
 from judgepanel.models.base import Floats, VoteAggregator, Votes, signed
 from judgepanel.scoring.splits import folds
 
@@ -34,7 +34,7 @@ class Stacking(VoteAggregator):
     intercept_ : log-odds of an item whose votes cancel.
     C_ : the C with the largest share, ``C_weights_`` (n_C,) the shares.
     cv_nll_ : float (n_C,), NLL in nats of every C on folds left out; None with one C.
-    panel_ : all that scores new items, see :class:`judgepanel.kernels.joint.JointPanel`.
+    panel_ : all that scores new items, see :class:`judgepanel.kernels.aggregate.joint.JointPanel`.
     """
 
     kind: Aggregator = "stacking"

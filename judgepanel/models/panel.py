@@ -7,15 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.application import (
-    fraction_logits,
-    map_logits,
-    probabilities,
-    weighted_logits,
-)
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibration import INPUT_CLIP, MAPS, Calibrator, MapFit, fit
-from judgepanel.kernels.prefixes import (
+from judgepanel.kernels.aggregate.prefixes import (
     FRACTIONS,
     ClosedForm,
     Ranking,
@@ -23,6 +15,14 @@ from judgepanel.kernels.prefixes import (
     counts,
     prefix_scores,
 )
+from judgepanel.kernels.application import (
+    fraction_logits,
+    map_logits,
+    probabilities,
+    weighted_logits,
+)
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, MAPS, Calibrator, MapFit, fit
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import MISSING, InputError
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from judgepanel.kernels.calibration import sigmoid
-from judgepanel.kernels.features import FeatureColumns, FeatureEncoder, fit_encoder
-from judgepanel.kernels.residual import ResidualFit, fit_residual
+from judgepanel.kernels.calibrate.calibration import sigmoid
+from judgepanel.kernels.calibrate.features import FeatureColumns, FeatureEncoder, fit_encoder
+from judgepanel.kernels.calibrate.residual import ResidualFit, fit_residual
 from judgepanel.votes import InputError
 
 Floats = NDArray[np.float64]
@@ -25,11 +25,11 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
 
     As given, l' = a l + x . gamma + b with a >= 0; under ``symmetric``, l' = l (a + x . gamma).
     Platt scaling (temperature under ``symmetric``) where there are no features. The kernel
-    :mod:`judgepanel.kernels.residual` at batch size 1.
+    :mod:`kernels.calibrate.residual` at batch size 1.
 
     The logits it is fitted to must not know their own label: left-out or cross-fitted scores. What
     it then makes of them does, so a calibrator behind it is fitted to
-    :func:`judgepanel.kernels.residual.cross_fitted_residual` instead.
+    :func:`judgepanel.kernels.calibrate.residual.cross_fitted_residual` instead.
 
     Parameters
     ----------

@@ -8,13 +8,18 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregation import Aggregator
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.aggregate.dawid_skene import fit_many, training
+from judgepanel.kernels.aggregate.dawid_skene_em import Rules
+from judgepanel.kernels.aggregate.joint import fit_panels
+from judgepanel.kernels.aggregate.prefixes import (
+    CLOSED_FORMS,
+    ClosedForm,
+    closed_form_weights,
+    counts,
+)
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.crossfit import N_FOLDS, Fit
-from judgepanel.kernels.dawid_skene import fit_many, training
-from judgepanel.kernels.dawid_skene_em import Rules
-from judgepanel.kernels.joint import fit_panels
-from judgepanel.kernels.prefixes import CLOSED_FORMS, ClosedForm, closed_form_weights, counts
 from judgepanel.scoring.splits import folds
 
 Floats = NDArray[np.float64]

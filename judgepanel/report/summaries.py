@@ -17,12 +17,14 @@ from judgepanel.report.sentences import (
     recommendation_sentence,
 )
 from judgepanel.report.tables import candidate_table, comparison_table
+from judgepanel.report.variance import variance_text
 from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.contract import Result, Study
 from judgepanel.studies.judges import JUDGES
 from judgepanel.studies.method_grid import METHOD_GRID
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve
 from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.variance_decomposition import VARIANCE_DECOMPOSITION
 
 _SHOWN_CANDIDATES = 12
 
@@ -65,6 +67,7 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         PANEL_CURVE.name: curve_text,
         RECOMMEND.name: recommendation_text,
         JUDGES.name: judges_text,
+        VARIANCE_DECOMPOSITION.name: variance_text,
         METHOD_GRID.name: grid_text,
         PIPELINE_ABLATION.name: ablation_text,
         CALIBRATOR_DESIGN.name: design_text,

@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, panel_scores
-from judgepanel.kernels.calibrated import SplitScores, calibrate
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator, sigmoid
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, sigmoid
+from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import METRICS, Tally, tally

@@ -19,15 +19,15 @@ from scipy import stats
 from scipy.spatial.distance import squareform
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.clusters import (
+from judgepanel.kernels.judges.clusters import (
     Clusters,
     FamilyAgreement,
     clusters,
     family_agreement,
     mean_with,
 )
-from judgepanel.kernels.irt import fit_two_pl
-from judgepanel.kernels.redundancy import (
+from judgepanel.kernels.judges.irt import fit_two_pl
+from judgepanel.kernels.judges.redundancy import (
     ErrorCorrelation,
     effective_number,
     error_correlation,

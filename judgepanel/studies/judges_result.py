@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 
-from judgepanel.kernels.clusters import FamilyAgreement
+from judgepanel.kernels.judges.clusters import FamilyAgreement
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Judges:
     judge set aside.
 
     ``ability`` and ``discrimination`` (3, n_judges) are value, lower and upper 95 % limit of a 2PL
-    model of correctness (:mod:`judgepanel.kernels.irt`), ability in standard deviations of item
+    model of correctness (:mod:`kernels.judges.irt`), ability in standard deviations of item
     difficulty; NaN until all halves are done, for judges set aside and for those without votes.
 
     ``cluster`` numbers clusters by size from 1, 0 for a judge without a known pair;

@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.grid import FORMS, LEARNS, Form, Pipelines, evaluate_grid
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.grid import FORMS, LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import estimate, simultaneous_reach
 from judgepanel.scoring.splits import split
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally

@@ -14,17 +14,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator, cross_fits
-from judgepanel.kernels.calibrated import SplitScores
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.evaluation import Choice, Recipe, evaluate_split
-from judgepanel.kernels.prefixes import (
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, cross_fits
+from judgepanel.kernels.aggregate.prefixes import (
     RANKINGS,
     Ranking,
     counts,
     posterior_mean,
     ranking_key,
 )
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally

@@ -15,11 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregation import AGGREGATORS, Aggregator
-from judgepanel.kernels.calibration import CALIBRATORS, Calibrator
-from judgepanel.kernels.features import FeatureColumns
-from judgepanel.kernels.pipeline import SLICE, STEPS, Pipeline, PipelineScores, evaluate_pipeline
-from judgepanel.kernels.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibrate.features import FeatureColumns
+from judgepanel.kernels.evaluate.pipeline import (
+    SLICE,
+    STEPS,
+    Pipeline,
+    PipelineScores,
+    evaluate_pipeline,
+)
 from judgepanel.models.residual import feature_columns
 from judgepanel.scoring.conformal import LEVELS, labels_needed
 from judgepanel.scoring.inference import estimate

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.pipeline import PipelineScores
+from judgepanel.kernels.evaluate.pipeline import PipelineScores
 from judgepanel.scoring.conformal import ONE, ZERO, Kinds, covers
 from judgepanel.scoring.inference import estimate
 from judgepanel.scoring.splits import Split

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
+from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judge_table import families_of
 from judgepanel.studies.settings import Settings, prepare

@@ -7,8 +7,8 @@ import json
 import streamlit as st
 
 from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
-from judgepanel.kernels.aggregation import AGGREGATORS, cross_fits
-from judgepanel.kernels.prefixes import RANKINGS
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, cross_fits
+from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.report.commands import curve_command
 from judgepanel.report.numbers import fixed
 from judgepanel.report.sentences import (

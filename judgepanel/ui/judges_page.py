@@ -26,16 +26,24 @@ from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import how, table
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.text import csv_name, in_html, plain
+from judgepanel.ui.variance import judges_or_items
 from judgepanel.ui.work import show_result
 
 _NEAREST = 5
 
 
 def page(shown: Shown) -> None:
-    """The judge looked at, then the result as it grows."""
+    """The judge looked at, then the result as it grows, then the section that waits for it."""
     spec = JudgesSpec(settings=shown.analysis.settings)
     judge = _choice(shown)
-    show_result(JUDGES, shown, spec, lambda found: _draw(shown, spec, found, judge))
+    known: set[str] = set()
+
+    def draw(found: Judges) -> None:
+        _draw(shown, spec, found, judge)
+        known.update(found.warnings)
+
+    if show_result(JUDGES, shown, spec, draw):
+        judges_or_items(shown, known)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", shown.analysis)
 
 

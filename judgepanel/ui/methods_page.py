@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import streamlit as st
@@ -11,10 +10,9 @@ from judgepanel.figures.calibrator_design import calibrator_shapes
 from judgepanel.figures.method_grid import plot_method_grid, prepare_method_grid
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.figures.pipeline_ablation import pipeline_ablation
-from judgepanel.kernels.aggregation import AGGREGATORS
-from judgepanel.kernels.grid import FORMS
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.evaluate.grid import FORMS
 from judgepanel.report.ablation import ablation_sentence, ablation_table
-from judgepanel.report.commands import study_command
 from judgepanel.report.methods import (
     design_sentence,
     design_table,
@@ -26,24 +24,21 @@ from judgepanel.report.methods import (
 )
 from judgepanel.report.numbers import fixed
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
-from judgepanel.report.tables import PERCENTS, csv_text
+from judgepanel.report.tables import PERCENTS
 from judgepanel.studies.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
     CalibratorDesignSpec,
 )
-from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.pipeline_ablation import (
     PIPELINE_ABLATION,
     PipelineAblation,
     PipelineAblationSpec,
 )
-from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.grid_table import grid_table_html
-from judgepanel.ui.parts import how, table
-from judgepanel.ui.text import csv_name, in_html
+from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.work import show_result
 
 _METRICS = tuple(METRIC_NAMES)
@@ -106,8 +101,8 @@ def _draw_grid(
     st.header("Every cell")
     table(grid_table(grid), key="cells", height=320, percents=PERCENTS)
     if not grid.partial:
-        _downloads(shown, METHOD_GRID, spec, grid)
-    _how(shown, METHOD_GRID, spec, _grid_words(grid))
+        downloads(shown, METHOD_GRID, spec, grid)
+    how_study(shown, METHOD_GRID, spec, _grid_words(grid))
 
 
 def _nothing_shown(grid: MethodGrid) -> bool:
@@ -164,7 +159,7 @@ def _steps(shown: Shown, known: set[str]) -> None:
 def _draw_steps(
     shown: Shown, spec: PipelineAblationSpec, found: PipelineAblation, known: set[str]
 ) -> None:
-    _said(ablation_sentence(found))
+    said(ablation_sentence(found))
     _other_notes(found.warnings, known)
     st.plotly_chart(
         pipeline_ablation(found),
@@ -174,8 +169,8 @@ def _draw_steps(
     )
     table(ablation_table(found), key="steps", percents=PERCENTS)
     if not found.partial:
-        _downloads(shown, PIPELINE_ABLATION, spec, found)
-    _how(
+        downloads(shown, PIPELINE_ABLATION, spec, found)
+    how_study(
         shown,
         PIPELINE_ABLATION,
         spec,
@@ -206,7 +201,7 @@ def _shapes(shown: Shown, known: set[str]) -> None:
 def _draw_shapes(
     shown: Shown, spec: CalibratorDesignSpec, found: CalibratorDesign, known: set[str]
 ) -> None:
-    _said(design_sentence(found))
+    said(design_sentence(found))
     _other_notes(found.warnings, known)
     picked = st.multiselect(
         "Drawn",
@@ -224,8 +219,8 @@ def _draw_shapes(
     )
     table(design_table(found), key="design", percents=PERCENTS)
     if not found.partial:
-        _downloads(shown, CALIBRATOR_DESIGN, spec, found)
-    _how(
+        downloads(shown, CALIBRATOR_DESIGN, spec, found)
+    how_study(
         shown,
         CALIBRATOR_DESIGN,
         spec,
@@ -239,47 +234,6 @@ def _draw_shapes(
 def _other_notes(warnings: tuple[str, ...], known: set[str]) -> None:
     """Warnings that the grid, above, has not given."""
     notes(in_words(tuple(sentence for sentence in warnings if sentence not in known)))
-
-
-def _said(sentence: str) -> None:
-    """A section's answer; HTML, since Markdown would read brackets and stars in it."""
-    st.html(f'<p class="jp-said">{in_html(sentence, 1000)}</p>')
-
-
-def _downloads(shown: Shown, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
-    left, right, _ = st.columns([1, 1, 3])
-    name = study.name.replace("_", "-")
-    left.download_button(
-        "Table as CSV",
-        data=lambda: csv_text(result.frame()),
-        file_name=csv_name(shown.analysis.name, f"{name}.csv"),
-        mime="text/csv",
-        on_click="ignore",
-        key=f"csv-{study.name}",
-        width="stretch",
-    )
-    right.download_button(
-        "Result as JSON",
-        data=lambda: json.dumps(result_content(study, shown.votes, spec, result), allow_nan=False),
-        file_name=csv_name(shown.analysis.name, f"{name}.json"),
-        mime="application/json",
-        on_click="ignore",
-        key=f"json-{study.name}",
-        width="stretch",
-    )
-
-
-def _how(shown: Shown, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
-    how(
-        words,
-        study_command(
-            study.name,
-            shown.analysis.file,
-            spec,
-            task=shown.votes.task,
-            columns=shown.analysis.columns,
-        ),
-    )
 
 
 def _grid_words(grid: MethodGrid) -> str:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from judgepanel.report.commands import study_command
+from judgepanel.report.tables import csv_text
+from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judge_table import JudgeTable
-from judgepanel.ui.text import in_html, plain
+from judgepanel.studies.result_file import result_content
+from judgepanel.ui.frame import Shown
+from judgepanel.ui.text import csv_name, in_html, plain
 from judgepanel.votes.checks import Check
 
 _MARKS = {"pass": "passes", "review": "look", "fail": "fails", "not applicable": "does not apply"}
@@ -58,3 +65,41 @@ def how(words: str, command: str) -> None:
     with st.expander("How this was computed"):
         st.write(words)
         st.code(command, language=None, wrap_lines=True)
+
+
+def how_study(shown: Shown, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
+    """How a study's result was computed, with its command."""
+    votes, analysis = shown.votes, shown.analysis
+    how(
+        words,
+        study_command(study.name, analysis.file, spec, task=votes.task, columns=analysis.columns),
+    )
+
+
+def downloads(shown: Shown, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
+    """The table of a study's result as CSV, and all of it as JSON."""
+    left, right, _ = st.columns([1, 1, 3])
+    name = study.name.replace("_", "-")
+    left.download_button(
+        "Table as CSV",
+        data=lambda: csv_text(result.frame()),
+        file_name=csv_name(shown.analysis.name, f"{name}.csv"),
+        mime="text/csv",
+        on_click="ignore",
+        key=f"csv-{study.name}",
+        width="stretch",
+    )
+    right.download_button(
+        "Result as JSON",
+        data=lambda: json.dumps(result_content(study, shown.votes, spec, result), allow_nan=False),
+        file_name=csv_name(shown.analysis.name, f"{name}.json"),
+        mime="application/json",
+        on_click="ignore",
+        key=f"json-{study.name}",
+        width="stretch",
+    )
+
+
+def said(sentence: str) -> None:
+    """A section's answer; HTML, since Markdown would read brackets and stars in it."""
+    st.html(f'<p class="jp-said">{in_html(sentence, 1000)}</p>')

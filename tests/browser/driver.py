@@ -13,6 +13,7 @@ LONG = 60_000
 CURVE = "panel_curve"
 RECOMMENDED = "recommended_panel"
 JUDGES = "judges"
+METHODS = "methods"
 
 
 def address(server: Server, page: str = "", analysis: str | None = None, **state: str) -> str:
@@ -69,10 +70,16 @@ def finished_judges(page: Page) -> None:
     page.get_by_role("button", name="Judges as CSV").wait_for(timeout=LONG)
 
 
-def downloaded(page: Page, label: str) -> bytes:
+def finished_methods(page: Page) -> None:
+    """Wait for the grid, the steps and the shapes."""
+    buttons = page.get_by_role("button", name="Table as CSV")
+    expect(buttons).to_have_count(3, timeout=LONG)
+
+
+def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:
     """The bytes behind a download button."""
     with page.expect_download() as started:
-        page.get_by_role("button", name=label).click()
+        page.get_by_role("button", name=label).nth(nth).click()
     return Path(started.value.path()).read_bytes()
 
 

@@ -13,11 +13,13 @@ from tests.browser.driver import (
     CURVE,
     JUDGES,
     LONG,
+    METHODS,
     RECOMMENDED,
     address,
     answer,
     finished_curve,
     finished_judges,
+    finished_methods,
     finished_panel,
     idle,
 )
@@ -72,6 +74,10 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(address(server, JUDGES, analysis))
     finished_judges(page)
     yield "judges, filled"
+    page.goto(address(server, METHODS, analysis))
+    finished_methods(page)
+    page.get_by_text("How this was computed").first.click()
+    yield "methods, filled"
 
 
 @pytest.mark.parametrize("look", LOOKS)

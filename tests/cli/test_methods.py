@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from judgepanel.kernels.aggregation import AGGREGATORS
-from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.report.commands import study_command
 from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.method_grid import METHOD_GRID, MethodGridSpec

@@ -13,7 +13,7 @@ from judgepanel.figures.calibrator_design import (
     plot_calibrator_shapes,
     prepare_calibrator_shapes,
 )
-from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.report.sentences import CALIBRATOR_NAMES
 from judgepanel.studies.calibrator_design import (
     CALIBRATOR_DESIGN,

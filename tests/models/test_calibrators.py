@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from judgepanel.kernels.calibration import AUTO, CALIBRATORS, FEW_LABELS, GRID, MAPS, fit
+from judgepanel.kernels.calibrate.calibration import AUTO, CALIBRATORS, FEW_LABELS, GRID, MAPS, fit
 from judgepanel.models import calibrator
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import InputError
-from tests.kernels.test_calibration import column, separated
+from tests.kernels.calibrate.test_calibration import column, separated
 
 MAY_BE_REPLACED = ("platt", "beta_free", "isotonic", "auto")
 RISING = tuple(name for name in CALIBRATORS if name not in ("platt", "auto", "beta_clipped"))

@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from judgepanel.kernels.crossfit import Fit
-from judgepanel.kernels.joint import CS, joint, stacking
+from judgepanel.kernels.aggregate.crossfit import Fit
+from judgepanel.kernels.aggregate.joint import CS, joint, stacking
 from judgepanel.models.joint import Joint, Stacking
 from judgepanel.scoring.splits import folds
 from judgepanel.votes import MISSING

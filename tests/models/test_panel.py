@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from judgepanel.kernels.calibration import MAPS
-from judgepanel.kernels.prefixes import prefix_scores, rank
+from judgepanel.kernels.aggregate.prefixes import prefix_scores, rank
+from judgepanel.kernels.calibrate.calibration import MAPS
 from judgepanel.models import MajorityVote, OneCoin, calibrator, fit_panel
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.votes import MISSING, InputError

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from betacal import BetaCalibration
 
-from judgepanel.kernels.calibration import fit, sigmoid
-from tests.kernels.test_calibration import column
+from judgepanel.kernels.calibrate.calibration import fit, sigmoid
+from tests.kernels.calibrate.test_calibration import column
 
 
 def both(logits, signs):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from girth import twopl_mml
 
-from judgepanel.kernels.irt import fit_two_pl
-from tests.kernels.test_irt import simulated
+from judgepanel.kernels.judges.irt import fit_two_pl
+from tests.kernels.judges.test_irt import simulated
 
 
 @pytest.mark.parametrize("seed", range(2))

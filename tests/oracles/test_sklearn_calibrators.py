@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from judgepanel.kernels.calibration import fit, sigmoid
-from tests.kernels.test_calibration import column
+from judgepanel.kernels.calibrate.calibration import fit, sigmoid
+from tests.kernels.calibrate.test_calibration import column
 
 
 class Scorer(ClassifierMixin, BaseEstimator):

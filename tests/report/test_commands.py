@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from judgepanel.cli import _curve_spec, _parser, _settings
 from judgepanel.decision.recommend import RecommendSpec
-from judgepanel.kernels.aggregation import AGGREGATORS
-from judgepanel.kernels.calibration import CALIBRATORS
-from judgepanel.kernels.prefixes import RANKINGS
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.aggregate.prefixes import RANKINGS
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.report.commands import (
     curve_command,
     inspect_command,

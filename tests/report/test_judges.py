@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.clusters import FamilyAgreement
+from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.report.judges import (
     cluster_table,
     families_sentence,

@@ -11,8 +11,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregation import AGGREGATORS
-from judgepanel.kernels.calibration import CALIBRATORS
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.report.methods import (
     design_sentence,
     design_table,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from judgepanel.kernels.calibration import CALIBRATORS
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.calibrator_design import (
     CALIBRATOR_DESIGN,

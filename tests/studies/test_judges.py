@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.kernels.irt import fit_two_pl
-from judgepanel.kernels.redundancy import error_correlation, error_counts
+from judgepanel.kernels.judges.irt import fit_two_pl
+from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.studies import judges as module
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.judges import JUDGES, JudgesSpec, combine, merge, run_chunk
@@ -19,7 +19,7 @@ from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.judge_table import JUDGE_COLUMN
 from tests.helpers import flip_items, make_votes, signed
-from tests.kernels.test_redundancy import panel
+from tests.kernels.judges.test_redundancy import panel
 
 SPEC = JudgesSpec(Settings(splits=12))
 CODES = [0, 0, 0, 0, 1, 1, 1, 2, 2]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.aggregation import AGGREGATORS
-from judgepanel.kernels.evaluation import Recipe, evaluate_split
-from judgepanel.kernels.grid import Pipelines, evaluate_grid
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluate.grid import Pipelines, evaluate_grid
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.method_grid import (

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluation import evaluate_split, inner_nll
+from judgepanel.kernels.evaluate.evaluation import evaluate_split, inner_nll
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
 from judgepanel.studies.panel_curve import (

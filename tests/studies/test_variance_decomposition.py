@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from judgepanel.kernels.irt import fit_two_pl
+from judgepanel.kernels.judges.irt import fit_two_pl
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run

@@ -1,0 +1,88 @@
+"""Every aggregator by name, from ballots to raw logits that calibrators may see.
+
+Closed forms take left-out counts (:mod:`kernels.aggregate.prefixes`); the others are cross-fitted
+(:mod:`kernels.aggregate.crossfit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, cast, get_args
+
+from judgepanel.kernels.aggregate.crossfit import Kernel, cross_fitted
+from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi
+from judgepanel.kernels.aggregate.joint import joint, stacking
+from judgepanel.kernels.aggregate.prefixes import (
+    ClosedForm,
+    Index,
+    OwnLabel,
+    PrefixScores,
+    Ranking,
+    prefix_scores,
+)
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.splits import Split
+
+Aggregator = Literal[
+    "majority",
+    "accuracy_weighted",
+    "log_odds",
+    "one_coin",
+    "dawid_skene",
+    "dawid_skene_semi",
+    "stacking",
+    "joint",
+]
+
+AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {
+        "dawid_skene": dawid_skene,
+        "dawid_skene_semi": dawid_skene_semi,
+        "stacking": stacking,
+        "joint": joint,
+    }
+)
+
+
+def cross_fits(aggregator: Aggregator) -> bool:
+    """Whether it is cross-fitted: its panels cost a fit each, so studies take fewer sizes."""
+    return aggregator in KERNELS
+
+
+def panel_scores(
+    ballots: Ballots,
+    split: Split,
+    ks: Index,
+    *,
+    aggregator: Aggregator = "one_coin",
+    ranking: Ranking = "accuracy",
+    own_label: OwnLabel = "removed",
+    seed: int = 0,
+    key: tuple[int, ...] = (0, 4),
+) -> PrefixScores:
+    """Score both sides of a split under the ``ks`` best judges (sorted, in 1..n_judges).
+
+    ``seed`` and ``key`` draw the folds of aggregators that are cross-fitted.
+    """
+    if cross_fits(aggregator):
+        return cross_fitted(
+            ballots,
+            split,
+            ks,
+            KERNELS[aggregator],
+            ranking=ranking,
+            own_label=own_label,
+            seed=seed,
+            key=key,
+        )
+    return prefix_scores(
+        ballots,
+        split.calibration,
+        split.evaluation,
+        ks,
+        aggregator=cast(ClosedForm, aggregator),
+        ranking=ranking,
+        own_label=own_label,
+    )

@@ -1,0 +1,96 @@
+"""Scores that do not know their own label, for aggregators without closed-form left-out counts.
+
+The calibration rows are cut into folds, units whole. Fit 0 learns from all of them and scores the
+evaluation rows; fit f learns from the rows outside fold f, ranking included, and scores fold f. The
+calibration scores put together from fits 1 .. F are what calibrators may see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.prefixes import (
+    Floats,
+    Index,
+    OwnLabel,
+    PrefixScores,
+    Ranking,
+    rank,
+)
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.splits import Split, folds
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """One fit of an aggregator.
+
+    ``learn`` (n_learn,) and ``score`` (n_score,) are row positions in the ballots; ``fold``
+    (n_learn,) is the fold of every row it learns from, for choices made inside the fit (all fits
+    of one cross-fitting share the numbering, so that work can be shared as well).
+    """
+
+    learn: Index
+    score: Index
+    fold: Index
+
+
+Kernel = Callable[[Ballots, Sequence[Fit], Index, Ranking], list[Floats]]
+"""``kernel(ballots, fits, ks, ranking)``: for every fit the raw logits (n_k, n_score) of its score
+rows under the ``ks`` best judges, ranked on its learn rows. Rows nobody of a panel voted on get
+0. It may look at labels of ``learn`` rows only, and at no vote of other rows but those it scores.
+"""
+
+
+def cross_fitted(
+    ballots: Ballots,
+    split: Split,
+    ks: Index,
+    kernel: Kernel,
+    *,
+    ranking: Ranking,
+    own_label: OwnLabel,
+    seed: int,
+    key: tuple[int, ...],
+) -> PrefixScores:
+    """Score both sides of a split; folds come from ``SeedSequence(seed, spawn_key=key)``."""
+    calibration, evaluation = split.calibration, split.evaluation
+    pieces = folds(ballots.units, calibration, N_FOLDS, seed=seed, key=key)
+    fold = np.empty(ballots.n_items, dtype=np.int64)
+    for piece in pieces:
+        fold[piece.evaluation] = piece.number
+    if own_label == "seen":
+        both = np.concatenate([evaluation, calibration])
+        fits = [Fit(calibration, both, fold[calibration])]
+    else:
+        fits = [Fit(calibration, evaluation, fold[calibration])]
+        fits += [Fit(p.calibration, p.evaluation, fold[p.calibration]) for p in pieces]
+    scored = kernel(ballots, fits, ks, ranking)
+    orders = [rank(ballots, fit.learn, ranking) for fit in fits]
+    logits = np.empty((len(ks), ballots.n_items))
+    empty = np.empty((len(ks), ballots.n_items), dtype=bool)
+    for fit, order, found in reversed(list(zip(fits, orders, scored, strict=True))):
+        logits[:, fit.score] = found
+        empty[:, fit.score] = without_votes(ballots, fit.score, order, ks)
+    return PrefixScores(
+        ks,
+        orders[0],
+        logits[:, calibration],
+        empty[:, calibration],
+        logits[:, evaluation],
+        empty[:, evaluation],
+        fold[calibration],
+    )
+
+
+def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDArray[np.bool_]:
+    """Where none of the first k judges of an order voted, (n_k, n_rows)."""
+    voted = ballots.votes[rows][:, order] != 0
+    leading = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
+    return np.asarray(ks[:, None] <= leading[None, :])

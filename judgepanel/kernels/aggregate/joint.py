@@ -1,0 +1,267 @@
+"""Stacking and joint: judges weighed together, with the ridge chosen by inner cross-validation.
+
+Write V in {-1, 0, +1} for votes. Stacking is ridge logistic regression on V. Joint is
+
+    logit p = b + tau l(V) + V delta + g(V),
+
+l the one-coin score and g a smooth function of which past items the votes resemble
+(:mod:`kernels.aggregate.agreement`). Only delta and g are shrunk by the ridge C, so that without
+evidence of more it is the one-coin sum on a fitted temperature. tau is fitted to one-coin scores
+whose counts leave the item's own unit out.
+
+The ridge is averaged over: every C counts by its likelihood on folds its inner models have not
+seen. Logits are linear in the parameters, so the average is one model. The inner model of fit f
+that leaves out fold g learns from the same rows as that of fit g leaving out fold f: 5 folds need
+16 models at every C, not 31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.agreement import Agreement
+from judgepanel.kernels.aggregate.crossfit import Fit
+from judgepanel.kernels.aggregate.joint_features import Features, design, features
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
+from judgepanel.kernels.aggregate.ridge import Prior, minimise
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.maps import softplus
+
+CS = tuple(float(c) for c in np.geomspace(1e-4, 1.0, 9))
+BATCH_CELLS = 2_000_000
+_ROWS = 4_096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointPanel:
+    """A fitted panel: logit = intercept + sum of V_j w_j + what agreement adds.
+
+    Attributes
+    ----------
+    judges : int (k,), columns of the ballots; all else is in this order.
+    weights : float (k,), w = tau * (one-coin weights) + delta.
+    intercept : 0 under ``symmetric``.
+    tau : how much of the one-coin weights is in the weights; 0 for stacking.
+    agreement : similarity to m prototypes, None for a panel that is linear in the votes.
+    agreement_weights : float (m,), what similarity to each prototype adds.
+    Cs, C_weights, cv_nll : float (n_C,), the ridges, their share in the panel, and the NLL of each
+        on folds left out; ``cv_nll`` is None where there was one C, or one fold only: the smallest
+        C is taken then.
+    """
+
+    judges: Index
+    weights: Floats
+    intercept: float
+    tau: float
+    agreement: Agreement | None
+    agreement_weights: Floats
+    Cs: Floats
+    C_weights: Floats
+    cv_nll: Floats | None
+
+    def logits(self, votes: NDArray[np.int8]) -> Floats:
+        """Raw logits (n,) of signed votes (n, n_judges); 0 where none of the judges voted."""
+        found = np.empty(len(votes))
+        for start in range(0, len(votes), _ROWS):
+            seen = votes[start : start + _ROWS][:, self.judges]
+            sums = seen.astype(np.float64) @ self.weights + self.intercept
+            if self.agreement is not None:
+                sums += self.agreement.similarity(seen) @ self.agreement_weights
+            found[start : start + _ROWS] = np.where(seen.any(axis=1), sums, 0.0)
+        return found
+
+
+def joint(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
+    """``Kernel`` of the joint model, see :mod:`kernels.aggregate.crossfit`."""
+    return _scores(ballots, fits, ks, ranking, joint=True)
+
+
+def stacking(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
+    """``Kernel`` of ridge logistic stacking, see :mod:`kernels.aggregate.crossfit`."""
+    return _scores(ballots, fits, ks, ranking, joint=False)
+
+
+def _scores(
+    ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking, *, joint: bool
+) -> list[Floats]:
+    found = [np.empty((len(ks), len(fit.score))) for fit in fits]
+    for place, k in enumerate(ks):
+        panels = fit_panels(ballots, fits, int(k), ranking, one_coin=joint, agreement=joint)
+        for out, fit, panel in zip(found, fits, panels, strict=True):
+            out[place] = panel.logits(ballots.votes[fit.score])
+    return found
+
+
+def fit_panels(
+    ballots: Ballots,
+    fits: Sequence[Fit],
+    k: int,
+    ranking: Ranking = "accuracy",
+    *,
+    one_coin: bool,
+    agreement: bool = False,
+    Cs: Sequence[float] = CS,
+) -> list[JointPanel]:
+    """Fit the panel of the ``k`` best judges of every fit.
+
+    Parameters
+    ----------
+    fits : fits of one cross-fitting, which share the numbering of folds.
+    one_coin, agreement : whether the one-coin score and agreement with past items are features;
+        joint has both, stacking neither.
+    Cs : ridges, ascending; each fit starts from that of the C before.
+    """
+    problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
+    models: dict[_Left, _Model] = {}
+    for batch in _batches(problems, k):
+        learnt = [
+            features(
+                ballots,
+                problems[left],
+                rank(ballots, problems[left], ranking)[:k],
+                one_coin=one_coin,
+                agreement=agreement,
+            )
+            for left in batch
+        ]
+        fitted = _fit(learnt, Cs, scale=one_coin, intercept=not ballots.symmetric)
+        models.update(zip(batch, fitted, strict=True))
+    return [
+        _average(ballots, fit, models, own, left_out, np.asarray(Cs, dtype=np.float64))
+        for fit, own, left_out in zip(fits, outer, inner, strict=True)
+    ]
+
+
+_Left = frozenset[int]
+"""The folds that a model has not seen."""
+
+
+def _plan(
+    fits: Sequence[Fit], *, choose: bool
+) -> tuple[dict[_Left, Index], list[_Left], list[dict[int, _Left]]]:
+    """Rows of every model to be fitted; for each fit its own model and its inner ones by fold."""
+    everywhere = set[int]().union(*(fit.fold.tolist() for fit in fits))
+    problems: dict[_Left, Index] = {}
+    outer: list[_Left] = []
+    inner: list[dict[int, _Left]] = []
+    for fit in fits:
+        present = sorted(set(fit.fold.tolist()))
+        own = frozenset(everywhere.difference(present))
+        problems.setdefault(own, fit.learn)
+        outer.append(own)
+        left_out = {fold: own | {fold} for fold in present} if choose and len(present) > 1 else {}
+        inner.append(left_out)
+        for fold, left in left_out.items():
+            problems.setdefault(left, fit.learn[fit.fold != fold])
+    return problems, outer, inner
+
+
+def _batches(problems: dict[_Left, Index], k: int) -> Iterator[list[_Left]]:
+    """Models of similar size, so many that their votes stay within ``BATCH_CELLS``."""
+    batch: list[_Left] = []
+    for left in sorted(problems, key=lambda left: -len(problems[left])):
+        if batch:
+            rows = len(problems[batch[0]])
+            full = (len(batch) + 1) * rows * k > BATCH_CELLS
+            if full or len(problems[left]) < 0.9 * rows:
+                yield batch
+                batch = []
+        batch.append(left)
+    yield batch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Model:
+    """One model at every C: ``weights`` (n_C, k), ``intercept`` and ``tau`` (n_C,); ``pull``
+    (n_C, m) are the weights of the prototypes.
+    """
+
+    judges: Index
+    weights: Floats
+    intercept: Floats
+    tau: Floats
+    agreement: Agreement | None
+    pull: Floats
+
+    def logits(self, seen: NDArray[np.int8]) -> Floats:
+        """Logits (n_C, n) of signed votes (n, k) of its judges."""
+        found = self.weights @ seen.T.astype(np.float64) + self.intercept[:, None]
+        if self.agreement is not None:
+            found += self.pull @ self.agreement.similarity(seen).T
+        return np.asarray(found)
+
+
+def _fit(
+    batch: list[Features], Cs: Sequence[float], *, scale: bool, intercept: bool
+) -> list[_Model]:
+    """Models of a batch along the path of ridges."""
+    made = design(batch, scale=scale, intercept=intercept)
+    prior = Prior(
+        n_weights=len(batch[0].judges) + batch[0].span.shape[1],
+        rate=np.array([one.rate for one in batch]) if scale else None,
+        level=np.array([one.level for one in batch]) if intercept else None,
+    )
+    theta = prior.start(len(batch))
+    path = []
+    for C in Cs:
+        theta = minimise(made, prior, C, theta)
+        path.append(theta)
+    along = np.stack(path, axis=1)
+    return [_model(one, own, prior) for one, own in zip(batch, along, strict=True)]
+
+
+def _model(one: Features, path: Floats, prior: Prior) -> _Model:
+    """A model in terms of raw votes, from parameters (n_C, p) of centred features."""
+    k, r = len(one.judges), one.span.shape[1]
+    delta, gamma = path[:, :k], path[:, k : k + r]
+    none: Floats = np.zeros(len(path))
+    tau = none if prior.rate is None else path[:, prior.n_weights]
+    level: Floats = none
+    if prior.level is not None:
+        centre = delta @ one.middle(one.votes) + gamma @ one.middle(one.span)
+        level = path[:, -1] - centre - tau * one.middle(one.score[:, None])[0]
+    return _Model(
+        judges=one.judges,
+        weights=delta + tau[:, None] * one.base,
+        intercept=level,
+        tau=tau,
+        agreement=one.agreement,
+        pull=gamma @ one.directions.T,
+    )
+
+
+def _average(
+    ballots: Ballots,
+    fit: Fit,
+    models: dict[_Left, _Model],
+    own: _Left,
+    left_out: dict[int, _Left],
+    Cs: Floats,
+) -> JointPanel:
+    """The fit's own model, every C weighed by its likelihood on the folds that were left out."""
+    total, scored = np.zeros(len(Cs)), 0
+    for fold, left in left_out.items():
+        rows = fit.learn[fit.fold == fold]
+        seen = ballots.votes[rows][:, models[left].judges]
+        some = seen.any(axis=1)
+        margins = models[left].logits(seen[some]) * ballots.signs[rows[some]]
+        total += softplus(-margins).sum(axis=1)
+        scored += len(margins[0])
+    shares = np.exp(total.min() - total) if scored else np.eye(len(Cs))[0]
+    shares /= shares.sum()
+    model = models[own]
+    return JointPanel(
+        judges=model.judges,
+        weights=shares @ model.weights,
+        intercept=float(shares @ model.intercept),
+        tau=float(shares @ model.tau),
+        agreement=model.agreement,
+        agreement_weights=shares @ model.pull,
+        Cs=Cs,
+        C_weights=shares,
+        cv_nll=total / scored if scored else None,
+    )

@@ -1,0 +1,171 @@
+"""Fitted calibrators: maps, isotonic steps, and a choice between fits, behind one protocol.
+
+A fit holds B columns (panels). It calibrates logits (B, n), gives the fit of some of its columns,
+and describes one column by its parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.calibrate.isotonic import Knots
+from judgepanel.kernels.calibrate.maps import Floats, Rows, apply_map
+
+MapCalibrator = Literal[
+    "none", "temperature", "platt", "beta", "beta_clipped", "beta_l2", "beta_free", "beta_cv"
+]
+Calibrator = Literal[MapCalibrator, "isotonic", "auto"]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class MapShape:
+    """One fitted map: m = a log p + b log(1 - p) + c of raw logits clipped to [-clip, clip].
+
+    ``kind`` names the calibrator whose map this is: temperature, where that stands in. ``penalty``
+    is the lambda that was chosen, None where none was.
+    """
+
+    kind: MapCalibrator
+    a: float
+    b: float
+    c: float
+    clip: float | None = None
+    penalty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnotShape:
+    """One isotonic fit: probabilities ``p`` at ``logits``, linear between, flat beyond.
+
+    Under ``odd`` the knots are those of |l|, and p(-l) = 1 - p(l).
+    """
+
+    kind: Literal["isotonic"]
+    logits: tuple[float, ...]
+    p: tuple[float, ...]
+    odd: bool
+
+
+Shape = MapShape | KnotShape
+
+
+class CalibrationFit(Protocol):
+    """A calibrator fitted to B columns; ``replaced`` (B,) marks those that could not be fitted
+    and for which temperature stands in.
+    """
+
+    @property
+    def replaced(self) -> Flags:
+        """Columns for which temperature stands in, (B,)."""
+
+    def __call__(self, logits: Floats) -> Floats:
+        """Calibrated logits of raw logits (B, n)."""
+
+    def part(self, block: Rows) -> CalibrationFit:
+        """The fit of some of the columns, in that order."""
+
+    def shape(self, column: int) -> Shape:
+        """What was fitted to one column, as parameters."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapFit:
+    """Fitted maps: ``params`` (B, 3) holds a, b, c; ``clip`` bounds the raw logits before the map;
+    ``penalty`` (B,) is the lambda chosen for a column, None where none was to choose.
+    """
+
+    kind: MapCalibrator
+    params: Floats
+    replaced: Flags
+    clip: float | None = None
+    penalty: Floats | None = None
+
+    def __call__(self, logits: Floats) -> Floats:
+        """Calibrated logits of raw logits (B, n)."""
+        return apply_map(self.params, logits, self.clip)
+
+    def part(self, block: Rows) -> MapFit:
+        """The fit of some of the columns, in that order."""
+        penalty = None if self.penalty is None else self.penalty[block]
+        return MapFit(self.kind, self.params[block], self.replaced[block], self.clip, penalty)
+
+    def shape(self, column: int) -> MapShape:
+        """What was fitted to one column, as parameters."""
+        replaced = bool(self.replaced[column])
+        kind: MapCalibrator = "temperature" if replaced else self.kind
+        a, b, c = (float(value) for value in self.params[column])
+        chosen = None if replaced or self.penalty is None else float(self.penalty[column])
+        return MapShape(kind, a, b, c, self.clip, chosen)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsotonicFit:
+    """Fitted steps, one :class:`Knots` a column; nothing is replaced here."""
+
+    knots: tuple[Knots, ...]
+
+    @property
+    def replaced(self) -> Flags:
+        """Never, (B,)."""
+        return np.zeros(len(self.knots), dtype=bool)
+
+    def __call__(self, logits: Floats) -> Floats:
+        """Calibrated logits of raw logits (B, n)."""
+        out = np.empty_like(logits)
+        for row, knots, column in zip(out, self.knots, logits, strict=True):
+            row[:] = knots(column)
+        return out
+
+    def part(self, block: Rows) -> IsotonicFit:
+        """The fit of some of the columns, in that order."""
+        if isinstance(block, slice):
+            return IsotonicFit(self.knots[block])
+        return IsotonicFit(tuple(self.knots[column] for column in block))
+
+    def shape(self, column: int) -> KnotShape:
+        """What was fitted to one column, as knots."""
+        knots = self.knots[column]
+        return KnotShape(
+            "isotonic", tuple(knots.logits.tolist()), tuple(knots.p.tolist()), knots.odd
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenFit:
+    """One of several fits to the same columns: column b is that of ``fits[which[b]]``.
+
+    ``names`` (of the fits) and ``which`` int (B,) say what was taken.
+    """
+
+    names: tuple[Calibrator, ...]
+    fits: tuple[CalibrationFit, ...]
+    which: NDArray[np.int64]
+    replaced: Flags
+
+    @property
+    def chosen(self) -> tuple[Calibrator, ...]:
+        """Name of the fit taken for each column, (B,)."""
+        return tuple(self.names[i] for i in self.which)
+
+    def __call__(self, logits: Floats) -> Floats:
+        """Calibrated logits of raw logits (B, n)."""
+        out = np.empty_like(logits)
+        for i, fit in enumerate(self.fits):
+            rows = np.flatnonzero(self.which == i)
+            if len(rows):
+                out[rows] = fit.part(rows)(logits[rows])
+        return out
+
+    def part(self, block: Rows) -> ChosenFit:
+        """The fit of some of the columns, in that order."""
+        fits = tuple(fit.part(block) for fit in self.fits)
+        return ChosenFit(self.names, fits, self.which[block], self.replaced[block])
+
+    def shape(self, column: int) -> Shape:
+        """What was fitted to one column, as parameters of the fit taken."""
+        return self.fits[int(self.which[column])].shape(column)

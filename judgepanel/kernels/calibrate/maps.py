@@ -1,0 +1,294 @@
+"""Newton fits of calibration maps, for many score columns at once.
+
+Every map here is m = a log p + b log(1 - p) + c on the raw logit l, with
+log p = -softplus(-l) and log(1 - p) = -softplus(l) (beta calibration, Kull et al. 2017,
+doi:10.1214/17-EJS1338SI; the paper's section 2.3). Temperature is a = -b >= 0, c = 0; Platt is
+a = -b of either sign with c free. Fits are damped Newton iterations in at most three parameters,
+run for all columns together: scores are (B, n), parameters (B, 3), one column a panel. The penalty
+lambda [alpha |d|_1 + (1 - alpha) |d|^2] on d = (a - 1, b + 1, c) pulls towards doing nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.calibrate.newton import descend, elastic_newton, shrink
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Rows = slice | Index
+
+LAMBDA = 0.01
+ALPHA = 0.5
+MAX_SLOPE = 1e3
+IDENTITY = np.array([1.0, -1.0, 0.0])
+_BLOCK = 32_768
+
+
+def softplus(x: Floats) -> Floats:
+    """log(1 + exp(x)) without overflow."""
+    tail = np.abs(x)
+    np.negative(tail, out=tail)
+    np.exp(tail, out=tail)
+    np.log1p(tail, out=tail)
+    tail += np.maximum(x, 0.0)
+    return tail
+
+
+def sigmoid(x: Floats) -> Floats:
+    """The logistic function without overflow; its upper half is 1 less its lower, to the bit."""
+    tail = np.exp(-np.abs(x))
+    small = tail / (1.0 + tail)
+    return np.where(x < 0.0, small, 1.0 - small)
+
+
+def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floats:
+    """m = a log p + b log(1 - p) + c; exact a l + c where the slopes are tied."""
+    if clip is not None:
+        logits = np.clip(logits, -clip, clip)
+    a, b, c = (params[..., i, None] for i in range(3))
+    if np.array_equal(params[..., 0], -params[..., 1]):
+        return np.asarray(a * logits + c)
+    log_p = -softplus(-logits)
+    return np.asarray((a + b) * log_p - b * logits + c)
+
+
+def column_blocks(columns: int, n: int) -> list[slice]:
+    """Column slices whose arrays stay in a core's cache."""
+    step = max(1, _BLOCK // max(n, 1))
+    return [slice(start, start + step) for start in range(0, columns, step)]
+
+
+def tied(slope: Floats) -> Floats:
+    """Parameters (B, 3) of m = a l from slopes (B,)."""
+    return np.stack([slope, -slope, np.zeros_like(slope)], -1)
+
+
+def fit_scale(
+    logits: Floats,
+    signs: Floats,
+    weights: Floats | None = None,
+    *,
+    penalty: float | Floats = 0.0,
+    alpha: float = ALPHA,
+    lowest: float = 0.0,
+    start: Floats | None = None,
+) -> Floats:
+    """Slope a in [lowest, MAX_SLOPE] minimising mean softplus(-s a l) + the tied penalty, (B,).
+
+    ``penalty`` is lambda of the elastic net on d = (a - 1, -(a - 1), 0), the symmetric form of
+    the beta calibrators: lambda [2 alpha |a - 1| + 2 (1 - alpha) (a - 1)^2]; 0 is temperature.
+    ``penalty`` is a number or (B,); ``start`` (B,) is where the search begins.
+    """
+    margin = logits * signs
+    pull = 2.0 * _pull(penalty, alpha, len(margin))
+
+    def visit(x: Floats, rows: Rows) -> Floats:
+        seen = margin[rows]
+        loss, wrong, bend = _logistic(seen * -x[:, :1], weights, rows)
+        slope = -np.vecdot(seen, wrong)
+        bend *= seen
+        return np.stack([loss, slope, np.vecdot(seen, bend)], -1)
+
+    def measure(x: Floats, rows: Index) -> Floats:
+        sums = _by_blocks(visit, x, rows, margin.shape[-1]) / total[rows, None]
+        lasso, ridge = pull[rows].T
+        d = x[:, 0] - 1.0
+        sums[:, 0] += lasso * np.abs(d) + ridge * d * d
+        return np.concatenate([sums, pull[rows]], -1)
+
+    def step(x: Floats, sums: Floats) -> Floats:
+        _, slope, bend, lasso, ridge = sums.T
+        slope = slope + 2.0 * ridge * (x[:, 0] - 1.0)
+        bend = np.maximum(bend + 2.0 * ridge, 1e-12)
+        target = shrink(x[:, 0] - slope / bend - 1.0, lasso / bend) + 1.0
+        return np.clip(target, lowest, MAX_SLOPE)[:, None]
+
+    total = _total(weights, margin)
+    if start is None:
+        start = _first_slope(margin, weights, total)
+    return descend(np.clip(start, lowest, MAX_SLOPE)[:, None], measure, step)[0][:, 0]
+
+
+def _first_slope(margin: Floats, weights: Floats | None, total: Floats) -> Floats:
+    """2 mean / variance is the slope for normal margins, but too steep for skewed ones."""
+    weighted = margin if weights is None else margin * weights
+    mean, square = weighted.sum(-1) / total, np.vecdot(margin, weighted) / total
+    spread = np.sqrt(np.maximum(square * (square - mean * mean), 1e-24))
+    return np.asarray(np.clip(2.0 * mean / spread, 1e-3, 1.0))
+
+
+def fit_platt(
+    logits: Floats, signs: Floats, weights: Floats | None, *, start: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Platt scaling without penalty, a l + c, a >= 0; parameters (B, 3) as (a, -a, c), fitted (B,).
+
+    A left-out score leans a little against its own label, because leaving a right vote out makes
+    it lighter and a wrong one heavier. A falling map would read the labels off that: where a < 0
+    fits best, a is 0 and c the log-odds of the labels. One-class labels and perfect separation have
+    no finite optimum; they are reported unfitted.
+    """
+    total = _total(weights, logits)
+
+    def visit(x: Floats, rows: Rows) -> Floats:
+        seen, sign = logits[rows], _sign_rows(signs, rows)
+        m = seen * -x[:, :1]
+        m -= x[:, 1:]
+        m *= sign
+        loss, wrong, bend = _logistic(m, weights, rows)
+        wrong *= sign
+        cross = seen * bend
+        return np.stack(
+            [
+                loss,
+                -np.vecdot(seen, wrong),
+                -wrong.sum(-1),
+                np.vecdot(seen, cross),
+                cross.sum(-1),
+                bend.sum(-1),
+            ],
+            -1,
+        )
+
+    def measure(x: Floats, rows: Index) -> Floats:
+        return _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
+
+    def step(x: Floats, sums: Floats) -> Floats:
+        _, slope, level, aa, ac, cc = sums.T
+        aa, cc = aa + 1e-12, cc + 1e-12
+        det = np.maximum(aa * cc - ac * ac, 1e-24)
+        move = np.stack([cc * slope - ac * level, aa * level - ac * slope], -1) / det[:, None]
+        return np.asarray(np.clip(x - move, -2.0 * MAX_SLOPE, 2.0 * MAX_SLOPE))
+
+    x, nll, done = descend(start[:, [0, 2]], measure, step)
+    slope, level = x[:, 0], x[:, 1]
+    positive = np.broadcast_to(signs > 0, logits.shape)
+    seen = positive if weights is None else positive & (weights > 0)
+    voted = logits.shape[-1] if weights is None else np.count_nonzero(weights, axis=-1)
+    both = (seen.sum(-1) > 0) & (seen.sum(-1) < voted)
+    fitted = done & both & (nll > 1e-6) & (np.abs(x).max(-1) < MAX_SLOPE)
+    weight = np.ones_like(logits) if weights is None else weights
+    share = (weight * positive).sum(-1) / total
+    with np.errstate(divide="ignore"):
+        flat = np.log(share / (1.0 - np.minimum(share, 1.0 - 1e-16)))
+    falls = (slope < 0.0) & both
+    slope, level = np.where(falls, 0.0, slope), np.where(falls, flat, level)
+    return np.stack([slope, -slope, level], -1), np.where(falls, done, fitted)
+
+
+def fit_beta(
+    logits: Floats,
+    signs: Floats,
+    weights: Floats | None,
+    *,
+    start: Floats,
+    penalty: float | Floats = LAMBDA,
+    alpha: float = ALPHA,
+    bounded: bool = True,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Beta calibration: mean NLL + lambda [alpha |d|_1 + (1 - alpha) |d|^2], d = (a-1, b+1, c).
+
+    ``bounded`` keeps a >= 0 and b <= 0, so that the map is monotone. Returns the parameters
+    (B, 3) and whether each column converged (B,). ``penalty`` is a number or (B,); without one
+    there may be no finite optimum.
+    """
+    margin = logits * signs
+    signed_log_p = -softplus(-logits)
+    signed_log_p *= signs
+    total = _total(weights, logits)
+    pull = _pull(penalty, alpha, len(margin))
+    free = np.full(3, np.inf)
+    low = np.array([0.0, -np.inf, -np.inf]) if bounded else -free
+    high = np.array([np.inf, 0.0, np.inf]) if bounded else free
+
+    def visit(x: Floats, rows: Rows) -> Floats:
+        # With log(1 - p) = log p - l the map is (a + b) log p - b l + c: sums over log p and l do.
+        log_p, line, sign = signed_log_p[rows], margin[rows], _sign_rows(signs, rows)
+        m = log_p * -(x[:, :1] + x[:, 1:2])
+        m += line * x[:, 1:2]
+        m -= x[:, 2:] * sign
+        loss, wrong, bend = _logistic(m, weights, rows)
+        gradient = (np.vecdot(log_p, wrong), np.vecdot(line, wrong), np.vecdot(sign, wrong))
+        bend_p, bend_l = log_p * bend, line * bend
+        pp, pl, ll = np.vecdot(log_p, bend_p), np.vecdot(line, bend_p), np.vecdot(line, bend_l)
+        pc, lc = np.vecdot(sign, bend_p), np.vecdot(sign, bend_l)
+        return np.stack([loss, *gradient, pp, pl, ll, pc, lc, bend.sum(-1)], -1)
+
+    def measure(x: Floats, rows: Index) -> Floats:
+        sums = _by_blocks(visit, x, rows, logits.shape[-1]) / total[rows, None]
+        lasso, ridge = pull[rows].T
+        d = x - IDENTITY
+        sums[:, 0] += lasso * np.abs(d).sum(-1) + ridge * (d * d).sum(-1)
+        return np.concatenate([sums, pull[rows]], -1)
+
+    def step(x: Floats, sums: Floats) -> Floats:
+        _, p, line, c, pp, pl, ll, pc, lc, cc, lasso, ridge = sums.T
+        ridge = ridge[:, None]
+        gradient = np.stack([-p, line - p, -c], -1) + 2.0 * ridge * (x - IDENTITY)
+        pq, qc = pp - pl, pc - lc
+        hessian = np.stack([pp, pq, pc, pq, pp - 2.0 * pl + ll, qc, pc, qc, cc], -1)
+        # Without a ridge too few distinct scores leave a flat direction, in which to stay put.
+        damped = 2.0 * ridge + 1e-12 + np.where(ridge > 0, 0.0, 1e-9) * hessian[:, [0, 4, 8]]
+        curvature = hessian.reshape(-1, 3, 3) + np.eye(3) * damped[:, None, :]
+        return elastic_newton(x, gradient, curvature, lasso, IDENTITY, low, high)
+
+    inside = np.clip(start, np.maximum(low, -MAX_SLOPE), np.minimum(high, MAX_SLOPE))
+    x, _, done = descend(inside, measure, step)
+    return x, done
+
+
+def _pull(penalty: float | Floats, alpha: float, columns: int) -> Floats:
+    """Weights (B, 2) of |d|_1 and of |d|^2."""
+    given = np.broadcast_to(np.asarray(penalty, dtype=np.float64), (columns,))
+    return np.stack([given * alpha, given * (1.0 - alpha)], -1)
+
+
+def _by_blocks(visit: Callable[[Floats, Rows], Floats], x: Floats, rows: Index, n: int) -> Floats:
+    """Sums (len(rows), q) of these columns, a cache-sized block at a time."""
+    whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
+    parts = []
+    for block in column_blocks(len(rows), n):
+        near = rows[block]
+        # A slice is a view; an index array is a copy.
+        chosen: Rows = slice(int(near[0]), int(near[-1]) + 1) if whole else near
+        parts.append(visit(x[block], chosen))
+    return np.concatenate(parts)
+
+
+def _sign_rows(signs: Floats, rows: Rows) -> Floats:
+    return signs if signs.ndim == 1 else signs[rows]
+
+
+def _logistic(m: Floats, weights: Floats | None, rows: Rows) -> tuple[Floats, Floats, Floats]:
+    """Of softplus(m): its weighted sum (b,), and its first and second derivative (b, n).
+
+    ``m`` is used up. One exp serves all three; exp may overflow, which is repaired.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        e = np.exp(m)
+        right = e + 1.0
+        loss = np.log1p(e)
+        np.reciprocal(right, out=right)
+        wrong = np.multiply(e, right, out=e)
+        if weights is not None:
+            chosen = weights[rows]
+            loss *= chosen
+        total = loss.sum(-1)
+    if not np.isfinite(total).all():
+        high = m > 700.0
+        loss[high] = m[high] if weights is None else (m * chosen)[high]
+        wrong[high] = 1.0
+        total = loss.sum(-1)
+    if weights is not None:
+        wrong *= chosen
+    return total, wrong, np.multiply(wrong, right, out=right)
+
+
+def _total(weights: Floats | None, logits: Floats) -> Floats:
+    if weights is None:
+        return np.full(len(logits), float(max(logits.shape[-1], 1)))
+    total = weights.sum(-1)
+    return np.asarray(np.where(total > 0.0, total, 1.0))

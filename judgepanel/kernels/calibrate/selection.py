@@ -1,0 +1,203 @@
+"""Choices between calibrators by inner cross-validation, made for all columns together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.calibrate.fits import CalibrationFit
+from judgepanel.kernels.calibrate.maps import Floats, Index, softplus
+from judgepanel.scoring.metrics import CLIP
+
+N_FOLDS = 5
+_LOGIT_CLIP = float(np.log1p(-CLIP) - np.log(CLIP))
+CELLS = 1_000_000
+_TIE = 1e-9
+_SEED = 20_260_510
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """What calibrators are fitted to.
+
+    ``logits`` float (B, n), ``signs`` float (n,) or (B, n) in {-1, +1}, ``weights`` float (B, n)
+    at least 0 or None for ones, and whether every item is used with its swap.
+    """
+
+    logits: Floats
+    signs: Floats
+    weights: Floats | None
+    symmetric: bool
+
+    @property
+    def n_labels(self) -> Index:
+        """Items with a weight above 0, (B,)."""
+        columns, n = self.logits.shape
+        if self.weights is None:
+            return np.full(columns, n, dtype=np.int64)
+        return np.asarray(np.count_nonzero(self.weights > 0.0, axis=-1))
+
+    def part(self, block: slice | Index) -> Columns:
+        """Some of the columns."""
+        signs = self.signs if self.signs.ndim == 1 else self.signs[block]
+        weights = None if self.weights is None else self.weights[block]
+        return Columns(self.logits[block], signs, weights, self.symmetric)
+
+    def repeated(self, times: int) -> Columns:
+        """All columns, and all of them again."""
+        signs = self.signs if self.signs.ndim == 1 else np.tile(self.signs, (times, 1))
+        weights = None if self.weights is None else np.tile(self.weights, (times, 1))
+        return Columns(np.tile(self.logits, (times, 1)), signs, weights, self.symmetric)
+
+    def blocks(self) -> list[slice]:
+        """Slices of the columns that bound the memory of work on them."""
+        columns, n = self.logits.shape
+        step = max(1, CELLS // max(n, 1))
+        return [slice(start, start + step) for start in range(0, columns, step)]
+
+    def items(self, at: Index) -> Columns:
+        """Some of the items: positions (m,), or (B, m) of each column's own."""
+        return Columns(
+            _taken(self.logits, at),
+            _taken(self.signs, at),
+            None if self.weights is None else _taken(self.weights, at),
+            self.symmetric,
+        )
+
+    def extremes(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Lowest and highest logit of label 1, then of label 0, each (B,); infinite without any."""
+        seen = np.ones_like(self.logits, dtype=bool) if self.weights is None else self.weights > 0.0
+        found = []
+        for own in (seen & (self.signs > 0.0), seen & (self.signs < 0.0)):
+            found.append(np.where(own, self.logits, np.inf).min(-1, initial=np.inf))
+            found.append(np.where(own, self.logits, -np.inf).max(-1, initial=-np.inf))
+        return found[0], found[1], found[2], found[3]
+
+    def one_class(self) -> NDArray[np.bool_]:
+        """Columns whose labels are of one class, or that have none, (B,)."""
+        low_one, _, low_zero, _ = self.extremes()
+        return np.isinf(low_one) | np.isinf(low_zero)
+
+    def separable(self) -> NDArray[np.bool_]:
+        """Columns of one class, or in which no label 1 scores below a label 0, (B,).
+
+        A rising map without penalty has no finite optimum there. A single score of both labels is
+        no such column.
+        """
+        low_one, high_one, low_zero, high_zero = self.extremes()
+        constant = (low_one == high_zero) & (high_one == low_zero)
+        return np.asarray(self.one_class() | ((low_one >= high_zero) & ~constant))
+
+
+def cross_validated(
+    columns: Columns,
+    fold: Index | None,
+    fits: Callable[[Columns, slice], Sequence[CalibrationFit]],
+) -> tuple[Floats, Floats]:
+    """Cross-validated NLL (C, B) of C calibrators, p clipped to [.001, .999].
+
+    The second array (C, B) is the standard error of the difference from the first calibrator,
+    over items.
+
+    Parameters
+    ----------
+    fold : int (n,), the fold of each item. None sorts the items of each column by label, logit
+        and weight and deals them at random, from a fixed seed, to :data:`N_FOLDS`. So neither
+        the order of the items nor, under ``symmetric``, their orientation moves the folds.
+    fits : ``fits(learn, block)`` makes the C fits of these columns from the items to learn from.
+    """
+    means: list[Floats] = []
+    errors: list[Floats] = []
+    for block in columns.blocks():
+        part = columns.part(block)
+        weight = np.full(len(part.logits), float(part.logits.shape[-1]))
+        if part.weights is not None:
+            weight = part.weights.sum(-1)
+        weight = np.where(weight > 0.0, weight, 1.0)
+        sides = [
+            _summed([_losses(found, held) for found in fits(learn, block)])
+            for learn, held in _sides(part, fold)
+        ]
+        nll, square = np.sum(sides, axis=0)
+        mean = nll / weight
+        spread = square / weight - (mean - mean[0]) ** 2
+        means.append(mean)
+        errors.append(np.sqrt(np.maximum(spread, 0.0) / weight))
+    return np.concatenate(means, axis=-1), np.concatenate(errors, axis=-1)
+
+
+def lowest(nll: Floats) -> Index:
+    """First of the C calibrators whose NLL (C, B) is the lowest up to rounding, (B,)."""
+    return np.asarray(np.argmax(nll <= nll.min(0) + _TIE, axis=0))
+
+
+def clearly_lowest(nll: Floats, error: Floats) -> Index:
+    """The lowest of those that beat the first calibrator by a standard error; else the first, (B,).
+
+    Without that margin a choice among a handful costs more, on few labels, than it gains.
+    """
+    clear = nll + error < nll[0]
+    clear[0] = True
+    return lowest(np.where(clear, nll, np.inf))
+
+
+def _sides(columns: Columns, fold: Index | None) -> Iterator[tuple[Columns, Columns]]:
+    """For every fold, the items to learn from and the items held out."""
+    if fold is not None:
+        for number in np.unique(fold):
+            held = fold == number
+            yield columns.items(np.flatnonzero(~held)), columns.items(np.flatnonzero(held))
+        return
+    order = _shuffled(columns)
+    number_of = np.arange(order.shape[-1]) % N_FOLDS
+    for number in np.unique(number_of):
+        yield (
+            columns.items(order[:, number_of != number]),
+            columns.items(order[:, number_of == number]),
+        )
+
+
+def _shuffled(columns: Columns) -> Index:
+    """Positions (B, n), sorted by label, logit and weight, then shuffled; weights of 0 come last.
+
+    Under ``symmetric`` they are sorted by whether the sign of l is right, and by |l|. Dealing
+    sorted items in turn would balance every stretch of scores between the sides, and so flatter
+    steps that follow the noise.
+    """
+    logits, signs = columns.logits, columns.signs
+    stratum = (logits * signs if columns.symmetric else np.broadcast_to(signs, logits.shape)) > 0.0
+    score = np.abs(logits) if columns.symmetric else logits
+    weights = np.ones_like(logits) if columns.weights is None else columns.weights
+    out = weights <= 0.0
+    order = np.lexsort((weights, score, stratum, out), axis=-1)
+    # Counts in the seed keep one unlucky shuffle from serving every data set of this size.
+    ones, kept = np.count_nonzero(stratum & ~out, axis=-1), np.count_nonzero(~out, axis=-1)
+    for row, count, n in zip(order, ones, kept, strict=True):
+        np.random.default_rng((_SEED, int(count))).shuffle(row[:n])
+    return np.asarray(order)
+
+
+def _losses(fit: CalibrationFit, held: Columns) -> Floats:
+    """Weighted NLL (B, n) of the held-out items."""
+    calibrated = np.clip(fit(held.logits), -_LOGIT_CLIP, _LOGIT_CLIP)
+    loss = softplus(-held.signs * calibrated)
+    return np.asarray(loss if held.weights is None else held.weights * loss)
+
+
+def _summed(losses: list[Floats]) -> Floats:
+    """Sums over items of the losses and of their squared differences from the first, (2, C, B)."""
+    return np.stack(
+        [
+            np.stack([loss.sum(-1) for loss in losses]),
+            np.stack([((loss - losses[0]) ** 2).sum(-1) for loss in losses]),
+        ]
+    )
+
+
+def _taken(values: Floats, at: Index) -> Floats:
+    if at.ndim == 1 or values.ndim == 1:
+        return values[..., at]
+    return np.take_along_axis(values, at, axis=-1)

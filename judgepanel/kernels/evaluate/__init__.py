@@ -1,0 +1,1 @@
+"""One split from ballots to scores on items that nothing was fitted to."""

@@ -1,0 +1,193 @@
+"""Columns of raw scores, calibrated on one side of a split and scored on the other.
+
+A column is a panel size, or an aggregator: whatever made its raw logits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import (
+    CalibrationFit,
+    Calibrator,
+    column_blocks,
+    fit,
+)
+from judgepanel.scoring.metrics import (
+    ItemScores,
+    blank_scores,
+    item_scores,
+    mean_nll,
+    null_logit,
+)
+from judgepanel.scoring.splits import Split, folds
+
+CROSS_VALIDATED: tuple[Calibrator, ...] = ("beta_cv", "auto")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitScores:
+    """Scores of one split.
+
+    ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator;
+    ``fitted`` holds their maps and raw logits; ``null_nll`` and ``constant_nll[name]`` score the
+    base rate, and a constant score through the same calibrator. ``chosen_on`` (n_calibrators, n_k)
+    is the NLL a choice may look at, infinite for columns not offered.
+    """
+
+    evaluation: Mapping[Calibrator, ItemScores]
+    fitted: Calibrated
+    order: Index
+    null_nll: float
+    constant_nll: Mapping[Calibrator, float]
+    chosen_on: Floats
+
+    @property
+    def replaced(self) -> dict[Calibrator, int]:
+        """Columns for which temperature stands in, by calibrator."""
+        return {name: int(map_.replaced.sum()) for name, map_ in self.fitted.maps.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibrated:
+    """Calibrators fitted on one side of a split, and the raw logits (n_k, n) of the other side."""
+
+    maps: Mapping[Calibrator, CalibrationFit]
+    logits: Floats
+    empty: NDArray[np.bool_] | None
+    signs: Floats
+    null: float
+
+    def logits_of(self, name: Calibrator, block: slice) -> Floats:
+        """Calibrated logits of a block of columns; items without votes get the null prediction."""
+        calibrated = self.maps[name].part(block)(self.logits[block])
+        if self.empty is not None and self.empty[block].any():
+            calibrated = np.where(self.empty[block], self.null, calibrated)
+        return calibrated
+
+
+def calibrate(
+    ballots: Ballots,
+    split: Split,
+    scores: PrefixScores,
+    calibrators: tuple[Calibrator, ...],
+    *,
+    in_sample: bool = False,
+) -> Calibrated:
+    """Fit calibrators to the calibration scores.
+
+    Items without votes take no part in a fit and get the null prediction, unless ``in_sample``,
+    the paper's protocol, in which they pass as a logit of 0.
+    """
+    signs = ballots.signs[split.calibration].astype(np.float64)
+    weights = None if in_sample else (~scores.calibration_empty).astype(np.float64)
+    return Calibrated(
+        maps=fit(
+            calibrators,
+            scores.calibration,
+            signs,
+            weights,
+            symmetric=ballots.symmetric,
+            fold=_fold(ballots, split, scores, calibrators),
+        ),
+        logits=scores.evaluation,
+        empty=None if in_sample else scores.evaluation_empty,
+        signs=ballots.signs[split.evaluation].astype(np.float64),
+        null=null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric),
+    )
+
+
+def _fold(
+    ballots: Ballots, split: Split, scores: PrefixScores, calibrators: tuple[Calibrator, ...]
+) -> Index | None:
+    """Fold (n_cal,) for calibrators that choose by cross-validation, so that units stay whole;
+    None where every item is a unit of its own, and the calibrator deals the items itself.
+    """
+    units = ballots.units[split.calibration]
+    n_units = len(np.unique(units))
+    if scores.fold is not None or not set(calibrators) & set(CROSS_VALIDATED):
+        return scores.fold
+    if n_units in (1, len(units)):
+        return None
+    place = np.zeros(ballots.n_items, dtype=np.int64)
+    key = (split.number, 8)
+    for piece in folds(ballots.units, split.calibration, N_FOLDS, seed=0, key=key):
+        place[piece.evaluation] = piece.number
+    return place[split.calibration]
+
+
+def evaluate(
+    ballots: Ballots, split: Split, fitted: Calibrated, order: Index, chosen_on: Floats
+) -> SplitScores:
+    """Score the evaluation rows of every column under every calibrator, against their nulls."""
+    names, symmetric = tuple(fitted.maps), ballots.symmetric
+    n_k, n_eval = fitted.logits.shape
+    held = {name: blank_scores((n_k, n_eval)) for name in names}
+    for block in column_blocks(n_k, n_eval):
+        for name in names:
+            out = _rows(held[name], block)
+            item_scores(fitted.logits_of(name, block), fitted.signs, symmetric=symmetric, out=out)
+    signs = ballots.signs[split.calibration].astype(np.float64)
+    constant = fit(names, np.zeros((1, len(signs))), signs, symmetric=symmetric)
+    blank = np.zeros((1, n_eval))
+    return SplitScores(
+        evaluation=held,
+        fitted=fitted,
+        order=order,
+        null_nll=float(mean_nll(np.full(n_eval, fitted.null), fitted.signs)),
+        constant_nll={
+            name: float(mean_nll(map_(blank), fitted.signs)[0]) for name, map_ in constant.items()
+        },
+        chosen_on=chosen_on,
+    )
+
+
+def nll_by_fold(
+    ballots: Ballots,
+    split: Split,
+    scores: PrefixScores,
+    calibrators: tuple[Calibrator, ...],
+    fold: Index,
+) -> Floats:
+    """NLL (n_calibrators, n_k) of calibration scores, each fold under calibrators of the others.
+
+    ``fold`` (n_cal,) cuts the calibration rows. The scores must not know their own labels; they
+    may know those of other folds, as every cross-fitted score does.
+    """
+    total = np.zeros((len(calibrators), len(scores.calibration)))
+    for number in np.unique(fold):
+        own = fold == number
+        part = replace(
+            scores,
+            calibration=scores.calibration[:, ~own],
+            calibration_empty=scores.calibration_empty[:, ~own],
+            evaluation=scores.calibration[:, own],
+            evaluation_empty=scores.calibration_empty[:, own],
+            fold=fold[~own],
+        )
+        inner = Split(int(number), split.calibration[~own], split.calibration[own])
+        total += summed_nll(calibrate(ballots, inner, part, calibrators))
+    return np.asarray(total / len(fold))
+
+
+def summed_nll(fitted: Calibrated) -> Floats:
+    """Sum over the evaluation rows of the NLL, (n_calibrators, n_k)."""
+    total = np.empty((len(fitted.maps), len(fitted.logits)))
+    for block in column_blocks(*fitted.logits.shape):
+        for c, name in enumerate(fitted.maps):
+            total[c, block] = mean_nll(fitted.logits_of(name, block), fitted.signs)
+    return total * len(fitted.signs)
+
+
+def _rows(scores: ItemScores, block: slice) -> ItemScores:
+    return ItemScores(*(getattr(scores, field.name)[block] for field in _FIELDS))
+
+
+_FIELDS = fields(ItemScores)

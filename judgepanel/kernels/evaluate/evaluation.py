@@ -1,0 +1,129 @@
+"""One split from ballots to scores: rank, aggregate, calibrate, evaluate, for every prefix k.
+
+The single path that studies, the recommendation and the benchmarks go through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits, panel_scores
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores, Ranking
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.evaluate.calibrated import (
+    SplitScores,
+    calibrate,
+    evaluate,
+    nll_by_fold,
+    summed_nll,
+)
+from judgepanel.scoring.splits import Split, folds
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How every panel of a split is built.
+
+    ``in_sample`` is the paper's protocol: calibrators see scores that know their own label, and an
+    item without votes passes through the calibrator as a logit of 0. Otherwise own labels are
+    removed, and an item without votes gets the null prediction. ``seed`` draws the folds of what
+    is cross-fitted.
+    """
+
+    aggregator: Aggregator = "one_coin"
+    calibrators: tuple[Calibrator, ...] = ("none", "temperature", "beta")
+    ranking: Ranking = "accuracy"
+    in_sample: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """How panel sizes are compared on calibration rows alone: ``offered`` (n_k,) marks those a
+    choice may take; closed forms are refitted in ``n_folds`` folds, drawn by ``key``.
+    """
+
+    offered: NDArray[np.bool_]
+    n_folds: int
+    key: tuple[int, ...]
+
+
+def evaluate_split(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
+) -> SplitScores:
+    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
+    scores = _scores(ballots, split, ks, recipe, (split.number, 4))
+    chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
+    if choice is not None:
+        chosen_on[:, choice.offered] = _compared(ballots, split, scores, recipe, choice)
+    fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
+    return evaluate(ballots, split, fitted, scores.order, chosen_on)
+
+
+def inner_nll(
+    ballots: Ballots,
+    rows: Index,
+    ks: Index,
+    recipe: Recipe,
+    *,
+    n_folds: int,
+    key: tuple[int, ...],
+) -> Floats:
+    """Cross-validated NLL (n_calibrators, n_k) on these rows alone: what a choice may see.
+
+    Ranking, weights and calibrator are refitted in every fold, so selection is inside and no score
+    knows the label it is held against. The folds come from
+    ``SeedSequence(recipe.seed, spawn_key=key)``. What is cross-fitted anyway uses those folds.
+    """
+    if cross_fits(recipe.aggregator) and not recipe.in_sample:
+        whole = Split(0, rows, rows[:0])
+        scores = _scores(ballots, whole, ks, recipe, key)
+        return _across_folds(ballots, whole, scores, recipe)
+    total = np.zeros((len(recipe.calibrators), len(ks)))
+    for inner in folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key):
+        scores = _scores(ballots, inner, ks, recipe, (*key, inner.number))
+        total += summed_nll(
+            calibrate(ballots, inner, scores, recipe.calibrators, in_sample=recipe.in_sample)
+        )
+    return np.asarray(total / len(rows))
+
+
+def _compared(
+    ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe, choice: Choice
+) -> Floats:
+    """NLL (n_calibrators, n_offered) on calibration rows alone."""
+    if scores.fold is not None and not recipe.in_sample:
+        return _across_folds(ballots, split, scores, recipe)[:, choice.offered]
+    return inner_nll(
+        ballots,
+        split.calibration,
+        scores.ks[choice.offered],
+        recipe,
+        n_folds=choice.n_folds,
+        key=choice.key,
+    )
+
+
+def _across_folds(ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe) -> Floats:
+    if scores.fold is None:
+        raise ValueError("these scores were not cross-fitted")
+    return nll_by_fold(ballots, split, scores, recipe.calibrators, scores.fold)
+
+
+def _scores(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, key: tuple[int, ...]
+) -> PrefixScores:
+    return panel_scores(
+        ballots,
+        split,
+        ks,
+        aggregator=recipe.aggregator,
+        ranking=recipe.ranking,
+        own_label="seen" if recipe.in_sample else "removed",
+        seed=recipe.seed,
+        key=key,
+    )

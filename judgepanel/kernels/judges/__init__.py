@@ -1,0 +1,1 @@
+"""Judges themselves: whose errors go together, abilities and discriminations."""

@@ -1,0 +1,325 @@
+"""Dawid-Skene kernels against plain loops; batches, sparse votes, invariances, no leaks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgepanel.kernels.aggregate import dawid_skene as kernel
+from judgepanel.kernels.aggregate import dawid_skene_em as em
+from judgepanel.kernels.aggregate.crossfit import Fit, cross_fitted
+from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi, fit_many
+from judgepanel.kernels.aggregate.dawid_skene_em import Rules
+from judgepanel.kernels.aggregate.prefixes import rank
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import sigmoid
+from judgepanel.scoring.splits import split
+from judgepanel.votes import InputError
+from tests.helpers import make_ballots, make_votes, signed
+from tests.kernels.aggregate.dawid_skene_oracle import plain_em
+
+KERNELS = (dawid_skene, dawid_skene_semi)
+FIELDS = ("pi1", "pi0", "ones", "zeros", "prior")
+
+
+def panel_votes(seed=0, n_items=80, n_judges=6, missing=0.2):
+    """Signed votes and labels of judges with skill."""
+    made = make_votes(seed, n_items, n_judges, missing=missing, low=0.6, high=0.9)
+    return signed(made.votes), signed(made.labels)
+
+
+def alone(votes, **options):
+    return fit_many(votes, np.ones((votes.shape[1], 1), dtype=bool), **options)
+
+
+def whole_fit(ballots, learn, score):
+    return Fit(learn, score, np.zeros(len(learn), dtype=np.int64))
+
+
+def score(ballots, learn, rows, ks, run=dawid_skene):
+    return run(ballots, [whole_fit(ballots, learn, rows)], ks, "accuracy")[0]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("labelled", [0, 30])
+@pytest.mark.parametrize("steps", [1, 7])
+def test_every_step_is_that_of_a_plain_loop(symmetric, smoothing, labelled, steps):
+    votes, labels = panel_votes(3, 60, 5)
+    votes[7] = 0
+    labels[labelled:] = 0
+    found = alone(
+        votes, labels=labels, rules=Rules(smoothing, symmetric=symmetric, max_iter=steps, tol=0)
+    )
+    pi1, pi0, prior, posterior = plain_em(
+        votes.tolist(), labels.tolist(), smoothing=smoothing, symmetric=symmetric, steps=steps
+    )
+    np.testing.assert_allclose(found.pi1[:, 0], pi1, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.pi0[:, 0], pi0, rtol=0, atol=1e-9)
+    assert sigmoid(found.prior)[0] == pytest.approx(prior, abs=1e-9)
+    np.testing.assert_allclose(sigmoid(found.logits(votes)[0]), posterior, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("block", [1, 80 * 5, 1 << 18])
+def test_a_batch_is_its_problems_one_by_one(monkeypatch, symmetric, block):
+    monkeypatch.setattr(kernel, "BLOCK", block)
+    votes, labels = panel_votes(5, 80, 7)
+    labels[40:] = 0
+    rng = np.random.default_rng(0)
+    panels, rows = rng.random((7, 12)) < 0.6, rng.random((80, 12)) < 0.7
+    rules = Rules(symmetric=symmetric)
+    for clamp in (None, labels):
+        batch = fit_many(votes, panels, rows=rows, labels=clamp, rules=rules)
+        for b in range(12):
+            kept = votes[rows[:, b]][:, panels[:, b]]
+            one = alone(kept, labels=None if clamp is None else clamp[rows[:, b]], rules=rules)
+            assert one.n_iter[0] == batch.n_iter[b]
+            assert one.converged[0] == batch.converged[b]
+            for name in FIELDS[:4]:
+                got = getattr(batch, name)[panels[:, b], b]
+                np.testing.assert_allclose(got, getattr(one, name)[:, 0], rtol=0, atol=1e-9)
+            assert batch.prior[b] == pytest.approx(one.prior[0], abs=1e-9)
+    assert (batch.ones[~panels] == 0).all()
+    assert (batch.pi1[~panels] == 0.5).all()
+
+
+def test_a_problem_leaves_the_batch_when_it_has_converged():
+    votes, _ = panel_votes(5, 80, 7)
+    panels = np.arange(7)[:, None] < np.array([1, 3, 4, 7])
+    found = fit_many(votes, panels)
+    assert len(set(found.n_iter.tolist())) > 2
+    assert found.converged.all()
+    assert not fit_many(votes, panels, rules=Rules(max_iter=2)).converged[1:].any()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("labelled", [0, 60])
+def test_sparse_votes_are_dense_votes(monkeypatch, symmetric, labelled):
+    votes, labels = panel_votes(6, 300, 40, missing=0.93)
+    labels[labelled:] = 0
+    panels = np.arange(40)[:, None] < np.array([10, 25, 40])
+    rules = Rules(symmetric=symmetric)
+    sparse = fit_many(votes, panels, labels=labels, rules=rules)
+    scored = sparse.logits(votes)
+    assert not isinstance(em.design_of(votes, tied=False), np.ndarray)
+    monkeypatch.setattr(em, "SPARSE_BELOW", 0.0)
+    assert isinstance(em.design_of(votes, tied=False), np.ndarray)
+    dense = fit_many(votes, panels, labels=labels, rules=rules)
+    for name in FIELDS:
+        np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(scored, dense.logits(votes), rtol=0, atol=1e-9)
+
+
+@given(seed=st.integers(0, 10_000), symmetric=st.booleans(), labelled=st.sampled_from([0, 20]))
+def test_the_order_of_judges_and_items_does_not_matter(seed, symmetric, labelled):
+    votes, labels = panel_votes(seed, 40, 6)
+    labels[labelled:] = 0
+    rng = np.random.default_rng(seed)
+    judges, items = rng.permutation(6), rng.permutation(40)
+    rules = Rules(symmetric=symmetric, max_iter=30)
+    found = alone(votes, labels=labels, rules=rules)
+    moved = alone(votes[items][:, judges], labels=labels[items], rules=rules)
+    np.testing.assert_allclose(moved.pi1, found.pi1[judges], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(moved.pi0, found.pi0[judges], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        moved.logits(votes[:, judges]), found.logits(votes), rtol=0, atol=1e-7
+    )
+
+
+@given(seed=st.integers(0, 10_000), missing=st.sampled_from([0.0, 0.3, 0.95]))
+@pytest.mark.parametrize("run", KERNELS)
+def test_under_symmetric_swapping_items_changes_signs_and_no_other_bit(run, seed, missing):
+    ballots = make_ballots(seed, 40, 6, missing=missing, symmetric=True)
+    more = make_ballots(seed + 1, 15, 6, missing=missing).votes
+    flip = np.where(np.random.default_rng(seed).random(55) < 0.5, -1, 1).astype(np.int8)
+    swapped = Ballots(
+        ballots.votes * flip[:40, None],
+        ballots.signs * flip[:40],
+        ballots.units,
+        True,
+        more * flip[40:, None],
+    )
+    learn, rest, ks = np.arange(25), np.arange(25, 40), np.array([1, 2, 3, 6])
+    found = score(replace(ballots, unlabelled=more), learn, rest, ks, run)
+    np.testing.assert_array_equal(score(swapped, learn, rest, ks, run), found * flip[25:40])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+def test_renaming_both_classes_mirrors_the_fit(smoothing):
+    votes, _ = panel_votes(8, 60, 5)
+    rules = Rules(smoothing)
+    found, mirrored = alone(votes, rules=rules), alone(-votes, rules=rules)
+    np.testing.assert_allclose(mirrored.pi1, 1 - found.pi0, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(mirrored.logits(-votes), -found.logits(votes), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("run", KERNELS)
+def test_a_panel_of_a_kernel_is_a_fit_of_its_ranked_judges(run):
+    ballots = replace(make_ballots(9, 70, 6), unlabelled=make_ballots(10, 20, 6).votes)
+    learn, rest, ks = np.arange(40), np.arange(40, 70), np.array([1, 2, 4, 6])
+    found = score(ballots, learn, rest, ks, run)
+    order = rank(ballots, learn)
+    labels = np.zeros(60, dtype=np.int8)
+    if run is dawid_skene_semi:
+        labels[:40] = ballots.signs[:40]
+    for row, k in zip(found, ks, strict=True):
+        votes = np.concatenate([ballots.votes[learn], ballots.unlabelled])[:, order[:k]]
+        held = ballots.votes[rest][:, order[:k]]
+        wanted = alone(votes, labels=labels).logits(held)[0]
+        wanted[(held == 0).all(axis=1)] = 0.0
+        np.testing.assert_allclose(row, wanted, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("run", KERNELS)
+@pytest.mark.parametrize("own_label", ["removed", "seen"])
+def test_a_score_does_not_know_its_own_label(run, own_label):
+    """With the label seen, the same change of labels shows: the test can fail."""
+    ballots = make_ballots(11, 60, 6)
+    one, ks = split(ballots.units, 0), np.array([2, 4, 6])
+    options = {"ranking": "accuracy", "own_label": own_label, "seed": 0, "key": (0, 4)}
+    found = cross_fitted(ballots, one, ks, run, **options)
+    moved = 0.0
+    for position, item in enumerate(one.calibration):
+        signs = ballots.signs.copy()
+        signs[item] *= -1
+        again = cross_fitted(replace(ballots, signs=signs), one, ks, run, **options)
+        moved = max(
+            moved, np.abs(again.calibration[:, position] - found.calibration[:, position]).max()
+        )
+    assert (moved < 1e-9) == (own_label == "removed")
+
+
+@pytest.mark.parametrize("run", KERNELS)
+def test_score_rows_never_enter_the_em(run):
+    ballots = replace(make_ballots(12, 60, 6), unlabelled=make_ballots(13, 20, 6).votes)
+    learn, ks = np.arange(30), np.array([3, 6])
+    together = score(ballots, learn, np.arange(30, 60), ks, run)
+    votes, signs = ballots.votes.copy(), -ballots.signs
+    votes[31:] *= -1
+    signs[:30] = ballots.signs[:30]
+    changed = replace(ballots, votes=votes, signs=signs)
+    np.testing.assert_array_equal(
+        score(changed, learn, np.array([30]), ks, run)[:, 0],
+        score(ballots, learn, np.array([30]), ks, run)[:, 0],
+    )
+    np.testing.assert_allclose(
+        score(ballots, learn, np.array([30]), ks, run)[:, 0], together[:, 0], rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("run", KERNELS)
+def test_unlabelled_items_join(run):
+    ballots = make_ballots(14, 60, 6)
+    learn, rest, ks = np.arange(20), np.arange(40, 60), np.array([4])
+    joined = replace(ballots, unlabelled=ballots.votes[20:40])
+    assert (score(joined, learn, rest, ks, run) != score(ballots, learn, rest, ks, run)).all()
+
+
+def test_labels_of_the_unsupervised_form_only_rank():
+    ballots = make_ballots(15, 60, 6)
+    flipped = replace(ballots, signs=-ballots.signs)
+    learn, rest, everyone = np.arange(30), np.arange(30, 60), np.array([6])
+    np.testing.assert_allclose(
+        score(flipped, learn, rest, everyone), score(ballots, learn, rest, everyone), atol=1e-9
+    )
+    clamped = score(flipped, learn, rest, everyone, dawid_skene_semi)
+    assert np.abs(clamped - score(ballots, learn, rest, everyone, dawid_skene_semi)).max() > 0.1
+
+
+def test_clamped_symmetric_dawid_skene_is_one_coin():
+    ballots = make_ballots(16, 60, 6, symmetric=True)
+    votes, signs = ballots.votes.astype(float), ballots.signs.astype(float)
+    right, wrong = (votes == signs[:, None]).sum(0), (votes == -signs[:, None]).sum(0)
+    found = alone(ballots.votes, labels=ballots.signs, rules=Rules(symmetric=True))
+    np.testing.assert_allclose(
+        found.ones[:, 0], np.log((right + 1) / (wrong + 1)), rtol=0, atol=1e-12
+    )
+    assert found.n_iter[0] == 1
+
+
+def test_most_judges_anti_experts_mirror_the_unsupervised_form_and_not_the_semi_supervised():
+    votes, labels = panel_votes(17, 300, 9, missing=0.0)
+    votes[:, 2:] *= -1
+    labels[200:] = 0
+    truth = panel_votes(17, 300, 9, missing=0.0)[1]
+    blind = alone(votes).logits(votes)[0]
+    guided = alone(votes, labels=labels).logits(votes)[0]
+    assert np.mean(np.sign(blind) == truth) < 0.1
+    assert np.mean(np.sign(guided[200:]) == truth[200:]) > 0.9
+
+
+def test_fewer_than_three_judges_without_labels_stop_after_one_step():
+    votes, labels = panel_votes(18, 50, 3)
+    panels = np.arange(3)[:, None] < np.array([1, 2, 3])
+    found = fit_many(votes, panels)
+    assert found.n_iter[:2].tolist() == [1, 1]
+    assert found.n_iter[2] > 1
+    labels[25:] = 0
+    assert (fit_many(votes, panels, labels=labels).n_iter > 1).all()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+@pytest.mark.parametrize("labelled", [0, 20, 60])
+def test_odd_judges_and_empty_rows_give_finite_logits(symmetric, smoothing, labelled):
+    votes, labels = panel_votes(19, 60, 9)
+    truth = labels.copy()
+    votes[:, 0], votes[:, 1], votes[:, 2], votes[:, 3], votes[:, 4] = truth, -truth, 1, -1, 0
+    votes[:5] = 0
+    labels[labelled:] = 0
+    found = alone(votes, labels=labels, rules=Rules(smoothing, symmetric=symmetric))
+    logits = found.logits(np.concatenate([votes, -votes]))
+    for values in (*(getattr(found, name) for name in FIELDS), logits):
+        assert np.isfinite(values).all()
+    assert found.pi1[0, 0] > 0.9
+    assert found.pi1[1, 0] < 0.1
+    assert ((found.pi1 > 0) & (found.pi1 < 1)).all() or smoothing == 0
+    assert found.ones[4, 0] == found.zeros[4, 0] == 0.0  # nobody knows the judge without votes
+
+
+@pytest.mark.parametrize("run", KERNELS)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_one_class_and_silent_folds_give_finite_logits(run, symmetric):
+    ballots = make_ballots(20, 40, 5, symmetric=symmetric)
+    ballots = replace(ballots, signs=np.ones(40, dtype=np.int8))
+    silent = replace(ballots, votes=np.zeros((40, 5), dtype=np.int8))
+    learn, rest, ks = np.arange(20), np.arange(20, 40), np.array([1, 5])
+    assert np.isfinite(score(ballots, learn, rest, ks, run)).all()
+    assert (score(silent, learn, rest, ks, run) == 0).all()
+
+
+@pytest.mark.parametrize("run", KERNELS)
+def test_rows_nobody_of_a_panel_voted_on_get_0(run):
+    ballots = make_ballots(21, 40, 5)
+    order = rank(ballots, np.arange(20))
+    votes = ballots.votes.copy()
+    votes[30, order[:2]] = 0
+    votes[30, order[2]] = 1
+    found = score(
+        replace(ballots, votes=votes), np.arange(20), np.array([30]), np.array([1, 2, 5]), run
+    )
+    assert found[:2, 0].tolist() == [0.0, 0.0]
+    assert found[2, 0] != 0.0
+
+
+def test_simulated_error_rates_are_found():
+    rng = np.random.default_rng(22)
+    n, pi1, pi0 = 20_000, rng.uniform(0.6, 0.95, 8), rng.uniform(0.05, 0.5, 8)
+    label = rng.random(n) < 0.3
+    votes = np.where(rng.random((n, 8)) < np.where(label[:, None], pi1, pi0), 1, -1)
+    found = alone(votes.astype(np.int8))
+    np.testing.assert_allclose(found.pi1[:, 0], pi1, rtol=0, atol=0.02)
+    np.testing.assert_allclose(found.pi0[:, 0], pi0, rtol=0, atol=0.02)
+    assert sigmoid(found.prior)[0] == pytest.approx(0.3, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"smoothing": -1}, {"smoothing": float("nan")}, {"max_iter": 0}, {"tol": -1e-9}]
+)
+def test_rules_out_of_range_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(InputError, match=name):
+        Rules(**wrong)

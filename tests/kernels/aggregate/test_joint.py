@@ -1,0 +1,320 @@
+"""Stacking and joint: one optimum whatever the route, nothing seen that must not be, finite."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgepanel.kernels.aggregate import joint as module
+from judgepanel.kernels.aggregate import joint_features
+from judgepanel.kernels.aggregate.agreement import DIRECTIONS, agreement_among
+from judgepanel.kernels.aggregate.crossfit import Fit
+from judgepanel.kernels.aggregate.joint import CS, fit_panels, joint, stacking
+from judgepanel.kernels.aggregate.joint_features import centring, left_out_margins, prior_level
+from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.splits import folds
+from tests.helpers import counts_by_loop, item_nll, make_ballots
+
+KERNELS = (joint, stacking)
+
+
+def fold_numbers(ballots, rows, n_folds=5):
+    fold = np.empty(ballots.n_items, dtype=np.int64)
+    for piece in folds(ballots.units, rows, n_folds, seed=0, key=(1,)):
+        fold[piece.evaluation] = piece.number
+    return fold
+
+
+def cross_fits(ballots, rows, new, n_folds=5):
+    """The fits of one cross-fitting: all of ``rows``, and all but each fold."""
+    fold = fold_numbers(ballots, rows, n_folds)
+    fits = [Fit(rows, new, fold[rows])]
+    for number in np.unique(fold[rows]):
+        rest, own = rows[fold[rows] != number], rows[fold[rows] == number]
+        fits.append(Fit(rest, own, fold[rest]))
+    return fits
+
+
+def related_panel(seed, n_items, n_judges, *, copies=3, accuracy=0.75):
+    """Ballots in which judges come in families that mostly repeat each other."""
+    rng = np.random.default_rng(seed)
+    signs = rng.choice([-1, 1], n_items).astype(np.int8)
+    heads = np.where(rng.random((n_items, -(-n_judges // copies))) < accuracy, 1, -1)
+    votes = np.repeat(heads, copies, axis=1)[:, :n_judges]
+    votes = np.where(rng.random(votes.shape) < 0.05, -votes, votes) * signs[:, None]
+    return Ballots(votes.astype(np.int8), signs, np.arange(n_items))
+
+
+@pytest.mark.parametrize("groups", [0, 8])
+def test_left_out_scores_are_those_of_a_loop(groups):
+    ballots = make_ballots(2, 30, 5, missing=0.4, groups=groups)
+    rows = np.arange(30)
+    right = ballots.votes * ballots.signs[:, None]
+    found = left_out_margins(right, ballots.units, *counts(ballots, rows))
+    for i in rows:
+        others = [o for o in rows if ballots.units[o] != ballots.units[i]]
+        correct, voted = counts_by_loop(ballots, others)
+        weights = [math.log((c + 1) / (n - c + 1)) for c, n in zip(correct, voted, strict=True)]
+        assert found[i] == pytest.approx(right[i] @ np.array(weights), abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_models_fitted_together_are_those_fitted_one_by_one(kernel, symmetric):
+    ballots = make_ballots(3, 90, 7, symmetric=symmetric)
+    fits = cross_fits(ballots, np.arange(60), np.arange(60, 90))
+    ks = np.array([1, 4, 7])
+    together = kernel(ballots, fits, ks, "accuracy")
+    assert [len(one) for one in together] == [3] * 6
+    for place in (0, 2):
+        (alone,) = kernel(ballots, [fits[place]], ks, "accuracy")
+        np.testing.assert_allclose(alone, together[place], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_sparse_and_dense_features_give_the_same_panel(monkeypatch, kernel, symmetric):
+    ballots = make_ballots(4, 120, 20, missing=0.7, symmetric=symmetric)
+    fits = cross_fits(ballots, np.arange(80), np.arange(80, 120))
+    ks = np.array([5, 20])
+    dense = kernel(ballots, fits, ks, "accuracy")
+    monkeypatch.setattr(module, "BATCH_CELLS", 0)
+    monkeypatch.setattr(joint_features, "SPARSE_CELLS", 0)
+    monkeypatch.setattr(joint_features, "SPARSE_DENSITY", 2.0)
+    sparse = kernel(ballots, fits, ks, "accuracy")
+    for one, other in zip(dense, sparse, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)
+
+
+def test_a_path_ends_where_a_fit_from_nothing_ends():
+    ballots = make_ballots(5, 80, 8)
+    rows = np.arange(80)
+    fit = Fit(rows, rows[:0], np.zeros(80, dtype=np.int64))
+    learnt = [joint_features.features(ballots, rows, np.arange(8), one_coin=True, agreement=True)]
+    (path,) = module._fit(learnt, CS, scale=True, intercept=True)  # each from the one before
+    for place in (0, 4, 8):
+        (alone,) = fit_panels(ballots, [fit], 8, one_coin=True, agreement=True, Cs=CS[place:][:1])
+        order = np.argsort(alone.judges)
+        np.testing.assert_allclose(alone.weights[order], path.weights[place], rtol=0, atol=1e-5)
+        assert alone.intercept == pytest.approx(path.intercept[place], abs=1e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_random_labels_leave_left_out_scores_at_chance(kernel):
+    gaps = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        votes = rng.choice([-1, 1], (80, 30)).astype(np.int8)
+        ballots = Ballots(votes, rng.choice([-1, 1], 80).astype(np.int8), np.arange(80))
+        fits = cross_fits(ballots, np.arange(80), np.arange(0))
+        own = np.empty(80)
+        scores = kernel(ballots, fits, np.array([8]), "accuracy")
+        for fit, found in zip(fits[1:], scores[1:], strict=True):
+            own[fit.score] = found[0]
+        gaps.append(item_nll(own, ballots.signs.astype(float)) - math.log(2.0))
+    assert min(gaps) > -0.02  # never better than knowing nothing
+    assert np.mean(gaps) < 0.1
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_choice_of_c_sees_no_label_of_the_fold_left_out(kernel):
+    ballots = make_ballots(6, 80, 6, groups=20)
+    rows = np.arange(80)
+    fits = cross_fits(ballots, rows, rows[:0])
+    options = {"one_coin": kernel is joint, "agreement": kernel is joint}
+    before = fit_panels(ballots, fits, 6, **options)
+    signs = ballots.signs.copy()
+    signs[fits[2].score] *= -1
+    after = fit_panels(replace(ballots, signs=signs), fits, 6, **options)
+    np.testing.assert_array_equal(after[2].C_weights, before[2].C_weights)
+    np.testing.assert_array_equal(after[2].weights, before[2].weights)
+    assert (after[3].C_weights != before[3].C_weights).any()
+
+
+@settings(max_examples=10)
+@given(st.permutations(range(6)), st.booleans())
+def test_the_order_of_judges_does_not_matter(order, symmetric):
+    ballots = make_ballots(8, 60, 6, missing=0.1, symmetric=symmetric)
+    moved = replace(ballots, votes=np.ascontiguousarray(ballots.votes[:, order]))
+    fits = cross_fits(ballots, np.arange(40), np.arange(40, 60))
+    for kernel in KERNELS:
+        one = kernel(ballots, fits[:1], np.array([6]), "accuracy")[0]
+        other = kernel(moved, fits[:1], np.array([6]), "accuracy")[0]
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_under_symmetric_scores_are_exactly_odd_and_no_label_prior_is_learnt(kernel):
+    ballots = replace(make_ballots(9, 70, 5), symmetric=True)
+    signs = np.where(np.arange(70) < 60, 1, -1).astype(np.int8)  # lopsided
+    ballots = replace(ballots, signs=signs)
+    fits = cross_fits(ballots, np.arange(50), np.arange(50, 70))
+    (found,) = kernel(ballots, fits[:1], np.array([5]), "accuracy")
+    opposite = np.concatenate([ballots.votes[:50], -ballots.votes[50:]])
+    (swapped,) = kernel(replace(ballots, votes=opposite), fits[:1], np.array([5]), "accuracy")
+    np.testing.assert_array_equal(found, -swapped)
+    (panel,) = fit_panels(ballots, fits[:1], 5, one_coin=kernel is joint)
+    assert panel.intercept == 0.0
+
+
+def test_rows_nobody_voted_on_score_zero_and_move_nothing():
+    ballots = make_ballots(10, 60, 5)
+    votes = ballots.votes.copy()
+    votes[::6] = 0
+    ballots = replace(ballots, votes=votes)
+    rows = np.arange(60)
+    some = np.flatnonzero(votes.any(axis=1))
+    fold = fold_numbers(ballots, rows)
+    for kernel in KERNELS:
+        (found,) = kernel(ballots, [Fit(rows, rows, fold)], np.array([5]), "accuracy")
+        (fewer,) = kernel(ballots, [Fit(some, rows, fold[some])], np.array([5]), "accuracy")
+        assert (found[0, ::6] == 0.0).all()
+        np.testing.assert_allclose(found, fewer, rtol=0, atol=1e-6)
+
+
+def test_without_evidence_of_more_joint_is_a_scaled_one_coin_sum():
+    ballots = make_ballots(11, 200, 6, symmetric=True)
+    rows = np.arange(200)
+    fit = Fit(rows, rows, np.zeros(200, dtype=np.int64))  # one fold: the smallest C
+    (panel,) = fit_panels(ballots, [fit], 6, one_coin=True, agreement=True)
+    base = one_coin_weight(*counts(ballots, rows))[panel.judges]
+    assert panel.cv_nll is None
+    assert panel.C_weights.tolist() == [1.0] + [0.0] * (len(CS) - 1)
+    np.testing.assert_allclose(panel.weights, panel.tau * base, rtol=0, atol=0.02)
+
+
+def test_a_family_that_repeats_itself_counts_once():
+    ballots = related_panel(12, 1600, 12, copies=6, accuracy=0.8)
+    rows, new = np.arange(400), np.arange(400, 1600)
+    (panel,) = fit_panels(ballots, cross_fits(ballots, rows, new)[:1], 12, one_coin=True)
+    one_coin = ballots.votes[new] @ one_coin_weight(*counts(ballots, rows))
+    signs = ballots.signs[new].astype(float)
+    assert panel.tau < 0.5
+    assert item_nll(panel.logits(ballots.votes[new]), signs) < item_nll(one_coin, signs) - 0.1
+
+
+def test_agreement_finds_what_no_weights_can():
+    """Three judges are surer of a label when one dissents than when all agree."""
+    rng = np.random.default_rng(13)
+    votes = rng.choice(np.array([-1, 1], np.int8), (2000, 3))
+    logits = 0.75 * votes.sum(axis=1) - 1.75 * np.prod(votes, axis=1)
+    signs = np.where(rng.random(2000) < 1.0 / (1.0 + np.exp(-logits)), 1, -1).astype(np.int8)
+    ballots = Ballots(votes, signs, np.arange(2000), symmetric=True)
+    rows, new = np.arange(500), np.arange(500, 2000)
+    nll = {}
+    for agreement in (False, True):
+        fits = cross_fits(ballots, rows, new)[:1]
+        (panel,) = fit_panels(ballots, fits, 3, one_coin=True, agreement=agreement)
+        nll[agreement] = item_nll(panel.logits(votes[new]), signs[new].astype(float))
+    assert nll[True] < item_nll(logits[new], signs[new].astype(float)) + 0.01
+    assert nll[True] < nll[False] - 0.03
+
+
+def test_lenient_judges_are_not_taken_for_a_label_prior():
+    """Votes for 1 on 95 % of good and half of the bad items: the intercept must make up for it."""
+    rng = np.random.default_rng(14)
+    signs = np.where(rng.random(2100) < 0.5, 1, -1).astype(np.int8)
+    yes = rng.random((2100, 10)) < np.where(signs > 0, 0.95, 0.5)[:, None]
+    ballots = Ballots(np.where(yes, 1, -1).astype(np.int8), signs, np.arange(2100))
+    rows, new = np.arange(100), np.arange(100, 2100)
+    (panel,) = fit_panels(ballots, cross_fits(ballots, rows, new)[:1], 10, one_coin=True)
+    logits = panel.logits(ballots.votes[new])
+    best = np.log(0.95 / 0.5) * yes[new].sum(1) + np.log(0.05 / 0.5) * (~yes[new]).sum(1)
+    assert panel.intercept < -1.0
+    assert (
+        item_nll(logits, signs[new].astype(float)) < item_nll(best, signs[new].astype(float)) + 0.06
+    )
+
+
+def test_a_difference_within_noise_is_no_difference():
+    signs = np.array([1.0, -1.0] * 50)
+    assert prior_level(signs) == 0.0
+    assert prior_level(np.append(signs, [1.0, 1.0])) == 0.0
+    assert prior_level(np.ones(100)) == pytest.approx(
+        np.log(101.0) * (1 - 1.0099 / np.log(101) ** 2), rel=1e-3
+    )
+    score = np.random.default_rng(0).normal(size=100)
+    assert centring(score + 3.0 + signs, signs) > 0.98
+    assert centring(signs, np.ones(100)) == 0.0
+
+
+def test_directions_span_the_kernel_when_prototypes_are_all_items():
+    rng = np.random.default_rng(15)
+    votes = rng.choice(np.array([-1, 0, 1], np.int8), (40, 6))
+    weights = rng.normal(size=6)
+    found, directions = agreement_among(votes, weights)
+    span = found.similarity(votes) @ directions
+    shares = weights**2 / np.sum(weights**2)
+    d = (votes * shares) @ votes.T
+    np.testing.assert_allclose(span @ span.T, (d**3 + d**5) / 2.0, rtol=0, atol=1e-3)
+    assert directions.shape[1] == DIRECTIONS
+    np.testing.assert_array_equal(found.similarity(-votes), -found.similarity(votes))
+
+
+def bad_input(name):
+    """Ballots whose every fit is degenerate in one way."""
+    rng = np.random.default_rng(16)
+    n = 40
+    signs = rng.choice(np.array([-1, 1], np.int8), n)
+    votes = np.where(rng.random((n, 5)) < 0.7, 1, -1).astype(np.int8) * signs[:, None]
+    if name == "one class":
+        votes, signs = votes * signs[:, None], np.ones(n, dtype=np.int8)
+    elif name == "three of a class":
+        signs = np.where(np.arange(n) < 3, -1, 1).astype(np.int8)
+    elif name == "perfect separation":
+        votes = np.tile(signs[:, None], (1, 5))
+    elif name == "always right, always wrong, constant":
+        votes[:, 0], votes[:, 1], votes[:, 2] = signs, -signs, 1
+    elif name == "no votes":
+        votes[:] = 0
+    elif name == "a judge without votes":
+        votes[:, 3] = 0
+    elif name == "few votes":
+        votes[rng.random((n, 5)) < 0.95] = 0
+    return Ballots(votes, signs, np.arange(n))
+
+
+CASES = (
+    "one class",
+    "three of a class",
+    "perfect separation",
+    "always right, always wrong, constant",
+    "no votes",
+    "a judge without votes",
+    "few votes",
+)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_gives_finite_scores(name, symmetric, kernel):
+    ballots = replace(bad_input(name), symmetric=symmetric)
+    fits = cross_fits(ballots, np.arange(25), np.arange(25, 40))
+    for found in kernel(ballots, fits, np.array([1, 3, 5]), "accuracy"):
+        assert np.isfinite(found).all()
+        assert np.abs(found).max(initial=0.0) < 50.0
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_perfect_separation_is_believed_and_anti_experts_are_used(kernel):
+    right = bad_input("perfect separation")
+    rows = np.arange(40)
+    for sign in (1, -1):
+        ballots = replace(right, votes=(right.votes * sign).astype(np.int8))
+        fits = cross_fits(ballots, rows, rows)[:1]
+        (found,) = kernel(ballots, fits, np.array([5]), "accuracy")
+        assert (found[0] * ballots.signs > 1.0).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("n_items", [2, 3, 4])
+def test_fewer_items_than_folds_are_enough_for_a_finite_panel(kernel, n_items):
+    ballots = make_ballots(17, n_items, 3, missing=0.0)
+    rows = np.arange(n_items)
+    for found in kernel(ballots, cross_fits(ballots, rows, rows), np.array([3]), "accuracy"):
+        assert np.isfinite(found).all()

@@ -1,0 +1,189 @@
+"""Prefix kernels against plain loops; calibration scores that do not know their own label."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.aggregate import prefixes
+from judgepanel.kernels.aggregate.prefixes import (
+    counts,
+    one_coin_weight,
+    posterior_mean,
+    prefix_scores,
+    prior_logit,
+    rank,
+)
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import fit
+from tests.helpers import counts_by_loop, item_nll, logit_by_loop, make_ballots, rank_by_loop
+
+AGGREGATORS = ("one_coin", "majority", "accuracy_weighted", "log_odds")
+RANKINGS = ("accuracy", "informativeness")
+
+
+def halves(ballots, seed=0):
+    order = np.random.default_rng(seed).permutation(ballots.n_items)
+    cut = ballots.n_items // 2
+    return np.sort(order[:cut]), np.sort(order[cut:])
+
+
+def scores_by_loop(ballots, items, aggregator, ranking, fitted_without, calibration):
+    """Logits and emptiness (K, n); ``fitted_without(item)`` are the rows an item is scored from."""
+    logits, empty = [], []
+    ones = sum(ballots.signs[calibration] > 0)
+    prior = math.log((ones + 1) / (len(calibration) - ones + 1)) * (aggregator == "log_odds")
+    for k in range(1, ballots.n_judges + 1):
+        for item in items:
+            correct, voted = counts_by_loop(ballots, fitted_without(item))
+            panel = rank_by_loop(correct, voted, ranking)[:k]
+            logit, blank = logit_by_loop(ballots, item, panel, correct, voted, aggregator)
+            logits.append(0.0 if blank else logit + prior)
+            empty.append(blank)
+    shape = (ballots.n_judges, len(items))
+    return np.reshape(logits, shape), np.reshape(empty, shape)
+
+
+def every_k(ballots):
+    return np.arange(1, ballots.n_judges + 1)
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+@pytest.mark.parametrize("ranking", RANKINGS)
+@pytest.mark.parametrize("groups", [0, 9])
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking, groups, missing):
+    ballots = make_ballots(3, 36, 7, missing=missing, groups=groups)
+    if groups:  # groups never straddle a split
+        calibrates = ballots.units % 2 == 0
+        calibration, evaluation = np.flatnonzero(calibrates), np.flatnonzero(~calibrates)
+    else:
+        calibration, evaluation = halves(ballots)
+    found = prefix_scores(
+        ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator, ranking=ranking
+    )
+
+    def without_own_unit(item):
+        return [i for i in calibration if ballots.units[i] != ballots.units[item]]
+
+    held, held_empty = scores_by_loop(
+        ballots, evaluation, aggregator, ranking, lambda _: calibration, calibration
+    )
+    own, own_empty = scores_by_loop(
+        ballots, calibration, aggregator, ranking, without_own_unit, calibration
+    )
+    np.testing.assert_allclose(found.evaluation, held, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found.evaluation_empty, held_empty)
+    np.testing.assert_allclose(found.calibration, own, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found.calibration_empty, own_empty)
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+def test_in_sample_scores_use_all_calibration_rows(aggregator):
+    ballots = make_ballots(4, 30, 5)
+    calibration, evaluation = halves(ballots)
+    found = prefix_scores(
+        ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator, own_label="seen"
+    )
+    seen, _ = scores_by_loop(
+        ballots, calibration, aggregator, "accuracy", lambda _: calibration, calibration
+    )
+    np.testing.assert_allclose(found.calibration, seen, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("groups", [0, 8])
+def test_removing_an_own_label_is_deleting_the_rows_and_starting_again(groups):
+    ballots = make_ballots(5, 24, 6, groups=groups)
+    everyone = np.arange(ballots.n_items)
+    found = prefix_scores(ballots, everyone, everyone[:0], every_k(ballots))
+    for item in everyone:
+        others = np.flatnonzero(ballots.units != ballots.units[item])
+        deleted = prefix_scores(ballots, others, np.array([item]), every_k(ballots))
+        np.testing.assert_array_equal(found.calibration[:, item], deleted.evaluation[:, 0])
+
+
+def test_equal_accuracies_are_ranked_in_the_order_of_the_columns():
+    rng = np.random.default_rng(0)
+    one = rng.choice([-1, 1], 20).astype(np.int8)
+    ballots = Ballots(np.tile(one[:, None], (1, 5)), rng.choice([-1, 1], 20), np.arange(20))
+    assert rank(ballots, np.arange(20)).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_one_of_four_and_two_of_seven_tie_exactly():
+    # (1 + 1) / (4 + 2) = (2 + 1) / (7 + 2): the same fraction from different counts.
+    assert posterior_mean(np.array([1.0]), np.array([4.0])) == posterior_mean(
+        np.array([2.0]), np.array([7.0])
+    )
+
+
+def test_informativeness_puts_an_anti_expert_before_a_guesser():
+    signs = np.array([1, -1] * 10, dtype=np.int8)
+    guesser = np.array([1, 1, -1, -1] * 5, dtype=np.int8)
+    ballots = Ballots(np.column_stack([guesser, -signs, signs]), signs, np.arange(20))
+    rows = np.arange(20)
+    assert rank(ballots, rows, "accuracy").tolist() == [2, 0, 1]
+    assert rank(ballots, rows, "informativeness").tolist() == [1, 2, 0]
+
+
+def test_the_label_prior_is_left_out_where_order_means_nothing():
+    ballots = replace(make_ballots(2, 40, 5), signs=np.repeat([1, -1], [32, 8]).astype(np.int8))
+    rows = np.arange(40)
+    assert prior_logit(ballots, rows) > 0.5
+    assert prior_logit(replace(ballots, symmetric=True), rows) == 0.0
+
+
+def test_a_judge_without_votes_weighs_nothing_and_has_mean_one_half():
+    none = np.zeros(1)
+    assert one_coin_weight(none, none).tolist() == [0.0]
+    assert posterior_mean(none, none).tolist() == [0.5]
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+def test_a_grid_of_sizes_is_a_slice_of_all_sizes(aggregator):
+    ballots = make_ballots(6, 50, 12)
+    calibration, evaluation = halves(ballots)
+    ks = np.array([1, 4, 5, 12])
+    full = prefix_scores(ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator)
+    some = prefix_scores(ballots, calibration, evaluation, ks, aggregator=aggregator)
+    for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
+        np.testing.assert_array_equal(getattr(some, name), getattr(full, name)[ks - 1])
+
+
+@pytest.mark.parametrize("block", [1, 7 * 3, 7 * 18 - 1])
+@pytest.mark.parametrize("groups", [0, 10])
+def test_the_block_size_moves_no_bit(monkeypatch, block, groups):
+    ballots = make_ballots(7, 36, 7, groups=groups)
+    everyone = np.arange(36)
+    whole = prefix_scores(ballots, everyone, everyone, every_k(ballots))
+    monkeypatch.setattr(prefixes, "BLOCK", block)
+    pieces = prefix_scores(ballots, everyone, everyone, every_k(ballots))
+    for name in ("calibration", "calibration_empty", "evaluation", "evaluation_empty"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
+
+
+def test_counts_are_those_of_a_loop():
+    ballots = make_ballots(8, 25, 5, missing=0.4)
+    rows = np.arange(3, 20)
+    correct, voted = counts(ballots, rows)
+    assert (correct.tolist(), voted.tolist()) == counts_by_loop(ballots, rows)
+
+
+def test_random_judges_look_skilled_in_sample_and_worthless_without_their_own_label():
+    rng = np.random.default_rng(11)
+    n, n_judges = 100, 80
+    ballots = Ballots(
+        rng.choice([-1, 1], (n, n_judges)).astype(np.int8),
+        rng.choice([-1, 1], n).astype(np.int8),
+        np.arange(n),
+    )
+    rows, ks = np.arange(n), np.array([10])
+    signs = ballots.signs.astype(float)
+    nll = {}
+    for own_label in ("removed", "seen"):
+        scores = prefix_scores(ballots, rows, rows[:0], ks, own_label=own_label)
+        fitted = fit(("temperature",), scores.calibration, signs)["temperature"]
+        nll[own_label] = item_nll(fitted(scores.calibration)[0], signs)
+    null = np.log(2.0)
+    assert abs(nll["removed"] - null) < 0.02
+    assert nll["seen"] < null - 0.10

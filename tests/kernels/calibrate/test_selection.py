@@ -1,0 +1,213 @@
+"""Choices by inner cross-validation, against loops that fit every fold alone."""
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.calibrate.calibration import (
+    AUTO,
+    CALIBRATORS,
+    CROSS_VALIDATED,
+    FEW_LABELS,
+    GRID,
+    LAMBDA,
+    fit,
+)
+from judgepanel.kernels.calibrate.selection import CELLS, Columns, cross_validated, lowest
+from judgepanel.votes import InputError
+from tests.helpers import item_nll
+from tests.kernels.calibrate.calibration_oracle import IDENTITY
+from tests.kernels.calibrate.test_calibration import column
+
+
+def item_losses(make, logits, signs, fold):
+    """NLL (n,) of every item of one column; ``make(rows)`` gives a map of logits (n,)."""
+    losses = np.empty(len(logits))
+    for number in np.unique(fold):
+        calibrated = make(np.flatnonzero(fold != number))
+        for i in np.flatnonzero(fold == number):
+            losses[i] = item_nll(calibrated(logits[i : i + 1]), signs[i : i + 1])
+    return losses
+
+
+def held_out_by_loop(make, logits, signs, fold, weights):
+    """Weighted mean NLL of one column."""
+    return float(weights @ item_losses(make, logits, signs, fold)) / weights.sum()
+
+
+def penalised_by_scipy(logits, signs, weights, penalty, symmetric):
+    from scipy.optimize import minimize
+
+    tie = np.array([[1.0, -1.0, 0.0]]) if symmetric else np.eye(3)
+    basis = np.stack([-np.logaddexp(0, -logits), -np.logaddexp(0, logits), np.ones(len(logits))])
+
+    def value(x):
+        d = x @ tie - IDENTITY
+        nll = weights @ np.logaddexp(0, -signs * (x @ tie @ basis)) / weights.sum()
+        return nll + penalty * (0.5 * np.abs(d).sum() + 0.5 * d @ d)
+
+    best = minimize(
+        value,
+        np.array([0.5]) if symmetric else np.array([0.5, -0.5, 0.1]),
+        method="Nelder-Mead",
+        bounds=[(0, None)] if symmetric else [(0, None), (None, 0), (None, None)],
+        options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000},
+    )
+    params = best.x @ tie
+    return lambda new: (
+        params @ np.stack([-np.logaddexp(0, -new), -np.logaddexp(0, new), np.ones(len(new))])
+    )
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
+    logits, signs = column(1, n=60, scale=4.0)
+    fold = np.random.default_rng(1).integers(0, 3, 60)
+    weights = np.random.default_rng(2).integers(0, 3, 60).astype(float)
+    found = fit(("beta_cv",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
+    nll = [
+        held_out_by_loop(
+            lambda rows, penalty=penalty: penalised_by_scipy(
+                logits[rows], signs[rows], weights[rows], penalty, symmetric
+            ),
+            *(logits, signs, fold, weights),
+        )
+        for penalty in GRID
+    ]
+    assert found["beta_cv"].shape(0).penalty == GRID[int(np.argmin(nll))]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_auto_leaves_temperature_for_what_is_lower_by_a_standard_error(seed, symmetric):
+    logits, signs = column(seed, n=70, scale=4.0, shift=0.8)
+    fold = np.random.default_rng(seed).integers(0, 4, 70)
+    weights = np.random.default_rng(seed).integers(0, 2, 70).astype(float)
+    names = tuple(name for name in AUTO if not (symmetric and name == "platt"))
+
+    def fitted(name, rows):
+        made = fit(
+            (name,), logits[None, rows], signs[rows], weights[None, rows], symmetric=symmetric
+        )[name]
+        return lambda new: made(new[None])[0]
+
+    losses = np.stack(
+        [
+            item_losses(lambda rows, name=name: fitted(name, rows), logits, signs, fold)
+            for name in names
+        ]
+    )[:, weights > 0]
+    nll, difference = losses.mean(axis=1), losses - losses[0]
+    clear = nll + difference.std(axis=1) / np.sqrt(losses.shape[1]) < nll[0]
+    clear[0] = True
+    found = fit(("auto",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
+    assert found["auto"].chosen == (names[int(np.argmin(np.where(clear, nll, np.inf)))],)
+
+
+def test_every_calibrator_of_the_list_is_taken_where_it_is_the_best():
+    rng = np.random.default_rng(0)
+    x = rng.normal(0.0, 2.0, 3000)
+
+    def labels(p):
+        return np.where(rng.random(3000) < p, 1.0, -1.0)
+
+    worlds = {
+        "temperature": labels(1 / (1 + np.exp(-x / 2))),
+        "platt": labels(1 / (1 + np.exp(-x / 2 - 3))),
+        "beta": labels(1 / (1 + np.exp(-(-0.1 * np.logaddexp(0, -x) + 2.5 * np.logaddexp(0, x))))),
+        "isotonic": labels(np.where(x > 0.3, 0.8, 0.2)),
+    }
+    fold = rng.integers(0, 5, 3000)
+    found = fit(("auto",), np.tile(x, (4, 1)), np.stack(list(worlds.values())), fold=fold)["auto"]
+    assert found.chosen == tuple(worlds)
+
+
+def test_auto_is_temperature_where_fewer_than_30_items_have_a_weight():
+    logits, _ = column(3, n=400, scale=4.0)
+    steps = np.where(logits > 0.3, 1.0, -1.0) * np.where(np.arange(400) % 9 == 0, -1.0, 1.0)
+    weights = np.zeros((2, 400))
+    weights[0, : FEW_LABELS - 1] = 1.0
+    weights[1] = 1.0
+    found = fit(("temperature", "auto"), np.tile(logits, (2, 1)), steps, weights)
+    assert found["auto"].chosen[0] == "temperature"
+    assert found["auto"].chosen[1] == "isotonic"
+    assert found["auto"].shape(0) == found["temperature"].shape(0)
+
+
+@pytest.mark.parametrize("name", CROSS_VALIDATED)
+def test_folds_of_one_number_leave_nothing_to_choose_by(name):
+    logits, signs = column(0)
+    fitted = fit((name,), logits[None], signs, fold=np.full(80, 7))[name]
+    shape = fitted.shape(0)
+    assert shape.kind == ("temperature" if name == "auto" else "beta_cv")
+    assert shape.penalty == (None if name == "auto" else LAMBDA)
+
+
+def test_no_item_is_scored_by_a_fit_that_saw_its_fold():
+    fold = np.repeat([3, 1, 2], 10)
+    columns = Columns(np.arange(60.0).reshape(2, 30), np.ones(30), None, False)
+    seen = []
+
+    class Watched:
+        def __init__(self, learn):
+            self.learn = learn
+
+        def __call__(self, logits):
+            seen.append((set(self.learn.logits[1]), set(logits[1])))
+            return logits
+
+    nll, error = cross_validated(columns, fold, lambda learn, _: [Watched(learn)])
+    assert nll.shape == error.shape == (1, 2)
+    assert not error.any()  # it is the one the others are held against
+    assert [held for _, held in seen] == [set(30.0 + np.flatnonzero(fold == f)) for f in (1, 2, 3)]
+    for learnt, held in seen:
+        assert not learnt & held
+        assert learnt | held == set(columns.logits[1])
+
+
+def test_work_in_blocks_of_columns_is_work_on_all_of_them(monkeypatch):
+    rng = np.random.default_rng(5)
+    _, signs = column(5, n=60)
+    logits = 3.0 * (rng.normal(0.0, 1.0, (7, 60)) + 0.5 * signs)
+    weights = (rng.random((7, 60)) < 0.9).astype(float)
+    names = CROSS_VALIDATED
+    whole = fit(names, logits, signs, weights)
+    assert logits.size < CELLS
+    monkeypatch.setattr("judgepanel.kernels.calibrate.selection.CELLS", 130)
+    parts = fit(names, logits, signs, weights)
+    for name in names:
+        assert [whole[name].shape(b).kind for b in range(7)] == [
+            parts[name].shape(b).kind for b in range(7)
+        ]
+        np.testing.assert_allclose(whole[name](logits), parts[name](logits), rtol=0, atol=1e-9)
+
+
+def test_of_equal_calibrators_the_first_is_taken():
+    nll = np.array([[0.5, 0.5, 0.4], [0.5 - 1e-12, 0.3, 0.4], [0.7, 0.3, 0.2]])
+    assert lowest(nll).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("fold", [[0, 1], [[0, 1, 0, 1]], [0.0, 1.0, 0.0, 1.0], list("abab")])
+def test_folds_are_whole_numbers_one_an_item(fold):
+    with pytest.raises(InputError, match=r"whole numbers, one an item.*int \(4,\)"):
+        fit(("temperature",), np.zeros((1, 4)), np.ones(4), fold=fold)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_part_of_a_fit_is_the_fit_of_those_columns(symmetric):
+    rng = np.random.default_rng(6)
+    _, signs = column(6, n=50)
+    logits = 3.0 * (rng.normal(0.0, 1.0, (6, 50)) + 0.6 * signs)
+    logits[4] = 2.0 * signs  # separated: replaced where there is no optimum
+    weights = np.ones((6, 50))
+    weights[2] = signs > 0
+    fits = fit(CALIBRATORS, logits, signs, weights, symmetric=symmetric)
+    for name, fitted in fits.items():
+        whole = fitted(logits)
+        for block in (slice(1, 4), slice(4, 99), np.array([5, 2])):
+            part = fitted.part(block)
+            np.testing.assert_array_equal(part(logits[block]), whole[block])
+            np.testing.assert_array_equal(part.replaced, fitted.replaced[block])
+            columns = np.arange(6)[block]
+            assert [part.shape(i) for i in range(len(columns))] == [
+                fitted.shape(int(b)) for b in columns
+            ], name

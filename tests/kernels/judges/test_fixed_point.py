@@ -1,0 +1,51 @@
+"""Accelerated fixed points: linear maps in a few steps, honest about what did not settle."""
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.judges.fixed_point import fixed_point
+
+
+def contraction(seed, n=12, rate=0.999):
+    """A linear map with a known fixed point and rates up to ``rate``."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    matrix = basis @ np.diag(np.append(np.linspace(0, 0.1, n - 3), [0.9, 0.99, rate])) @ basis.T
+    goal = rng.normal(size=n)
+    return (lambda x, iteration: (goal + matrix @ (x - goal), np.ones(n))), goal
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slow_directions_are_crossed_in_a_few_steps(seed):
+    update, goal = contraction(seed)
+    found = fixed_point(update, np.zeros(12), plain=2, tolerance=1e-10, max_iterations=40)
+    assert found.converged
+    np.testing.assert_allclose(found.point, goal, atol=1e-6)
+
+
+def test_plain_updates_alone_would_not_get_there():
+    update, goal = contraction(0)
+    found = fixed_point(update, np.zeros(12), plain=40, tolerance=1e-10, max_iterations=40)
+    assert not found.converged
+    assert np.abs(found.point - goal).max() > 0.1
+
+
+def test_an_update_without_a_fixed_point_ends_and_says_so():
+    found = fixed_point(
+        lambda x, _: (x + 1.0, np.ones(1)), np.zeros(1), plain=2, tolerance=1e-6, max_iterations=25
+    )
+    assert not found.converged
+    assert found.iterations == 25
+    assert np.isfinite(found.point).all()
+
+
+def test_a_nonlinear_map_is_solved():
+    found = fixed_point(
+        lambda x, _: (np.cos(x), np.ones(1)),
+        np.zeros(1),
+        plain=1,
+        tolerance=1e-12,
+        max_iterations=50,
+    )
+    assert found.converged
+    assert found.point[0] == pytest.approx(0.7390851332151607, abs=1e-10)
