@@ -126,7 +126,13 @@ def plot_shares(bars: ShareBars) -> go.Figure:
             marker={
                 "color": colour,
                 "line": {"width": 0},
-                "pattern": {"shape": pattern, "fgcolor": CURATE_LINE, "size": 6, "solidity": 0.3},
+                "pattern": {
+                    "shape": pattern,
+                    "fillmode": "overlay",
+                    "fgcolor": CURATE_LINE,
+                    "size": 6,
+                    "solidity": 0.3,
+                },
             },
             hovertemplate="%{y}<br>" + name + ": %{x:.1%}<extra></extra>",
         )
@@ -135,7 +141,7 @@ def plot_shares(bars: ShareBars) -> go.Figure:
         y=[_POPULATION_ROW],
         mode="markers",
         name="95 % interval",
-        marker={"color": "black", "symbol": "line-ns-open", "size": 12},
+        marker={"color": NEUTRAL, "symbol": "line-ns-open", "size": 12},
         error_x={
             "type": "data",
             "symmetric": False,
@@ -150,7 +156,7 @@ def plot_shares(bars: ShareBars) -> go.Figure:
     figure.update_layout(barmode="stack", bargap=0.35)
     laid_out(figure, x="share of variance", y="", height=260)
     figure.update_layout(legend_traceorder="normal")
-    figure.update_xaxes(tickformat=".0%", range=[0, 1], dtick=0.25)
+    figure.update_xaxes(tickformat=".0%", range=[0, 1.002], dtick=0.25)
     return figure
 
 

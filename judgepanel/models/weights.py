@@ -81,6 +81,7 @@ def judge_weights(
 
     Log-odds that a vote for label 1 adds; half of what lies between a vote for 1 and one for 0
     where they add differently (Dawid-Skene). Under ``majority`` and ``accuracy_weighted``, which
-    take a fraction of votes, what a vote counts.
+    take a fraction of votes, what a vote counts. Under ``joint`` those of its linear form: what
+    it learns from agreement with past items belongs to no single judge.
     """
     return {name: WEIGHTS[name](ballots) for name in names if name in WEIGHTS}

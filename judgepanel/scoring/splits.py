@@ -101,8 +101,8 @@ def folds(
     n_folds = min(n_folds, len(present))
     if n_folds < 2:
         raise InputError(
-            "too few labelled items (or groups of items): the calibration rows of a split are cut "
-            "into folds, and that needs at least 2",
+            "too few labels: the calibration rows of a split are cut into folds, and that needs at "
+            "least 2 items (or groups of items)",
             value=len(present),
         )
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -65,6 +66,8 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
     assert [b.proto.label for b in app.get("download_button")] == [
         "Judges as CSV",
         "Result as JSON",
+        "Table as CSV",
+        "Result as JSON",
     ]
     assert links(app) == ["Next: which judges, which pipeline?"]
 
@@ -111,9 +114,19 @@ def test_another_judge_on_the_card_is_no_new_computation() -> None:
 
 def test_the_command_is_the_one_that_gives_this_result() -> None:
     app = until_done(open_app(JUDGES, analysis=prepared("clean_pairwise")))
-    (command,) = [code.value for code in app.code if "./run cli" in code.value]
+    command, decomposition = [code.value for code in app.code if "./run cli" in code.value]
     assert command.startswith("./run cli study judges clean_pairwise_votes.csv")
     assert "--splits=10" in command
+    assert decomposition.startswith("./run cli study variance_decomposition clean_pairwise")
+
+
+def test_judges_are_held_against_items_below() -> None:
+    app = until_done(open_app(JUDGES, analysis=prepared("one_class")))
+    assert [head.value for head in app.header][-1] == "Judges or items?"
+    (sentence,) = htmls(app, "jp-said")
+    assert re.search(r"\d+ % of the variance is between judges \[\d+ %, \d+ %\]", sentence)
+    notices = [text for text in htmls(app, "Note:") if "Every label is 1" in text]
+    assert len(notices) == 1
 
 
 def test_judges_called_markup_are_text() -> None:
