@@ -62,6 +62,10 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
         _exports(shown, spec, found)
         _scoring(shown, panel)
     st.header("All candidates")
+    st.caption(
+        "Candidates are panels under majority and one-coin. The page Methods holds all aggregators "
+        "against each other; where another one is lower there, it cannot be exported yet."
+    )
     table(candidate_table(found), key="candidates")
     how(
         f"In each of {found.n_splits} splits (seed {found.seed}) every candidate is "
