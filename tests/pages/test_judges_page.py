@@ -122,7 +122,7 @@ def test_the_command_is_the_one_that_gives_this_result() -> None:
 
 def test_judges_are_held_against_items_below() -> None:
     app = until_done(open_app(JUDGES, analysis=prepared("one_class")))
-    assert [head.value for head in app.header][-1] == "Judges or items?"
+    assert [head.value for head in app.main.get("header")][-1] == "Judges or items?"
     (sentence,) = htmls(app, "jp-said")
     assert re.search(r"\d+ % of the variance is between judges \[\d+ %, \d+ %\]", sentence)
     notices = [text for text in htmls(app, "Note:") if "Every label is 1" in text]

@@ -1,0 +1,76 @@
+"""Judges or items: what is said of the variance decomposition."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from judgepanel.report.variance import (
+    ability_table,
+    variance_sentence,
+    variance_text,
+    variance_words,
+)
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.studies.variance_decomposition import (
+    VARIANCE_DECOMPOSITION,
+    VarianceDecomposition,
+    VarianceDecompositionSpec,
+)
+from tests.helpers import make_votes
+
+
+@cache
+def result() -> VarianceDecomposition:
+    spec = VarianceDecompositionSpec(Settings(splits=2))
+    return run(VARIANCE_DECOMPOSITION, make_votes(1, 80, 10), spec, jobs=1)
+
+
+@pytest.mark.parametrize(
+    ("share", "lo", "hi", "start"),
+    [
+        (0.28, 0.21, 0.36, "Items vary more than judges: 28 % of the variance is between judges"),
+        (0.79, 0.68, 0.87, "Judges vary more than items: 79 %"),
+        (0.55, 0.45, 0.65, "Whether judges or items vary more is undecided: 55 %"),
+    ],
+)
+def test_the_answer_follows_the_interval_and_gives_both_shares(
+    share: float, lo: float, hi: float, start: str
+) -> None:
+    found = replace(result(), judge_share=share, judge_share_lo=lo, judge_share_hi=hi)
+    sentence = variance_sentence(found)
+    assert sentence.startswith(start)
+    assert f"[{100 * lo:.0f} %, {100 * hi:.0f} %], {100 - 100 * share:.0f} % between items." in (
+        sentence
+    )
+
+
+def test_a_share_of_next_to_nothing_is_no_exponent() -> None:
+    found = replace(result(), judge_share=0.95, judge_share_lo=2e-11, judge_share_hi=1.0)
+    assert "[0 %, 100 %]" in variance_sentence(found)
+
+
+def test_measures_that_disagree_are_said_to() -> None:
+    judges = replace(result(), judge_share=0.8, judge_share_lo=0.7, judge_share_hi=0.9)
+    against = replace(judges, logit_judges=0.1, logit_items=0.4, logit_interaction=0.5)
+    along = replace(judges, logit_judges=0.6, logit_items=0.3, logit_interaction=0.1)
+    assert "The two measures disagree" in variance_words(against)
+    assert "disagree" not in variance_words(along)
+    assert "60 % is the judges', 30 % the items' and 10 % their interaction" in (
+        variance_words(along)
+    )
+
+
+def test_the_terminal_gets_the_answer_and_every_judge_ablest_first() -> None:
+    text = variance_text(result())
+    assert variance_sentence(result()) in text
+    assert text.startswith("Two-parameter logistic model of 10 judges on 80 labelled items")
+    table = ability_table(result())
+    assert sorted(table["judge"]) == sorted(result().judges)
+    abilities = [float(value) for value in table["ability"]]
+    assert abilities == sorted(abilities, reverse=True)
+    assert not re.search(r"nan|\d\.\d{6}", text)
