@@ -1,0 +1,221 @@
+"""The Methods page in a real browser: grid, steps, shapes; view state, downloads, small screens."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from judgepanel.report.tables import csv_text
+from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
+from judgepanel.studies.method_grid import METHOD_GRID, MethodGridSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import (
+    CURVE,
+    LONG,
+    METHODS,
+    address,
+    answer,
+    downloaded,
+    finished_curve,
+    finished_methods,
+    idle,
+    upload,
+)
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+
+SPLITS = 4
+
+
+@pytest.fixture(scope="module")
+def analysis(server: Server) -> str:
+    return prepared(server.home, "clean_pairwise", SPLITS)
+
+
+def chart(page: Page, key: str) -> Locator:
+    """A figure by its key."""
+    return page.locator(f".st-key-{key} .js-plotly-plot")
+
+
+def choice(page: Page, label: str) -> Locator:
+    """An option of a segmented control."""
+    return page.get_by_test_id("stButtonGroup").get_by_text(label, exact=True)
+
+
+def values(page: Page) -> list[str]:
+    """What is written in the cells of the heat map."""
+    return chart(page, "grid").locator(".annotation-text").all_text_contents()
+
+
+def pick(page: Page, label: str, option: str) -> None:
+    """Take an option of a list; one that opens while the page still scrolls closes again."""
+    wanted = page.get_by_role("option", name=option, exact=True)
+    for _ in range(10):
+        page.get_by_role("combobox", name=label).click()
+        try:
+            wanted.click(timeout=2_000)
+        except PlaywrightTimeout:
+            continue
+        return
+    raise AssertionError(f"the list {label} does not stay open")
+
+
+def finished_anew(page: Page) -> None:
+    """Wait for all sections after a change; until the script has run, those before it stay."""
+    idle(page)
+    finished_methods(page)
+    idle(page)
+
+
+def test_the_grid_its_ties_the_steps_and_the_shapes_are_drawn(
+    page: Page, server: Server, analysis: str, guard: Guard
+) -> None:
+    page.goto(address(server, METHODS, analysis))
+    finished_methods(page)
+    expect(answer(page)).to_contain_text("has the lowest NLL, 0.")
+    expect(answer(page)).to_contain_text("(base rate: 0.69")
+    assert len(values(page)) == 8 * 9
+    expect(chart(page, "grid").get_by_text("tied with it")).to_be_visible()
+    expect(chart(page, "ablation").get_by_text("null: the base rate")).to_be_visible()
+    shapes = chart(page, "shapes").locator(".legendtext")
+    expect(shapes).to_have_text(["raw", "temperature", "Platt", "beta", "isotonic"])
+    assert chart(page, "shapes").locator(".lines .js-line").count() == 5
+    guard.check()
+
+
+def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
+    page: Page,
+    server: Server,
+    analysis: str,
+    open_page: Callable[..., Page],
+    guard: Guard,
+) -> None:
+    page.goto(address(server, METHODS, analysis))
+    finished_methods(page)
+    sentence, cells = answer(page).inner_text(), values(page)
+    choice(page, "Brier").click()
+    expect(page).to_have_url(re.compile("score=Brier"))
+    expect(page.get_by_text("the darkest cell is the best")).to_be_visible()
+    idle(page)
+    assert values(page) != cells
+    expect(answer(page)).to_have_text(sentence)
+    choice(page, "Nested").click()
+    expect(page).to_have_url(re.compile("form=Nested"))
+    page.get_by_text("Nested form:").wait_for(timeout=LONG)
+    finished_anew(page)
+    pick(page, "Aggregator", "majority vote")
+    expect(page).to_have_url(re.compile("aggregator=majority"))
+    finished_anew(page)
+    said = page.locator(".jp-said").filter(has_text="with majority vote")
+    expect(said).to_be_visible()
+
+    shown, other, nested = page.url, answer(page).inner_text(), values(page)
+    page.reload()
+    visitor = open_page(shown)
+    for seen in (page, visitor):
+        finished_methods(seen)
+        expect(answer(seen)).to_have_text(other)
+        expect(seen.locator(".jp-said").filter(has_text="with majority vote")).to_be_visible()
+        expect(chart(seen, "grid").locator(".annotation-text")).to_have_text(nested)
+    guard.check()
+
+
+def test_view_state_that_nobody_offered_is_ignored(
+    page: Page, server: Server, analysis: str, guard: Guard
+) -> None:
+    page.goto(address(server, METHODS, analysis))
+    finished_methods(page)
+    sentence, cells = answer(page).inner_text(), values(page)
+    junk = {"form": "xyz", "score": "%3Cb%3E", "aggregator": "nobody", "drawn": "x"}
+    page.goto(address(server, METHODS, analysis, **junk))
+    finished_methods(page)
+    expect(answer(page)).to_have_text(sentence)
+    assert values(page) == cells
+    expect(page.get_by_role("combobox", name="Aggregator")).to_have_value("one-coin")
+    guard.check()
+
+
+def test_downloads_hold_every_cell_to_the_last_digit(
+    page: Page, server: Server, analysis: str, guard: Guard
+) -> None:
+    page.goto(address(server, METHODS, analysis))
+    finished_methods(page)
+    votes, settings = load_votes(sample_bytes("clean_pairwise")).votes, Settings(splits=SPLITS)
+    grid = run(METHOD_GRID, votes, MethodGridSpec(settings), jobs=1)
+    table = downloaded(page, "Table as CSV").decode()
+    assert table == csv_text(grid.frame())
+    assert len(list(csv.DictReader(io.StringIO(table)))) == grid.nll.size
+    content = json.loads(downloaded(page, "Result as JSON"))
+    assert content["study"] == "method_grid"
+    assert content["summary"]["chosen_nll"] == grid.chosen_nll
+    design = run(CALIBRATOR_DESIGN, votes, CalibratorDesignSpec(settings), jobs=1)
+    assert downloaded(page, "Table as CSV", nth=2).decode() == csv_text(design.frame())
+    guard.check()
+
+
+def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(
+    open_page: Callable[..., Page], server: Server, analysis: str, guard: Guard
+) -> None:
+    page = open_page(address(server, METHODS, analysis), width=390, height=844)
+    finished_methods(page)
+    expect(chart(page, "grid")).to_be_hidden()
+    frame = page.get_by_role("region", name=re.compile("^NLL .*of every aggregator"))
+    expect(frame.locator("tbody tr")).to_have_count(8)
+    expect(frame.locator("td.jp-best")).to_have_count(1)
+    assert frame.evaluate("e => e.scrollWidth > e.clientWidth")
+    frame.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.jp-scroll').scrollLeft > 0")
+    head = frame.locator("tbody th").first.bounding_box()
+    assert head is not None
+    assert head["x"] >= 0, "row heads stay in sight"
+    page.set_viewport_size({"width": 1200, "height": 844})
+    expect(chart(page, "grid")).to_be_visible()
+    expect(frame).to_be_hidden()
+    guard.check()
+
+
+@pytest.mark.real_votes
+def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
+    page: Page, server: Server, real_votes: Path, guard: Guard
+) -> None:
+    page.goto(server.url)
+    upload(page, real_votes / "llmbar_votes.csv")
+    page.get_by_role("button", name="Analyse").click(timeout=LONG)
+    finished_curve(page)
+    page.get_by_role("link", name="Methods").click()
+    expect(answer(page)).to_have_text(re.compile(r"^So far, \d+ of 100 splits: "), timeout=LONG)
+    assert len(values(page)) == 8 * 9
+    expect(page.get_by_role("heading", name="Step by step")).to_have_count(0)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Run again").wait_for(timeout=LONG)
+    expect(page.get_by_text("what is shown rests on those")).to_be_visible()
+    expect(answer(page)).to_contain_text("with it")
+    page.get_by_role("heading", name="Step by step").wait_for(timeout=LONG)
+    guard.check()
+
+
+def test_the_panel_curve_takes_an_aggregator_that_is_fitted_anew_for_every_size(
+    page: Page, server: Server, analysis: str, guard: Guard
+) -> None:
+    page.goto(address(server, CURVE, analysis, aggregator="joint"))
+    finished_curve(page)
+    expect(page.get_by_role("combobox", name="Aggregator")).to_have_value("joint")
+    page.get_by_text("How this was computed").click()
+    expect(page.get_by_text(re.compile(r"so \d+ sizes are shown"))).to_be_visible()
+    expect(page.locator(".scatterlayer .points path").first).to_be_visible()
+    guard.check()
