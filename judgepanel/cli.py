@@ -34,6 +34,7 @@ from judgepanel.report.terminal import one_line, printable
 from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.contract import Study
 from judgepanel.studies.judge_table import judge_table
+from judgepanel.studies.label_budget import LABEL_BUDGET
 from judgepanel.studies.method_grid import METHOD_GRID
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
@@ -165,7 +166,16 @@ def _studying(parser: argparse.ArgumentParser, out: str = ".csv: the table; .jso
 
 
 _CURVE_OPTIONS = ("aggregator", "calibrators", "ranking", "k", "top")
-_OTHER_OPTIONS = ("aggregators", "calibrator", "form", "panels", "features")
+_OTHER_OPTIONS = (
+    "aggregators",
+    "calibrator",
+    "form",
+    "panels",
+    "features",
+    "budgets",
+    "within",
+    "target",
+)
 
 
 def _curving(parser: argparse.ArgumentParser) -> None:
@@ -184,6 +194,11 @@ def _comparing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--form", choices=FORMS, help="default: cross_fitted")
     parser.add_argument("--panels", metavar="5,10", help="panel sizes beside all judges")
     parser.add_argument("--features", metavar="A,B", help="item features to correct with")
+    parser.add_argument("--budgets", metavar="20,50", help="numbers of labels, beside all")
+    parser.add_argument(
+        "--within", type=float, help="how near to the plateau counts as there (default: 0.05)"
+    )
+    parser.add_argument("--target", type=float, help="an NLL to reach")
 
 
 _KNOB_TYPES = {int: int, float: float}
@@ -284,6 +299,15 @@ _KNOBS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         METHOD_GRID.name: ("aggregators", "calibrators", "form"),
         CALIBRATOR_DESIGN.name: ("aggregator", "calibrators", "panels", "ranking"),
         PIPELINE_ABLATION.name: ("aggregator", "calibrator", "panels", "features", "ranking"),
+        LABEL_BUDGET.name: (
+            "aggregator",
+            "calibrators",
+            "panels",
+            "ranking",
+            "budgets",
+            "within",
+            "target",
+        ),
     }
 )
 """Fields of a spec, beside its settings, that are options of the same name."""
@@ -303,10 +327,10 @@ def _spec(study: Study[Any, Any, Any], options: argparse.Namespace) -> Any:
     return study.spec(settings=_settings(options), **given)
 
 
-def _knob(name: str, text: str) -> str | tuple[str, ...] | tuple[int, ...]:
-    """An option's value: whole numbers, names with commas between them, or one name."""
-    if name == "panels":
-        return _numbers(text, "--panels")
+def _knob(name: str, text: Any) -> Any:
+    """An option's value: whole numbers, names with commas between them, or one name or number."""
+    if name in ("panels", "budgets"):
+        return _numbers(text, f"--{name}")
     if name in ("aggregators", "calibrators", "features"):
         return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     return text

@@ -10,6 +10,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.contract import Study
 from judgepanel.studies.judges import JUDGES
+from judgepanel.studies.label_budget import LABEL_BUDGET
 from judgepanel.studies.method_grid import METHOD_GRID
 from judgepanel.studies.panel_curve import PANEL_CURVE
 from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
@@ -27,6 +28,7 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             METHOD_GRID,
             PIPELINE_ABLATION,
             CALIBRATOR_DESIGN,
+            LABEL_BUDGET,
         )
     }
 )

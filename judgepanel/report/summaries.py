@@ -9,6 +9,7 @@ from typing import Any
 from judgepanel.decision.recommend import RECOMMEND, Recommendation
 from judgepanel.report.ablation import ablation_text
 from judgepanel.report.judges import judges_text
+from judgepanel.report.label_budget import budget_text
 from judgepanel.report.methods import design_text, grid_text
 from judgepanel.report.sentences import (
     certainty_sentence,
@@ -21,6 +22,7 @@ from judgepanel.report.variance import variance_text
 from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.contract import Result, Study
 from judgepanel.studies.judges import JUDGES
+from judgepanel.studies.label_budget import LABEL_BUDGET
 from judgepanel.studies.method_grid import METHOD_GRID
 from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve
 from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
@@ -71,6 +73,7 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         METHOD_GRID.name: grid_text,
         PIPELINE_ABLATION.name: ablation_text,
         CALIBRATOR_DESIGN.name: design_text,
+        LABEL_BUDGET.name: budget_text,
     }
 )
 """Result to text, by the name of its study."""

@@ -11,8 +11,10 @@ values (clustered on groups), s^2 the variance over splits and n_cal + n_eval = 
 The first line removes from the split variance what comes from drawing evaluation items; the rest
 is what comes from drawing calibration items, and it enters once for the finite number of splits
 and once because the available calibration sets overlap (compare Nadeau and Bengio 2003,
-doi:10.1023/A:1024068626366, whose correction over-covers here). Quantiles are Student's with
-Satterthwaite's degrees of freedom, which matters while few splits are done.
+doi:10.1023/A:1024068626366, whose correction over-covers here). Panels that are fitted on the
+first n labels of the calibration side have n / (N - n) in place of n_cal / n_eval: there are more
+sets of n labels to draw than of n_cal. Quantiles are Student's with Satterthwaite's degrees of
+freedom, which matters while few splits are done.
 """
 
 from __future__ import annotations
@@ -55,9 +57,10 @@ def estimate(
     item_means: Floats,
     split_means: Floats,
     units: NDArray[np.int64],
-    n_calibration: float,
+    n_calibration: float | Floats,
     n_evaluation: float,
     *,
+    n_others: float | Floats | None = None,
     joint: bool = True,
 ) -> Estimate:
     """Estimate means of new items from repeated splits.
@@ -67,7 +70,10 @@ def estimate(
     item_means : float (n, N), mean over its evaluations of each item's value.
     split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
     units : int (N,), group codes on which variances cluster.
-    n_calibration, n_evaluation : items on each side of a split (means where groups vary).
+    n_calibration, n_evaluation : items on each side of a split (means where groups vary);
+        ``n_calibration`` (n,) where every value comes from panels of its own number of labels.
+    n_others : N - n_calibration, items that a panel was not fitted on, where not all of them
+        evaluate; else those that do.
     joint : whether the covariance between the n values is needed.
     """
     n_splits = len(split_means)
@@ -76,14 +82,15 @@ def estimate(
     v = np.vecdot(centred, centred) * factor
     s2 = split_means.var(axis=0, ddof=1)
     redraw = item_means.shape[1] / n_evaluation - 1.0
-    reuse = 1.0 / n_splits + n_calibration / n_evaluation
+    reuse = 1.0 / n_splits + n_calibration / (n_evaluation if n_others is None else n_others)
     s_tr2 = s2 - redraw * v
     variance = v + np.maximum(s_tr2, 0.0) * reuse
     covariance = np.zeros((0, 0))
     if joint:
         items = (centred @ centred.T) * factor
         training = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1)) - redraw * items
-        covariance = _with_diagonal(items + _positive_part(training) * reuse, variance)
+        shared = np.sqrt(np.outer(reuse, reuse)) if isinstance(reuse, np.ndarray) else reuse
+        covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
     df = _satterthwaite(v, np.maximum(s_tr2, 0.0) * reuse, n_clusters - 1, n_splits - 1)
     reach = np.asarray(stats.t.ppf(0.5 + LEVEL / 2.0, df)) * se
@@ -100,18 +107,50 @@ def simultaneous_reach(fitted: Estimate, *, seed: int) -> float:
     Quantile of the maximum of |t| under a multivariate t with the estimated correlation
     (Hothorn, Bretz and Westfall 2008, doi:10.1002/bimj.200810425), by ``_MAX_T_DRAWS`` draws.
     """
-    live = fitted.se > 0
-    if not live.any():
+    if not (fitted.se > 0).any():
         return float(stats.norm.ppf(0.5 + LEVEL / 2.0))
+    return float(np.quantile(_max_t(fitted, seed), LEVEL))
+
+
+def joint_p(fitted: Estimate, *, seed: int) -> float:
+    """P-value of all n values being 0, from the largest |value / se|, as in
+    :func:`simultaneous_reach`; it is below .05 where the simultaneous band leaves 0 out.
+    """
+    live = fitted.se > 0
+    if (fitted.value[~live] != 0).any():
+        return 0.0
+    if not live.any():
+        return 1.0
+    largest = float(np.abs(fitted.value[live] / fitted.se[live]).max())
+    hits = int(np.count_nonzero(_max_t(fitted, seed) >= largest))
+    return (1.0 + hits) / (1.0 + _MAX_T_DRAWS)
+
+
+def joint_draws(fitted: Estimate, *, seed: int, n_draws: int) -> Floats:
+    """Values (n_draws, n) from the multivariate t about the estimates: what they may be."""
+    live = fitted.se > 0
+    found = np.tile(fitted.value, (n_draws, 1))
+    if live.any():
+        found[:, live] += _joint_t(fitted, seed, n_draws) * fitted.se[live]
+    return found
+
+
+def _max_t(fitted: Estimate, seed: int) -> Floats:
+    return np.asarray(np.abs(_joint_t(fitted, seed, _MAX_T_DRAWS)).max(axis=1))
+
+
+def _joint_t(fitted: Estimate, seed: int, n_draws: int) -> Floats:
+    """Draws (n_draws, m) of t for the m values that have a spread."""
+    live = fitted.se > 0
     scale = fitted.se[live]
     correlation = fitted.covariance[np.ix_(live, live)] / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 1)))
-    normal = rng.standard_normal((_MAX_T_DRAWS, len(scale))) @ root.T
+    normal = rng.standard_normal((n_draws, len(scale))) @ root.T
     df = float(fitted.df[live].min())
-    shared = np.sqrt(rng.chisquare(df, _MAX_T_DRAWS) / df)
-    return float(np.quantile(np.abs(normal).max(axis=1) / shared, LEVEL))
+    shared = np.sqrt(rng.chisquare(df, n_draws) / df)
+    return np.asarray(normal / shared[:, None])
 
 
 def verdict(lo: float, hi: float, margin: float, *, identical: bool = False) -> Verdict:

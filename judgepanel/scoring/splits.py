@@ -76,6 +76,23 @@ def subsplit(
     return rows[first], rows[~first]
 
 
+def nested_rows(
+    units: Index, rows: Index, sizes: Sequence[int], *, seed: int, key: tuple[int, ...]
+) -> list[Index]:
+    """For every size the first so many of ``rows`` in one random order, as sorted positions.
+
+    Units stay whole, so a part is as close to its size as they allow, and holds one unit at least;
+    smaller parts lie inside larger ones. The stream is ``SeedSequence(seed, spawn_key=key)``.
+    """
+    present, codes = np.unique(units[rows], return_inverse=True)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+    order = rng.permutation(len(present))
+    reached = np.cumsum(np.bincount(codes)[order])
+    place = np.empty(len(present), dtype=np.int64)
+    place[order] = np.arange(len(present))
+    return [rows[place[codes] <= int(np.abs(reached - size).argmin())] for size in sizes]
+
+
 def _share(
     codes: Index, n_units: int, fraction: float, seed: int, key: tuple[int, ...]
 ) -> NDArray[np.bool_]:

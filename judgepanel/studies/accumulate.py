@@ -35,7 +35,8 @@ class Arms:
     ``nll``, ``brier``, ``hit`` are C arrays (A, n_eval) and ``ece`` (C, A), on evaluation rows;
     ``chosen_on`` (C, A) is the NLL that a choice among the arms may look at, from calibration rows
     only; ``null_nll`` and ``constant_nll`` (C,) are its yardsticks; ``replaced`` (C,) counts
-    calibrators that fell back to temperature.
+    calibrators that fell back to temperature. Where arms differ in their labels, these three have
+    one more axis, over the numbers of labels.
     """
 
     nll: Sequence[Floats] | Floats
@@ -43,7 +44,7 @@ class Arms:
     hit: Sequence[Floats] | Floats
     ece: Floats
     chosen_on: Floats
-    null_nll: float
+    null_nll: float | Floats
     constant_nll: Floats
     replaced: Ints
 
@@ -56,7 +57,7 @@ class Tally:
     is in units of 2^-40; ``evaluated`` (N,) counts evaluations; ``split_means`` (S, 4, C, A + 1)
     follows ``METRICS``; ``chosen_on`` (S, C, A) is what the choice saw and ``chosen`` (S, C) the
     position it took. ``flip_t`` and ``flip_p`` (S, C, M + 1) are sign-flip tests of the compared
-    arms and the chosen one against the reference.
+    arms and the chosen one against the reference, empty where they were not asked for.
     """
 
     compared: Ints
@@ -122,8 +123,12 @@ def tally(
     compared: Ints,
     reference: int,
     seed: int,
+    flips: bool = True,
 ) -> Tally:
-    """Fold scored splits; the chosen arm of a split is the one with the lowest ``chosen_on``."""
+    """Fold scored splits; the chosen arm of a split is the one with the lowest ``chosen_on``.
+
+    ``flips`` says whether the paper's sign-flip tests are needed.
+    """
     rows: dict[str, list[object]] = {name: [] for name in _PER_SPLIT}
     evaluated = np.zeros(n_items, dtype=np.int64)
     differences: list[Floats] = []
@@ -137,11 +142,12 @@ def tally(
         sums.add(split.evaluation, arms, best)
         evaluated[split.evaluation] += 1
         replaced = replaced + arms.replaced
-        tested = [
-            nll[np.append(compared, pick)] - nll[reference]
-            for nll, pick in zip(arms.nll, best, strict=True)
-        ]
-        differences.append(np.concatenate(tested))
+        if flips:
+            tested = [
+                nll[np.append(compared, pick)] - nll[reference]
+                for nll, pick in zip(arms.nll, best, strict=True)
+            ]
+            differences.append(np.concatenate(tested))
         levels = [
             np.array([one.mean(axis=-1) for one in values])
             for values in (arms.nll, arms.brier, arms.hit)
@@ -160,7 +166,11 @@ def tally(
             rows[name].append(value)
     if sums is None:
         raise ValueError("no split to tally")
-    rows["flip_t"], rows["flip_p"] = _flips(differences, len(sums.exact[0]), seed)
+    n_c = len(sums.exact[0])
+    if flips:
+        rows["flip_t"], rows["flip_p"] = _flips(differences, n_c, seed)
+    else:
+        rows["flip_t"] = rows["flip_p"] = [np.zeros((n_c, 0)) for _ in rows["numbers"]]
     stacked = {name: np.array(values) for name, values in rows.items()}
     return Tally(
         compared=compared,

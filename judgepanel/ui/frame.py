@@ -25,6 +25,7 @@ MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("pages/recommended_panel.py", "Recommended panel"),
         ),
     ),
+    ("Trust", (("pages/label_budget.py", "Label budget"),)),
     ("Understand", (("pages/judges.py", "Judges"), ("pages/methods.py", "Methods"))),
 )
 

@@ -32,6 +32,9 @@ TERMS: dict[str, str] = {
     "Conformal set": "The labels that cannot be ruled out at a level: at 90 %, nine sets in ten "
     "hold the true one. A set can hold both, or neither.",
     "Top-k": "The k judges that were most accurate on the calibration items.",
+    "Budget": "How many labels a panel is ranked, weighted and calibrated on.",
+    "Plateau": "The NLL at the largest number of labels that could be tried.",
+    "Simultaneous band": "Covers a whole line, not one point of it, in 95 of 100 samples.",
     "Split": "A random half of the items to learn from and the other half to be judged on.",
     "Optimism": "How much better a choice looked where it was made than on untouched items.",
     "Symmetric": "Each item is used together with its swap, so nothing can be learnt from which "

@@ -1,0 +1,212 @@
+"""How many labels are needed, in words and tables for people."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from judgepanel.report.numbers import counted, fixed, interval, p_value, with_interval
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.report.tables import printed
+from judgepanel.studies.label_budget_result import NEXT, LabelBudget, LabelsNeeded
+
+ALPHA = 0.05
+
+
+def budget_sentence(found: LabelBudget, calibrator: str) -> str:
+    """How many labels bring all judges near what the most labels give."""
+    text = _needed_answer(found, calibrator)
+    return f"{text} {CODING}" if found.measures_coding else text
+
+
+def beats_null(found: LabelBudget, calibrator: str) -> bool:
+    """Whether all judges on all calibration labels are shown to beat the base rate."""
+    return bool(found.nll_hi[found.row(calibrator), -1, -1] < found.null_nll[-1])
+
+
+def _needed_answer(found: LabelBudget, calibrator: str) -> str:
+    one = found.needed_for(calibrator, found.arms[-1])
+    if one is None:
+        return "Not enough splits yet to say."
+    c, most = found.row(calibrator), counted(round(float(found.labels[-1])), "label")
+    level = f"NLL {_level(found, c, -1)}, base rate {fixed(float(found.null_nll[-1]), 3)}"
+    if not beats_null(found, calibrator):
+        return (
+            f"At {most}, {found.arms[-1]} {_are(found)} not shown to beat the base rate ({level}), "
+            "so nothing says how many are needed."
+        )
+    if len(found.labels) == 1:
+        return f"There is one budget only, {most} ({level}): too few labels for a curve."
+    near = f"within {_share(found)} of what {most} give ({level})"
+    if one.at_start and one.n_hi == one.n:
+        return f"{_count(one.n)} or fewer reach {near}; you have {found.n_items:,}."
+    if one.at_start:
+        return (
+            f"{_count(one.n)}, perhaps up to {round(one.n_hi):,}, reach {near}; you have "
+            f"{found.n_items:,}."
+        )
+    return f"{_count(one.n)} {_span(one)} reach {near}; you have {found.n_items:,}."
+
+
+def target_sentence(found: LabelBudget, calibrator: str) -> str:
+    """How many labels bring all judges to the target; empty without one."""
+    one = found.needed_for(calibrator, found.arms[-1], "target")
+    if one is None:
+        return ""
+    goal = f"NLL {one.goal:g}"
+    if not math.isfinite(one.n):
+        return f"By the fitted curve no number of labels brings {found.arms[-1]} to {goal}."
+    how = ", by extrapolating the fitted curve," if one.extrapolated else ""
+    most = " or fewer" if one.at_start else ""
+    return f"{_count(one.n)}{most} {_span(one)}{how} bring {found.arms[-1]} to {goal}."
+
+
+def next_sentence(found: LabelBudget, calibrator: str) -> str:
+    """What the next 100 labels buy beyond all that are there; empty without a curve."""
+    c = found.row(calibrator)
+    gain, lo, hi = (float(part[c, -1, -1]) for part in (found.gain, found.gain_lo, found.gain_hi))
+    if not math.isfinite(gain):
+        return ""
+    return (
+        f"You have {counted(found.n_items, 'label')}: the next {NEXT} buy you about "
+        f"{with_interval(gain, lo, hi)} NLL. That is extrapolated: the fitted curve ends at "
+        f"{round(float(found.labels[-1])):,}."
+    )
+
+
+def joint_sentence(found: LabelBudget, calibrator: str, panel: str) -> str:
+    """Whether a panel differs from all judges at any budget, and where."""
+    c, p = found.row(calibrator), found.arms.index(panel)
+    joint = float(found.joint_p[c, p])
+    if not math.isfinite(joint):
+        return "Not enough splits yet to compare panels."
+    start = f"{panel} against {found.arms[-1]}"
+    if joint >= ALPHA:
+        return f"{start}: no difference is shown at any budget (joint {p_value(joint)})."
+    worse, better = (
+        [round(float(n)) for n, shown in zip(found.labels, where, strict=True) if shown]
+        for where in (found.band_lo[c, p] > 0, found.band_hi[c, p] < 0)
+    )
+    parts = [
+        f"{word} at {_budgets(where)}"
+        for word, where in (("costs NLL", worse), ("saves NLL", better))
+        if where
+    ]
+    if not parts:
+        parts = ["they differ at some budget"]
+    return f"{start}: it {' and '.join(parts)} (joint {p_value(joint)})."
+
+
+def budget_table(found: LabelBudget, calibrator: str, panel: str | None) -> pd.DataFrame:
+    """All judges and one panel at every budget, differences, and the price of more labels."""
+    c, everyone = found.row(calibrator), len(found.panels) - 1
+    rows = range(len(found.labels))
+    columns: dict[str, object] = {
+        "labels": [round(float(n)) for n in found.labels],
+        f"NLL, {found.arms[-1]}": [_level(found, c, b) for b in rows],
+        "base rate": found.null_nll,
+        "skill": 1.0 - found.nll[c, everyone] / found.null_nll,
+        "constant score": found.constant_nll[c],
+    }
+    if panel is not None:
+        p = found.arms.index(panel)
+        columns[f"NLL, {panel}"] = [_level(found, c, b, p) for b in rows]
+        columns["difference"] = [
+            with_interval(
+                float(found.delta[c, p, b]),
+                float(found.delta_lo[c, p, b]),
+                float(found.delta_hi[c, p, b]),
+                sign=True,
+            )
+            for b in rows
+        ]
+        columns["all rows together"] = [
+            interval(float(found.band_lo[c, p, b]), float(found.band_hi[c, p, b]), sign=True)
+            for b in rows
+        ]
+        columns["verdict"] = [found.verdict(c, p, b) for b in rows]
+    columns[f"next {NEXT} buy"] = [_price(found, c, b) for b in rows]
+    return pd.DataFrame(columns)
+
+
+def needed_table(found: LabelBudget) -> pd.DataFrame:
+    """Labels needed by every calibrator and panel, to the plateau and to the target."""
+    return pd.DataFrame(
+        {
+            "calibrator": [one.calibrator for one in found.needed],
+            "panel": [one.panel for one in found.needed],
+            "to reach": [
+                f"NLL {one.goal:.3f}"
+                + (f", {_share(found)} from the plateau" if one.kind == "plateau" else "")
+                for one in found.needed
+            ],
+            "labels": [_words(one) for one in found.needed],
+            "95 %": [_span(one) for one in found.needed],
+        }
+    )
+
+
+def budget_text(found: LabelBudget) -> str:
+    """Every calibrator's answer and tables, for a terminal."""
+    lines = [
+        f"{found.n_splits} splits, up to {found.labels[-1]:.0f} labels calibrate and "
+        f"{found.n_evaluation:.0f} evaluate, {AGGREGATOR_NAMES[found.aggregator]}, orientation "
+        f"{found.orientation}, protocol {found.protocol}, seed {found.seed}."
+    ]
+    for calibrator in found.calibrators:
+        lines.append(f"\n{CALIBRATED[calibrator]}: {budget_sentence(found, calibrator)}")
+        said = [target_sentence(found, calibrator), next_sentence(found, calibrator)]
+        said += [joint_sentence(found, calibrator, panel) for panel in found.arms[:-1]]
+        lines += [sentence for sentence in said if sentence]
+        for panel in found.arms[:-1] or (None,):
+            lines.append(printed(budget_table(found, calibrator, panel)))
+    if found.needed:
+        lines += ["\nLabels needed", needed_table(found).to_string(index=False)]
+    return "\n".join(lines)
+
+
+def _share(found: LabelBudget) -> str:
+    return f"{100.0 * found.within:g} %"
+
+
+def _level(found: LabelBudget, c: int, b: int, p: int = -1) -> str:
+    lo, hi = float(found.nll_lo[c, p, b]), float(found.nll_hi[c, p, b])
+    return f"{fixed(float(found.nll[c, p, b]), 3)} {interval(lo, hi, 3)}"
+
+
+def _price(found: LabelBudget, c: int, b: int) -> str:
+    gain, lo, hi = (float(part[c, -1, b]) for part in (found.gain, found.gain_lo, found.gain_hi))
+    text = with_interval(gain, lo, hi)
+    beyond = found.labels[b] + NEXT > found.labels[-1]
+    return f"{text} (extrapolated)" if beyond and math.isfinite(gain) else text
+
+
+def _words(one: LabelsNeeded) -> str:
+    if not math.isfinite(one.n):
+        return "never, by the curve"
+    words = f"{round(one.n):,}"
+    if one.at_start:
+        return f"{words} or fewer"
+    return f"{words} (extrapolated)" if one.extrapolated else words
+
+
+def _span(one: LabelsNeeded) -> str:
+    if not math.isfinite(one.n_lo):
+        return "[no limit]"
+    hi = f"{round(one.n_hi):,}" if math.isfinite(one.n_hi) else "no limit"
+    return f"[{round(one.n_lo):,}, {hi}]"
+
+
+def _count(n: float) -> str:
+    return counted(round(n), "label")
+
+
+def _budgets(found: list[int]) -> str:
+    if len(found) == 1:
+        return f"{found[0]:,} labels"
+    return ", ".join(f"{n:,}" for n in found[:-1]) + f" and {found[-1]:,} labels"
+
+
+def _are(found: LabelBudget) -> str:
+    return "is" if found.n_judges == 1 else "are"

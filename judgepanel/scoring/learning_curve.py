@@ -1,0 +1,103 @@
+"""How a score falls as labels are added: a power law, and where a curve reaches a goal.
+
+The form is a + b n^-c with a floor a >= 0, b >= 0 and c between ``EXPONENTS``: what inverse power
+laws of learning assume (Figueroa et al. 2012, doi:10.1186/1472-6947-12-8). Given c it is linear,
+so a grid over c and weighted least squares find it, for many curves at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+EXPONENTS = (0.1, 3.0)
+FEWEST_POINTS = 4
+_GRID = 60
+_FARTHEST = 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearningCurve:
+    """Curves a + b (n / scale)^-c, each array (D,); ``a`` is the floor that no label passes."""
+
+    a: Floats
+    b: Floats
+    c: Floats
+    scale: float
+
+    def at(self, n: float | Floats) -> Floats:
+        """Scores (D, m) at m numbers of labels."""
+        ratio = np.atleast_1d(np.asarray(n, dtype=np.float64)) / self.scale
+        return np.asarray(self.a[:, None] + self.b[:, None] * ratio ** -self.c[:, None])
+
+    def needed(self, goal: Floats) -> Floats:
+        """Labels (D,) at which each curve reaches its goal; inf at or below the floor, or when
+        ``_FARTHEST`` times the scale are not enough.
+        """
+        room = goal - self.a
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            n = self.scale * (self.b / room) ** (1.0 / self.c)
+        return np.where((room > 0) & (n <= _FARTHEST * self.scale), n, np.inf)
+
+
+def fit_learning_curve(n: Floats, values: Floats, se: Floats) -> LearningCurve:
+    """Weighted least squares of every row.
+
+    Parameters
+    ----------
+    n : float (B,), numbers of labels, rising.
+    values : float (D, B), scores at those.
+    se : float (B,), their standard errors; weights are 1 / se^2, equal where one is 0.
+    """
+    weight = np.ones(len(n)) if not (se > 0).all() else (se.min() / se) ** 2
+    scale = float(n[-1])
+    best = np.full(len(values), np.inf)
+    a, b, c = (np.zeros(len(values)) for _ in range(3))
+    for exponent in np.geomspace(*EXPONENTS, _GRID):
+        x = (n / scale) ** -exponent
+        floor, height = _line(x, values, weight)
+        error = ((values - floor[:, None] - height[:, None] * x) ** 2) @ weight
+        better = error < best
+        best = np.where(better, error, best)
+        a, b = np.where(better, floor, a), np.where(better, height, b)
+        c = np.where(better, exponent, c)
+    return LearningCurve(a, b, c, scale)
+
+
+def _line(x: Floats, values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Intercepts and slopes of values on x, neither below 0."""
+    share = weight / weight.sum()
+    centre, mean = float(x @ share), values @ share
+    spread = float(((x - centre) ** 2) @ share)
+    slope = np.maximum((values * share) @ (x - centre) / max(spread, 1e-300), 0.0)
+    floor = mean - slope * centre
+    through_zero = np.maximum((values * share) @ x / float((x * x) @ share), 0.0)
+    below = floor < 0
+    return np.where(below, 0.0, floor), np.where(below, through_zero, slope)
+
+
+def first_reached(n: Floats, values: Floats, goal: Floats) -> Floats:
+    """Labels (D,) at which each row first is at its goal or below; inf where it never is.
+
+    Between two numbers of labels the score is taken as linear in log n; a row that is there from
+    the start gets the smallest number.
+
+    Parameters
+    ----------
+    n : float (B,), numbers of labels, rising.
+    values : float (D, B), scores at those.
+    goal : float (D,).
+    """
+    there = values <= goal[:, None]
+    first = there.argmax(axis=1)
+    before = np.maximum(first - 1, 0)
+    rows = np.arange(len(values))
+    high, low = values[rows, before], values[rows, first]
+    drop = np.where(high > low, high - low, 1.0)
+    share = np.where(first > 0, np.clip((high - goal) / drop, 0.0, 1.0), 0.0)
+    found = np.minimum(n[before] * (n[first] / n[before]) ** share, n[first])
+    return np.where(there.any(axis=1), found, np.inf)

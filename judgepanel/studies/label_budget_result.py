@@ -1,0 +1,231 @@
+"""What :data:`LABEL_BUDGET` finds: scores by number of labels, and how many labels are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import MARGIN, Verdict, verdict
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.compare import arm_name
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NEXT = 100
+"""Labels of which the price is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsNeeded:
+    """Labels that bring one panel's NLL to ``goal``.
+
+    ``kind`` is ``plateau`` (within ``within`` of the NLL at the largest budget) or ``target``.
+    [``n_lo``, ``n_hi``] is a 95 % interval from draws of all budgets' levels together. ``n`` is NaN
+    where no number of labels is enough by the fitted curve, ``n_hi`` where there is no upper limit.
+    ``at_start``: the smallest budget does it, so ``n`` is an upper bound. ``extrapolated``: ``n``
+    lies beyond the largest budget, on the fitted curve.
+    """
+
+    calibrator: str
+    panel: str
+    kind: str
+    goal: float
+    n: float
+    n_lo: float
+    n_hi: float
+    at_start: bool
+    extrapolated: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelBudget:
+    """Result of :data:`LABEL_BUDGET`.
+
+    ``labels`` (n_budgets,) are the mean numbers of labels the panels were fitted on, ``budgets``
+    those asked for; groups stay whole, so they may differ. ``panels`` (n_panels,) are sizes, the
+    last is all judges. ``nll`` (n_calibrators, n_panels, n_budgets) is in nats per item with 95 %
+    intervals for new items; ``null_nll`` (n_budgets,) is the base rate of the same labels,
+    ``constant_nll`` (n_calibrators, n_budgets) a constant score through the same calibrator.
+
+    ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(top-k) - NLL(all) on the same labels:
+    ``delta_lo`` and ``delta_hi`` bound it budget by budget, ``band_lo`` and ``band_hi`` at all
+    budgets together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at
+    any budget.
+
+    ``curve_a``, ``curve_b``, ``curve_c`` (n_calibrators, n_panels) are fits of
+    a + b (n / scale)^-c with the largest of ``labels`` as scale; NaN where budgets are too few.
+    ``next_from`` (n_budgets + 1,) are the budgets and all labelled items; ``gain``
+    (n_calibrators, n_panels, n_budgets + 1) is what the next 100 labels take off the fitted NLL.
+    All that lies beyond ``labels[-1]`` is extrapolated.
+    """
+
+    budgets: Ints
+    labels: Floats
+    panels: Ints
+    calibrators: tuple[str, ...]
+    aggregator: str
+    within: float
+    target: float | None
+    nll: Floats
+    nll_lo: Floats
+    nll_hi: Floats
+    null_nll: Floats
+    constant_nll: Floats
+    delta: Floats
+    delta_lo: Floats
+    delta_hi: Floats
+    band_lo: Floats
+    band_hi: Floats
+    joint_p: Floats
+    needed: tuple[LabelsNeeded, ...]
+    curve_a: Floats
+    curve_b: Floats
+    curve_c: Floats
+    next_from: Floats
+    gain: Floats
+    gain_lo: Floats
+    gain_hi: Floats
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_judges: int
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the panels: ``top-5``, ..., ``all 65``."""
+        return (*(arm_name(int(k)) for k in self.panels[:-1]), f"all {self.n_judges:,}")
+
+    def row(self, calibrator: str) -> int:
+        """Position of a calibrator in the arrays."""
+        return self.calibrators.index(calibrator)
+
+    def verdict(self, c: int, panel: int, budget: int) -> Verdict:
+        """What the pointwise interval of ``delta`` decides, against 2 % of NLL(all) there."""
+        lo, hi = self.delta_lo[c, panel, budget], self.delta_hi[c, panel, budget]
+        margin = MARGIN * float(self.nll[c, -1, budget])
+        same = bool(lo == hi == self.delta[c, panel, budget] == 0.0)
+        return verdict(float(lo), float(hi), margin, identical=same)
+
+    def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
+        """The fitted learning curve at ``n`` labels; NaN where there is none."""
+        ratio = np.asarray(n, dtype=np.float64) / self.labels[-1]
+        power = ratio ** -self.curve_c[c, panel]
+        return np.asarray(self.curve_a[c, panel] + self.curve_b[c, panel] * power)
+
+    def needed_for(self, calibrator: str, panel: str, kind: str = "plateau") -> LabelsNeeded | None:
+        """How many labels one panel needs, if that was asked and can be said."""
+        for found in self.needed:
+            if (found.calibrator, found.panel, found.kind) == (calibrator, panel, kind):
+                return found
+        return None
+
+    def frame(self) -> pd.DataFrame:
+        """One row a calibrator, panel and budget."""
+        n_c, n_p, n_b = self.nll.shape
+
+        def spread(values: Floats, blank: Floats) -> Floats:
+            """Differences of the panels; none for all judges."""
+            return np.concatenate([values, blank], axis=1).ravel()
+
+        none = np.full((n_c, 1, n_b), np.nan)
+        columns: dict[str, Any] = {
+            "aggregator": self.aggregator,
+            "calibrator": np.repeat(np.array(self.calibrators, dtype=object), n_p * n_b),
+            "panel": np.tile(np.repeat(np.array(self.arms, dtype=object), n_b), n_c),
+            "k": np.tile(np.repeat(self.panels, n_b), n_c),
+            "budget": np.tile(self.budgets, n_c * n_p),
+            "labels": np.tile(self.labels, n_c * n_p),
+            "n_splits": self.n_splits,
+            "nll": self.nll.ravel(),
+            "nll_lo": self.nll_lo.ravel(),
+            "nll_hi": self.nll_hi.ravel(),
+            "null_nll": np.tile(self.null_nll, n_c * n_p),
+            "constant_nll": np.repeat(self.constant_nll, n_p, axis=0).ravel(),
+        }
+        columns["skill"] = 1.0 - columns["nll"] / columns["null_nll"]
+        for name in ("delta", "delta_lo", "delta_hi", "band_lo", "band_hi"):
+            columns[name] = spread(getattr(self, name), none)
+        columns["verdict"] = [
+            self.verdict(c, p, b) if p < n_p - 1 else "reference"
+            for c in range(n_c)
+            for p in range(n_p)
+            for b in range(n_b)
+        ]
+        columns["joint_p"] = np.repeat(spread(self.joint_p, none[:, :, 0]), n_b)
+        for name in ("gain", "gain_lo", "gain_hi"):
+            columns[f"next_{NEXT}_{name}"] = getattr(self, name)[:, :, :-1].ravel()
+        columns["next_extrapolated"] = columns["labels"] + NEXT > self.labels[-1]
+        return pd.DataFrame(columns)
+
+    def summary(self) -> dict[str, Any]:
+        """Labels needed, the joint tests, the fitted curves and what was run."""
+        cells = [
+            (c, p, name, arm)
+            for c, name in enumerate(self.calibrators)
+            for p, arm in enumerate(self.arms)
+        ]
+        return {
+            "needed": [to_plain(found) for found in self.needed],
+            "joint": [
+                {"calibrator": name, "panel": arm, "p": _plain(self.joint_p[c, p])}
+                for c, p, name, arm in cells
+                if p < len(self.panels) - 1
+            ],
+            "curves": [
+                {
+                    "calibrator": name,
+                    "panel": arm,
+                    "a": _plain(self.curve_a[c, p]),
+                    "b": _plain(self.curve_b[c, p]),
+                    "c": _plain(self.curve_c[c, p]),
+                    "scale": float(self.labels[-1]),
+                }
+                for c, p, name, arm in cells
+            ],
+            "next": [
+                {
+                    "calibrator": name,
+                    "panel": arm,
+                    "from": float(self.next_from[-1]),
+                    "more": NEXT,
+                    "gain": _plain(self.gain[c, p, -1]),
+                    "gain_lo": _plain(self.gain_lo[c, p, -1]),
+                    "gain_hi": _plain(self.gain_hi[c, p, -1]),
+                    "extrapolated": True,
+                }
+                for c, p, name, arm in cells
+            ],
+            "within": self.within,
+            "target": self.target,
+            "budgets": self.budgets.tolist(),
+            "null_nll": self.null_nll.tolist(),
+            "orientation": self.orientation,
+            "protocol": self.protocol,
+            "one_class": self.one_class,
+            "n_items": self.n_items,
+            "n_judges": self.n_judges,
+            "n_splits": self.n_splits,
+            "n_evaluation": self.n_evaluation,
+            "partial": self.partial,
+        }
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,85 @@
+"""NLL against labels as figures: what is drawn is the result, and what is guessed is marked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.figures.label_budget import (
+    budget_difference,
+    label_budget,
+    prepare_label_budget,
+)
+from judgepanel.studies.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@pytest.fixture(scope="module")
+def result():
+    spec = LabelBudgetSpec(Settings(splits=4), panels=(3,), budgets=(20, 30, 45))
+    return run(LABEL_BUDGET, make_votes(1, 120, 9), spec, jobs=1)
+
+
+def trace(figure, name):
+    (found,) = [one for one in figure.data if one.name == name]
+    return found
+
+
+def test_both_panels_and_the_null_are_lines_over_the_labels(result):
+    figure = label_budget(result, "beta", "top-3")
+    for name, values in (
+        ("all 9", result.nll[0, 1]),
+        ("top-3", result.nll[0, 0]),
+        ("null: the base rate", result.null_nll),
+    ):
+        line = trace(figure, name)
+        np.testing.assert_array_equal(line.x, result.labels)
+        np.testing.assert_array_equal(line.y, values)
+    assert figure.layout.xaxis.type == "log"
+
+
+def test_what_lies_beyond_the_data_is_another_line_that_says_so(result):
+    figure = label_budget(result, "temperature", "top-3")
+    for arm in result.arms:
+        tail = trace(figure, f"{arm}: extrapolated")
+        assert tail.x.min() >= result.labels[-1] - 1e-9
+        assert tail.x.max() == pytest.approx(220)
+        assert tail.line.dash == "dot"
+    lines = prepare_label_budget(result, "temperature", "top-3")
+    assert lines.everyone.extrapolated[0] == pytest.approx(float(result.fitted(1, 1, 60.0)))
+
+
+def test_bands_hold_their_lines(result):
+    figure = label_budget(result, "beta", "top-3")
+    band = trace(figure, "all 9: 95 % interval")
+    np.testing.assert_array_equal(band.y[:4], result.nll_hi[0, 1])
+    np.testing.assert_array_equal(band.y[4:], result.nll_lo[0, 1][::-1])
+
+
+def test_colour_is_not_the_only_difference_between_the_panels(result):
+    figure = label_budget(result, "beta", "top-3")
+    one, other = trace(figure, "all 9"), trace(figure, "top-3")
+    assert one.line.dash != other.line.dash
+    assert one.marker.symbol != other.marker.symbol
+
+
+def test_the_difference_has_its_band_and_its_intervals(result):
+    figure = budget_difference(result, "beta", "top-3")
+    line = trace(figure, "top-3, with 95 % at each budget")
+    np.testing.assert_array_equal(line.y, result.delta[0, 0])
+    np.testing.assert_allclose(line.y + line.error_y.array, result.delta_hi[0, 0])
+    band = trace(figure, "95 % at all budgets together")
+    np.testing.assert_array_equal(band.y[:4], result.band_hi[0, 0])
+
+
+def test_without_intervals_or_another_panel_there_are_lines_alone(result):
+    blank = np.full_like(result.nll, np.nan)
+    bare = replace(result, nll_lo=blank, nll_hi=blank, curve_a=np.full((2, 2), np.nan))
+    assert [one.name for one in label_budget(bare, "beta", None).data] == [
+        "null: the base rate",
+        "all 9",
+    ]

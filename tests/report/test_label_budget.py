@@ -1,0 +1,137 @@
+"""What is said of label budgets: never more than the result holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.report.label_budget import (
+    beats_null,
+    budget_sentence,
+    budget_table,
+    budget_text,
+    joint_sentence,
+    needed_table,
+    next_sentence,
+    target_sentence,
+)
+from judgepanel.report.sentences import CODING
+from judgepanel.studies.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.studies.label_budget_result import LabelBudget
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def found() -> LabelBudget:
+    spec = LabelBudgetSpec(Settings(splits=4), panels=(3,), budgets=(20, 30, 45), target=0.4)
+    return run(LABEL_BUDGET, make_votes(1, 120, 9, low=0.7), spec, jobs=1)
+
+
+def needing(**changes: object) -> LabelBudget:
+    """The result with other labels needed by all judges."""
+    needed = tuple(
+        replace(one, **changes) if one.panel == "all 9" else one  # type: ignore[arg-type]
+        for one in found().needed
+    )
+    return replace(found(), needed=needed)
+
+
+def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
+    sentence = budget_sentence(
+        needing(n=31.6, n_lo=20.0, n_hi=50.4, at_start=False, extrapolated=False), "beta"
+    )
+    level = f"{found().nll[0, -1, -1]:.3f} ["
+    assert sentence.startswith("32 labels [20, 50] reach within 5 % of what 60 labels give (NLL ")
+    assert level in sentence
+    assert f"base rate {found().null_nll[-1]:.3f})" in sentence
+    assert sentence.endswith("you have 120.")
+
+
+def test_where_the_smallest_budget_does_it_that_is_an_upper_bound():
+    sure = budget_sentence(needing(n=20.0, n_lo=20.0, n_hi=20.0, at_start=True), "beta")
+    assert sure.startswith("20 labels or fewer reach within")
+    open_ = budget_sentence(needing(n=20.0, n_lo=20.0, n_hi=41.0, at_start=True), "beta")
+    assert open_.startswith("20 labels, perhaps up to 41, reach within")
+
+
+def test_panels_not_shown_to_beat_the_base_rate_need_no_number():
+    weak = replace(found(), nll_hi=found().nll_hi + 1.0)
+    assert not beats_null(weak, "beta")
+    assert "not shown to beat the base rate" in budget_sentence(weak, "beta")
+
+
+def test_figures_that_measure_the_coding_say_so():
+    assert budget_sentence(replace(found(), measures_coding=True), "beta").endswith(CODING)
+
+
+def test_a_single_split_answers_nothing():
+    bare = replace(found(), needed=(), joint_p=np.full((2, 1), np.nan))
+    assert budget_sentence(bare, "beta") == "Not enough splits yet to say."
+    assert joint_sentence(bare, "beta", "top-3") == "Not enough splits yet to compare panels."
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n": 80.2, "n_hi": float("nan"), "extrapolated": True, "at_start": False}, "80 labels ["),
+        ({"n": float("nan")}, "no number of labels brings all 9 to NLL 0.4"),
+        ({"n": 20.0, "at_start": True}, "20 labels or fewer ["),
+    ],
+)
+def test_a_target_is_answered_with_its_doubt(changes, words):
+    sentence = target_sentence(needing(**changes), "beta")
+    assert words in sentence
+    assert ("extrapolating" in sentence) == ("extrapolated" in changes)
+    assert ("no limit]" in sentence) == ("n_hi" in changes)
+
+
+def test_the_price_of_more_labels_is_marked_as_extrapolated():
+    sentence = next_sentence(found(), "beta")
+    assert sentence.startswith("You have 120 labels: the next 100 buy you about ")
+    assert "That is extrapolated: the fitted curve ends at 60." in sentence
+    blank = replace(found(), gain=np.full_like(found().gain, np.nan))
+    assert next_sentence(blank, "beta") == ""
+
+
+def test_the_joint_test_says_where_panels_differ():
+    lo, hi = np.array([0.1, -0.1, 0.2, -0.1]), np.full(4, 0.3)
+    differ = replace(
+        found(),
+        joint_p=np.full((2, 1), 0.0004),
+        band_lo=np.tile(lo, (2, 1, 1)),
+        band_hi=np.tile(hi, (2, 1, 1)),
+    )
+    assert joint_sentence(differ, "beta", "top-3") == (
+        "top-3 against all 9: it costs NLL at 20 and 45 labels (joint p < .001)."
+    )
+    alike = replace(found(), joint_p=np.full((2, 1), 0.4))
+    assert "no difference is shown at any budget" in joint_sentence(alike, "beta", "top-3")
+
+
+def test_the_table_has_a_row_a_budget_and_marks_prices_beyond_the_data():
+    table = budget_table(found(), "beta", "top-3")
+    assert table["labels"].tolist() == [20, 30, 45, 60]
+    assert table["next 100 buy"].str.endswith("(extrapolated)").all()
+    assert set(table["verdict"]) <= {
+        "keep all",
+        "curate",
+        "no loss from keeping",
+        "no loss from curating",
+        "undecided",
+        "tie",
+    }
+    assert "difference" not in budget_table(found(), "beta", None)
+
+
+def test_the_terminal_gets_answers_tables_and_labels_needed():
+    text = budget_text(found())
+    assert budget_sentence(found(), "temperature") in text
+    assert joint_sentence(found(), "beta", "top-3") in text
+    assert "Labels needed" in text
+    assert "nan" not in text.lower()
+    assert len(needed_table(found())) == 8
