@@ -21,19 +21,22 @@ def variance_sentence(found: VarianceDecomposition) -> str:
         "items": "Items vary more than judges",
         "undecided": "Whether judges or items vary more is undecided",
     }[found.verdict]
+    if found.disagree:
+        start = "Whether judges or items vary more depends on how it is counted"
+        larger = "judges" if found.logit_judges > found.logit_items else "items"
+        share += f", but in the fitted logits the {larger} vary more"
     return f"{start}: {share}."
 
 
 def variance_words(found: VarianceDecomposition) -> str:
     """The parts of the fitted logits, and whether they say the same."""
-    larger = "judges" if found.logit_judges > found.logit_items else "items"
     text = (
         f"Of the fitted logits of these very judges and items, {_whole(found.logit_judges)} is the "
         f"judges', {_whole(found.logit_items)} the items' and {_whole(found.logit_interaction)} "
         "their interaction: judges who tell hard items from easy ones sharply, and judges who "
         "hardly do."
     )
-    if found.verdict not in (larger, "undecided"):
+    if found.disagree:
         text += " The two measures disagree; the shares above do not hold the interaction."
     return text
 

@@ -87,7 +87,19 @@ class VarianceDecomposition:
 
     @property
     def verdict(self) -> Verdict:
-        """Whose share is above one half with its whole interval."""
+        """Whose share is above one half with its whole interval, if the logits say the same."""
+        return "undecided" if self.disagree else self._by_shares()
+
+    @property
+    def disagree(self) -> bool:
+        """Whether the shares decide for one and the fitted logits, with interaction, for the other.
+
+        A few judges with hardly any slope have abilities far out, which the shares count in full.
+        """
+        larger = "judges" if self.logit_judges > self.logit_items else "items"
+        return self._by_shares() not in (larger, "undecided")
+
+    def _by_shares(self) -> Verdict:
         if self.judge_share_lo > 0.5:
             return "judges"
         return "items" if self.judge_share_hi < 0.5 else "undecided"

@@ -41,7 +41,14 @@ def result() -> VarianceDecomposition:
 def test_the_answer_follows_the_interval_and_gives_both_shares(
     share: float, lo: float, hi: float, start: str
 ) -> None:
-    found = replace(result(), judge_share=share, judge_share_lo=lo, judge_share_hi=hi)
+    found = replace(
+        result(),
+        judge_share=share,
+        judge_share_lo=lo,
+        judge_share_hi=hi,
+        logit_judges=0.8 * share,
+        logit_items=0.8 * (1.0 - share),
+    )
     sentence = variance_sentence(found)
     assert sentence.startswith(start)
     assert f"[{100 * lo:.0f} %, {100 * hi:.0f} %], {100 - 100 * share:.0f} % between items." in (
@@ -58,6 +65,9 @@ def test_measures_that_disagree_are_said_to() -> None:
     judges = replace(result(), judge_share=0.8, judge_share_lo=0.7, judge_share_hi=0.9)
     against = replace(judges, logit_judges=0.1, logit_items=0.4, logit_interaction=0.5)
     along = replace(judges, logit_judges=0.6, logit_items=0.3, logit_interaction=0.1)
+    assert against.verdict == "undecided"
+    assert along.verdict == "judges"
+    assert "depends on how it is counted" in variance_sentence(against)
     assert "The two measures disagree" in variance_words(against)
     assert "disagree" not in variance_words(along)
     assert "60 % is the judges', 30 % the items' and 10 % their interaction" in (
