@@ -94,7 +94,7 @@ def prepare_label_budget(result: LabelBudget, calibrator: str, panel: str | None
     )
 
 
-def plot_label_budget(lines: BudgetLines, *, calibrator: str) -> go.Figure:
+def plot_label_budget(lines: BudgetLines) -> go.Figure:
     """The figure of prepared lines."""
     figure = go.Figure()
     figure.add_scatter(
@@ -117,7 +117,7 @@ def plot_label_budget(lines: BudgetLines, *, calibrator: str) -> go.Figure:
 
 def label_budget(result: LabelBudget, calibrator: str, panel: str | None) -> go.Figure:
     """NLL against the number of labels."""
-    return plot_label_budget(prepare_label_budget(result, calibrator, panel), calibrator=calibrator)
+    return plot_label_budget(prepare_label_budget(result, calibrator, panel))
 
 
 def _add_line(
@@ -129,8 +129,10 @@ def _add_line(
     symbol: str,
     dash: str,
 ) -> None:
+    listed = one is lines.everyone  # one entry a kind: a long legend leaves a phone no figure
     if np.isfinite(one.lo).all() and np.isfinite(one.hi).all():
-        _add_band(figure, lines.labels, one.lo, one.hi, fill, f"{one.name}: 95 % interval")
+        name = f"{one.name}: 95 % interval"
+        _add_band(figure, lines.labels, one.lo, one.hi, fill, name, listed=listed)
     figure.add_scatter(
         x=lines.labels,
         y=one.value,
@@ -147,6 +149,7 @@ def _add_line(
             mode="lines",
             line={"color": colour, "width": 1.5, "dash": "dot"},
             name=f"{one.name}: extrapolated",
+            showlegend=listed,
             hovertemplate=f"{one.name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
             "<extra></extra>",
         )
@@ -218,7 +221,16 @@ def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Fi
     return plot_difference(prepare_difference(result, calibrator, panel))
 
 
-def _add_band(figure: go.Figure, x: Floats, lo: Floats, hi: Floats, fill: str, name: str) -> None:
+def _add_band(
+    figure: go.Figure,
+    x: Floats,
+    lo: Floats,
+    hi: Floats,
+    fill: str,
+    name: str,
+    *,
+    listed: bool = True,
+) -> None:
     figure.add_scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([hi, lo[::-1]]),
@@ -228,6 +240,7 @@ def _add_band(figure: go.Figure, x: Floats, lo: Floats, hi: Floats, fill: str, n
         mode="lines",
         hoverinfo="skip",
         name=name,
+        showlegend=listed,
     )
 
 

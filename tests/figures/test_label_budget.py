@@ -60,6 +60,11 @@ def test_bands_hold_their_lines(result):
     np.testing.assert_array_equal(band.y[4:], result.nll_lo[0, 1][::-1])
 
 
+def test_the_legend_names_each_kind_of_line_once(result):
+    shown = [one.name for one in label_budget(result, "beta", "top-3").data if one.showlegend]
+    assert shown == ["all 9: 95 % interval", "all 9: extrapolated"]
+
+
 def test_colour_is_not_the_only_difference_between_the_panels(result):
     figure = label_budget(result, "beta", "top-3")
     one, other = trace(figure, "all 9"), trace(figure, "top-3")

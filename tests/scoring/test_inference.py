@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.scoring.inference import Estimate, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.inference import (
+    Estimate,
+    estimate,
+    joint_draws,
+    joint_p,
+    simultaneous_reach,
+    verdict,
+)
 
 
 def draws(seed=0, n=3, n_items=40, n_splits=12, spread=0.3):
@@ -207,3 +214,80 @@ def test_the_degrees_of_freedom_never_exceed_what_clusters_allow_and_never_colla
             joint=False,
         )
         assert (few.df <= 4).all()
+
+
+def test_values_of_several_numbers_of_labels_have_their_own_formula():
+    items, splits = draws(spread=0.5)
+    labels = np.array([5.0, 10.0, 20.0])
+    found = estimate(items, splits, np.arange(40), labels, 20, n_others=40 - labels)
+    plain = estimate(items, splits, np.arange(40), 20, 20)
+    assert found.se[2] == plain.se[2]
+    for i, n in enumerate(labels):
+        v = np.var(items[i], ddof=1)
+        s_tr2 = max(0.0, np.var(splits[:, i], ddof=1) - v * (1 / 20 - 1 / 40))
+        wanted = math.sqrt(v / 40 + s_tr2 * (1 / 12 + n / (40 - n)))
+        assert found.se[i] == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(np.diag(found.covariance), found.se**2, rtol=1e-12)
+
+
+def shifted(value, correlation, df=1e7):
+    n = len(correlation)
+    found = fixed(correlation, df)
+    found.value[:] = value
+    assert found.value.shape == (n,)
+    return found
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_joint_p_of_independent_values_is_sidaks(n):
+    wanted = 1 - (1 - 2 * stats.norm.sf(2.0)) ** n
+    assert joint_p(shifted(2.0, np.eye(n)), seed=0) == pytest.approx(wanted, abs=0.006)
+    copies = shifted(2.0, np.ones((n, n)))
+    assert joint_p(copies, seed=0) == pytest.approx(2 * stats.norm.sf(2.0), abs=0.005)
+
+
+def test_the_joint_p_and_the_band_decide_alike():
+    found = shifted(0.0, np.eye(4), df=12.0)
+    reach = simultaneous_reach(found, seed=3)
+    for value, low in ((reach * 1.001, True), (reach * 0.999, False)):
+        found.value[1] = value
+        assert (joint_p(found, seed=3) < 0.05) == low
+
+
+def test_certain_values_decide_the_joint_p_alone():
+    found = shifted(0.0, np.eye(2))
+    found.se[:] = 0.0
+    assert joint_p(found, seed=0) == 1.0
+    found.value[0] = 0.1
+    assert joint_p(found, seed=0) == 0.0
+
+
+def test_joint_draws_have_the_covariance_and_leave_certain_values_alone():
+    correlation = np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    found = shifted(0.5, correlation)
+    found.se[2] = 0.0
+    drawn = joint_draws(found, seed=0, n_draws=20_000)
+    np.testing.assert_allclose(drawn.mean(axis=0), 0.5, atol=0.03)
+    assert np.corrcoef(drawn[:, :2].T)[0, 1] == pytest.approx(0.8, abs=0.01)
+    assert (drawn[:, 2] == 0.5).all()
+
+
+def test_the_joint_test_keeps_its_level_over_budgets_of_equal_panels():
+    rng = np.random.default_rng(6)
+    labels = np.array([10.0, 20.0, 40.0])
+    rejected = 0
+    for rep in range(300):
+        items = rng.normal(size=80) + rng.normal(size=(3, 80))
+        pool = rng.normal(size=80)
+        splits, fitted = [], np.zeros((3, 80))
+        for _ in range(10):
+            order = rng.permutation(80)
+            luck = np.array([pool[order[: int(n)]].mean() for n in labels])
+            splits.append(items[:, order[40:]].mean(axis=1) + luck)
+            fitted += luck[:, None] / 10
+        found = estimate(
+            items + fitted, np.array(splits), np.arange(80), labels, 40.0, n_others=80 - labels
+        )
+        rejected += joint_p(found, seed=rep) < 0.05
+    assert rejected / 300 <= 0.065 + 2 * math.sqrt(0.05 * 0.95 / 300)
+    assert rejected > 0

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.scoring.splits import folds, group_codes, split
+from judgepanel.scoring.splits import folds, group_codes, nested_rows, split
 from judgepanel.votes import InputError
 
 
@@ -89,3 +89,19 @@ def test_folds_of_single_items_differ_in_size_by_one_at_most():
 def test_group_codes_number_groups_as_they_appear():
     assert group_codes(["b", "a", "b"], 3).tolist() == [0, 1, 0]
     assert group_codes(None, 3).tolist() == [0, 1, 2]
+
+
+@given(unit_codes(), st.lists(st.integers(1, 60), min_size=1, max_size=5), st.integers(0, 50))
+def test_parts_of_one_order_are_nested_near_their_sizes_and_keep_groups_whole(units, sizes, seed):
+    sizes = sorted(sizes)
+    rows = np.flatnonzero(np.arange(len(units)) % 3 != 1)
+    parts = nested_rows(units, rows, sizes, seed=seed, key=(2, 11))
+    largest = np.bincount(units[rows]).max()
+    for size, part, after in zip(sizes, parts, [*parts[1:], rows], strict=True):
+        assert part.tolist() == sorted(set(part.tolist()))
+        assert len(part) > 0
+        assert set(part) <= set(after)
+        assert set(units[part]).isdisjoint(units[np.setdiff1d(rows, part)])
+        assert abs(len(part) - min(size, len(rows))) <= largest
+    again = nested_rows(units, rows, sizes[-1:], seed=seed, key=(2, 11))
+    np.testing.assert_array_equal(again[0], parts[-1])
