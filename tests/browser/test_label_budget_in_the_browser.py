@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from judgepanel.report.tables import csv_text
@@ -17,6 +18,7 @@ from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import LONG, address, answer, downloaded, idle
 from tests.browser.service import prepared
+from tests.browser.test_accessibility import LOOKS, RULES, SIDEWAYS
 
 pytestmark = pytest.mark.browser
 
@@ -60,4 +62,20 @@ def test_views_are_in_the_address_and_a_link_shows_them_again(
     expect(answer(narrow)).to_have_text(said)
     wide = narrow.evaluate("document.documentElement.scrollWidth")
     assert wide <= 390
+    guard.check()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
+    look: str, open_page: Callable[..., Page], server: Server, guard: Guard
+) -> None:
+    width, dark = LOOKS[look]
+    page = open_page(width=width, height=900, dark=dark)
+    page.goto(address(server, BUDGET, prepared(server.home, "sparse_humans", splits=4)))
+    finished(page)
+    page.get_by_text("How this was computed").click()
+    idle(page)
+    violations = Axe().run(page, options=RULES).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert not page.evaluate(SIDEWAYS)
     guard.check()
