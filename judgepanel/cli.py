@@ -418,7 +418,7 @@ def _run(
 ) -> Any:
     jobs = options.jobs
     if jobs is not None and jobs < 1:
-        raise InputError("--jobs must be at least 1", value=jobs, allowed="1, 2, 3, ...")
+        raise InputError("--jobs must be at least 1", value=jobs, allowed="1 or more")
     shown = sys.stderr.isatty()
 
     def report(progress: Progress[Any, Any, Any]) -> None:

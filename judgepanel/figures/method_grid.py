@@ -123,7 +123,12 @@ def plot_method_grid(
         yaxis_title=None,
     )
     wrapped = [name.replace(", ", ",<br>") for name in columns]
-    figure.update_xaxes(tickvals=places[0], ticktext=wrapped, range=[-0.55, len(columns) - 0.45])
+    figure.update_xaxes(
+        tickvals=places[0],
+        ticktext=wrapped,
+        range=[-0.55, len(columns) - 0.45],
+        ticklabeloverflow="allow",
+    )
     figure.update_yaxes(
         tickvals=places[1], ticktext=rows, range=[len(rows) - 0.45, -0.55], showgrid=False
     )

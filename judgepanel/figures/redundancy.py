@@ -191,7 +191,7 @@ def prepare_judge_card(found: Judges, judge: str, names: dict[str, str] | None =
     called = names or {}
     scales = [("accuracy", found.accuracy), ("ability", found.ability[0])]
     scales += [
-        (f"weight: {called.get(name, name.replace('_', ' '))}", weights)
+        (f"weight:<br>{called.get(name, name.replace('_', ' '))}", weights)
         for name, weights in zip(found.aggregators, found.weights, strict=True)
         if len(np.unique(weights[~found.set_aside])) > 1
     ]

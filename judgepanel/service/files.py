@@ -213,6 +213,7 @@ def _column_options(loaded: Loaded) -> tuple[str, ...]:
         ("--id-column", mapping.item_column or mapping.id_column),
         ("--label-column", mapping.label_column),
         ("--group-column", mapping.group_column),
+        ("--judge-table", loaded.judge_file),
     )
     return tuple(part for option, column in named if column for part in (option, column))
 

@@ -100,11 +100,15 @@ class PipelineAblation:
     def frame(self) -> pd.DataFrame:
         """One row a panel and step; sets are in the rows of step 1-4."""
         n_k, n_steps = self.nll.shape
+        raw = ("1", "1-2")
+        calibrators = np.array(
+            ["none" if step in raw else self.calibrator for step in self.steps], dtype=object
+        )
         columns: dict[str, Any] = {
             "k": np.repeat(self.k, n_steps),
             "step": np.tile(np.array(self.steps, dtype=object), n_k),
             "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
+            "calibrator": np.tile(calibrators, n_k),
             "n_splits": self.n_splits,
         }
         for metric in METRICS:

@@ -208,7 +208,7 @@ def panel_sizes(
     """
     for k in (*(ks or ()), *compare):
         if k < 1:
-            raise InputError("a panel needs at least one judge", value=k, allowed="1, 2, 3, ...")
+            raise InputError("a panel needs at least one judge", value=k, allowed="1 or more")
     if ks is None and cross_fits(aggregator):
         ks = tuple(np.geomspace(1, n_judges, CHOICE_SIZES).round().astype(int).tolist())
     if ks == () or (ks is None and n_judges <= DENSE_JUDGES):

@@ -112,7 +112,8 @@ def _draw(
 ) -> None:
     arm = headline(curve, calibrator)
     so_far = f"So far, {curve.n_splits} of {curve.planned_splits} splits: " * curve.partial
-    sentence = so_far + curve_sentence(curve, calibrator)
+    under = f"Under {AGGREGATOR_NAMES[curve.aggregator]}: " * (curve.aggregator != "one_coin")
+    sentence = so_far + under + curve_sentence(curve, calibrator)
     answer(sentence, _TONES.get(arm.verdict if arm else "", "open"))
     notes(curve.warnings)
     st.plotly_chart(

@@ -226,8 +226,8 @@ def _draw_shapes(
         spec,
         "The lines are fitted to all labelled items, with scores that do not know their own label. "
         "The table is out of sample, as everywhere. Spearman ρ compares the order of the "
-        "evaluation items before and after; it is 1 where a calibrator keeps the order. The last "
-        "column is what a constant score, no judge at all, gets through the same calibrator.",
+        "evaluation items before and after; it is 1 where a calibrator keeps the order. The "
+        "column 'constant score' is what no judge at all gets through the same calibrator.",
     )
 
 

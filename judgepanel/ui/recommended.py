@@ -42,6 +42,10 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     answer(so_far + recommendation_sentence(found), _tone(found))
     st.html(f'<p class="jp-note">{certainty_sentence(found)}</p>')
     notes(found.warnings)
+    st.html(
+        '<p class="jp-note">Chosen among panels under majority and one-coin, the ones that can be '
+        "exported yet. Another aggregator may be lower: see Methods.</p>"
+    )
     st.plotly_chart(
         kept_judges(judges_of(shown.votes), found.model.judges, found.set_aside),
         key="kept",
@@ -62,10 +66,6 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
         _exports(shown, spec, found)
         _scoring(shown, panel)
     st.header("All candidates")
-    st.caption(
-        "Candidates are panels under majority and one-coin. The page Methods holds all aggregators "
-        "against each other; where another one is lower there, it cannot be exported yet."
-    )
     table(candidate_table(found), key="candidates")
     how(
         f"In each of {found.n_splits} splits (seed {found.seed}) every candidate is "
@@ -106,7 +106,7 @@ def _exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     right.download_button(
         "Judges and weights (CSV)",
         data=lambda: csv_text(_weights(found)),
-        file_name=csv_name(shown.analysis.name, "judges.csv"),
+        file_name=csv_name(shown.analysis.name, "panel-judges.csv"),
         mime="text/csv",
         on_click="ignore",
         width="stretch",

@@ -27,12 +27,16 @@ from judgepanel.votes.words import distinct, ties_in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A vote matrix, how its file was read, and what is odd about it (full sentences)."""
+    """A vote matrix, how its file was read, and what is odd about it (full sentences).
+
+    ``judge_file`` is the name of the judge table's file, None without one.
+    """
 
     votes: VoteMatrix
     mapping: Mapping
     warnings: tuple[str, ...]
     file: str
+    judge_file: str | None = None
 
 
 def build_votes(
@@ -82,7 +86,8 @@ def build_votes(
     warnings = [*odd_votes(votes), *(odd_labels(votes) if need_labels else ())]
     warnings += _odd_columns(table, mapping)
     warnings += matched.warnings if matched is not None else ()
-    return Loaded(votes, mapping, tuple(warnings), table.name)
+    judge_file = None if judge_table is None else judge_table.name
+    return Loaded(votes, mapping, tuple(warnings), table.name, judge_file)
 
 
 def _labels(table: RawTable, column: str | None, found: Verdicts) -> NDArray[np.int8]:

@@ -110,11 +110,12 @@ def _names(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
 def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
     found = (
         (constant, "gave one verdict on nearly every labelled item"),
-        (right, "was right on every labelled item"),
-        (wrong, "was wrong on every labelled item"),
+        (right, "{} right on every labelled item"),
+        (wrong, "{} wrong on every labelled item"),
     )
     sentences = []
     for names, what in found:
         if names:
-            sentences.append(f"{listed(names, 3)} {what}.")
+            verb = "was" if len(names) == 1 else "were"
+            sentences.append(f"{listed(names, 3)} {what.format(verb)}.")
     return " ".join(sentences)

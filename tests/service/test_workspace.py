@@ -491,3 +491,10 @@ def test_files_are_for_this_user_only(space, votes, tmp_path):
     files = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
     assert len(files) == 2
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
+
+
+def test_the_command_of_an_analysis_names_its_judge_table(space, votes):
+    """Without it the command would read other votes: families are part of their hash."""
+    given = replace(loaded(votes), judge_file="judges.csv")
+    made = space.create(given, Settings(), "with a table")
+    assert made.columns[-2:] == ("--judge-table", "judges.csv")
