@@ -32,7 +32,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.panel_curve import few_labels
+from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -353,10 +353,7 @@ def _warnings(
     found += few_labels(prepared, float(done.n_calibration.mean()))
     if done.replaced.any():
         cases = len(done.numbers) * len(_grid(prepared, spec).candidates())
-        found.append(
-            f"Calibrators could not be fitted in {int(done.replaced.sum())} of {cases} cases (one "
-            "class, or perfectly separated); temperature stands in there."
-        )
+        found.append(not_fitted("Calibrators", f"{int(done.replaced.sum())} of {cases} cases"))
     if model.replaced:
         found.append(
             f"{model.calibrator} could not be fitted on all labelled items (one class, or "

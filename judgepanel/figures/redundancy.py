@@ -191,7 +191,7 @@ def prepare_judge_card(found: Judges, judge: str, names: dict[str, str] | None =
     called = names or {}
     scales = [("accuracy", found.accuracy), ("ability", found.ability[0])]
     scales += [
-        (f"weight:<br>{called.get(name, name.replace('_', ' '))}", weights)
+        (f"weight: {called.get(name, name.replace('_', ' '))}", weights)
         for name, weights in zip(found.aggregators, found.weights, strict=True)
         if len(np.unique(weights[~found.set_aside])) > 1
     ]
@@ -254,7 +254,7 @@ def plot_judge_card(card: JudgeCard) -> go.Figure:
     figure.update_xaxes(range=[-0.08, 1.2], showticklabels=False)
     figure.update_yaxes(
         tickvals=rows,
-        ticktext=[escaped(name) for name in card.scales],
+        ticktext=[escaped(name).replace(": ", ":<br>") for name in card.scales],
         range=[0.4, len(rows) + 0.7],
         showgrid=False,
     )

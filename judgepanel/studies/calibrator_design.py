@@ -26,7 +26,8 @@ from judgepanel.studies.accumulate import METRICS, Tally, tally
 from judgepanel.studies.accumulate import combine as combine_tallies
 from judgepanel.studies.compare import grid_estimates
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.panel_curve import few_labels, panel_arms
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.panel_curve import panel_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -326,12 +327,7 @@ def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, done: Tally) -> tu
     found = list(prepared.oriented.notices)
     found += few_labels(prepared, float(done.n_calibration.mean()))
     fits = len(done.numbers) * done.n_arms
-    for name, replaced in zip(spec.calibrators, done.replaced, strict=True):
-        if replaced:
-            found.append(
-                f"{name} could not be fitted in {replaced} of {fits} cases (one class, or "
-                "perfectly separated); temperature stands in there."
-            )
+    found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
     return tuple(found)
 
 

@@ -27,7 +27,7 @@ from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.label_budget_estimates import budget_estimates
 from judgepanel.studies.label_budget_result import LabelBudget
-from judgepanel.studies.panel_curve import few_labels
+from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -297,10 +297,7 @@ def _warnings(
                 for n, count in zip(plan.budgets.tolist(), replaced.tolist(), strict=True)
                 if count
             )
-            found.append(
-                f"{name} could not be fitted in {cases} (one class, or perfectly separated); "
-                "temperature stands in there."
-            )
+            found.append(not_fitted(name, cases))
     return tuple(found)
 
 

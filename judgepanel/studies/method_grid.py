@@ -26,7 +26,7 @@ from judgepanel.scoring.splits import split
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.panel_curve import few_labels
+from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -321,12 +321,7 @@ def _warnings(
             "aggregator and the rest the calibrator."
         )
     fits = len(done.numbers) * len(pipelines.aggregators)
-    for name, replaced in zip(pipelines.calibrators, np.ravel(done.replaced), strict=True):
-        if replaced:
-            found.append(
-                f"{name} could not be fitted in {replaced} of {fits} cases (one class, or "
-                "perfectly separated); temperature stands in there."
-            )
+    found += stand_ins(pipelines.calibrators, np.ravel(done.replaced).tolist(), fits)
     return tuple(found)
 
 

@@ -30,6 +30,7 @@ from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -38,7 +39,6 @@ Ints = NDArray[np.int64]
 
 DENSE_JUDGES = 200
 _GRID_SIZE = 120
-FEW_LABELS = 30
 CHOICE_FOLDS = 3
 CHOICE_SIZES = 12
 
@@ -315,33 +315,11 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     )
 
 
-def few_labels(prepared: Prepared, n_calibration: float) -> list[str]:
-    """Warnings where calibration rests on few labels, or variances on few groups."""
-    found = []
-    if n_calibration < FEW_LABELS:
-        found.append(
-            f"Only {n_calibration:.0f} labels calibrate in each split: intervals are wide, and "
-            "calibrators with several parameters are shrunk or unstable."
-        )
-    n_groups = len(np.unique(prepared.ballots.units))
-    if n_groups < FEW_LABELS and n_groups < prepared.ballots.n_items:
-        found.append(
-            f"The items form only {n_groups} groups, and groups are what intervals count: take "
-            "them as rough."
-        )
-    return found
-
-
 def _warnings(prepared: Prepared, spec: PanelCurveSpec, done: Tally) -> tuple[str, ...]:
     found = list(prepared.oriented.notices)
     found += few_labels(prepared, float(done.n_calibration.mean()))
     fits = len(done.numbers) * done.n_arms
-    for name, replaced in zip(spec.calibrators, done.replaced, strict=True):
-        if replaced:
-            found.append(
-                f"{name} could not be fitted in {replaced} of {fits} cases (one class, or "
-                "perfectly separated); temperature stands in there."
-            )
+    found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
     return tuple(found)
 
 

@@ -36,7 +36,7 @@ from judgepanel.studies.ablation_result import BEFORE, STEP_WORDS, PipelineAblat
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.panel_curve import few_labels
+from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.set_tally import SetTally, combine_sets, set_estimates, tally_sets
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -288,12 +288,7 @@ def _warnings(
     found += _feature_notes(prepared, spec, done)
     n_panels = done.item_sums.shape[1]
     parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
-    for name, replaced in zip(parts, done.replaced, strict=True):
-        if replaced:
-            found.append(
-                f"{name} could not be fitted in {replaced} of {2 * n_panels * len(done.numbers)} "
-                "cases (one class, or perfectly separated); temperature stands in there."
-            )
+    found += stand_ins(parts, done.replaced.tolist(), 2 * n_panels * len(done.numbers))
     for level in LEVELS:
         needed = labels_needed(level)
         short = int((sets.n_slice < needed).sum())

@@ -99,8 +99,8 @@ def test_the_card_ranks_a_judge_on_every_scale_that_is_known(found):
     card = prepare_judge_card(found, found.judges[best], {"one_coin": "one-coin"})
     assert card.scales[0] == "accuracy"
     assert card.rank[0] == 1
-    assert "weight:<br>one-coin" in card.scales
-    assert "weight:<br>majority vote" not in card.scales
+    assert "weight: one-coin" in card.scales
+    assert "weight: majority vote" not in card.scales
     assert "ability" in card.scales or np.isnan(found.ability).all()
     ticks = judge_card(found, found.judges[best]).data[0]
     assert (min(ticks.x), max(ticks.x)) == (0.0, 1.0)
