@@ -394,3 +394,12 @@ def test_perfect_judges_overflow_nothing():
     votes = make_votes(9, 400, 150, low=1.0, high=1.0, missing=0.0)
     found = curve(votes, spec_of(splits=5, calibrators=ALL))
     np.testing.assert_allclose(found.nll[:, -1], -math.log(0.999), atol=0.01)
+
+
+def test_under_the_paper_s_protocol_k_is_still_chosen_on_rows_a_fit_has_not_seen():
+    votes = make_votes(7, 80, 12, low=0.5, high=0.5)  # nobody knows anything
+    settings = Settings(splits=5, protocol="paper")
+    spec = PanelCurveSpec(settings, "stacking", calibrators=("none",), compare=(3,))
+    tally = run_chunk(votes, spec, PANEL_CURVE.plan(spec)[0])
+    offered = tally.chosen_on[np.isfinite(tally.chosen_on)]
+    assert offered.mean() > math.log(2) - 0.02  # in-sample scores would promise far less

@@ -340,3 +340,12 @@ def test_the_hyperpriors_are_weak_beside_a_panel():
                 mean, sd = getattr(irt, name)
                 patch.setattr(irt, name, (mean, sd * factor))
             assert variance_shares(fit_two_pl(marks)).judges == pytest.approx(share, abs=0.01)
+
+
+def test_judges_of_one_family_count_as_one_draw():
+    marks, *_ = simulated(9, 300, 6)
+    copies = np.repeat(marks, 5, axis=1)  # six families of five copies
+    fit = fit_two_pl(copies)
+    alone, together = variance_shares(fit), variance_shares(fit, None, np.repeat(np.arange(6), 5))
+    assert together.judges == alone.judges
+    assert together.hi - together.lo > 1.2 * (alone.hi - alone.lo)
