@@ -13,7 +13,7 @@ from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.joint import CS, JointPanel, fit_panels
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.base import Floats, VoteAggregator, Votes, signed
-from judgepanel.scoring.splits import folds
+from judgepanel.scoring.splits import fold_of, folds
 
 
 class Stacking(VoteAggregator):
@@ -90,11 +90,9 @@ class Stacking(VoteAggregator):
     def _fold(self, ballots: Ballots) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         if self.n_folds < 2:
             raise ValueError(f"n_folds must be at least 2, this is {self.n_folds}.")
-        fold = np.empty(ballots.n_items, dtype=np.int64)
         everyone = np.arange(ballots.n_items)
-        for piece in folds(ballots.units, everyone, self.n_folds, seed=self.seed, key=(0,)):
-            fold[piece.evaluation] = piece.number
-        return fold
+        pieces = folds(ballots.units, everyone, self.n_folds, seed=self.seed, key=(0,))
+        return fold_of(pieces, ballots.n_items)
 
     def _panels(self, ballots: Ballots, fits: list[Fit]) -> list[JointPanel]:
         Cs = [float(C) for C in self.Cs]

@@ -20,7 +20,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     counts,
 )
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.scoring.splits import folds
+from judgepanel.scoring.splits import fold_of, folds
 
 Floats = NDArray[np.float64]
 
@@ -50,10 +50,8 @@ def _dawid_skene(*, clamp: bool) -> Callable[[Ballots], Floats]:
 def _ridge(*, one_coin: bool) -> Callable[[Ballots], Floats]:
     def weights(ballots: Ballots) -> Floats:
         everyone = np.arange(ballots.n_items)
-        fold = np.empty(ballots.n_items, dtype=np.int64)
-        for piece in folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,)):
-            fold[piece.evaluation] = piece.number
-        fit = Fit(everyone, everyone[:0], fold)
+        pieces = folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,))
+        fit = Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
         (panel,) = fit_panels(ballots, [fit], ballots.n_judges, one_coin=one_coin)
         found = np.empty(ballots.n_judges)
         found[panel.judges] = panel.weights

@@ -76,6 +76,14 @@ def subsplit(
     return rows[first], rows[~first]
 
 
+def fold_of(pieces: Sequence[Split], n_items: int) -> Index:
+    """Number of the fold that holds each item, (n_items,); -1 where none of the pieces does."""
+    place = np.full(n_items, -1, dtype=np.int64)
+    for piece in pieces:
+        place[piece.evaluation] = piece.number
+    return place
+
+
 def nested_rows(
     units: Index, rows: Index, sizes: Sequence[int], *, seed: int, key: tuple[int, ...]
 ) -> list[Index]:

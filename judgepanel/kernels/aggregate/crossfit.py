@@ -22,7 +22,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     rank,
 )
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.scoring.splits import Split, folds
+from judgepanel.scoring.splits import Split, fold_of, folds
 
 N_FOLDS = 5
 
@@ -62,9 +62,7 @@ def cross_fitted(
     """Score both sides of a split; folds come from ``SeedSequence(seed, spawn_key=key)``."""
     calibration, evaluation = split.calibration, split.evaluation
     pieces = folds(ballots.units, calibration, N_FOLDS, seed=seed, key=key)
-    fold = np.empty(ballots.n_items, dtype=np.int64)
-    for piece in pieces:
-        fold[piece.evaluation] = piece.number
+    fold = fold_of(pieces, ballots.n_items)
     if own_label == "seen":
         both = np.concatenate([evaluation, calibration])
         fits = [Fit(calibration, both, fold[calibration])]

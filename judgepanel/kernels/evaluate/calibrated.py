@@ -27,7 +27,7 @@ from judgepanel.scoring.metrics import (
     mean_nll,
     null_logit,
 )
-from judgepanel.scoring.splits import Split, folds
+from judgepanel.scoring.splits import Split, fold_of, folds
 
 CROSS_VALIDATED: tuple[Calibrator, ...] = ("beta_cv", "auto")
 
@@ -116,11 +116,9 @@ def _fold(
         return scores.fold
     if n_units in (1, len(units)):
         return None
-    place = np.zeros(ballots.n_items, dtype=np.int64)
     key = (split.number, 8)
-    for piece in folds(ballots.units, split.calibration, N_FOLDS, seed=0, key=key):
-        place[piece.evaluation] = piece.number
-    return place[split.calibration]
+    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=0, key=key)
+    return fold_of(pieces, ballots.n_items)[split.calibration]
 
 
 def evaluate(

@@ -21,7 +21,7 @@ from judgepanel.kernels.evaluate.calibrated import (
     summed_nll,
 )
 from judgepanel.scoring.metrics import null_logit
-from judgepanel.scoring.splits import Split, folds, subsplit
+from judgepanel.scoring.splits import Split, fold_of, folds, subsplit
 
 Form = Literal["cross_fitted", "nested"]
 FORMS: tuple[Form, ...] = ("cross_fitted", "nested")
@@ -86,11 +86,8 @@ def _chosen_on(
         if pipelines.form == "cross_fitted" and (pipelines.in_sample or not cross_fits(name))
     ]
     if len(again) < len(pipelines.aggregators):
-        fold = np.empty(ballots.n_items, dtype=np.int64)
-        for piece in pieces:
-            fold[piece.evaluation] = piece.number
-        own = fold[split.calibration]
-        found[place] = nll_by_fold(ballots, split, scores, offered, own)
+        fold = fold_of(pieces, ballots.n_items)[split.calibration]
+        found[place] = nll_by_fold(ballots, split, scores, offered, fold)
     if again:
         seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
         part = replace(

@@ -22,7 +22,7 @@ from judgepanel.kernels.calibrate.features import FeatureColumns, fit_encoder
 from judgepanel.kernels.calibrate.residual import cross_fitted_residual, fit_residual, rows_of
 from judgepanel.scoring.conformal import LEVELS, Kinds, nonconformity, set_kinds, threshold
 from judgepanel.scoring.metrics import CLIP, mean_nll, null_logit
-from judgepanel.scoring.splits import Split, folds, subsplit
+from judgepanel.scoring.splits import Split, fold_of, folds, subsplit
 
 SLICE = 0.3
 STEPS = ("1", "1-2", "1-3", "1-4", "1+3")
@@ -186,7 +186,5 @@ def _fold(
     """Fold (n_cal,) of every calibration row: that of the aggregator, if it was cross-fitted."""
     if scores.fold is not None:
         return scores.fold
-    place = np.zeros(ballots.n_items, dtype=np.int64)
-    for piece in folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=(*key, 5)):
-        place[piece.evaluation] = piece.number
-    return place[split.calibration]
+    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=(*key, 5))
+    return fold_of(pieces, ballots.n_items)[split.calibration]
