@@ -16,11 +16,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, variance_shares
-from judgepanel.studies.runner import run as run_study
-from judgepanel.studies.variance_decomposition import (
+from judgepanel.studies.judges.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecompositionSpec,
 )
+from judgepanel.studies.runner import run as run_study
 
 ITEMS, JUDGES = 1865, 174
 TARGET_RATIO, TARGET_CORRELATION, TARGET_SHARE = 5.0, 0.95, 0.03

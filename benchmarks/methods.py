@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.studies.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.simulate import SimulationSpec, simulate

@@ -31,13 +31,13 @@ from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.summaries import result_text
 from judgepanel.report.tables import accuracy_table, csv_text
 from judgepanel.report.terminal import one_line, printable
-from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.contract import Study
-from judgepanel.studies.judge_table import judge_table
-from judgepanel.studies.label_budget import LABEL_BUDGET
-from judgepanel.studies.method_grid import METHOD_GRID
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.judges.judge_table import judge_table
+from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
+from judgepanel.studies.methods.method_grid import METHOD_GRID
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import Progress, default_jobs, run
 from judgepanel.studies.settings import Settings

@@ -1,7 +1,7 @@
 """Judges: who adds what?"""
 
-from judgepanel.ui import judges_page
 from judgepanel.ui.frame import frame, guard
+from judgepanel.ui.pages import judges
 
 shown = frame("Judges", "Who adds what?")
-judges_page.page(guard(shown, "This page shows which judges repeat each other."))
+judges.page(guard(shown, "This page shows which judges repeat each other."))

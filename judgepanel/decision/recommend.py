@@ -223,7 +223,6 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Tally:
     return tally(
         (arms(number) for number in range(chunk.first, chunk.first + chunk.count)),
         n_items=ballots.n_items,
-        compared=np.array([], dtype=np.int64),
         reference=_reference(choices.candidates()),
         seed=settings.seed,
     )

@@ -7,14 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.contract import Study
-from judgepanel.studies.judges import JUDGES
-from judgepanel.studies.label_budget import LABEL_BUDGET
-from judgepanel.studies.method_grid import METHOD_GRID
-from judgepanel.studies.panel_curve import PANEL_CURVE
-from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
-from judgepanel.studies.variance_decomposition import VARIANCE_DECOMPOSITION
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.judges.judges import JUDGES
+from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSITION
+from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
+from judgepanel.studies.methods.method_grid import METHOD_GRID
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
 from judgepanel.votes import InputError
 
 STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(

@@ -17,7 +17,7 @@ from judgepanel.figures.style import (
     laid_out,
     with_opacity,
 )
-from judgepanel.studies.label_budget_result import NEXT, LabelBudget
+from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
 
 Floats = NDArray[np.float64]
 

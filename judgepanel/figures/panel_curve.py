@@ -18,7 +18,7 @@ from judgepanel.figures.style import (
     laid_out,
     with_opacity,
 )
-from judgepanel.studies.panel_curve import PanelCurve
+from judgepanel.studies.curve.panel_curve import PanelCurve
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from judgepanel.report.numbers import (
 )
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.tables import printed
-from judgepanel.studies.ablation_result import STEP_WORDS, PipelineAblation
+from judgepanel.studies.methods.ablation_result import STEP_WORDS, PipelineAblation
 
 
 def ablation_sentence(found: PipelineAblation) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.panel_curve import PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Task
 from judgepanel.votes.orientation import Policy

@@ -9,7 +9,7 @@ import pandas as pd
 
 from judgepanel.report.numbers import counted, fixed, interval, percent, sig
 from judgepanel.report.terminal import one_line
-from judgepanel.studies.judges_result import Estimate, Judges
+from judgepanel.studies.judges.judges_result import Estimate, Judges
 
 _FAMILIES_SHOWN = 3
 

@@ -9,7 +9,7 @@ import pandas as pd
 from judgepanel.report.numbers import counted, fixed, interval, p_value, with_interval
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.tables import printed
-from judgepanel.studies.label_budget_result import NEXT, LabelBudget, LabelsNeeded
+from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget, LabelsNeeded
 
 ALPHA = 0.05
 

@@ -15,8 +15,8 @@ from judgepanel.report.numbers import (
 )
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 from judgepanel.report.tables import printed
-from judgepanel.studies.calibrator_design import CalibratorDesign
-from judgepanel.studies.method_grid import MethodGrid
+from judgepanel.studies.methods.calibrator_design import CalibratorDesign
+from judgepanel.studies.methods.method_grid import MethodGrid
 
 FORM_NAMES = {"cross_fitted": "cross-fitted", "nested": "nested 70/30"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from judgepanel.decision.recommend import Recommendation
 from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed
 from judgepanel.studies.compare import CHOSEN, Comparison
-from judgepanel.studies.panel_curve import PanelCurve
+from judgepanel.studies.curve.panel_curve import PanelCurve
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
 

@@ -19,14 +19,14 @@ from judgepanel.report.sentences import (
 )
 from judgepanel.report.tables import candidate_table, comparison_table
 from judgepanel.report.variance import variance_text
-from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.contract import Result, Study
-from judgepanel.studies.judges import JUDGES
-from judgepanel.studies.label_budget import LABEL_BUDGET
-from judgepanel.studies.method_grid import METHOD_GRID
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurve
-from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION
-from judgepanel.studies.variance_decomposition import VARIANCE_DECOMPOSITION
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve
+from judgepanel.studies.judges.judges import JUDGES
+from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSITION
+from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
+from judgepanel.studies.methods.method_grid import METHOD_GRID
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
 
 _SHOWN_CANDIDATES = 12
 

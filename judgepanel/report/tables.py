@@ -9,8 +9,8 @@ import pandas as pd
 from judgepanel.decision.recommend import REFERENCE, CandidateFigures, Recommendation
 from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
 from judgepanel.report.terminal import one_line
-from judgepanel.studies.judge_table import JudgeTable
-from judgepanel.studies.panel_curve import PanelCurve
+from judgepanel.studies.curve.panel_curve import PanelCurve
+from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes import csv_safe
 
 PERCENTS = ("skill", "accuracy", "chosen in", "covered at 80 %", "covered at 90 %")

@@ -6,7 +6,7 @@ import pandas as pd
 
 from judgepanel.report.numbers import fixed, interval, percent
 from judgepanel.report.terminal import one_line
-from judgepanel.studies.variance_decomposition import VarianceDecomposition
+from judgepanel.studies.judges.variance_decomposition import VarianceDecomposition
 
 
 def variance_sentence(found: VarianceDecomposition) -> str:

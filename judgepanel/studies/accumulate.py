@@ -120,14 +120,13 @@ def tally(
     scored: Iterable[tuple[Split, Arms]],
     *,
     n_items: int,
-    compared: Ints,
-    reference: int,
     seed: int,
-    flips: bool = True,
+    compared: Ints | None = None,
+    reference: int = 0,
 ) -> Tally:
     """Fold scored splits; the chosen arm of a split is the one with the lowest ``chosen_on``.
 
-    ``flips`` says whether the paper's sign-flip tests are needed.
+    Where no arms are ``compared``, the paper's sign-flip tests are left out.
     """
     rows: dict[str, list[object]] = {name: [] for name in _PER_SPLIT}
     evaluated = np.zeros(n_items, dtype=np.int64)
@@ -142,7 +141,7 @@ def tally(
         sums.add(split.evaluation, arms, best)
         evaluated[split.evaluation] += 1
         replaced = replaced + arms.replaced
-        if flips:
+        if compared is not None:
             tested = [
                 nll[np.append(compared, pick)] - nll[reference]
                 for nll, pick in zip(arms.nll, best, strict=True)
@@ -167,13 +166,13 @@ def tally(
     if sums is None:
         raise ValueError("no split to tally")
     n_c = len(sums.exact[0])
-    if flips:
+    if compared is not None:
         rows["flip_t"], rows["flip_p"] = _flips(differences, n_c, seed)
     else:
         rows["flip_t"] = rows["flip_p"] = [np.zeros((n_c, 0)) for _ in rows["numbers"]]
     stacked = {name: np.array(values) for name, values in rows.items()}
     return Tally(
-        compared=compared,
+        compared=np.array([], dtype=np.int64) if compared is None else compared,
         reference=reference,
         item_sums=sums.total(),
         evaluated=evaluated,

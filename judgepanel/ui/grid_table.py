@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from judgepanel.figures.method_grid import GridCells
+from judgepanel.figures.methods.method_grid import GridCells
 from judgepanel.figures.style import text_on
 from judgepanel.ui.text import in_html
 

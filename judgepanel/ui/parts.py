@@ -12,7 +12,7 @@ import streamlit as st
 from judgepanel.report.commands import study_command
 from judgepanel.report.tables import csv_text
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.judge_table import JudgeTable
+from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import Shown
 from judgepanel.ui.text import csv_name, in_html, plain
@@ -76,12 +76,20 @@ def how_study(shown: Shown, study: Study[Any, Any, Any], spec: Spec, words: str)
     )
 
 
-def downloads(shown: Shown, study: Study[Any, Any, Any], spec: Spec, result: Any) -> None:
-    """The table of a study's result as CSV, and all of it as JSON."""
+def downloads(
+    shown: Shown,
+    study: Study[Any, Any, Any],
+    spec: Spec,
+    result: Any,
+    *,
+    label: str = "Table as CSV",
+    stem: str | None = None,
+) -> None:
+    """The table of a study's result as CSV, and all of it as JSON; files are named ``stem``."""
     left, right, _ = st.columns([1, 1, 3])
-    name = study.name.replace("_", "-")
+    name = stem or study.name.replace("_", "-")
     left.download_button(
-        "Table as CSV",
+        label,
         data=lambda: csv_text(result.frame()),
         file_name=csv_name(shown.analysis.name, f"{name}.csv"),
         mime="text/csv",

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.service import Analysis, FileWorkspace, NotFound, default_home
-from judgepanel.studies.judge_table import JudgeTable, judge_table
+from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
 from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"

@@ -38,6 +38,13 @@ def problem(page: Page) -> Locator:
     return page.locator(".jp-problem")
 
 
+def refused(page: Page, *parts: str) -> None:
+    """Wait for one problem that says all this; the one before it may stay for a moment."""
+    for part in parts:
+        expect(problem(page).filter(has_text=part)).to_have_count(1)
+    expect(problem(page)).to_have_count(1)
+
+
 def idle(page: Page) -> None:
     """Wait until the script has run and no widget waits for it."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from judgepanel.report.tables import csv_text
-from judgepanel.studies.judges import JUDGES as STUDY
-from judgepanel.studies.judges import JudgesSpec
+from judgepanel.studies.judges.judges import JUDGES as STUDY
+from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes

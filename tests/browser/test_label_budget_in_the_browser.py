@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from judgepanel.report.tables import csv_text
-from judgepanel.studies.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes

@@ -14,8 +14,8 @@ from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from judgepanel.report.tables import csv_text
-from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
-from judgepanel.studies.method_grid import METHOD_GRID, MethodGridSpec
+from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
+from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes

@@ -20,7 +20,7 @@ from tests.browser.driver import (
     as_upload,
     downloaded,
     finished_panel,
-    problem,
+    refused,
     upload,
 )
 from tests.browser.service import prepared
@@ -72,8 +72,8 @@ def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
     page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel")))
     finished_panel(page)
     upload(page, as_upload("other.csv", "item_id,x,y\na,1,0\nb,0,1\n"))
-    expect(problem(page)).to_contain_text("none of the panel's judges is in this file")
+    refused(page, "none of the panel's judges is in this file")
     upload(page, as_upload("worse.csv", "item_id,x,y\na,1,0.3\n"))
-    expect(problem(page)).to_contain_text("worse.csv, row 2, column 'y'")
+    refused(page, "worse.csv, row 2, column 'y'")
     finished_panel(page)
     guard.check()

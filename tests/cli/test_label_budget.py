@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from judgepanel.report.commands import study_command
-from judgepanel.studies.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.result_file import result_content
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

@@ -9,9 +9,9 @@ import pytest
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.report.commands import study_command
-from judgepanel.studies.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
-from judgepanel.studies.method_grid import METHOD_GRID, MethodGridSpec
-from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
+from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.result_file import result_content
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

@@ -12,7 +12,7 @@ from judgepanel.figures.label_budget import (
     label_budget,
     prepare_label_budget,
 )
-from judgepanel.studies.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

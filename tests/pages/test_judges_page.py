@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from judgepanel.studies.judges import JUDGES as STUDY
-from judgepanel.studies.judges import JudgesSpec
+from judgepanel.studies.judges.judges import JUDGES as STUDY
+from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.studies.method_grid import METHOD_GRID, MethodGridSpec
-from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.ui.glossary import TERMS
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
@@ -129,7 +129,7 @@ def test_what_is_below_the_grid_waits_for_it(monkeypatch: pytest.MonkeyPatch) ->
         return METHOD_GRID.run_chunk(votes, spec, chunk)
 
     slow = replace(METHOD_GRID, run_chunk=waiting)
-    monkeypatch.setattr("judgepanel.ui.methods_page.METHOD_GRID", slow)
+    monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", slow)
     name = prepared("sparse_humans", splits=6)
     app = open_app(METHODS, analysis=name)
     opened = workspace().open(name)
@@ -157,7 +157,7 @@ def test_a_grid_called_off_keeps_what_there_is_and_leads_on(
         return METHOD_GRID.run_chunk(votes, spec, chunk)
 
     slow = replace(METHOD_GRID, run_chunk=waiting)
-    monkeypatch.setattr("judgepanel.ui.methods_page.METHOD_GRID", slow)
+    monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", slow)
     app = open_app(METHODS, analysis=prepared("hard_panel", splits=11))
     until(app, lambda: htmls(app, "jp-answer"))
     checked(app.button(key="cancel-method_grid").click().run())

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.service import NotFound
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
 from judgepanel.votes.samples import SAMPLES
 from tests.pages.driver import (
@@ -188,7 +188,9 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.Monk
         is None
     )
     with monkeypatch.context() as patch:
-        patch.setattr("judgepanel.ui.curve.PANEL_CURVE", replace(PANEL_CURVE, run_chunk=broken))
+        patch.setattr(
+            "judgepanel.ui.pages.curve.PANEL_CURVE", replace(PANEL_CURVE, run_chunk=broken)
+        )
         until_done(turn_to(app, CURVE))
         (sentence,) = htmls(app, "jp-problem")
         assert sentence.startswith("Something went wrong")
@@ -204,7 +206,7 @@ def test_what_is_polled_is_alone_in_its_block(monkeypatch: pytest.MonkeyPatch) -
         return PANEL_CURVE.run_chunk(votes, spec, chunk)
 
     patched = replace(PANEL_CURVE, run_chunk=waiting)
-    monkeypatch.setattr("judgepanel.ui.curve.PANEL_CURVE", patched)
+    monkeypatch.setattr("judgepanel.ui.pages.curve.PANEL_CURVE", patched)
     app = open_app(CURVE, analysis=prepared("sparse_humans", splits=11))
     try:
         until(app, lambda: htmls(app, "jp-answer"))

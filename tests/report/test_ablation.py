@@ -10,8 +10,8 @@ import pytest
 
 from judgepanel.report.ablation import ablation_sentence, ablation_table, ablation_text
 from judgepanel.report.sentences import CODING
-from judgepanel.studies.ablation_result import PipelineAblation
-from judgepanel.studies.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
+from judgepanel.studies.methods.ablation_result import PipelineAblation
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

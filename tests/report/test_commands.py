@@ -18,7 +18,7 @@ from judgepanel.report.commands import (
     recommend_command,
     score_command,
 )
-from judgepanel.studies.panel_curve import PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import TASKS
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS

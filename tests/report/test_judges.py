@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.studies.test_judges import family_votes
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.report.judges import (
@@ -14,11 +15,10 @@ from judgepanel.report.judges import (
     redundancy_table,
     worth_sentences,
 )
-from judgepanel.studies.judges import JUDGES, JudgesSpec
-from judgepanel.studies.judges_result import Estimate
+from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
+from judgepanel.studies.judges.judges_result import Estimate
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
-from tests.studies.test_judges import family_votes
 
 
 @pytest.fixture(scope="module")

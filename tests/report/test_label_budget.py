@@ -19,8 +19,8 @@ from judgepanel.report.label_budget import (
     target_sentence,
 )
 from judgepanel.report.sentences import CODING
-from judgepanel.studies.label_budget import LABEL_BUDGET, LabelBudgetSpec
-from judgepanel.studies.label_budget_result import LabelBudget
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

@@ -27,12 +27,12 @@ from judgepanel.report.methods import (
 )
 from judgepanel.report.sentences import CODING
 from judgepanel.report.tables import PERCENTS
-from judgepanel.studies.calibrator_design import (
+from judgepanel.studies.methods.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
     CalibratorDesignSpec,
 )
-from judgepanel.studies.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

@@ -16,7 +16,7 @@ from judgepanel.report.sentences import (
     recommendation_sentence,
     votes_sentence,
 )
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.report.tables import accuracy_table, candidate_table, comparison_table, csv_text
-from judgepanel.studies.judge_table import judge_table
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

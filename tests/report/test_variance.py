@@ -14,13 +14,13 @@ from judgepanel.report.variance import (
     variance_text,
     variance_words,
 )
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
-from judgepanel.studies.variance_decomposition import (
+from judgepanel.studies.judges.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from judgepanel.service import FileWorkspace, NotFound
 from judgepanel.service import files as files_module
 from judgepanel.studies.contract import CHUNK_SPLITS, Study
-from judgepanel.studies.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, Loaded, VoteMatrix, load_votes
 from judgepanel.votes.columns import Mapping

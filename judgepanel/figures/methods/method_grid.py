@@ -1,0 +1,252 @@
+"""The method grid as a heat map: every cell its score, tied cells outlined, the best one framed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.figures.style import BLACK, NEUTRAL, WHITE, laid_out, mixed, text_on
+from judgepanel.studies.methods.method_grid import MethodGrid
+
+Floats = NDArray[np.float64]
+Point = tuple[float, float]
+Loop = list[Point]
+
+_PALE, _DEEP = "#EEF2F7", "#2F5D8C"
+_ROW_HEIGHT = 44
+_THIN, _THICK = 2, 4
+_INSET = 0.06
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridCells:
+    """What the heat map draws: rows are aggregators, columns calibrators, best row first.
+
+    ``value``, ``lo`` and ``hi`` (R, C) are of one metric; ``tied`` (R, C) and ``best`` (row and
+    column) are of NLL, whatever is drawn; ``shade`` in [0, 1] is 1 for the best value; ``null`` is
+    the base rate's score, or None where the metric has none.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    metric: str
+    value: Floats
+    lo: Floats
+    hi: Floats
+    tied: NDArray[np.bool_]
+    best: tuple[int, int]
+    shade: Floats
+    null: float | None
+
+    def text(self, i: int, j: int) -> str:
+        """The value of a cell as it is written there."""
+        return f"{self.value[i, j]:{_form(self.metric)}}"
+
+    def colour(self, i: int, j: int) -> str:
+        """The hex colour of a cell."""
+        return mixed(_PALE, _DEEP, float(self.shade[i, j]))
+
+
+def prepare_method_grid(grid: MethodGrid, metric: str = "nll") -> GridCells:
+    """Cells of one metric (``nll``, ``brier``, ``ece``, ``accuracy``), aggregators by lowest NLL.
+
+    Colour saturates at the null for NLL, so that one bad cell does not bleach all others.
+    """
+    order = np.argsort(grid.nll.min(axis=1), kind="stable")
+    value = getattr(grid, metric)[order]
+    worst, best = value.max(), value.min()
+    if metric == "nll":
+        worst = min(worst, max(grid.null_nll, best))
+    if metric == "accuracy":
+        worst, best = best, worst
+    width = best - worst
+    shade = np.clip((value - worst) / width, 0.0, 1.0) if width else np.ones_like(value)
+    row = int(np.flatnonzero(order == grid.best[0])[0])
+    return GridCells(
+        rows=tuple(grid.aggregators[i] for i in order),
+        columns=grid.calibrators,
+        metric=metric,
+        value=value,
+        lo=getattr(grid, f"{metric}_lo")[order],
+        hi=getattr(grid, f"{metric}_hi")[order],
+        tied=grid.tied[order],
+        best=(row, grid.best[1]),
+        shade=shade,
+        null=grid.null_nll if metric == "nll" else None,
+    )
+
+
+def plot_method_grid(
+    cells: GridCells,
+    *,
+    aggregator_names: Mapping[str, str],
+    calibrator_names: Mapping[str, str],
+) -> go.Figure:
+    """The heat map of prepared cells; ``*_names`` are what people call them."""
+    rows = [aggregator_names[name] for name in cells.rows]
+    columns = [calibrator_names[name] for name in cells.columns]
+    places = list(range(len(columns))), list(range(len(rows)))
+    hover = [
+        [_said(cells, i, j, row, column) for j, column in enumerate(columns)]
+        for i, row in enumerate(rows)
+    ]
+    figure = go.Figure(
+        go.Heatmap(
+            z=cells.shade,
+            zmin=0.0,
+            zmax=1.0,
+            x=places[0],
+            y=places[1],
+            colorscale=[[0.0, _PALE], [1.0, _DEEP]],
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            text=hover,
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    if cells.tied.sum() > 1:
+        _outline(figure, loops(cells.tied), "tied with it", _THIN)
+    i, j = cells.best
+    frame = [[(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]]
+    _outline(figure, frame, "lowest NLL", _THICK)
+    laid_out(figure, x="", y="", height=86 + _ROW_HEIGHT * len(rows))
+    figure.update_layout(
+        annotations=_values(cells),
+        legend_traceorder="reversed",
+        xaxis_title=None,
+        yaxis_title=None,
+    )
+    wrapped = [name.replace(", ", ",<br>") for name in columns]
+    figure.update_xaxes(
+        tickvals=places[0],
+        ticktext=wrapped,
+        range=[-0.55, len(columns) - 0.45],
+        ticklabeloverflow="allow",
+    )
+    figure.update_yaxes(
+        tickvals=places[1], ticktext=rows, range=[len(rows) - 0.45, -0.55], showgrid=False
+    )
+    return figure
+
+
+def method_grid(
+    grid: MethodGrid,
+    metric: str = "nll",
+    *,
+    aggregator_names: Mapping[str, str],
+    calibrator_names: Mapping[str, str],
+) -> go.Figure:
+    """Every cell of the grid; see :func:`prepare_method_grid`."""
+    return plot_method_grid(
+        prepare_method_grid(grid, metric),
+        aggregator_names=aggregator_names,
+        calibrator_names=calibrator_names,
+    )
+
+
+def loops(mask: NDArray[np.bool_]) -> list[Loop]:
+    """Closed outlines (x, y) of the cells in a mask (R, C); cell (i, j) is centred on x = j, y = i.
+
+    Edges go round each cell with the cell on one side, those shared by two cells cancel, and what
+    is left is chained. Cells that touch at a corner only have outlines of their own.
+    """
+    edges: dict[Point, list[Point]] = {}
+    for i, j in np.argwhere(mask):
+        corners = [(j + 0.5 * a, i + 0.5 * b) for a, b in _SQUARE[:4]]
+        for (di, dj), k in zip(((-1, 0), (0, 1), (1, 0), (0, -1)), range(4), strict=True):
+            a, b = i + di, j + dj
+            if not (0 <= a < mask.shape[0] and 0 <= b < mask.shape[1] and mask[a, b]):
+                edges.setdefault(corners[k], []).append(corners[(k + 1) % 4])
+    found: list[Loop] = []
+    while edges:
+        start = next(iter(edges))
+        loop = [start, _next(edges, [start])]
+        while loop[-1] != start:
+            loop.append(_next(edges, loop))
+        found.append(loop)
+    return found
+
+
+def _next(edges: dict[Point, list[Point]], loop: Loop) -> Point:
+    """Take the edge that goes on from a loop's end; where cells touch, round the same cell."""
+    ends = edges[loop[-1]]
+    place = 0
+    if len(ends) > 1 and len(loop) > 1:
+        (x0, y0), (x1, y1) = loop[-2:]
+        place = ends.index((x1 - (y1 - y0), y1 + (x1 - x0)))
+    end = ends.pop(place)
+    if not ends:
+        del edges[loop[-1]]
+    return end
+
+
+_SQUARE = ((-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1))
+
+
+def _form(metric: str) -> str:
+    return ".1%" if metric == "accuracy" else ".3f"
+
+
+def _said(cells: GridCells, i: int, j: int, row: str, column: str) -> str:
+    """A cell in words, for whoever points at it."""
+    form = _form(cells.metric)
+    text = f"{row}, {column}<br>{METRIC_NAMES[cells.metric]}: {cells.text(i, j)}"
+    if np.isfinite(cells.lo[i, j]):
+        text += f" [{cells.lo[i, j]:{form}}, {cells.hi[i, j]:{form}}]"
+    if cells.null is not None:
+        text += f"<br>base rate alone: {cells.null:{form}}"
+    if (i, j) == cells.best:
+        text += "<br>lowest NLL"
+    elif cells.tied[i, j]:
+        text += "<br>tied with the lowest NLL"
+    return text
+
+
+def _values(cells: GridCells) -> list[dict[str, object]]:
+    """The values as annotations, all at once: plotly takes its time over every call."""
+    return [
+        {
+            "x": j,
+            "y": i,
+            "text": ("<b>{}</b>" if (i, j) == cells.best else "{}").format(cells.text(i, j)),
+            "showarrow": False,
+            "font": {"color": text_on(cells.colour(i, j)), "size": 12},
+        }
+        for i, j in np.ndindex(cells.value.shape)
+    ]
+
+
+def _outline(figure: go.Figure, outlines: list[Loop], name: str, width: int) -> None:
+    """Black lines in white cases stand out from every cell and both themes."""
+    points: Loop = []
+    for loop in outlines:
+        points += [*loop, loop[1], (np.nan, np.nan)]  # Once more, or the first corner has a notch.
+    for colour, thickness in ((WHITE, width + 3), (BLACK, width)):
+        figure.add_scatter(
+            x=[x for x, _ in points],
+            y=[y for _, y in points],
+            mode="lines",
+            line={"color": colour, "width": thickness},
+            hoverinfo="skip",
+            cliponaxis=False,
+            showlegend=False,
+        )
+    figure.add_scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        name=name,
+        marker={
+            "symbol": "square",
+            "size": 14,
+            "color": _PALE,
+            "line": {"color": NEUTRAL, "width": width},
+        },
+        hoverinfo="skip",
+    )

@@ -1,0 +1,1 @@
+"""Studies of the label budget page: how many labels all judges and the top k need."""

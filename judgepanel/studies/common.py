@@ -1,0 +1,73 @@
+"""What all studies of splits do alike: check their names, draw splits, say what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.splits import Split, split
+from judgepanel.studies.accumulate import METRICS, Tally
+from judgepanel.studies.contract import Chunk
+from judgepanel.studies.settings import Prepared, Settings
+from judgepanel.votes import InputError
+
+Floats = NDArray[np.float64]
+
+
+def check_known(kind: str, known: Sequence[str], given: Iterable[str]) -> None:
+    """Refuse a name that is not known, with the ones that are."""
+    for name in given:
+        if name not in known:
+            raise InputError(f"unknown {kind}", value=name, allowed=", ".join(known))
+
+
+def check_each_once(what: str, kind: str, known: Sequence[str], given: Sequence[str]) -> None:
+    """Refuse no name at all, and a name given twice."""
+    if not given or len(set(given)) < len(given):
+        raise InputError(
+            f"{what} needs one {kind} or more, each once",
+            value=", ".join(given),
+            allowed=", ".join(known),
+        )
+
+
+def check_panels(sizes: Iterable[int]) -> None:
+    """Refuse a panel of nobody."""
+    for k in sizes:
+        if k < 1:
+            raise InputError("a panel needs at least one judge", value=k, allowed="1 or more")
+
+
+def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[Split]:
+    """The splits of a chunk, in order."""
+    for number in range(chunk.first, chunk.first + chunk.count):
+        yield split(prepared.ballots.units, number, fraction=settings.fraction, seed=settings.seed)
+
+
+def metric_fields(
+    estimates: Mapping[str, tuple[Floats, ...]], arranged: Callable[[Floats], Floats]
+) -> dict[str, Any]:
+    """Fields ``nll``, ``nll_lo``, ``nll_hi``, ``brier``, ... of a result, each put in its shape."""
+    return {
+        f"{metric}{suffix}": arranged(estimates[metric][index])
+        for metric in METRICS
+        for index, suffix in enumerate(("", "_lo", "_hi"))
+    }
+
+
+def run_fields(prepared: Prepared, settings: Settings, done: Tally) -> dict[str, Any]:
+    """Fields of a result that say on what it rests."""
+    return {
+        "orientation": prepared.oriented.policy,
+        "protocol": settings.protocol,
+        "one_class": prepared.oriented.one_class,
+        "measures_coding": prepared.oriented.measures_coding,
+        "n_items": prepared.ballots.n_items,
+        "n_evaluation": float(done.n_evaluation.mean()),
+        "n_splits": len(done.numbers),
+        "planned_splits": settings.splits,
+        "seed": settings.seed,
+    }

@@ -1,0 +1,1 @@
+"""Studies of the panel curve page: all judges, or the top k."""

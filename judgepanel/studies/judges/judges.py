@@ -1,0 +1,389 @@
+"""Who adds what? Each judge on its own, who errs together, and what the panel is worth.
+
+Point values rest on all labelled items. A round is one random half of the items, groups whole:
+the spread of an estimate over halves drawn without replacement is its standard error on all items,
+since a half has twice the variance and shares half of it with the whole. (A bootstrap repeats
+items, and a repeated item is no new evidence on a pair of judges with five items in common:
+docs/redundancy.md has the coverage of both.) Cost per round: three K x K matrix products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.spatial.distance import squareform
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.judges.clusters import (
+    Clusters,
+    FamilyAgreement,
+    clusters,
+    family_agreement,
+    mean_with,
+)
+from judgepanel.kernels.judges.irt import fit_two_pl
+from judgepanel.kernels.judges.redundancy import (
+    ErrorCorrelation,
+    effective_number,
+    error_correlation,
+    error_counts,
+)
+from judgepanel.models.weights import judge_weights
+from judgepanel.scoring.splits import split
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.judges.judge_table import families_of, judge_table
+from judgepanel.studies.judges.judges_result import MAP_JUDGES, STABLE, Estimate, Judges
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes.errors import listed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEW_LABELS = 50
+Z_95 = float(stats.norm.ppf(0.975))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesSpec:
+    """What the study needs; ``settings.splits`` is the number of random halves."""
+
+    settings: Settings = Settings()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """What is fitted to all labelled items and all K judges.
+
+    ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (3, K) as in :class:`Judges`,
+    ``converged`` whether their model came to rest.
+    """
+
+    aggregators: tuple[str, ...]
+    weights: Floats
+    ability: Floats
+    discrimination: Floats
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Halves:
+    """R random halves of the labelled items, K judges that take part.
+
+    ``mean`` and ``spread`` (R,) of the error correlations in each half, NaN where no pair is known;
+    ``together`` int (K (K - 1) / 2,) halves in which two judges share a cluster, in the order of
+    scipy's condensed matrices; ``fitted`` comes with the last half.
+    """
+
+    numbers: Ints
+    mean: Floats
+    spread: Floats
+    together: Ints
+    fitted: Fitted | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Point:
+    """Point values on all labelled items."""
+
+    correlation: ErrorCorrelation
+    joint: Floats
+    clusters: Clusters
+
+
+@lru_cache(maxsize=2)
+def _point(prepared: Prepared) -> _Point:
+    counts = error_counts(prepared.ballots.votes, prepared.ballots.signs)
+    correlation = error_correlation(counts)
+    return _Point(correlation, counts.joint, clusters(correlation))
+
+
+def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
+    """Correlations and clusters in the halves of one chunk; the last also fits aggregators."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    upper = np.triu_indices(ballots.n_judges, 1)
+    together = np.zeros(len(upper[0]), dtype=np.int64)
+    means, spreads = [], []
+    numbers = np.arange(chunk.first, chunk.first + chunk.count)
+    for number in numbers:
+        rows = split(ballots.units, int(number), seed=spec.settings.seed).calibration
+        found = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
+        means.append(found.mean)
+        spreads.append(found.spread)
+        label = clusters(found).label
+        together += (label[upper[0]] == label[upper[1]]) & (label[upper[0]] > 0)
+    fitted = None
+    if chunk.first + chunk.count >= spec.settings.splits:
+        fitted = _fit(ballots)
+    return Halves(numbers, np.array(means), np.array(spreads), together, fitted)
+
+
+def _fit(ballots: Ballots) -> Fitted:
+    weights = judge_weights(ballots)
+    marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
+    ability = np.full((3, ballots.n_judges), np.nan)
+    discrimination = ability.copy()
+    converged = True
+    if marks.any():
+        found = fit_two_pl(marks)
+        reach = np.array([[0.0], [-Z_95], [Z_95]])
+        voted = found.n_voted > 0
+        ability = np.where(voted, found.theta + reach * found.theta_se, np.nan)
+        log_alpha = found.log_alpha + reach * found.log_alpha_se
+        discrimination = np.where(voted, np.exp(log_alpha), np.nan)
+        converged = found.converged
+    return Fitted(
+        tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
+    )
+
+
+def combine(left: Halves, right: Halves) -> Halves:
+    """Both sets of halves together; exact and in any order."""
+    return Halves(
+        numbers=np.concatenate([left.numbers, right.numbers]),
+        mean=np.concatenate([left.mean, right.mean]),
+        spread=np.concatenate([left.spread, right.spread]),
+        together=left.together + right.together,
+        fitted=left.fitted or right.fitted,
+    )
+
+
+def merge(votes: VoteMatrix, spec: JudgesSpec, partial: Halves) -> Judges:
+    """Point values on all labelled items, intervals and stability from whatever halves are in."""
+    prepared = prepare(votes, spec.settings)
+    point = _point(prepared)
+    names = prepared.judges + prepared.oriented.set_aside
+    n_voting = int(np.count_nonzero(np.diag(point.joint)))
+    together = _together(point, partial, names)
+    return Judges(
+        judges=names,
+        **_alone(votes, names, prepared),
+        **_fitted(partial.fitted, len(names)),
+        **together,
+        **_worth(point.correlation, partial, n_voting),
+        **_map(point, partial),
+        spread=point.correlation.spread,
+        cut=point.clusters.cut if np.isfinite(point.clusters.cut) else float("nan"),
+        families=_families(votes, point, names),
+        n_effective=n_voting,
+        n_pairs=n_voting * (n_voting - 1) // 2,
+        known_pairs=int(point.correlation.known.sum()) // 2,
+        n_items=prepared.ballots.n_items,
+        orientation=prepared.oriented.policy,
+        protocol=spec.settings.protocol,
+        n_rounds=len(partial.numbers),
+        planned_rounds=spec.settings.splits,
+        seed=spec.settings.seed,
+        warnings=_warnings(prepared, point)
+        + _chance(together["stability"])
+        + _unsettled(partial.fitted),
+    )
+
+
+def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dict[str, Any]:
+    """What can be said of each judge without the others."""
+    ordered = votes.with_judges(names)
+    table = judge_table(ordered)
+    cast = ordered.votes[ordered.labelled]
+    labels = ordered.labels[ordered.labelled, None]
+    excess = np.where(cast == MISSING, 0, cast - labels).sum(axis=0)
+    told = (table.voted > 0) & (prepared.oriented.policy == "as_given")
+    return {
+        "family": families_of(ordered),
+        "set_aside": np.isin(np.arange(len(names)), np.arange(len(prepared.judges)), invert=True),
+        "constant": table.constant,
+        "correct": table.correct,
+        "voted": table.voted,
+        "accuracy": table.accuracy,
+        "accuracy_lo": table.lo,
+        "accuracy_hi": table.hi,
+        "coverage": table.coverage,
+        "leaning": np.divide(excess, table.voted, out=np.full(len(names), np.nan), where=told),
+    }
+
+
+def _fitted(fitted: Fitted | None, n_judges: int) -> dict[str, Any]:
+    """Fitted figures of all judges: nothing until the last half is done, or for those set aside."""
+    if fitted is None:
+        unknown = np.full((3, n_judges), np.nan)
+        empty = np.zeros((0, n_judges))
+        return {
+            "aggregators": (),
+            "weights": empty,
+            "ability": unknown,
+            "discrimination": unknown,
+        }
+    aside = n_judges - fitted.weights.shape[1]
+    return {
+        "aggregators": fitted.aggregators,
+        "weights": _padded(fitted.weights, aside, 0.0),
+        "ability": _padded(fitted.ability, aside, np.nan),
+        "discrimination": _padded(fitted.discrimination, aside, np.nan),
+    }
+
+
+def _padded(values: NDArray[Any], n: int, filler: float) -> NDArray[Any]:
+    """Values with ``n`` more judges, those set aside, at the end of the last axis."""
+    shape = (*values.shape[:-1], n)
+    return np.concatenate([values, np.full(shape, filler, dtype=values.dtype)], axis=-1)
+
+
+def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[str, Any]:
+    """Cluster, nearest judge, and mean correlations of every judge."""
+    correlation, label = point.correlation, point.clusters.label
+    n = len(label)
+    aside = len(names) - n
+    own, rest = mean_with(correlation, label)
+    alike = np.where(correlation.known, correlation.value, -np.inf)
+    nearest = alike.argmax(axis=1) if n else np.zeros(0, dtype=np.int64)
+    near = alike[np.arange(n), nearest]
+    mates = (label[:, None] == label) & (label > 0)
+    np.fill_diagonal(mates, False)
+    shared = (_square(partial.together, n) * mates).sum(axis=1)
+    n_mates = mates.sum(axis=1) * len(partial.numbers)
+    stable = np.divide(shared, n_mates, out=np.full(n, np.nan), where=n_mates > 0)
+    found = [names[k] if np.isfinite(value) else "" for k, value in zip(nearest, near, strict=True)]
+    return {
+        "cluster": _padded(label, aside, 0),
+        "with_cluster": _padded(own, aside, np.nan),
+        "with_rest": _padded(rest, aside, np.nan),
+        "stability": _padded(stable, aside, np.nan),
+        "nearest": (*found, *[""] * aside),
+        "nearest_correlation": _padded(np.where(np.isfinite(near), near, np.nan), aside, np.nan),
+    }
+
+
+def _square(condensed: Ints, n: int) -> Ints:
+    return np.asarray(squareform(condensed, checks=False)) if n > 1 else np.zeros((n, n), np.int64)
+
+
+def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
+    """Mean correlation and effective numbers; both are monotone in what their intervals rest on."""
+    order = np.argsort(partial.numbers)
+    mean, spread = partial.mean[order], partial.spread[order]
+    rho = _estimate(correlation.mean, mean)
+    square = _estimate(correlation.mean**2 + correlation.spread**2, mean**2 + spread**2)
+    return {
+        "correlation": Estimate(rho.value, max(rho.lo, -1.0), min(rho.hi, 1.0)),
+        "effective": Estimate(*(_worth_of(n, r) for r in (rho.value, rho.hi, rho.lo))),
+        "dimensions": Estimate(
+            *(_worth_of(n, max(r, 0.0)) for r in (square.value, square.hi, square.lo))
+        ),
+    }
+
+
+def _worth_of(n: int, rho: float) -> float:
+    if n < 2:
+        return float(n)
+    return effective_number(n, rho) if np.isfinite(rho) else float("nan")
+
+
+def _estimate(value: float, halves: Floats) -> Estimate:
+    """A value with a 95 % interval from its standard deviation over halves, by Student's t."""
+    known = halves[np.isfinite(halves)]
+    if len(known) < 2 or not np.isfinite(value):
+        return Estimate(value, float("nan"), float("nan"))
+    reach = float(stats.t.ppf(0.975, len(known) - 1) * known.std(ddof=1))
+    return Estimate(value, value - reach, value + reach)
+
+
+def _map(point: _Point, partial: Halves) -> dict[str, Any]:
+    order = point.clusters.order
+    if len(order) > MAP_JUDGES:
+        voted = np.diag(point.joint)
+        most = np.argsort(-voted[order], kind="stable")[:MAP_JUDGES]
+        order = order[np.sort(most)]
+    rows, columns = (order[side] for side in np.triu_indices(len(order), 1))
+    known = point.correlation.known[rows, columns]
+    n = len(point.joint)
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    condensed = n * low - low * (low + 1) // 2 + high - low - 1
+    return {
+        "order": order,
+        "map_correlation": point.correlation.value[rows, columns].round(4),
+        "map_joint": np.where(known, point.joint[rows, columns], 0).astype(np.int64),
+        "map_together": partial.together[condensed],
+    }
+
+
+def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> FamilyAgreement | None:
+    label = point.clusters.label
+    families = families_of(votes.with_judges(names[: len(label)]))
+    found = family_agreement(point.correlation, label, families)
+    return found if found.n_families > 1 else None
+
+
+def _chance(stability: Floats) -> tuple[str, ...]:
+    """A warning where clusters of all labelled items are seldom found in half of them."""
+    known = stability[np.isfinite(stability)]
+    if not len(known) or np.median(known) >= STABLE:
+        return ()
+    return (
+        "Most judges are seldom with the same others when clusters are made from half of the "
+        f"items (median {100 * np.median(known):.0f} % of halves): take the clusters as chance.",
+    )
+
+
+def _unsettled(fitted: Fitted | None) -> tuple[str, ...]:
+    if fitted is None or fitted.converged:
+        return ()
+    return ("The model of ability and discrimination did not come to rest: take them as rough.",)
+
+
+def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    correlation, joint = point.correlation, point.joint
+    n_items, n = prepared.ballots.n_items, len(joint)
+    if n_items < FEW_LABELS:
+        found.append(
+            f"Only {n_items} items are labelled: correlations of errors are rough, and clusters "
+            "may be chance."
+        )
+    silent = np.diag(joint) == 0
+    alone = ~correlation.known.any(axis=1) & ~silent
+    if alone.any() and n > 1:
+        names = tuple(np.array(prepared.judges, dtype=object)[alone])
+        found.append(
+            f"{listed(names, 3)}: nothing is known of whom they err with (always right, always "
+            "wrong, or without two labelled items in common with others); they are in no cluster."
+        )
+    pairs = int((~silent).sum()) * (int((~silent).sum()) - 1) // 2
+    known = int(correlation.known.sum()) // 2
+    if 0 < known < 0.5 * pairs:
+        found.append(
+            f"Only {known:,} of {pairs:,} pairs of judges voted on two labelled items or more "
+            "together; the mean rests on those, and the rest are taken to be like them."
+        )
+    if known > 1 and not np.isfinite(point.clusters.cut):
+        found.append(
+            "Pairs of judges differ in how much they err together by no more than chance: there "
+            "are no clusters to tell apart with these labels."
+        )
+    if len(point.clusters.order) > MAP_JUDGES:
+        found.append(
+            f"The map shows the {MAP_JUDGES} judges with the most labelled votes, of "
+            f"{len(point.clusters.order):,}; all figures rest on everyone."
+        )
+    return tuple(found)
+
+
+JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
+    name="judges",
+    title="Judges",
+    question="Who adds what?",
+    spec=JudgesSpec,
+    result=Judges,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="redundancy",
+    page="judges",
+)
+
+__all__ = ["JUDGES", "Judges", "JudgesSpec", "merge"]

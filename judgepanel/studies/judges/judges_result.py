@@ -1,0 +1,195 @@
+"""What the study of judges found: each judge, the map, the clusters, the worth of the panel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
+
+from judgepanel.kernels.judges.clusters import FamilyAgreement
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+MAP_JUDGES = 300
+STABLE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with a 95 % interval; NaN where it cannot be had."""
+
+    value: float
+    lo: float
+    hi: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judges:
+    """Result of :data:`judgepanel.studies.judges.judges.JUDGES`.
+
+    Arrays over judges are (n_judges,), in the order of ``judges``.
+
+    ``judges`` are in name order, those set aside (constant, see orientation) last. ``accuracy``
+    with a Wilson interval from ``correct`` of ``voted`` labelled items; ``coverage`` over all
+    items; ``leaning`` is the share of votes for label 1 less the share of label 1 on the same
+    items, NaN where the order of items carries no meaning. ``weights`` (n_aggregators, n_judges),
+    see :func:`judgepanel.models.weights.judge_weights`; empty until all halves are done, 0 for a
+    judge set aside.
+
+    ``ability`` and ``discrimination`` (3, n_judges) are value, lower and upper 95 % limit of a 2PL
+    model of correctness (:mod:`kernels.judges.irt`), ability in standard deviations of item
+    difficulty; NaN until all halves are done, for judges set aside and for those without votes.
+
+    ``cluster`` numbers clusters by size from 1, 0 for a judge without a known pair;
+    ``with_cluster`` and ``with_rest`` are mean error correlations with the judges of the same
+    cluster and with all others, ``stability`` the mean share of halves in which a judge shares a
+    cluster with each of its cluster; NaN where there is nobody. ``nearest`` errs most alike
+    (``nearest_correlation``); empty without a known pair. ``cut`` is the mean correlation at which
+    clusters stop merging, NaN when none merge.
+
+    ``correlation`` is the mean error correlation over pairs, ``effective`` the effective number of
+    judges, ``dimensions`` its form that ignores signs; ``spread`` the standard deviation of pairs
+    about the mean. ``n_pairs`` pairs of judges with votes, ``known_pairs`` of them known.
+
+    The map holds ``order`` int (m,), positions of at most ``MAP_JUDGES`` judges, cluster by
+    cluster; ``map_correlation``, ``map_joint`` (items both voted on, 0 where a pair is unknown) and
+    ``map_together`` (halves in one cluster) are condensed, (m (m - 1) / 2,), see :meth:`square`.
+    """
+
+    judges: tuple[str, ...]
+    family: tuple[str, ...]
+    set_aside: Bools
+    constant: Bools
+    correct: Ints
+    voted: Ints
+    accuracy: Floats
+    accuracy_lo: Floats
+    accuracy_hi: Floats
+    coverage: Floats
+    leaning: Floats
+    aggregators: tuple[str, ...]
+    weights: Floats
+    ability: Floats
+    discrimination: Floats
+    cluster: Ints
+    with_cluster: Floats
+    with_rest: Floats
+    stability: Floats
+    nearest: tuple[str, ...]
+    nearest_correlation: Floats
+    correlation: Estimate
+    effective: Estimate
+    dimensions: Estimate
+    spread: float
+    cut: float
+    families: FamilyAgreement | None
+    order: Ints
+    map_correlation: Floats
+    map_joint: Ints
+    map_together: Ints
+    n_effective: int
+    n_pairs: int
+    known_pairs: int
+    n_items: int
+    orientation: str
+    protocol: str
+    n_rounds: int
+    planned_rounds: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether halves are still missing."""
+        return self.n_rounds < self.planned_rounds
+
+    @property
+    def cluster_sizes(self) -> Ints:
+        """Judges in clusters 1, 2, ... that have two or more, (n_clusters,)."""
+        sizes = np.bincount(self.cluster)[1:]
+        return sizes[sizes > 1].astype(np.int64)
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters of two judges or more."""
+        return len(self.cluster_sizes)
+
+    @property
+    def cluster_stability(self) -> Floats:
+        """Mean share of halves in which two judges of a cluster are together, (n_clusters,)."""
+        numbers = range(1, self.n_clusters + 1)
+        return np.array([self.stability[self.cluster == c].mean() for c in numbers])
+
+    @property
+    def stable_clusters(self) -> int:
+        """Clusters that are found again in half of the halves or more; none where most judges'
+        company is chance, for then some cluster of many is found again by chance as well.
+        """
+        known = self.stability[np.isfinite(self.stability)]
+        if len(known) and np.median(known) < STABLE:
+            return 0
+        return int(np.count_nonzero(self.cluster_stability >= STABLE))
+
+    def square(self, condensed: NDArray[Any]) -> NDArray[Any]:
+        """A condensed array of the map as (m, m), 0 on the diagonal."""
+        if len(self.order) < 2:
+            return np.zeros((len(self.order), len(self.order)), dtype=condensed.dtype)
+        return np.asarray(squareform(condensed, checks=False))
+
+    def frame(self) -> pd.DataFrame:
+        """One row a judge, most accurate first."""
+        columns: dict[str, Any] = {"judge": list(self.judges), "family": list(self.family)}
+        for name in _COLUMNS:
+            columns[name] = getattr(self, name)
+        for name in ("ability", "discrimination"):
+            for suffix, values in zip(("", "_lo", "_hi"), getattr(self, name), strict=True):
+                columns[name + suffix] = values
+        columns["nearest"] = list(self.nearest)
+        columns["nearest_correlation"] = self.nearest_correlation
+        for name, weights in zip(self.aggregators, self.weights, strict=True):
+            columns[f"weight_{name}"] = weights
+        frame = pd.DataFrame(columns)
+        return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
+
+    def summary(self) -> dict[str, Any]:
+        """Redundancy, clusters and families as JSON values."""
+        names = ("n_items", "n_pairs", "known_pairs", "spread", "cut", "orientation", "protocol")
+        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        for name in ("correlation", "effective", "dimensions"):
+            one: Estimate = getattr(self, name)
+            found |= {name: one.value, f"{name}_lo": one.lo, f"{name}_hi": one.hi}
+        if self.families is not None:
+            found |= {
+                f"family_{one.name}": getattr(self.families, one.name)
+                for one in fields(FamilyAgreement)
+            }
+        return found | {
+            "n_judges": self.n_effective,
+            "n_clusters": self.n_clusters,
+            "stable_clusters": self.stable_clusters,
+            "n_halves": self.n_rounds,
+            "seed": self.seed,
+        }
+
+
+_COLUMNS = (
+    "accuracy",
+    "accuracy_lo",
+    "accuracy_hi",
+    "correct",
+    "voted",
+    "coverage",
+    "leaning",
+    "constant",
+    "set_aside",
+    "cluster",
+    "with_cluster",
+    "with_rest",
+    "stability",
+)

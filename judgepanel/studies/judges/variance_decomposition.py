@@ -1,0 +1,224 @@
+"""Which varies more: how able the judges are, or how hard the items are?
+
+A two-parameter logistic model of correctness on all labelled items (paper, section 2.4 and
+appendix "IRT Variance Decomposition"). Correctness does not depend on the order of a pair, so the
+result is the same under every orientation, but for judges that one sets aside as constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.judges.judge_table import families_of
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Verdict = Literal["judges", "items", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceDecompositionSpec:
+    """What the decomposition needs; the number of splits has no part in it."""
+
+    settings: Settings = Settings()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VarianceDecomposition:
+    """Result of :data:`VARIANCE_DECOMPOSITION`.
+
+    ``judge_share`` is Var(ability) / (Var(ability) + Var(difficulty)), in [0, 1], with 95 % limits
+    for a population of judges and items like these; the interaction, Var(discrimination) times
+    squared distance, is in neither share. ``logit_judges``, ``logit_items`` and
+    ``logit_interaction`` add up to 1: parts of the variance of the fitted logits of these very
+    judges, interaction included.
+
+    Arrays are (n_judges,), in the order of ``judges``. Abilities are in standard deviations of
+    item difficulty, 0 is the mean difficulty. ``accuracy`` is (correct + 1) / (voted + 2).
+    ``mu``, ``sigma`` and ``m``, ``t`` are mean and standard deviation of ability and of log
+    discrimination over the population of judges. ``ability_accuracy`` is the correlation of
+    ability and accuracy, None where either is constant. ``log_likelihood`` is in nats.
+    """
+
+    judges: tuple[str, ...]
+    correct: Ints
+    voted: Ints
+    accuracy: Floats
+    ability: Floats
+    ability_lo: Floats
+    ability_hi: Floats
+    discrimination: Floats
+    discrimination_lo: Floats
+    discrimination_hi: Floats
+    judge_share: float
+    judge_share_lo: float
+    judge_share_hi: float
+    logit_judges: float
+    logit_items: float
+    logit_interaction: float
+    mu: float
+    sigma: float
+    m: float
+    t: float
+    ability_accuracy: float | None
+    log_likelihood: float
+    orientation: str
+    protocol: str
+    n_items: int
+    n_groups: int
+    iterations: int
+    converged: bool
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def item_share(self) -> float:
+        """What the judges' share leaves."""
+        return 1.0 - self.judge_share
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whose share is above one half with its whole interval, if the logits say the same."""
+        return "undecided" if self.disagree else self._by_shares()
+
+    @property
+    def disagree(self) -> bool:
+        """Whether the shares decide for one and the fitted logits, with interaction, for the other.
+
+        A few judges with hardly any slope have abilities far out, which the shares count in full.
+        """
+        larger = "judges" if self.logit_judges > self.logit_items else "items"
+        return self._by_shares() not in (larger, "undecided")
+
+    def _by_shares(self) -> Verdict:
+        if self.judge_share_lo > 0.5:
+            return "judges"
+        return "items" if self.judge_share_hi < 0.5 else "undecided"
+
+    @property
+    def partial(self) -> bool:
+        """Never: there is one fit."""
+        return False
+
+    def frame(self) -> pd.DataFrame:
+        """One row a judge, ablest first."""
+        columns: dict[str, Any] = {"judge": list(self.judges)}
+        for name in ("ability", "discrimination"):
+            for suffix in ("", "_lo", "_hi"):
+                columns[name + suffix] = getattr(self, name + suffix)
+        columns |= {"accuracy": self.accuracy, "correct": self.correct, "voted": self.voted}
+        frame = pd.DataFrame(columns)
+        return frame.sort_values("ability", ascending=False, kind="stable", ignore_index=True)
+
+    def summary(self) -> dict[str, Any]:
+        """Shares, verdict and population."""
+        names = (
+            *("judge_share", "judge_share_lo", "judge_share_hi", "item_share", "verdict"),
+            *("logit_judges", "logit_items", "logit_interaction", "mu", "sigma", "m", "t"),
+            *("ability_accuracy", "log_likelihood", "orientation", "protocol", "n_items"),
+            *("n_groups", "iterations", "converged", "partial"),
+        )
+        return {name: getattr(self, name) for name in names} | {"n_judges": len(self.judges)}
+
+
+def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) -> TwoPLFit:
+    """The one fit; ``chunk`` holds one round."""
+    ballots = prepare(votes, spec.settings).ballots
+    marks = ballots.votes * ballots.signs[:, None]
+    if not marks.any():
+        raise InputError(
+            "no judge has voted on a labelled item", allowed="votes on at least some labelled items"
+        )
+    return fit_two_pl(marks)
+
+
+def combine(one: TwoPLFit, other: TwoPLFit) -> TwoPLFit:
+    """There is one chunk; twice the same fit is the fit."""
+    return one
+
+
+def merge(
+    votes: VoteMatrix, spec: VarianceDecompositionSpec, partial: TwoPLFit
+) -> VarianceDecomposition:
+    """Shares and intervals of the fit."""
+    prepared = prepare(votes, spec.settings)
+    families = families_of(prepared.oriented.votes.with_judges(prepared.judges))
+    shares = variance_shares(partial, prepared.ballots.units, _codes(families))
+    parts = logit_variance(partial)
+    whole = parts.judges + parts.items + parts.interaction
+    accuracy = (partial.n_right + 1.0) / (partial.n_voted + 2.0)
+    ability_lo, ability_hi = partial.theta_interval()
+    discrimination_lo, discrimination_hi = partial.alpha_interval()
+    population = partial.population
+    return VarianceDecomposition(
+        judges=prepared.judges,
+        correct=partial.n_right.astype(np.int64),
+        voted=partial.n_voted.astype(np.int64),
+        accuracy=accuracy,
+        ability=partial.theta,
+        ability_lo=ability_lo,
+        ability_hi=ability_hi,
+        discrimination=partial.alpha,
+        discrimination_lo=discrimination_lo,
+        discrimination_hi=discrimination_hi,
+        judge_share=shares.judges,
+        judge_share_lo=shares.lo,
+        judge_share_hi=shares.hi,
+        logit_judges=parts.judges / whole,
+        logit_items=parts.items / whole,
+        logit_interaction=parts.interaction / whole,
+        mu=population.mu,
+        sigma=population.sigma,
+        m=population.m,
+        t=population.t,
+        ability_accuracy=_correlation(partial.theta, accuracy),
+        log_likelihood=partial.log_likelihood,
+        orientation=prepared.oriented.policy,
+        protocol=spec.settings.protocol,
+        n_items=prepared.ballots.n_items,
+        n_groups=len(np.unique(prepared.ballots.units)),
+        iterations=partial.iterations,
+        converged=partial.converged,
+        seed=spec.settings.seed,
+        warnings=(*prepared.oriented.notices, *partial.warnings),
+    )
+
+
+def _correlation(one: Floats, other: Floats) -> float | None:
+    if min(np.ptp(one), np.ptp(other)) < 1e-9:
+        return None
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def _codes(families: tuple[str, ...]) -> NDArray[np.int64]:
+    """One number a family; a judge without one is its own."""
+    own = [f"family {name}" if name else f"judge {j}" for j, name in enumerate(families)]
+    return np.unique(np.array(own, dtype=object), return_inverse=True)[1].astype(np.int64)
+
+
+def _one_round(spec: VarianceDecompositionSpec) -> int:
+    return 1
+
+
+VARIANCE_DECOMPOSITION: Study[VarianceDecompositionSpec, TwoPLFit, VarianceDecomposition] = Study(
+    name="variance_decomposition",
+    title="Variance decomposition",
+    question="Which varies more: judges, or items?",
+    spec=VarianceDecompositionSpec,
+    result=VarianceDecomposition,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="variance_decomposition",
+    page="judges",
+    rounds=_one_round,
+)

@@ -1,0 +1,1 @@
+"""Studies of the methods page: which aggregator and calibrator serve these votes."""

@@ -1,0 +1,326 @@
+"""How does each calibrator treat the same scores? One aggregator, three panels, every calibrator.
+
+The paper's calibrator table: NLL of each calibrator on all judges, the 5 and the 10 best, and the
+Spearman correlation between raw and calibrated scores of the evaluation items, which is 1 where
+the order of the items is kept. The map of each calibrator on all labelled items is there to draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, sigmoid
+from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import METRICS, Tally, tally
+from judgepanel.studies.accumulate import combine as combine_tallies
+from judgepanel.studies.common import (
+    check_each_once,
+    check_known,
+    check_panels,
+    metric_fields,
+    run_fields,
+    splits_of,
+)
+from judgepanel.studies.compare import grid_estimates
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.curve.panel_curve import panel_arms
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PANELS = (5, 10)
+_SHAPE_POINTS = 121
+
+
+@dataclass(frozen=True, slots=True)
+class CalibratorDesignSpec:
+    """One aggregator; ``panels`` are sizes beside all judges.
+
+    Raises
+    ------
+    InputError
+        A name that is not known, or a panel below one judge.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = "one_coin"
+    calibrators: tuple[Calibrator, ...] = CALIBRATORS
+    panels: tuple[int, ...] = PANELS
+    ranking: Ranking = "accuracy"
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, self.calibrators)
+        check_known("ranking", RANKINGS, (self.ranking,))
+        check_each_once("the table", "calibrator", CALIBRATORS, self.calibrators)
+        check_panels(self.panels)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe every split follows."""
+        return Recipe(
+            self.aggregator,
+            self.calibrators,
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Panel sizes, ascending; all judges last."""
+        return np.array(sorted({*(k for k in self.panels if k < n_judges), n_judges}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DesignTally:
+    """Scores of splits, and the rank correlations (S, n_calibrators, n_panels) of the same."""
+
+    scores: Tally
+    numbers: Ints
+    rho: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibratorDesign:
+    """Result of :data:`CALIBRATOR_DESIGN`.
+
+    Arrays are (n_calibrators, n_panels); ``rho`` is Spearman's correlation of raw and calibrated
+    scores, mean over splits; it is 0 in a split where a calibrator maps every item to one score.
+    ``shape_raw`` (n_points,) are raw probabilities and ``shape`` (n_calibrators, n_points) what
+    each calibrator, fitted on all labelled items and judges, makes of them; ``shape_logit`` are the
+    raw logits they belong to. ``taken`` names what each calibrator came to there.
+    """
+
+    aggregator: str
+    calibrators: tuple[str, ...]
+    k: Ints
+    nll: Floats
+    nll_lo: Floats
+    nll_hi: Floats
+    brier: Floats
+    brier_lo: Floats
+    brier_hi: Floats
+    accuracy: Floats
+    accuracy_lo: Floats
+    accuracy_hi: Floats
+    ece: Floats
+    ece_lo: Floats
+    ece_hi: Floats
+    rho: Floats
+    rho_lo: Floats
+    rho_hi: Floats
+    shape_logit: Floats
+    shape_raw: Floats
+    shape: Floats
+    taken: tuple[str, ...]
+    null_nll: float
+    constant_nll: Floats
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_judges: int
+    n_calibration: float
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    def frame(self) -> pd.DataFrame:
+        """One row a panel and calibrator, all judges first."""
+        rows = []
+        for p in range(len(self.k) - 1, -1, -1):
+            for c, name in enumerate(self.calibrators):
+                row: dict[str, Any] = {
+                    "panel": "all" if p == len(self.k) - 1 else f"top-{self.k[p]}",
+                    "k": int(self.k[p]),
+                    "aggregator": self.aggregator,
+                    "calibrator": name,
+                    "n_splits": self.n_splits,
+                }
+                for metric in (*METRICS, "rho"):
+                    for suffix in ("", "_lo", "_hi"):
+                        row[metric + suffix] = float(getattr(self, metric + suffix)[c, p])
+                row["null_nll"] = self.null_nll
+                row["skill"] = 1.0 - row["nll"] / self.null_nll
+                row["constant_nll"] = float(self.constant_nll[c])
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    def summary(self) -> dict[str, Any]:
+        """The calibrator with the lowest NLL on all judges, and what was run."""
+        best = int(self.nll[:, -1].argmin())
+        return {
+            "aggregator": self.aggregator,
+            "best": self.calibrators[best],
+            "best_nll": float(self.nll[best, -1]),
+            "null_nll": self.null_nll,
+            "orientation": self.orientation,
+            "protocol": self.protocol,
+            "one_class": self.one_class,
+            "n_items": self.n_items,
+            "n_judges": self.n_judges,
+            "n_splits": self.n_splits,
+            "n_calibration": self.n_calibration,
+            "partial": self.partial,
+        }
+
+
+def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> DesignTally:
+    """Evaluate the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, settings = prepared.ballots, spec.settings
+    ks = spec.sizes(ballots.n_judges)
+    drawn = list(splits_of(prepared, settings, chunk))
+    scored = [evaluate_split(ballots, one, ks, spec.recipe) for one in drawn]
+    unchosen = np.zeros((len(spec.calibrators), len(ks)))
+    sums = tally(
+        (
+            (one, panel_arms(replace(scores, chosen_on=unchosen)))
+            for one, scores in zip(drawn, scored, strict=True)
+        ),
+        n_items=ballots.n_items,
+        seed=settings.seed,
+    )
+    return DesignTally(
+        sums,
+        np.array([one.number for one in drawn]),
+        np.stack([_rank_kept(one, symmetric=ballots.symmetric) for one in scored]),
+    )
+
+
+def _rank_kept(scores: SplitScores, *, symmetric: bool) -> Floats:
+    """Spearman's correlation (n_calibrators, n_panels) of raw and calibrated evaluation logits.
+
+    Under ``symmetric`` each item is ranked together with its swap, or the figure would depend on
+    how the pairs were written down.
+    """
+    fitted = scores.fitted
+    whole = slice(0, len(fitted.logits))
+    calibrated = {name: fitted.logits_of(name, whole) for name in fitted.maps}
+
+    def ranks(logits: Floats) -> Floats:
+        both = np.concatenate([logits, -logits], axis=1) if symmetric else logits
+        return stats.rankdata(both, axis=1)
+
+    raw = ranks(fitted.logits)
+    return np.stack([_correlation(raw, ranks(logits)) for logits in calibrated.values()])
+
+
+def _correlation(a: Floats, b: Floats) -> Floats:
+    """Pearson's correlation of rows, 0 where a row is constant."""
+    a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
+    scale = np.sqrt(np.vecdot(a, a) * np.vecdot(b, b))
+    return np.asarray(np.where(scale > 0.0, np.vecdot(a, b) / np.maximum(scale, 1e-300), 0.0))
+
+
+def combine(left: DesignTally, right: DesignTally) -> DesignTally:
+    """Both sets of splits together; exact and in any order."""
+    return DesignTally(
+        combine_tallies(left.scores, right.scores),
+        np.concatenate([left.numbers, right.numbers]),
+        np.concatenate([left.rho, right.rho]),
+    )
+
+
+def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -> CalibratorDesign:
+    """Intervals from whatever splits are in; shapes on all labelled items."""
+    prepared = prepare(votes, spec.settings)
+    done = partial.scores.in_order()
+    rho = partial.rho[np.argsort(partial.numbers, kind="stable")]
+    estimates = grid_estimates(done, prepared.ballots.units)
+    rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
+    logit, shape, taken = _shapes(prepared, spec)
+    return CalibratorDesign(
+        aggregator=spec.aggregator,
+        calibrators=spec.calibrators,
+        k=spec.sizes(prepared.ballots.n_judges),
+        **metric_fields(estimates, lambda found: found[:, :-1]),
+        rho=rho.mean(axis=0),
+        rho_lo=rho_lo,
+        rho_hi=rho_hi,
+        shape_logit=logit,
+        shape_raw=sigmoid(logit),
+        shape=shape,
+        taken=taken,
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=done.constant_nll.mean(axis=0),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(done.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, done),
+        warnings=_warnings(prepared, spec, done),
+    )
+
+
+def _shapes(
+    prepared: Prepared, spec: CalibratorDesignSpec
+) -> tuple[Floats, Floats, tuple[str, ...]]:
+    """Raw logits (n_points,), calibrated p (n_calibrators, n_points), and what each came to.
+
+    The points span the scores of the labelled items, evenly in rank and in value, and closely
+    where raw probabilities change.
+    """
+    ballots = prepared.ballots
+    everyone = np.arange(ballots.n_items)
+    whole = Split(0, everyone, everyone[:0])
+    scores = panel_scores(
+        ballots,
+        whole,
+        np.array([ballots.n_judges]),
+        aggregator=spec.aggregator,
+        own_label="seen" if spec.recipe.in_sample else "removed",
+        seed=spec.settings.seed,
+        key=(0, 9),
+    )
+    fitted = calibrate(ballots, whole, scores, spec.calibrators, in_sample=spec.recipe.in_sample)
+    seen = scores.calibration[0]
+    ends = np.linspace(seen.min(), seen.max(), _SHAPE_POINTS // 2)
+    steep = np.linspace(-6.0, 6.0, 49)  # Where the raw probability goes from 0 to 1.
+    steep = steep[(steep > seen.min()) & (steep < seen.max())]
+    points = np.unique(np.concatenate([ends, np.quantile(seen, np.linspace(0, 1, 61)), steep]))
+    maps = fitted.maps.values()
+    shape = np.stack([np.clip(sigmoid(map_(points[None, :])[0]), CLIP, 1 - CLIP) for map_ in maps])
+    return points, shape, tuple(map_.shape(0).kind for map_ in maps)
+
+
+def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, done: Tally) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    fits = len(done.numbers) * done.n_arms
+    found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
+    return tuple(found)
+
+
+CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = Study(
+    name="calibrator_design",
+    title="Calibrator design",
+    question="How does each calibrator treat the same scores?",
+    spec=CalibratorDesignSpec,
+    result=CalibratorDesign,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="calibrator_design",
+    page="methods",
+)

@@ -1,0 +1,312 @@
+"""What does each step of the pipeline add? Steps 1, 1-2, 1-3 and 1-4, out of sample.
+
+Step 1 aggregates, 2 corrects the residual bias (with item features where the votes have any), 3
+calibrates, 4 holds out a slice of the calibration rows for conformal sets. Beside them stands the
+calibrator without step 2. All are fitted to all judges and to the top few.
+
+Cost per split: two fits of the aggregator, twelve of the correction and four of the calibrator,
+each for all panels at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibrate.features import FeatureColumns
+from judgepanel.kernels.evaluate.pipeline import (
+    SLICE,
+    STEPS,
+    Pipeline,
+    PipelineScores,
+    evaluate_pipeline,
+)
+from judgepanel.models.residual import feature_columns
+from judgepanel.scoring.conformal import LEVELS, labels_needed
+from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.metrics import item_scores
+from judgepanel.studies import accumulate
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.common import (
+    check_known,
+    check_panels,
+    metric_fields,
+    run_fields,
+    splits_of,
+)
+from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.methods.ablation_result import BEFORE, STEP_WORDS, PipelineAblation
+from judgepanel.studies.methods.set_tally import SetTally, combine_sets, set_estimates, tally_sets
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.orientation import BALANCED_SHARE
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineAblationSpec:
+    """What the ablation needs; ``panels`` are the sizes shown beside all judges.
+
+    ``features`` None takes every item feature the votes have, () none.
+
+    Raises
+    ------
+    InputError
+        An aggregator, calibrator or ranking that is not known, or a panel of nobody.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = "one_coin"
+    calibrator: Calibrator = "beta"
+    ranking: Ranking = "accuracy"
+    panels: tuple[int, ...] = (5, 10)
+    features: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        check_known("ranking", RANKINGS, (self.ranking,))
+        check_panels(self.panels)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The steps every split follows."""
+        return Pipeline(
+            self.aggregator,
+            self.calibrator,
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Panel sizes in ascending order; all judges are the last."""
+        return np.array(sorted({n_judges, *(k for k in self.panels if k < n_judges)}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AblationTally:
+    """Scores of the steps, and the sets of step 4, of the same splits."""
+
+    scores: Tally
+    sets: SetTally
+
+
+def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureColumns | None:
+    """The features of the labelled items, all or these; None where there are none.
+
+    Raises
+    ------
+    InputError
+        A feature that the votes do not have.
+    """
+    found = feature_columns(prepared.oriented.votes.features) or {}
+    for name in names or ():
+        if name not in found:
+            raise InputError(
+                "no such feature among the votes", value=name, allowed=", ".join(found) or "none"
+            )
+    if names is None:
+        return None if features_leak(prepared) else found or None
+    return {name: found[name] for name in names} or None
+
+
+def features_leak(prepared: Prepared) -> bool:
+    """Whether a feature could say which response of a pair is the right one.
+
+    Under ``symmetric`` a feature must not change with the swap, but nothing in a file says whether
+    it belongs to the item or to one of the responses (a length, say). Where labels are lopsided,
+    which response comes first tells the label, and such a feature would tell it to the correction.
+    """
+    oriented = prepared.oriented
+    return oriented.symmetric and oriented.votes.minority_share < BALANCED_SHARE
+
+
+def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> AblationTally:
+    """Evaluate the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, settings = prepared.ballots, spec.settings
+    features, ks = features_of(prepared, spec.features), spec.sizes(ballots.n_judges)
+    scored = [
+        (one, evaluate_pipeline(ballots, features, one, ks, spec.pipeline))
+        for one in splits_of(prepared, settings, chunk)
+    ]
+    scores = tally(
+        ((one, _arms(found, prepared, one.evaluation)) for one, found in scored),
+        n_items=ballots.n_items,
+        seed=settings.seed,
+    )
+    return AblationTally(scores, tally_sets(scored, ballots))
+
+
+def _arms(found: PipelineScores, prepared: Prepared, evaluation: Ints) -> Arms:
+    """Panels are the pipelines, steps the arms; nothing is chosen among them."""
+    ballots = prepared.ballots
+    signs = ballots.signs[evaluation].astype(np.float64)
+    scores = item_scores(found.logits, signs, symmetric=ballots.symmetric)
+    return Arms(
+        nll=scores.nll,
+        brier=scores.brier,
+        hit=scores.hit,
+        ece=scores.ece,
+        chosen_on=np.zeros(found.logits.shape[:2]),
+        null_nll=found.null_nll,
+        constant_nll=found.constant_nll,
+        replaced=found.replaced,
+    )
+
+
+def combine(left: AblationTally, right: AblationTally) -> AblationTally:
+    """Both sets of splits together; exact and in any order."""
+    return AblationTally(
+        accumulate.combine(left.scores, right.scores), combine_sets(left.sets, right.sets)
+    )
+
+
+def merge(
+    votes: VoteMatrix, spec: PipelineAblationSpec, partial: AblationTally
+) -> PipelineAblation:
+    """Intervals from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, done, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
+    estimates = grid_estimates(done, ballots.units)
+    pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
+    delta, delta_lo, delta_hi = _differences(done, ballots.units, pairs)
+    behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
+    residual = _differences(done, ballots.units, behind)
+    found: dict[str, Any] = {**set_estimates(sets, ballots.units, done)}
+    run = run_fields(prepared, spec.settings, done)
+    run["measures_coding"] |= bool(spec.features) and features_leak(prepared)
+    return PipelineAblation(
+        k=spec.sizes(ballots.n_judges),
+        steps=STEPS,
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        features=tuple(features_of(prepared, spec.features) or ()),
+        **metric_fields(estimates, lambda found: found[:, :-1]),
+        delta=delta,
+        delta_lo=delta_lo,
+        delta_hi=delta_hi,
+        residual_delta=residual[0][:, 0],
+        residual_lo=residual[1][:, 0],
+        residual_hi=residual[2][:, 0],
+        levels=LEVELS,
+        **found,
+        n_slice=float(sets.n_slice.mean()),
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=done.constant_nll.mean(axis=0),
+        n_judges=ballots.n_judges,
+        n_calibration=float(done.n_calibration.mean()),
+        **run,
+        warnings=_warnings(prepared, spec, done, sets),
+    )
+
+
+def _differences(
+    done: Tally, units: Ints, pairs: list[tuple[int, int]]
+) -> tuple[Floats, Floats, Floats]:
+    """NLL(first) - NLL(second) of every panel and pair of steps, (n_panels, n_pairs), with bounds.
+
+    Bounds are NaN from a single split.
+    """
+    item_means, seen = done.item_means()
+    first, second = (np.array(positions) for positions in zip(*pairs, strict=True))
+    delta = item_means[0][:, first] - item_means[0][:, second]
+    split_nll = done.split_means[:, 0]
+    moves = split_nll[:, :, first] - split_nll[:, :, second]
+    shape = delta.shape[:2]
+    if len(moves) < 2:
+        blank = np.full(shape, np.nan)
+        return delta.mean(axis=-1), blank, blank
+    found = estimate(
+        delta.reshape(-1, delta.shape[-1]),
+        moves.reshape(len(moves), -1),
+        units[seen],
+        *mean_sizes(done),
+        joint=False,
+    )
+    return found.value.reshape(shape), found.lo.reshape(shape), found.hi.reshape(shape)
+
+
+def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, done: Tally) -> list[str]:
+    """What the features do, may do, or cannot do."""
+    used = features_of(prepared, spec.features)
+    found = []
+    if used is None:
+        plain = "temperature scaling" if prepared.ballots.symmetric else "Platt scaling"
+        found.append(f"No item features are used, so step 2 is {plain}.")
+        if spec.features is None and features_leak(prepared):
+            found.append(
+                "Labels are lopsided, so a feature of one of the two responses would tell which "
+                "is right. Features are used only where they are named, and then rightly only "
+                "where they stay the same when the responses are swapped."
+            )
+        return found
+    if features_leak(prepared):
+        found.append(
+            "Labels are lopsided: if one of the features belongs to one of the two responses, "
+            "these figures measure the coding, not the judges."
+        )
+    alone = float(done.constant_nll[:, STEPS.index("1-2")].mean())
+    null = float(done.null_nll.mean())
+    if alone < 0.98 * null:
+        found.append(
+            f"The item features alone, without any judge, get NLL {alone:.3f} (base rate "
+            f"{null:.3f}): part of what step 2 gains is theirs."
+        )
+    return found
+
+
+def _warnings(
+    prepared: Prepared, spec: PipelineAblationSpec, done: Tally, sets: SetTally
+) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    found += _feature_notes(prepared, spec, done)
+    n_panels = done.item_sums.shape[1]
+    parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
+    found += stand_ins(parts, done.replaced.tolist(), 2 * n_panels * len(done.numbers))
+    for level in LEVELS:
+        needed = labels_needed(level)
+        short = int((sets.n_slice < needed).sum())
+        if short:
+            found.append(
+                f"In {short} of {len(sets.n_slice)} splits the conformal slice ({SLICE:.0%} of the "
+                f"calibration labels) is smaller than the {needed} labels that sets at "
+                f"{level:.0%} need: every set is {{0, 1}} there."
+            )
+    return tuple(found)
+
+
+PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(
+    name="pipeline_ablation",
+    title="Pipeline ablation",
+    question="What does each step of the pipeline add?",
+    spec=PipelineAblationSpec,
+    result=PipelineAblation,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="pipeline_ablation",
+    page="methods",
+)
+
+__all__ = [
+    "BEFORE",
+    "PIPELINE_ABLATION",
+    "STEP_WORDS",
+    "PipelineAblation",
+    "PipelineAblationSpec",
+    "features_of",
+    "merge",
+]

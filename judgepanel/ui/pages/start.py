@@ -1,0 +1,252 @@
+"""Start: what did you bring? Upload or sample, columns, settings, checks."""
+
+from __future__ import annotations
+
+import hashlib
+
+import streamlit as st
+
+from judgepanel.figures.judges.judges import coverage_strip
+from judgepanel.report.commands import inspect_command
+from judgepanel.report.sentences import votes_sentence
+from judgepanel.service import Analysis
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.frame import Shown, answer, next_step, notes, problem
+from judgepanel.ui.parts import check_card, how, judge_rows, table
+from judgepanel.ui.session import PARAMETER, judges_of, workspace
+from judgepanel.ui.text import markdown, plain
+from judgepanel.votes import (
+    MAX_UPLOAD_MB,
+    TASKS,
+    InputError,
+    Loaded,
+    RawTable,
+    VoteMatrix,
+    build_votes,
+    guess_mapping,
+    open_table,
+)
+from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.orientation import POLICIES, orient
+from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
+
+CURVE = "pages/panel_curve.py"
+NONE = "(none)"
+RECENT = 8
+_EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
+q1,1,math,1,1,0
+q2,0,code,0,1,
+q3,,code,1,,1"""
+_TASK_NAMES = {
+    "pairwise": "Pairwise: which of two responses is better",
+    "pointwise": "Pointwise: is this one response good",
+}
+_ORIENTATION_HELP = (
+    "auto uses the items as given when labels are balanced, and each item together with its swap "
+    "when they are not, so that no calibrator learns how the file was coded."
+)
+
+
+def fresh() -> None:
+    """The page without an analysis: upload, or take a sample."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.header("Your votes")
+        upload = st.file_uploader(
+            f"Votes with labels: CSV, .csv.gz, Parquet or JSON Lines, up to {MAX_UPLOAD_MB} MB",
+            key="votes_file",
+            help="One row an item with an id, a label (0 or 1) and one column a judge; or one row "
+            "a vote with item, judge, verdict. Missing votes are blank.",
+        )
+        with st.expander("Add a judge table"):
+            judges = st.file_uploader(
+                "One row a judge: a column `judge`, then what you know (family, cost, ...)",
+                key="judges_file",
+            )
+        if upload is not None:
+            _uploaded(upload.name, upload.getvalue(), judges)
+        else:
+            _example()
+    with right:
+        st.header("Or a sample")
+        for sample in SAMPLES:
+            if st.button(sample.title, key=f"sample-{sample.name}", width="stretch"):
+                _open(_sample(sample.name, sample.title))
+            st.caption(sample.what_it_shows)
+        _recent()
+
+
+def _example() -> None:
+    """What a file looks like and what happens to it."""
+    st.header("What a file looks like")
+    st.code(_EXAMPLE, language=None, wrap_lines=True)
+    st.html(
+        '<p class="jp-note">One row an item: its true label (1 where the first response is the '
+        "better one, 0 where the second is, blank where unknown) and one verdict a judge, blank "
+        "where it gave none. Columns that begin with <code>feat_</code> are item features. A long "
+        "file with the columns item, judge and verdict works as well. Nothing leaves this "
+        "machine.</p>"
+    )
+
+
+def existing(shown: Shown) -> None:
+    """The page of an analysis: what is in it, the checks, the settings."""
+    votes = shown.votes
+    answer(votes_sentence(votes), "keep" if votes.minority_share > 0 else "open")
+    check = check_orientation(votes)
+    settings = shown.analysis.settings
+    oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
+    notes((*shown.analysis.notes, *oriented.notices))
+    check_card(check)
+    _strip(votes)
+    with st.expander("Settings of this analysis"):
+        changed = _settings_form(votes, settings)
+        if changed is not None and changed != settings:
+            _open(workspace().with_settings(shown.analysis, changed))
+    how(
+        "Votes and labels are validated once and kept under the hash of their content. Accuracy is "
+        "the share of right verdicts on labelled items, with a Wilson 95 % interval.",
+        inspect_command(shown.analysis.file, task=votes.task, columns=shown.analysis.columns),
+    )
+    next_step(CURVE, "keep all judges, or the top k?", shown.analysis)
+
+
+def _uploaded(name: str, data: bytes, judges: object) -> None:
+    """Read an upload; what is wrong with it is one sentence beside it."""
+    try:
+        raw = _table(hashlib.sha256(data).hexdigest(), data, name)
+        loaded = _columns(raw, judges)
+    except InputError as error:
+        problem(str(error))
+        return
+    answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
+    notes(loaded.warnings)
+    if st.button("Analyse", type="primary", key="analyse", width="stretch"):
+        stem = plain(name.split(".", maxsplit=1)[0] or name, 60)
+        analysis = workspace().create(loaded, Settings(), stem)
+        st.switch_page(CURVE, query_params={PARAMETER: analysis.id})
+    check_card(check_orientation(loaded.votes))
+    _strip(loaded.votes)
+
+
+@st.cache_resource(max_entries=2, show_spinner="Reading the file")
+def _table(digest: str, _data: bytes, _name: str) -> RawTable:
+    return open_table(_data, _name)
+
+
+def _columns(raw: RawTable, judges: object) -> Loaded:
+    """Columns as guessed, settable; then the vote matrix."""
+    task = st.radio(
+        "Task",
+        TASKS,
+        format_func=lambda name: _TASK_NAMES[name],
+        key="task",
+        horizontal=True,
+        help="In pairwise items the order of the two responses is arbitrary.",
+    )
+    guessed = None
+    try:
+        guessed = guess_mapping(raw, need_label=False)
+    except InputError:
+        st.caption("The columns could not be guessed: set them here.")
+    with st.expander("Columns", expanded=guessed is None or guessed.label_column is None):
+        options = [NONE, *raw.columns]
+        choices = {
+            "id": guessed and (guessed.item_column or guessed.id_column),
+            "label": guessed and guessed.label_column,
+            "group": guessed and guessed.group_column,
+        }
+        picked: dict[str, str | None] = {}
+        for column, (role, found) in zip(st.columns(3), choices.items(), strict=True):
+            chosen = column.selectbox(
+                f"{role.capitalize()} column",
+                options,
+                index=options.index(found) if found in options else 0,
+                key=f"column-{role}",
+                format_func=lambda value: plain(value, 60),
+            )
+            picked[role] = None if chosen == NONE else chosen
+    mapping = guess_mapping(
+        raw,
+        id_column=picked["id"],
+        label_column=picked["label"],
+        group_column=picked["group"],
+    )
+    judge_raw = None
+    if judges is not None:
+        judge_raw = open_table(judges.getvalue(), judges.name)  # type: ignore[attr-defined]
+    return build_votes(raw, mapping, task=task, judge_table=judge_raw)
+
+
+def _sample(name: str, title: str) -> Analysis:
+    raw = open_table(sample_bytes(name), f"{name}_votes.csv")
+    judge_raw = open_table(sample_judge_bytes(name), f"{name}_judges.csv")
+    loaded = build_votes(raw, guess_mapping(raw), judge_table=judge_raw)
+    return workspace().create(loaded, Settings(), title)
+
+
+def _open(analysis: Analysis) -> None:
+    st.query_params[PARAMETER] = analysis.id
+    st.rerun()
+
+
+def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
+    """New settings when the form was sent; an error beside it when they do not fit."""
+    with st.form("settings", border=False):
+        first, second, third = st.columns(3)
+        orientation = first.selectbox(
+            "Item order",
+            POLICIES,
+            index=POLICIES.index(settings.orientation),
+            help=_ORIENTATION_HELP,
+        )
+        splits = second.number_input("Splits", 10, 1000, settings.splits, step=10)
+        seed = third.number_input("Seed", 0, 2**31 - 1, settings.seed)
+        chosen = st.multiselect(
+            "Judges that take part",
+            votes.judges,
+            default=settings.judges or (),
+            format_func=lambda name: plain(name, 60),
+            placeholder="all of them",
+        )
+        sent = st.form_submit_button("Apply as a new analysis")
+    if not sent:
+        return None
+    try:
+        changed = Settings(
+            orientation=orientation,
+            judges=tuple(chosen) or None,
+            splits=int(splits),
+            seed=int(seed),
+        )
+        picked = votes.with_judges(chosen) if chosen else votes
+        orient(picked, changed.orientation, seed=changed.seed)
+    except InputError as error:
+        problem(str(error))
+        return None
+    return changed
+
+
+def _strip(votes: VoteMatrix) -> None:
+    st.header("Votes by judge")
+    judges = judges_of(votes)
+    st.plotly_chart(
+        coverage_strip(judges),
+        key="coverage",
+        alt="Share of items with a right, wrong or missing verdict, one bar a judge.",
+        config={"displayModeBar": False},
+    )
+    table(judge_rows(judges), key="judges")
+
+
+def _recent() -> None:
+    analyses = workspace().list()[:RECENT]
+    if not analyses:
+        return
+    st.header("Recent analyses")
+    for analysis in analyses:
+        st.page_link(
+            "app.py",
+            label=f"{markdown(analysis.name, 60)} ({analysis.created[:16].replace('T', ' ')})",
+            query_params={PARAMETER: analysis.id},
+        )

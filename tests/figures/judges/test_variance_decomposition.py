@@ -1,0 +1,72 @@
+"""Abilities and shares as figures: what is drawn is the result, names are text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.figures.judges.variance_decomposition import judge_abilities, share_bars
+from judgepanel.studies.judges.variance_decomposition import (
+    VARIANCE_DECOMPOSITION,
+    VarianceDecompositionSpec,
+)
+from judgepanel.studies.runner import run
+from tests.helpers import make_votes
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def result():
+    return run(VARIANCE_DECOMPOSITION, make_votes(1, 80, 7), VarianceDecompositionSpec())
+
+
+def test_every_judge_is_a_point_with_its_limits(result):
+    (points,) = judge_abilities(result).data
+    np.testing.assert_allclose(points.x, result.ability)
+    np.testing.assert_allclose(points.y, result.discrimination)
+    np.testing.assert_allclose(points.x - points.error_x.array, result.ability_lo)
+    np.testing.assert_allclose(points.y + points.error_y.array, result.discrimination_hi)
+    np.testing.assert_allclose(points.y - points.error_y.arrayminus, result.discrimination_lo)
+    assert list(points.text) == list(result.judges)
+
+
+def test_both_bars_fill_the_whole(result):
+    bars = [trace for trace in share_bars(result).data if trace.type == "bar"]
+    assert [bar.name for bar in bars] == ["judges", "items", "interaction"]
+    np.testing.assert_allclose(np.sum([bar.x for bar in bars], axis=0), [1.0, 1.0])
+
+
+def test_the_interval_is_drawn_at_the_judges_share(result):
+    (mark,) = (trace for trace in share_bars(result).data if trace.type == "scatter")
+    assert mark.x[0] == result.judge_share
+    assert mark.x[0] + mark.error_x.array[0] == pytest.approx(result.judge_share_hi)
+    assert mark.x[0] - mark.error_x.arrayminus[0] == pytest.approx(result.judge_share_lo)
+
+
+def test_colours_are_not_the_only_difference_between_the_parts(result):
+    bars = [trace for trace in share_bars(result).data if trace.type == "bar"]
+    assert len({bar.marker.pattern.shape for bar in bars}) == 3
+
+
+def test_discriminations_over_many_decades_have_few_ticks(result):
+    spread = np.geomspace(0.001, 10.0, 7)
+    figure = judge_abilities(
+        replace(
+            result,
+            discrimination=spread,
+            discrimination_lo=spread / 2,
+            discrimination_hi=spread * 2,
+        )
+    )
+    assert 4 <= len(figure.layout.yaxis.tickvals) <= 10
+
+
+def test_judges_called_html_are_text(result):
+    hostile = replace(result, judges=tuple(f"{HOSTILE}{i}" for i in range(7)))
+    text = json.dumps(json.loads(judge_abilities(hostile).to_json()))
+    assert "onerror" in text
+    assert "<img" not in text

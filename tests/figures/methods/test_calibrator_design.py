@@ -1,0 +1,85 @@
+"""The shapes of calibrators: the right lines, told apart without colour."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from judgepanel.figures.methods.calibrator_design import (
+    calibrator_shapes,
+    plot_calibrator_shapes,
+    prepare_calibrator_shapes,
+)
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.report.sentences import CALIBRATOR_NAMES
+from judgepanel.studies.methods.calibrator_design import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesign,
+    CalibratorDesignSpec,
+)
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def design(orientation: str = "auto") -> CalibratorDesign:
+    settings = Settings(splits=2, orientation=orientation)  # type: ignore[arg-type]
+    spec = CalibratorDesignSpec(settings=settings, panels=())
+    return run(CALIBRATOR_DESIGN, make_votes(1, 90, 8), spec, jobs=1)
+
+
+def test_lines_come_in_the_order_asked_for_and_unknown_ones_are_left_out() -> None:
+    lines = prepare_calibrator_shapes(design(), ("beta", "no such", "none"))
+    assert lines.names == ("beta", "none")
+    row = design().calibrators.index("beta")
+    assert lines.p[0].tolist() == design().shape[row].tolist()
+
+
+def test_every_line_is_drawn_over_all_scores_in_order() -> None:
+    figure = calibrator_shapes(design(), CALIBRATORS, calibrator_names=CALIBRATOR_NAMES)
+    assert [trace.name for trace in figure.data] == [CALIBRATOR_NAMES[n] for n in CALIBRATORS]
+    for trace, p in zip(figure.data, design().shape, strict=True):
+        assert list(trace.x) == design().shape_logit.tolist() == sorted(trace.x)
+        assert list(trace.y) == p.tolist()
+        assert 0.0 < min(trace.y) <= max(trace.y) < 1.0
+
+
+def test_any_two_calibrators_are_told_apart_without_colour() -> None:
+    figure = calibrator_shapes(design(), CALIBRATORS, calibrator_names=CALIBRATOR_NAMES)
+    looks = {trace.name: (trace.line.dash, trace.marker.symbol) for trace in figure.data}
+    for one, other in combinations(looks, 2):
+        assert looks[one] != looks[other], (one, other)
+
+
+def test_lines_that_lie_on_each_other_are_marked_in_different_places() -> None:
+    figure = calibrator_shapes(
+        design("symmetric"), ("temperature", "platt"), calibrator_names=CALIBRATOR_NAMES
+    )
+    one, other = figure.data
+    np.testing.assert_allclose(one.y, other.y, atol=1e-6)
+    places = [{x for x, size in zip(t.x, t.marker.size, strict=True) if size} for t in (one, other)]
+    assert min(len(found) for found in places) >= 5
+    assert places[0].isdisjoint(places[1])
+
+
+def test_the_raw_score_is_smooth_where_it_rises() -> None:
+    lines = prepare_calibrator_shapes(design(), ("none",))
+    assert np.abs(np.diff(lines.p[0])).max() < 0.08
+
+
+def test_nothing_chosen_is_an_empty_figure_with_its_axes() -> None:
+    figure = calibrator_shapes(design(), (), calibrator_names=CALIBRATOR_NAMES)
+    assert len(figure.data) == 0
+    assert figure.layout.xaxis.title.text == "raw score (logit)"
+
+
+@pytest.mark.parametrize("points", [1, 2])
+def test_few_distinct_scores_are_drawn(points: int) -> None:
+    lines = prepare_calibrator_shapes(design(), ("none", "beta"))
+    few = type(lines)(lines.names, lines.logit[:points], lines.p[:, :points])
+    figure = plot_calibrator_shapes(few, calibrator_names=CALIBRATOR_NAMES)
+    assert [len(trace.x) for trace in figure.data] == [points, points]

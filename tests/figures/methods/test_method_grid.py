@@ -1,0 +1,188 @@
+"""The heat map of the method grid: every cell, its ties outlined, its text readable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from judgepanel.figures.methods.method_grid import (
+    loops,
+    method_grid,
+    plot_method_grid,
+    prepare_method_grid,
+)
+from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
+from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
+from judgepanel.studies.runner import run, steps
+from judgepanel.studies.settings import Settings
+from tests.figures.test_style import contrast
+from tests.helpers import make_votes
+
+NAMES = {"aggregator_names": AGGREGATOR_NAMES, "calibrator_names": CALIBRATOR_NAMES}
+MASKS = arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 6)))
+
+
+@cache
+def grid_of(splits: int = 6) -> MethodGrid:
+    spec = MethodGridSpec(
+        settings=Settings(splits=splits),
+        aggregators=("majority", "log_odds", "one_coin"),
+        calibrators=("none", "temperature", "beta", "isotonic"),
+    )
+    return run(METHOD_GRID, make_votes(1, 90, 6), spec, jobs=1)
+
+
+def with_values(nll: list[list[float]], tied: list[list[bool]] | None = None) -> MethodGrid:
+    """The grid with other values of NLL, the lowest one its best."""
+    grid, values = grid_of(), np.array(nll)
+    best = divmod(int(values.argmin()), values.shape[1])
+    mask = grid.tied if tied is None else np.array(tied)
+    return replace(
+        grid,
+        aggregators=grid.aggregators[: len(values)],
+        calibrators=grid.calibrators[: values.shape[1]],
+        nll=values,
+        nll_lo=values - 0.1,
+        nll_hi=values + 0.1,
+        tied=mask,
+        best=(int(best[0]), int(best[1])),
+    )
+
+
+def written(figure: Any) -> dict[tuple[int, int], str]:
+    """The text in every cell by row and column."""
+    return {(int(a.y), int(a.x)): a.text for a in figure.layout.annotations}
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric: str) -> None:
+    grid = grid_of()
+    figure = method_grid(grid, metric, **NAMES)
+    text = written(figure)
+    assert len(text) == 12
+    form = ".1%" if metric == "accuracy" else ".3f"
+    rows = {AGGREGATOR_NAMES[name]: i for i, name in enumerate(grid.aggregators)}
+    for i, label in enumerate(figure.layout.yaxis.ticktext):
+        for j in range(len(grid.calibrators)):
+            value = getattr(grid, metric)[rows[label], j]
+            assert text[i, j].removeprefix("<b>").removesuffix("</b>") == f"{value:{form}}"
+    assert list(figure.layout.xaxis.ticktext) == ["raw", "temperature", "beta", "isotonic"]
+
+
+def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold() -> None:
+    grid = with_values([[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]], [[False] * 2] * 3)
+    figure = method_grid(grid, **NAMES)
+    assert list(figure.layout.yaxis.ticktext) == ["log-odds", "majority vote", "one-coin"]
+    low, high = figure.layout.yaxis.range
+    assert low > high, "rows run downwards"
+    assert [place for place, text in written(figure).items() if "<b>" in text] == [(0, 1)]
+
+
+@pytest.mark.parametrize("metric", METRIC_NAMES)
+def test_the_best_cell_is_the_darkest_and_shades_follow_the_values(metric: str) -> None:
+    cells = prepare_method_grid(grid_of(), metric)
+    order = np.argsort(cells.value, axis=None, kind="stable")
+    shades = cells.shade.ravel()[order]
+    steps_of = np.diff(shades if metric == "accuracy" else shades[::-1])
+    assert (steps_of >= 0).all()
+    assert (cells.shade.min() >= 0, cells.shade.max()) == (True, 1.0)
+
+
+def test_cells_at_the_base_rate_or_above_are_equally_pale() -> None:
+    null = grid_of().null_nll
+    cells = prepare_method_grid(with_values([[0.2, null], [9.0, null + 0.1], [0.4, 0.3]]))
+    rows = {name: i for i, name in enumerate(cells.rows)}
+    pale = [cells.shade[rows["majority"], 1], *cells.shade[rows["log_odds"]]]
+    assert pale == [0.0, 0.0, 0.0]
+    assert cells.shade[rows["one_coin"]].min() > 0.5
+
+
+def test_a_grid_of_equal_cells_is_drawn() -> None:
+    figure = method_grid(with_values([[0.3, 0.3]] * 3), **NAMES)
+    assert np.isfinite(np.asarray(figure.data[0].z, dtype=float)).all()
+
+
+@given(st.floats(0.0, 1.0))
+def test_the_text_of_a_cell_stands_out_whatever_its_shade(shade: float) -> None:
+    cells = prepare_method_grid(grid_of())
+    one = replace(cells, shade=np.full_like(cells.shade, shade))
+    (colour,) = {a.font.color for a in plot_method_grid(one, **NAMES).layout.annotations}
+    assert contrast(colour, one.colour(0, 0)) >= 4.5
+
+
+def test_frames_and_hover_speak_of_nll_whatever_is_drawn() -> None:
+    for metric in METRIC_NAMES:
+        cells = prepare_method_grid(grid_of(), metric)
+        assert cells.tied.sum() == grid_of().tied.sum()
+        assert cells.rows[cells.best[0]] == grid_of().aggregators[grid_of().best[0]]
+        hover = plot_method_grid(cells, **NAMES).data[0].text
+        (row, column) = cells.best
+        assert hover[row][column].endswith("lowest NLL")
+        assert METRIC_NAMES[metric] in hover[0][0]
+        assert ("base rate alone" in hover[0][0]) == (metric == "nll")
+
+
+def test_hover_gives_the_interval_and_says_which_cells_are_tied() -> None:
+    tied = [[False, True], [False, False], [False, True]]
+    grid = with_values([[0.5, 0.4], [0.6, 0.8], [0.45, 0.31]], tied)
+    hover = method_grid(grid, **NAMES).data[0].text
+    assert "one-coin, temperature<br>NLL (nats per item): 0.310 [0.210, 0.410]" in hover[0][1]
+    assert hover[1][1].endswith("tied with the lowest NLL")
+    assert "tied" not in hover[2][0]
+
+
+def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there() -> None:
+    def legend(grid: MethodGrid) -> set[str]:
+        return {t.name for t in method_grid(grid, **NAMES).data if t.name and t.type == "scatter"}
+
+    values = [[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]]
+    alone = [[False, False], [False, True], [False, False]]
+    assert legend(with_values(values, alone)) == {"lowest NLL"}
+    assert legend(with_values(values, [[True] * 2] * 3)) == {"lowest NLL", "tied with it"}
+
+
+def test_a_single_split_is_drawn_without_intervals() -> None:
+    spec = MethodGridSpec(
+        settings=Settings(splits=6), aggregators=("one_coin",), calibrators=("none", "beta")
+    )
+    cells = prepare_method_grid(next(steps(METHOD_GRID, make_votes(1, 60, 5), spec)).result())
+    blank = replace(cells, lo=np.full_like(cells.lo, np.nan), hi=np.full_like(cells.hi, np.nan))
+    assert "[" not in plot_method_grid(blank, **NAMES).data[0].text[0][0]
+
+
+@given(MASKS)
+def test_outlines_are_closed_and_hold_every_edge_between_in_and_out_once(
+    mask: np.ndarray,
+) -> None:
+    padded = np.pad(mask, 1)
+    between = int((padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum())
+    edges: Counter[frozenset[tuple[float, float]]] = Counter()
+    for loop in loops(mask):
+        assert loop[0] == loop[-1]
+        for (x0, y0), (x1, y1) in pairwise(loop):
+            assert abs(x0 - x1) + abs(y0 - y1) == 1.0
+            edges[frozenset(((x0, y0), (x1, y1)))] += 1
+    assert sum(edges.values()) == len(edges) == between
+
+
+@given(MASKS)
+def test_outlines_enclose_the_masked_area(mask: np.ndarray) -> None:
+    area = sum(
+        0.5 * (x0 * y1 - x1 * y0) for loop in loops(mask) for (x0, y0), (x1, y1) in pairwise(loop)
+    )
+    assert area == pytest.approx(mask.sum())
+
+
+def test_cells_that_touch_at_a_corner_have_outlines_of_their_own() -> None:
+    assert sorted(len(loop) for loop in loops(np.eye(2, dtype=bool))) == [5, 5]
+    assert sorted(len(loop) for loop in loops(np.fliplr(np.eye(2, dtype=bool)))) == [5, 5]

@@ -1,0 +1,312 @@
+"""Label budgets: nested sets of labels, honest nulls, one interval for all budgets."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.splits import Split, split
+from judgepanel.studies.budget.label_budget import (
+    LABEL_BUDGET,
+    LabelBudgetSpec,
+    combine_tallies,
+    label_sets,
+    merge,
+    planned,
+    run_chunk,
+)
+from judgepanel.studies.budget.label_budget_result import LabelBudget
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+SETTINGS = Settings(splits=6)
+
+
+def spec(**knobs) -> LabelBudgetSpec:
+    return LabelBudgetSpec(**{"settings": SETTINGS, "panels": (3,), **knobs})
+
+
+@cache
+def votes():
+    return make_votes(1, 120, 9)
+
+
+@cache
+def result() -> LabelBudget:
+    return run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45)), jobs=1)
+
+
+def test_the_first_labels_of_one_order_are_nested_and_seeded():
+    units = np.arange(100)
+    one = split(units, 3)
+    sets = label_sets(one, units, np.array([10, 25, 50]), 0)
+    assert [len(rows) for rows in sets] == [10, 25, 50]
+    assert set(sets[0]) < set(sets[1]) < set(sets[2]) == set(one.calibration)
+    again = label_sets(one, units, np.array([25, 50]), 0)
+    np.testing.assert_array_equal(again[0], sets[1])
+    assert set(label_sets(one, units, np.array([10, 50]), 1)[0]) != set(sets[0])
+    other = split(units, 4)
+    assert set(label_sets(other, units, np.array([10, 50]), 0)[0]) <= set(other.calibration)
+
+
+def test_groups_stay_whole_in_every_budget():
+    units = np.repeat(np.arange(30), 4)
+    one = split(units, 0)
+    for rows in label_sets(one, units, np.array([10, 30, 60]), 0):
+        for unit in np.unique(units[rows]):
+            assert np.isin(np.flatnonzero(units == unit), rows).all()
+    assert abs(len(label_sets(one, units, np.array([30, 60]), 0)[0]) - 30) <= 2
+
+
+def test_the_largest_budget_is_the_panel_curve_to_the_bit():
+    curve = run(
+        PANEL_CURVE,
+        votes(),
+        PanelCurveSpec(SETTINGS, calibrators=("beta", "temperature"), compare=(3,)),
+        jobs=1,
+    )
+    found = result()
+    np.testing.assert_array_equal(found.nll[:, :, -1], curve.nll[:, [2, 8]])
+    np.testing.assert_array_equal(found.nll_lo[:, :, -1], curve.nll_lo[:, [2, 8]])
+    for c, name in enumerate(found.calibrators):
+        same = curve.comparison(name, "top-3")
+        assert found.delta[c, 0, -1] == pytest.approx(same.delta, abs=1e-15)
+        assert found.delta_lo[c, 0, -1] == pytest.approx(same.lo, abs=1e-12)
+        assert found.verdict(c, 0, -1) == same.verdict
+    assert found.null_nll[-1] == curve.null_nll
+    np.testing.assert_array_equal(found.constant_nll[:, -1], curve.constant_nll)
+
+
+def test_a_budget_sees_its_own_labels_only():
+    wanted = spec(budgets=(20, 30), settings=Settings(splits=2))
+    prepared = prepare(votes(), wanted.settings)
+    ballots, ks = prepared.ballots, wanted.sizes(9)
+    found = run(LABEL_BUDGET, votes(), wanted, jobs=1)
+    nulls, levels = [], []
+    for number in range(2):
+        one = split(ballots.units, number)
+        rows = label_sets(one, ballots.units, found.budgets, 0)[0]
+        wiped = replace(ballots, signs=ballots.signs.copy())
+        rest = np.setdiff1d(one.calibration, rows)
+        wiped.signs[rest] *= -1  # labels beyond the budget must not matter
+        scores = evaluate_split(wiped, Split(number, rows, one.evaluation), ks, wanted.recipe)
+        nulls.append(scores.null_nll)
+        levels.append(scores.evaluation["beta"].nll.mean(axis=1))
+        rate = np.mean(ballots.signs[rows] > 0)
+        right = np.where(ballots.signs[one.evaluation] > 0, rate, 1 - rate)
+        assert scores.null_nll == pytest.approx(-np.log(right).mean())
+    assert found.null_nll[0] == pytest.approx(np.mean(nulls))
+    partial = run_chunk(votes(), wanted, LABEL_BUDGET.plan(wanted)[0])
+    means = partial.scores.split_means[:, 0, 0, :-1].reshape(2, 2, 3)[:, :, 0]
+    np.testing.assert_allclose(means, levels, rtol=1e-12)
+
+
+def test_the_variance_is_the_formula_of_its_budget():
+    rng = np.random.default_rng(2)
+    items, splits = rng.normal(size=(3, 40)), rng.normal(size=(8, 3))
+    labels = np.array([5.0, 10.0, 20.0])
+    found = estimate(items, splits, np.arange(40), labels, 20.0, n_others=40 - labels)
+    for i, n in enumerate(labels):
+        v = items[i].var(ddof=1)
+        s_tr2 = max(0.0, splits[:, i].var(ddof=1) - v * (1 / 20 - 1 / 40))
+        assert found.se[i] ** 2 == pytest.approx(v / 40 + s_tr2 * (1 / 8 + n / (40 - n)))
+    np.testing.assert_allclose(np.diag(found.covariance), found.se**2)
+    assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+    same = np.full(3, 20.0)
+    one = estimate(items, splits, np.arange(40), same, 20.0, n_others=same)
+    np.testing.assert_allclose(
+        one.covariance, estimate(items, splits, np.arange(40), 20.0, 20.0).covariance
+    )
+
+
+def test_the_band_holds_the_intervals_and_agrees_with_the_joint_p():
+    found = result()
+    assert (found.band_lo <= found.delta_lo).all()
+    assert (found.band_hi >= found.delta_hi).all()
+    leaves_out = ((found.band_lo > 0) | (found.band_hi < 0)).any(axis=-1)
+    np.testing.assert_array_equal(leaves_out, found.joint_p < 0.05)
+
+
+def test_a_judge_without_a_vote_makes_no_difference_at_any_budget():
+    silent = make_votes(3, 120, 4, missing=0.0, low=0.75)
+    cast = silent.votes.copy()
+    cast[:, 3] = -1
+    found = run(LABEL_BUDGET, replace(silent, votes=cast), spec(), jobs=1)
+    assert not found.delta.any()
+    assert (found.joint_p == 1.0).all()
+    assert found.verdict(0, 0, 0) == "tie"
+
+
+def test_one_judge_has_levels_and_nothing_to_compare():
+    found = run(LABEL_BUDGET, make_votes(3, 120, 1), spec(calibrators=("beta",)), jobs=1)
+    assert found.delta.shape == (1, 0, len(found.budgets))
+    assert found.arms == ("all 1",)
+    assert len(found.frame()) == len(found.budgets)
+
+
+def test_more_labels_help_and_better_panels_are_told_apart():
+    wide = make_votes(5, 300, 25, low=0.6, high=0.65, missing=0.0)
+    found = run(LABEL_BUDGET, wide, spec(calibrators=("temperature",)), jobs=1)
+    everyone = found.nll[0, -1]
+    assert everyone[-1] < everyone[0]
+    assert found.joint_p[0, 0] < 0.05
+    assert found.band_lo[0, 0].max() > 0
+    assert found.verdict(0, 0, len(found.budgets) - 1) == "keep all"
+    needed = found.needed_for("temperature", "all 25")
+    assert found.labels[0] <= needed.n_lo <= needed.n <= found.labels[-1]
+    assert needed.goal == pytest.approx(1.05 * everyone[-1])
+
+
+def test_a_target_is_read_off_extrapolated_or_given_up():
+    level = result().nll[0, -1]
+    easy, hard, never = (
+        run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45), target=goal), jobs=1)
+        for goal in (level.max() + 0.01, level.min() - 0.002, 1e-6)
+    )
+    found = easy.needed_for("beta", "all 9", "target")
+    assert found.at_start
+    assert found.n == found.n_lo == 20
+    beyond = hard.needed_for("beta", "all 9", "target")
+    assert beyond.extrapolated or np.isnan(beyond.n)
+    assert np.isnan(never.needed_for("beta", "all 9", "target").n)
+    assert np.isnan(never.needed_for("beta", "all 9", "target").n_hi)
+
+
+def test_the_next_labels_cost_less_than_the_first_and_never_hurt():
+    found = result()
+    assert (np.diff(found.gain, axis=-1) <= 1e-12).all()
+    assert (found.gain_lo >= 0).all()
+    assert (found.gain_lo <= found.gain_hi).all()
+    assert found.next_from.tolist() == [20, 30, 45, 60, 120]
+    fall = found.fitted(0, 1, 30.0) - found.fitted(0, 1, 130.0)
+    assert found.gain[0, 1, 1] == pytest.approx(float(fall))
+
+
+def test_by_default_nine_budgets_run_from_twenty_to_the_calibration_half():
+    plan = planned(prepare(make_votes(0, 400, 5), SETTINGS), spec())
+    assert len(plan.budgets) == 9
+    assert (plan.budgets[0], plan.budgets[-1]) == (20, 200)
+    ratios = plan.budgets[1:] / plan.budgets[:-1]
+    assert ratios.max() / ratios.min() < 1.1
+
+
+@pytest.mark.parametrize(
+    ("n_items", "base_rate", "budgets", "says"),
+    [
+        (120, 0.5, (20, 500), "500 labels is left out: 60 labels calibrate here; it needs 1,000"),
+        (300, 0.1, (20,), "it needs 5 labels of the rarer class"),
+        (120, 0.5, (3,), "A budget of 3 labels is left out: it needs"),
+    ],
+)
+def test_a_budget_that_cannot_be_kept_says_what_it_needs(n_items, base_rate, budgets, says):
+    few = make_votes(2, n_items, 5, base_rate=base_rate, task="pointwise")
+    found = run(LABEL_BUDGET, few, spec(budgets=budgets), jobs=1)
+    assert any(says in sentence for sentence in found.warnings)
+    assert found.budgets[-1] == n_items // 2
+    assert not set(found.budgets[:-1].tolist()) & {500, 3}
+
+
+def test_the_rarer_class_is_no_matter_where_items_are_used_with_their_swap():
+    coded = make_votes(4, 120, 6, one_class=True)
+    found = run(LABEL_BUDGET, coded, spec(budgets=(20,)), jobs=1)
+    assert found.budgets.tolist() == [20, 60]
+    np.testing.assert_allclose(found.null_nll, np.log(2))
+    assert found.nll.min() > 0.15
+
+
+def test_few_groups_leave_small_budgets_out():
+    grouped = make_votes(6, 200, 6, groups=25)
+    found = run(LABEL_BUDGET, grouped, spec(budgets=(20, 90)), jobs=1)
+    assert found.budgets.tolist() == [90, 100]
+    assert any("10 groups of items" in sentence for sentence in found.warnings)
+    assert abs(found.labels[0] - 90) < 5
+
+
+def test_chunks_in_any_order_give_the_same_bits():
+    wanted = spec(budgets=(20,), settings=Settings(splits=12), calibrators=("beta",))
+    chunks = LABEL_BUDGET.plan(wanted)
+    parts = [run_chunk(votes(), wanted, chunk) for chunk in chunks]
+    one = merge(votes(), wanted, combine_tallies(combine_tallies(parts[0], parts[1]), parts[2]))
+    other = merge(votes(), wanted, combine_tallies(parts[2], combine_tallies(parts[1], parts[0])))
+    assert to_plain(one) == to_plain(other)
+    assert merge(votes(), wanted, parts[0]).partial
+    assert not one.partial
+
+
+def test_the_order_of_judges_changes_nothing():
+    wanted = spec(budgets=(20,), settings=Settings(splits=2))
+    shuffled = votes().with_judges(votes().judges[::-1])
+    one, other = (run(LABEL_BUDGET, v, wanted, jobs=1) for v in (votes(), shuffled))
+    assert to_plain(one) == to_plain(other)
+
+
+def test_one_split_has_levels_and_no_intervals():
+    wanted = spec(budgets=(20,), settings=Settings(splits=2))
+    chunk = replace(LABEL_BUDGET.plan(wanted)[0], count=1)
+    found = merge(votes(), wanted, run_chunk(votes(), wanted, chunk))
+    assert np.isfinite(found.nll).all()
+    assert np.isfinite(found.delta).all()
+    assert np.isnan(found.delta_lo).all()
+    assert found.needed == ()
+    assert found.verdict(0, 0, 0) == "undecided"
+
+
+@pytest.mark.parametrize(
+    "aggregator", ["majority", "log_odds", "dawid_skene", "dawid_skene_semi", "stacking", "joint"]
+)
+def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
+    wanted = spec(
+        aggregator=aggregator,
+        budgets=(20,),
+        settings=Settings(splits=2),
+        calibrators=("temperature",),
+    )
+    found = run(LABEL_BUDGET, votes(), wanted, jobs=1)
+    assert np.isfinite(found.nll).all()
+    assert found.nll[0, -1, -1] < found.null_nll[-1]
+
+
+def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
+    found = result()
+    text = json.dumps(to_plain(found), allow_nan=False)
+    assert to_plain(from_plain(LabelBudget, json.loads(text))) == to_plain(found)
+    content = json.loads(
+        result_json(result_content(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45)), found))
+    )
+    assert content["summary"]["budgets"] == [20, 30, 45, 60]
+    frame = found.frame()
+    assert len(frame) == 2 * 2 * 4
+    assert (frame[frame["panel"] == "all 9"]["verdict"] == "reference").all()
+    assert frame[frame["panel"] == "top-3"]["delta"].notna().all()
+    assert {"null_nll", "skill", "band_lo", "joint_p", "next_100_gain"} <= set(frame)
+    np.testing.assert_allclose(frame["skill"], 1 - frame["nll"] / frame["null_nll"])
+
+
+@pytest.mark.parametrize(
+    ("knobs", "says"),
+    [
+        ({"aggregator": "magic"}, "unknown aggregator"),
+        ({"calibrators": ()}, "one calibrator or more"),
+        ({"calibrators": ("beta", "beta")}, "each once"),
+        ({"ranking": "luck"}, "unknown ranking"),
+        ({"budgets": (1,)}, "at least 2 labels"),
+        ({"panels": (0,)}, "at least one judge"),
+        ({"within": 0.0}, "out of range"),
+        ({"target": -1.0}, "must be above 0"),
+        ({"target": float("nan")}, "must be above 0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(knobs, says):
+    with pytest.raises(InputError, match=says):
+        spec(**knobs)

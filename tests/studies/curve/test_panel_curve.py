@@ -1,0 +1,405 @@
+"""The panel curve: what may change its numbers, and what must not move a bit of them."""
+
+import collections
+import json
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.evaluate.evaluation import evaluate_split, inner_nll
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, spec_sha, to_plain
+from judgepanel.studies.curve.panel_curve import (
+    CHOICE_FOLDS,
+    PANEL_CURVE,
+    PanelCurve,
+    PanelCurveSpec,
+    choice_sizes,
+    panel_sizes,
+    run_chunk,
+)
+from judgepanel.studies.runner import Cancelled, run, steps
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import MISSING, InputError
+from tests.helpers import flip_items, make_votes
+
+ALL = ("none", "temperature", "platt", "beta", "beta_clipped")
+
+
+def spec_of(splits=10, calibrators=("none", "temperature", "beta"), compare=(3,), **shared):
+    return PanelCurveSpec(
+        settings=Settings(splits=splits, **shared), calibrators=calibrators, compare=compare
+    )
+
+
+def curve(votes, spec=None, jobs=1, **options):
+    return run(PANEL_CURVE, votes, spec or spec_of(), jobs=jobs, **options)
+
+
+def bits(result, *, without=()):
+    """The whole result as JSON text; NaN and every last digit included."""
+    plain = {name: value for name, value in to_plain(result).items() if name not in without}
+    return json.dumps(plain, sort_keys=True)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return make_votes(1, 60, 8)
+
+
+@pytest.fixture(scope="module")
+def result(votes):
+    return curve(votes, spec_of(calibrators=ALL))
+
+
+class TestSeeds:
+    def test_one_worker_and_two_give_the_same_bits(self, votes):
+        spec = spec_of(splits=23)
+        assert bits(curve(votes, spec, jobs=1)) == bits(curve(votes, spec, jobs=2))
+
+    def test_processes_and_threads_give_the_same_bits(self, votes):
+        spec = spec_of(splits=20)
+        processes = curve(votes, spec, jobs=2, backend="loky")
+        assert bits(curve(votes, spec, jobs=1)) == bits(processes)
+
+    def test_chunks_add_up_to_the_same_bits_in_any_order_and_grouping(self, votes):
+        spec = spec_of(splits=20)
+        a, b, c, d = [PANEL_CURVE.run_chunk(votes, spec, chunk) for chunk in PANEL_CURVE.plan(spec)]
+        join = PANEL_CURVE.combine
+        merged = [
+            bits(PANEL_CURVE.merge(votes, spec, partial))
+            for partial in (
+                join(join(join(a, b), c), d),
+                join(a, join(b, join(c, d))),
+                join(join(d, b), join(c, a)),
+            )
+        ]
+        assert merged[0] == merged[1] == merged[2]
+
+    def test_ten_splits_are_the_first_ten_of_a_hundred(self, votes):
+        few, many = (self.tally(votes, spec_of(splits=splits)) for splits in (10, 100))
+        for name in ("numbers", "split_means", "chosen_on", "chosen", "null_nll", "flip_p"):
+            np.testing.assert_array_equal(getattr(few, name), getattr(many, name)[:10])
+
+    def test_a_last_short_chunk_moves_no_bit(self, votes):
+        short, full = (self.tally(votes, spec_of(splits=splits)) for splits in (7, 10))
+        for name in ("split_means", "flip_t", "flip_p"):
+            np.testing.assert_array_equal(getattr(short, name), getattr(full, name)[:7])
+
+    def test_another_seed_gives_other_numbers(self, votes, result):
+        other = curve(votes, spec_of(calibrators=ALL, seed=1))
+        assert (other.nll != result.nll).any()
+
+    @staticmethod
+    def tally(votes, spec):
+        for progress in steps(PANEL_CURVE, votes, spec, jobs=1):
+            partial = progress.partial
+        return partial.in_order()
+
+
+class TestNumbers:
+    def test_the_curve_is_the_mean_over_items_of_their_mean_over_splits(self, votes, result):
+        prepared = prepare(votes, Settings())
+        spec = spec_of(calibrators=ALL)
+        total, times = np.zeros((len(ALL), 8, 60)), np.zeros(60)
+        for number in range(10):
+            drawn = split(prepared.ballots.units, number)
+            scores = evaluate_split(prepared.ballots, drawn, np.arange(1, 9), spec.recipe)
+            for c, name in enumerate(ALL):
+                total[c][:, drawn.evaluation] += scores.evaluation[name].nll
+            times[drawn.evaluation] += 1
+        seen = times > 0
+        wanted = (total[..., seen] / times[seen]).mean(axis=-1)
+        np.testing.assert_allclose(result.nll, wanted, rtol=0, atol=1e-11)
+
+    def test_every_figure_is_finite_and_intervals_hold_their_value(self, result):
+        for field in fields(PanelCurve):
+            value = getattr(result, field.name)
+            if isinstance(value, np.ndarray):
+                assert np.isfinite(value).all(), field.name
+        for metric in ("nll", "brier", "accuracy"):
+            value = getattr(result, metric)
+            assert (getattr(result, metric + "_lo") <= value).all()
+            assert (value <= getattr(result, metric + "_hi")).all()
+
+    def test_deltas_are_differences_to_all_judges(self, result):
+        for name in ALL:
+            found = result.comparison(name, "top-3")
+            row = result.row(name)
+            assert found.nll == pytest.approx(result.nll[row, 2], abs=1e-12)
+            assert found.nll_all == pytest.approx(result.nll[row, -1], abs=1e-12)
+            assert found.delta == pytest.approx(found.nll - found.nll_all, abs=1e-12)
+            assert found.band_lo <= found.lo <= found.delta <= found.hi <= found.band_hi
+            assert found.margin == pytest.approx(0.02 * found.nll_all)
+
+    def test_the_best_k_shows_its_optimism(self, result):
+        for name in ALL:
+            best = result.comparison(name, "best k")
+            assert best.k_lo <= best.k <= best.k_hi
+            assert best.optimism == pytest.approx(best.nll - best.chosen_on, abs=1e-12)
+
+    def test_the_best_k_is_the_best_of_folds_inside_the_calibration_rows(self):
+        votes = make_votes(5, 80, 8)
+        spec = spec_of()
+        tally = run_chunk(votes, spec, PANEL_CURVE.plan(spec)[0])
+        ballots = prepare(votes, spec.settings).ballots
+        ks = np.arange(1, 9)
+        for position, number in enumerate(tally.numbers):
+            rows = split(ballots.units, int(number)).calibration
+            found = inner_nll(
+                ballots, rows, ks, spec.recipe, n_folds=CHOICE_FOLDS, key=(int(number), 3)
+            )
+            np.testing.assert_array_equal(tally.chosen_on[position], found)
+            np.testing.assert_array_equal(tally.chosen[position], found.argmin(axis=1))
+
+    def test_the_choice_is_among_a_dozen_sizes_with_1_and_all(self):
+        np.testing.assert_array_equal(choice_sizes(np.arange(1, 6)), np.arange(1, 6))
+        many = choice_sizes(np.arange(1, 149))
+        assert many[0] == 1
+        assert many[-1] == 148
+        assert len(many) <= 12
+
+    def test_the_null_of_balanced_labels_is_near_a_coin_and_skill_follows(self, result):
+        frame = result.frame()
+        assert abs(result.null_nll - math.log(2)) < 0.05
+        np.testing.assert_allclose(frame["skill"], 1 - frame["nll"] / result.null_nll)
+        assert len(frame) == len(ALL) * 8
+
+    def test_all_against_all_is_a_tie(self):
+        single = curve(make_votes(3, 40, 1), spec_of(compare=(3, 5, 10)))
+        assert [(c.arm, c.verdict, c.delta, c.p) for c in single.comparisons] == [
+            ("best k", "tie", 0.0, 1.0)
+        ] * 3
+
+
+class TestInvariance:
+    def test_the_order_of_the_judges_moves_no_bit(self, votes, result):
+        shuffled = votes.with_judges([votes.judges[j] for j in (5, 2, 7, 0, 1, 6, 4, 3)])
+        assert bits(curve(shuffled, spec_of(calibrators=ALL))) == bits(result)
+
+    def test_ties_are_broken_by_name_whatever_the_order_of_the_columns(self, votes):
+        same = replace(votes, votes=np.tile(votes.votes[:, :1], (1, 8)))
+        shuffled = same.with_judges(same.judges[::-1])
+        assert curve(shuffled).ranking == tuple(sorted(votes.judges))
+
+    @pytest.mark.parametrize("share", [0.5, 1.0])
+    def test_swapping_responses_moves_no_bit_under_symmetric(self, votes, share):
+        flip = np.random.default_rng(0).random(votes.n_items) < share
+        spec = spec_of(calibrators=ALL, orientation="symmetric")
+        assert bits(curve(flip_items(votes, flip), spec)) == bits(curve(votes, spec))
+
+    def test_swapping_responses_does_change_what_is_taken_as_given(self, votes):
+        flip = np.random.default_rng(0).random(votes.n_items) < 0.5
+        spec = spec_of(orientation="as_given")
+        assert (curve(flip_items(votes, flip), spec).nll != curve(votes, spec).nll).any()
+
+    @pytest.mark.parametrize("orientation", ["as_given", "symmetric"])
+    def test_items_without_a_label_change_nothing(self, votes, orientation):
+        labels = votes.labels.copy()
+        labels[[0, 17, 59]] = MISSING
+        spec = spec_of(orientation=orientation)
+        with_extra = replace(votes, labels=labels)
+        without = votes.with_items(labels != MISSING)
+        assert bits(curve(with_extra, spec)) == bits(curve(without, spec))
+
+    def test_an_unlabelled_item_cannot_hide_a_constant_judge(self, votes):
+        verdicts = votes.votes.copy()
+        verdicts[:, 3] = 1
+        labels = votes.labels.copy()
+        verdicts[10, 3], labels[10] = 0, MISSING
+        found = replace(votes, votes=verdicts, labels=labels)
+        spec = spec_of(orientation="symmetric")
+        assert bits(curve(found, spec)) == bits(curve(found.with_items(labels != MISSING), spec))
+        assert "judge003" not in curve(found, spec).ranking
+
+    def test_temperature_and_platt_are_the_same_bits_under_symmetric(self, votes):
+        names = ("temperature", "platt")
+        found = curve(votes, spec_of(calibrators=names, orientation="symmetric"))
+        np.testing.assert_array_equal(found.nll[0], found.nll[1])
+
+    def test_groups_stay_whole_and_count_as_units(self):
+        grouped = make_votes(4, 60, 5, groups=12)
+        found = curve(grouped)
+        alone = curve(replace(grouped, groups=None))
+        assert found.n_items == alone.n_items
+        assert (found.nll != alone.nll).any()
+
+
+class TestOneClass:
+    def test_by_default_one_class_labels_never_look_better_than_their_swaps(self):
+        votes = make_votes(5, 80, 6, one_class=True)
+        flip = np.random.default_rng(1).random(80) < 0.5
+        coded = curve(votes, spec_of(calibrators=ALL))
+        balanced = curve(flip_items(votes, flip), spec_of(calibrators=ALL, orientation="symmetric"))
+        np.testing.assert_array_equal(coded.nll, balanced.nll)
+        assert coded.orientation == "symmetric"
+        assert coded.one_class
+        assert coded.null_nll == pytest.approx(math.log(2))
+        np.testing.assert_allclose(coded.constant_nll, math.log(2), atol=1e-12)
+        assert any("Every label is 1" in notice for notice in coded.warnings)
+
+    def test_the_papers_protocol_gives_the_tiny_number_and_says_what_it_measures(self):
+        votes = make_votes(5, 300, 6, one_class=True)
+        paper = curve(votes, spec_of(calibrators=ALL, protocol="paper"))
+        assert paper.nll[paper.row("beta_clipped")].max() < 0.05
+        assert paper.constant_nll[paper.row("beta_clipped")] < 0.05
+        assert any("measure the coding, not the judges" in notice for notice in paper.warnings)
+        assert any("platt could not be fitted" in notice for notice in paper.warnings)
+
+    @pytest.mark.parametrize("policy", ["randomized", "symmetric", "auto"])
+    def test_no_honest_policy_makes_random_judges_look_skilled(self, policy):
+        votes = make_votes(6, 200, 10, one_class=True, low=0.45, high=0.55)
+        found = curve(votes, spec_of(orientation=policy))
+        calibrated = found.nll[[found.row("temperature"), found.row("beta")]]
+        assert calibrated.min() > 0.66
+
+    def test_as_given_is_refused_and_so_is_a_pointwise_task(self):
+        votes = make_votes(5, 40, 4, one_class=True)
+        with pytest.raises(InputError, match="constant prediction would look perfect"):
+            curve(votes, spec_of(orientation="as_given"))
+        with pytest.raises(InputError, match="nothing can be learnt"):
+            curve(votes.with_task("pointwise"))
+
+    def test_a_pointwise_file_refuses_to_be_swapped(self):
+        votes = make_votes(7, 40, 4, task="pointwise")
+        with pytest.raises(InputError, match="pointwise item has only one"):
+            curve(votes, spec_of(orientation="symmetric"))
+
+    def test_a_constant_judge_is_set_aside_with_a_notice(self, votes):
+        verdicts = votes.votes.copy()
+        verdicts[:, 0] = 0
+        found = curve(replace(votes, votes=verdicts), spec_of(orientation="symmetric"))
+        rest = curve(votes.with_judges(votes.judges[1:]), spec_of(orientation="symmetric"))
+        np.testing.assert_array_equal(found.nll, rest.nll)
+        assert any("'judge000' gave one verdict" in notice for notice in found.warnings)
+
+
+class TestRunning:
+    def test_a_subset_of_splits_is_a_valid_result_marked_partial(self, votes):
+        spec = spec_of(splits=15)
+        results = [progress.result() for progress in steps(PANEL_CURVE, votes, spec, jobs=1)]
+        assert [found.n_splits for found in results] == [5, 10, 15]
+        assert [found.partial for found in results] == [True, True, False]
+        assert np.isfinite(results[0].nll_lo).all()
+        assert bits(results[1], without=("planned_splits",)) == bits(
+            curve(votes, spec_of(splits=10)), without=("planned_splits",)
+        )
+
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_cancelling_stops_between_chunks(self, votes, jobs):
+        seen = []
+        states = steps(
+            PANEL_CURVE, votes, spec_of(splits=60), jobs=jobs, cancelled=lambda: len(seen) == 2
+        )
+        with pytest.raises(Cancelled):
+            collections.deque(seen.append(progress.done) for progress in states)
+        assert seen == [1, 2]
+
+    def test_progress_counts_to_the_end(self, votes):
+        seen = []
+        curve(votes, spec_of(splits=12), on_progress=seen.append)
+        assert [(p.done, p.total) for p in seen] == [(1, 3), (2, 3), (3, 3)]
+        assert seen[-1].remaining == 0.0
+        assert all(p.elapsed >= 0.0 for p in seen)
+
+    def test_an_error_in_a_worker_reaches_the_caller(self, votes):
+        with pytest.raises(InputError, match="no such judge"):
+            curve(votes, spec_of(splits=20, judges=("nobody",)), jobs=2)
+
+
+class TestCodec:
+    def test_a_curve_survives_json_to_the_last_digit(self, result):
+        back = from_plain(PanelCurve, json.loads(json.dumps(to_plain(result), allow_nan=False)))
+        for field in fields(PanelCurve):
+            one, other = getattr(result, field.name), getattr(back, field.name)
+            if isinstance(one, np.ndarray):
+                np.testing.assert_array_equal(one, other)
+                assert one.dtype == other.dtype
+            elif field.name != "comparisons":
+                assert one == other
+        assert repr(back.comparisons) == repr(result.comparisons)
+        assert bits(back) == bits(result)
+
+    def test_unknown_and_absent_keys_are_refused(self, result):
+        plain = to_plain(result)
+        with pytest.raises(ValueError, match="extra"):
+            from_plain(PanelCurve, {**plain, "extra": 1})
+        with pytest.raises(ValueError, match="expected"):
+            from_plain(PanelCurve, {k: v for k, v in plain.items() if k != "nll"})
+
+    def test_a_spec_survives_json_and_its_hash_sees_every_knob(self):
+        spec = spec_of(judges=("a", "b"), seed=3)
+        assert from_plain(PanelCurveSpec, json.loads(json.dumps(to_plain(spec)))) == spec
+        others = (spec_of(seed=3), replace(spec, ks=(1, 2)), replace(spec, aggregator="majority"))
+        assert len({spec_sha(one) for one in (spec, *others)}) == 4
+
+    @pytest.mark.parametrize(
+        ("path", "value"),
+        [("aggregator", "magic"), ("ks", "many"), ("ks", [1.5])],
+    )
+    def test_a_spec_of_wrong_values_is_refused(self, path, value):
+        with pytest.raises(ValueError, match=r"none of|not of type|a list is needed"):
+            from_plain(PanelCurveSpec, {**to_plain(spec_of()), path: value})
+
+
+class TestSizes:
+    def test_up_to_200_judges_take_every_size_and_more_a_grid(self):
+        assert panel_sizes(200, None, ()).tolist() == list(range(1, 201))
+        grid = panel_sizes(1000, None, (5, 10)).tolist()
+        assert grid[:40] == list(range(1, 41))
+        assert grid[-1] == 1000
+        assert len(grid) <= 120
+        assert panel_sizes(1000, (), ()).tolist() == list(range(1, 1001))
+
+    def test_sizes_asked_for_come_with_one_all_and_those_compared(self):
+        assert panel_sizes(30, (7, 99), (3, 50)).tolist() == [1, 3, 7, 30]
+
+    @pytest.mark.parametrize(("ks", "compare"), [((0,), ()), (None, (-1,))])
+    def test_a_panel_of_nobody_is_refused(self, ks, compare):
+        with pytest.raises(InputError, match="at least one judge"):
+            panel_sizes(5, ks, compare)
+
+    def test_a_grid_is_a_slice_of_the_full_curve(self, votes, result):
+        spec = replace(spec_of(calibrators=ALL), ks=(2, 5))
+        found = curve(votes, spec)
+        np.testing.assert_allclose(found.nll, result.nll[:, found.k - 1], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "knob", [{"splits": 1}, {"splits": 10_001}, {"fraction": 0.0}, {"fraction": 1.0}, {"seed": -1}]
+)
+def test_settings_out_of_range_are_refused(knob):
+    with pytest.raises(InputError):
+        Settings(**knob)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "why"),
+    [
+        ({"aggregator": "magic"}, "unknown aggregator"),
+        ({"calibrators": ("beta", "magic")}, "unknown calibrator"),
+        ({"ranking": "magic"}, "unknown ranking"),
+        ({"calibrators": ()}, "one calibrator or more"),
+        ({"calibrators": ("beta", "beta")}, "each once"),
+    ],
+)
+def test_a_curve_of_unknown_parts_is_refused(knobs, why):
+    with pytest.raises(InputError, match=why):
+        PanelCurveSpec(**knobs)
+
+
+def test_perfect_judges_overflow_nothing():
+    votes = make_votes(9, 400, 150, low=1.0, high=1.0, missing=0.0)
+    found = curve(votes, spec_of(splits=5, calibrators=ALL))
+    np.testing.assert_allclose(found.nll[:, -1], -math.log(0.999), atol=0.01)
+
+
+def test_under_the_paper_s_protocol_k_is_still_chosen_on_rows_a_fit_has_not_seen():
+    votes = make_votes(7, 80, 12, low=0.5, high=0.5)  # nobody knows anything
+    settings = Settings(splits=5, protocol="paper")
+    spec = PanelCurveSpec(settings, "stacking", calibrators=("none",), compare=(3,))
+    tally = run_chunk(votes, spec, PANEL_CURVE.plan(spec)[0])
+    offered = tally.chosen_on[np.isfinite(tally.chosen_on)]
+    assert offered.mean() > math.log(2) - 0.02  # in-sample scores would promise far less

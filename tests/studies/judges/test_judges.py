@@ -1,0 +1,320 @@
+"""The study of judges: figures as computed by hand, any order of work, honest intervals."""
+
+import json
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.kernels.judges.irt import fit_two_pl
+from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.judges import judges as module
+from judgepanel.studies.judges.judges import JUDGES, JudgesSpec, combine, merge, run_chunk
+from judgepanel.studies.judges.judges_result import Judges
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import VoteMatrix, load_votes
+from judgepanel.votes.judge_table import JUDGE_COLUMN
+from tests.helpers import flip_items, make_votes, signed
+from tests.kernels.judges.test_redundancy import panel
+
+SPEC = JudgesSpec(Settings(splits=12))
+CODES = [0, 0, 0, 0, 1, 1, 1, 2, 2]
+
+
+def family_votes(seed=0, n_items=400, *, missing=0.0, codes=CODES, **kwargs):
+    """Votes of a panel in families, labels both ways, and its judge table."""
+    rng = np.random.default_rng(seed)
+    right = panel(rng, n_items, codes, 0.55, 0.1, missing=missing)
+    labels = rng.integers(0, 2, n_items).astype(np.int8)
+    votes = np.where(right == 0, -1, np.where(right > 0, labels[:, None], 1 - labels[:, None]))
+    names = tuple(f"judge{j:02d}" for j in range(len(codes)))
+    table = pd.DataFrame({JUDGE_COLUMN: names, "family": [f"fam{code}" for code in codes]})
+    return VoteMatrix(
+        votes=votes.astype(np.int8),
+        labels=labels,
+        item_ids=tuple(f"i{i}" for i in range(n_items)),
+        judges=names,
+        judge_table=table,
+        **kwargs,
+    )
+
+
+def study(votes, spec=SPEC):
+    return run(JUDGES, votes, spec, jobs=1)
+
+
+def content(found):
+    return json.dumps(to_plain(found), allow_nan=False)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return study(family_votes())
+
+
+def test_families_are_found_and_stable(found):
+    assert found.families.rand == 1.0
+    assert found.cluster_sizes.tolist() == [4, 3, 2]
+    assert (found.cluster_stability > 0.9).all()
+    assert found.families.within > found.families.between + 0.2
+
+
+def test_point_values_are_those_of_the_kernel_on_all_labelled_items(found):
+    votes = family_votes()
+    kernel = error_correlation(error_counts(signed(votes.votes), signed(votes.labels)))
+    assert found.correlation.value == kernel.mean
+    drawn = found.square(found.map_correlation)
+    expected = kernel.value[np.ix_(found.order, found.order)]
+    off = ~np.eye(9, dtype=bool)
+    np.testing.assert_allclose(drawn[off], expected[off], atol=5.1e-5)
+    for j, name in enumerate(found.judges):
+        others = np.delete(kernel.value[j], j)
+        assert found.nearest_correlation[j] == others.max()
+        assert found.nearest[j] == np.delete(np.array(found.judges), j)[others.argmax()]
+        assert name == votes.judges[j]
+
+
+def test_halves_that_put_two_judges_together_are_counted_pair_by_pair(found):
+    votes = family_votes()
+    pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
+    together = found.square(found.map_together)
+    place = {int(j): i for i, j in enumerate(found.order)}
+    total = sum(piece.together for piece in pieces)
+    pairs = [(j, k) for j in range(9) for k in range(j + 1, 9)]
+    assert [int(together[place[j], place[k]]) for j, k in pairs] == total.tolist()
+    assert together.max() <= found.n_rounds
+
+
+def test_any_order_and_any_workers_give_the_same_bits(found):
+    votes = family_votes()
+    pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
+    expected = content(found)
+    for order in permutations(pieces):
+        partial = order[0]
+        for piece in order[1:]:
+            partial = combine(partial, piece)
+        assert content(merge(votes, SPEC, partial)) == expected
+    assert content(run(JUDGES, votes, SPEC, jobs=2)) == expected
+
+
+def test_a_part_of_the_halves_is_a_result_marked_partial_with_the_same_point_values(found):
+    votes = family_votes()
+    first = merge(votes, SPEC, run_chunk(votes, SPEC, JUDGES.plan(SPEC)[0]))
+    assert first.partial
+    assert not found.partial
+    assert first.effective.value == found.effective.value
+    assert first.aggregators == ()
+    assert len(found.aggregators) >= 4
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.95])
+def test_json_and_back_is_the_same_result(missing):
+    result = study(family_votes(3, 60, missing=missing))
+    text = content(result)
+    assert content(from_plain(Judges, json.loads(text))) == text
+
+
+def test_judges_in_another_order_have_the_same_figures(found):
+    votes = family_votes()
+    other = study(votes.with_judges(votes.judges[::-1]))
+    pd.testing.assert_frame_equal(
+        other.frame().sort_values("judge", ignore_index=True),
+        found.frame().sort_values("judge", ignore_index=True),
+    )
+    assert content(other) == content(found)
+
+
+def test_swapped_items_have_the_same_errors(found):
+    votes = family_votes()
+    other = study(flip_items(votes, np.random.default_rng(0).random(votes.n_items) < 0.5))
+    assert other.effective == found.effective
+    np.testing.assert_array_equal(other.map_correlation, found.map_correlation)
+    np.testing.assert_array_equal(other.cluster, found.cluster)
+
+
+def test_one_class_labels_change_no_correlation(found):
+    votes = family_votes()
+    other = study(flip_items(votes, votes.labels == 0))
+    assert other.orientation == "symmetric"
+    assert other.effective == found.effective
+    assert np.isnan(other.leaning).all()
+    assert any("Every label is 1" in warning for warning in other.warnings)
+
+
+def test_a_constant_judge_is_shown_but_set_aside():
+    votes = flip_items(family_votes(), family_votes().labels == 0)
+    cells = np.array(votes.votes)
+    cells[:, 2] = 0
+    found = study(replace(votes, votes=cells))
+    j = found.judges.index("judge02")
+    assert found.set_aside.tolist() == [False] * 8 + [True]
+    assert j == 8
+    assert found.constant[j]
+    assert found.accuracy[j] == 0.0
+    assert (found.cluster[j], found.nearest[j], found.weights[:, j].tolist()) == (
+        0,
+        "",
+        [0.0] * len(found.aggregators),
+    )
+    assert found.n_effective == 8
+    assert len(found.frame()) == 9
+
+
+def test_leaning_is_votes_for_one_less_labels_of_one():
+    votes = family_votes(missing=0.3)
+    found = study(votes)
+    for j in range(votes.n_judges):
+        cast = votes.votes[:, j] >= 0
+        expected = votes.votes[cast, j].mean() - votes.labels[cast].mean()
+        assert found.leaning[j] == pytest.approx(expected)
+
+
+def test_unlabelled_items_count_for_coverage_only(found):
+    votes = family_votes()
+    more = 100
+    labels = np.concatenate([votes.labels, np.full(more, -1, np.int8)])
+    cells = np.concatenate([votes.votes, np.ones((more, 9), np.int8)])
+    cells[-50:, 0] = -1
+    other = study(
+        replace(
+            votes, votes=cells, labels=labels, item_ids=tuple(f"i{i}" for i in range(len(labels)))
+        )
+    )
+    assert other.effective == found.effective
+    np.testing.assert_array_equal(other.accuracy, found.accuracy)
+    assert other.coverage[0] == pytest.approx(0.9)
+
+
+def test_a_part_of_the_judges_can_be_studied():
+    votes = family_votes()
+    found = study(votes, JudgesSpec(Settings(splits=4, judges=votes.judges[:5])))
+    assert found.judges == votes.judges[:5]
+    assert found.n_effective == 5
+
+
+def test_one_judge_is_worth_one():
+    found = study(family_votes(codes=[0]), JudgesSpec(Settings(splits=4)))
+    assert found.effective.value == 1.0
+    assert found.n_pairs == 0
+    assert found.frame()["nearest"].tolist() == [""]
+    assert content(from_plain(Judges, to_plain(found))) == content(found)
+
+
+def test_judges_without_items_in_common_are_said_to_be_unknown():
+    cells = np.full((40, 4), -1, np.int8)
+    for i in range(40):
+        cells[i, i % 4] = (i // 4) % 2
+    votes = replace(make_votes(0, 40, 4), votes=cells)
+    found = study(votes)
+    assert np.isnan(found.effective.value)
+    assert found.known_pairs == 0
+    assert len(found.order) == 0
+    assert any("nothing is known of whom they err with" in text for text in found.warnings)
+
+
+def test_few_labels_sparse_pairs_and_chance_clusters_are_warned_of():
+    few = " ".join(study(family_votes(n_items=30)).warnings)
+    assert "Only 30 items are labelled" in few
+    sparse = study(family_votes(1, 120, missing=0.93, codes=list(range(12))))
+    text = " ".join(sparse.warnings)
+    assert sparse.stable_clusters == 0
+    assert "as chance" in text or "no clusters to tell apart" in text
+
+
+def test_groups_stay_whole_in_every_half():
+    """Every item ten times over in one group: intervals as wide as those of the items once."""
+    once = family_votes(5, 60)
+    rows = np.repeat(np.arange(60), 10)
+    many = replace(
+        once,
+        votes=once.votes[rows],
+        labels=once.labels[rows],
+        item_ids=tuple(f"r{i}" for i in range(600)),
+        groups=tuple(f"g{row}" for row in rows),
+    )
+    spec = JudgesSpec(Settings(splits=100))
+    narrow = study(replace(many, groups=None), spec).correlation
+    grouped, single = study(many, spec).correlation, study(once, spec).correlation
+    width = single.hi - single.lo
+    assert grouped.hi - grouped.lo == pytest.approx(width, rel=0.35)
+    assert narrow.hi - narrow.lo < 0.5 * width
+
+
+def test_a_large_panel_keeps_its_map_small(monkeypatch):
+    monkeypatch.setattr(module, "MAP_JUDGES", 4)
+    votes = family_votes()
+    cells = np.array(votes.votes)
+    cells[:200, 4:] = -1
+    found = study(replace(votes, votes=cells))
+    assert sorted(found.order) == [0, 1, 2, 3]
+    assert len(found.map_correlation) == 6
+    assert any("the 4 judges with the most labelled votes" in text for text in found.warnings)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.8])
+def test_the_interval_of_the_mean_correlation_covers_the_truth(missing):
+    codes = np.arange(16) % 4
+    big = panel(np.random.default_rng(0), 100_000, codes, 0.4, 0.2)
+    truth = error_correlation(error_counts(big, np.ones(len(big), np.int8))).mean
+    spec = JudgesSpec(Settings(splits=30))
+    hits = 0
+    for seed in range(60):
+        right = panel(np.random.default_rng(seed + 1), 250, codes, 0.4, 0.2, missing=missing)
+        votes = replace(
+            make_votes(0, 250, 16),
+            votes=np.where(right == 0, -1, right > 0).astype(np.int8),
+            labels=np.ones(250, np.int8),
+        )
+        pieces = [run_chunk(votes, spec, chunk) for chunk in JUDGES.plan(spec)[:3]]
+        partial = combine(combine(pieces[0], pieces[1]), pieces[2])
+        interval = merge(votes, spec, partial).correlation
+        hits += interval.lo <= truth <= interval.hi
+    assert 52 <= hits <= 60
+
+
+def test_llmbar_evaluators_cluster_by_model(real_votes):
+    votes = load_votes(
+        real_votes / "llmbar_votes.csv", judge_table=real_votes / "llmbar_judges.csv"
+    ).votes
+    found = study(votes, JudgesSpec(Settings(splits=10)))
+    assert found.families.rand > 0.9
+    assert 2.5 < found.effective.value < 3.2
+    assert found.effective.lo < found.effective.value < found.effective.hi
+    prepared = prepare(votes, SPEC.settings)
+    assert found.judges == prepared.judges
+
+
+def test_abilities_are_those_of_the_two_parameter_model(found):
+    votes = family_votes()
+    fit = fit_two_pl(signed(votes.votes) * signed(votes.labels)[:, None])
+    np.testing.assert_allclose(found.ability[0], fit.theta)
+    np.testing.assert_allclose(found.discrimination[0], np.exp(fit.log_alpha))
+    for value, lo, hi in (found.ability, found.discrimination):
+        assert (lo < value).all()
+        assert (value < hi).all()
+    assert (found.discrimination > 0).all()
+
+
+def test_a_model_that_does_not_come_to_rest_is_said_to_be_rough(found):
+    votes = family_votes()
+    pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
+    last = pieces[-1]
+    shaky = replace(last, fitted=replace(last.fitted, converged=False))
+    warned = merge(votes, SPEC, shaky).warnings
+    assert any("did not come to rest" in text for text in warned)
+    assert not any("did not come to rest" in text for text in found.warnings)
+
+
+def test_a_judge_without_a_labelled_vote_has_no_ability_and_no_weight_of_its_own():
+    votes = family_votes()
+    cells = np.array(votes.votes)
+    cells[:, 3] = -1
+    found = study(replace(votes, votes=cells))
+    assert np.isnan(found.ability[:, 3]).all()
+    assert np.isfinite(np.delete(found.ability, 3, axis=1)).all()
+    assert found.n_effective == 8
+    assert np.isfinite(found.weights).all()

@@ -1,0 +1,107 @@
+"""The calibrator table: the curve's own figures, rank correlations, shapes to draw."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.methods.calibrator_design import (
+    CALIBRATOR_DESIGN,
+    CalibratorDesign,
+    CalibratorDesignSpec,
+    merge,
+    run_chunk,
+)
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import flip_items, make_votes
+
+SETTINGS = Settings(splits=10)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return make_votes(1, 140, 12, low=0.5, high=0.8)
+
+
+@pytest.fixture(scope="module")
+def result(votes):
+    return run(CALIBRATOR_DESIGN, votes, CalibratorDesignSpec(SETTINGS), jobs=1)
+
+
+def test_figures_are_those_of_the_panel_curve(votes, result):
+    names = ("none", "temperature", "beta")
+    curve = run(PANEL_CURVE, votes, PanelCurveSpec(SETTINGS, calibrators=names), jobs=1)
+    for name in names:
+        for column, k in enumerate(result.k):
+            wanted = curve.nll[curve.row(name), k - 1]
+            assert result.nll[result.calibrators.index(name), column] == pytest.approx(wanted)
+    assert result.k.tolist() == [5, 10, 12]
+
+
+def test_rank_correlation_is_spearman_s(votes):
+    spec = CalibratorDesignSpec(SETTINGS, calibrators=("isotonic", "temperature"), panels=(3,))
+    part = run_chunk(votes, spec, CALIBRATOR_DESIGN.plan(spec)[0])
+    ballots = prepare(votes, SETTINGS).ballots
+    one = split(ballots.units, 2)
+    scores = evaluate_split(ballots, one, np.array([3, 12]), Recipe(calibrators=spec.calibrators))
+    for c, name in enumerate(spec.calibrators):
+        for p in range(2):
+            raw = scores.fitted.logits[p]
+            calibrated = scores.fitted.logits_of(name, slice(p, p + 1))[0]
+            wanted = spearmanr(raw, calibrated).statistic
+            assert part.rho[2, c, p] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_maps_that_keep_the_order_correlate_fully_and_steps_do_not(result):
+    for name in ("none", "temperature", "platt", "beta"):
+        assert result.rho[result.calibrators.index(name)] == pytest.approx(1.0)
+    assert (result.rho[result.calibrators.index("isotonic")] < 1.0).all()
+
+
+def test_shapes_rise_and_the_raw_score_is_its_own(result):
+    assert result.calibrators == CALIBRATORS
+    raw = np.clip(result.shape_raw, 0.001, 0.999)
+    np.testing.assert_allclose(result.shape[result.calibrators.index("none")], raw)
+    for name, shape in zip(result.calibrators, result.shape, strict=True):
+        if name != "beta_clipped":  # its signs are free
+            assert (np.diff(shape) >= -1e-12).all(), name
+    auto = result.taken[result.calibrators.index("auto")]
+    assert auto in ("temperature", "platt", "beta", "isotonic")
+
+
+def test_chunks_in_any_order_and_json_keep_every_bit(votes, result):
+    spec = CalibratorDesignSpec(SETTINGS)
+    parts = [run_chunk(votes, spec, chunk) for chunk in CALIBRATOR_DESIGN.plan(spec)]
+    backward = CALIBRATOR_DESIGN.combine(parts[1], parts[0])
+    assert to_plain(merge(votes, spec, backward)) == to_plain(result)
+    assert to_plain(from_plain(CalibratorDesign, to_plain(result))) == to_plain(result)
+
+
+def test_the_table_has_a_row_for_every_panel_and_calibrator(result):
+    frame = result.frame()
+    assert len(frame) == 3 * len(CALIBRATORS)
+    assert not frame.drop(columns=["panel", "aggregator", "calibrator"]).isna().any().any()
+    assert result.summary()["best"] in CALIBRATORS
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"aggregator": "x"}, {"calibrators": ("x",)}, {"calibrators": ()}, {"panels": (0,)}],
+)
+def test_what_is_not_known_is_refused(options):
+    with pytest.raises(InputError):
+        CalibratorDesignSpec(SETTINGS, **options)
+
+
+def test_rank_correlation_does_not_depend_on_how_pairs_were_written_down(votes):
+    turned = flip_items(votes, np.random.default_rng(0).random(votes.n_items) < 0.5)
+    settings = Settings(splits=4, orientation="symmetric")
+    spec = CalibratorDesignSpec(settings, calibrators=("beta_clipped", "isotonic"))
+    one, other = (run(CALIBRATOR_DESIGN, which, spec, jobs=1) for which in (votes, turned))
+    np.testing.assert_allclose(one.rho, other.rho, rtol=0, atol=1e-12)

@@ -1,0 +1,178 @@
+"""The method grid: cells out of sample, ties with the best, the choice that could be made."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluate.grid import Pipelines, evaluate_grid
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.methods.method_grid import (
+    METHOD_GRID,
+    MethodGrid,
+    MethodGridSpec,
+    merge,
+    run_chunk,
+)
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_ballots, make_votes
+
+QUICK = ("majority", "log_odds", "one_coin")
+NAMES = ("none", "temperature", "platt", "beta", "beta_free", "isotonic", "auto")
+
+
+def spec_of(**options):
+    given = {"aggregators": QUICK, "calibrators": NAMES, "settings": Settings(splits=12)}
+    return MethodGridSpec(**{**given, **options})
+
+
+@pytest.fixture(scope="module")
+def result():
+    return run(METHOD_GRID, make_votes(1, 160, 9, low=0.5, high=0.8), spec_of(), jobs=1)
+
+
+def test_a_cell_is_the_same_pipeline_as_in_the_panel_curve():
+    ballots = make_ballots(2, 80, 6)
+    one = split(ballots.units, 3)
+    grid = evaluate_grid(ballots, one, Pipelines(AGGREGATORS, ("none", "beta", "temperature")))
+    for column, aggregator in enumerate(AGGREGATORS):
+        recipe = Recipe(aggregator, ("none", "beta", "temperature"))
+        alone = evaluate_split(ballots, one, np.array([6]), recipe)
+        for name, scores in grid.evaluation.items():
+            np.testing.assert_allclose(
+                scores.nll[column], alone.evaluation[name].nll[0], rtol=0, atol=1e-9
+            )
+    assert grid.null_nll == alone.null_nll
+
+
+def test_the_nested_form_fits_the_calibrator_to_rows_the_aggregator_never_saw():
+    ballots = make_ballots(3, 100, 5)
+    one = split(ballots.units, 0)
+    pipelines = Pipelines(("one_coin",), ("none", "temperature"), "nested")
+    found = evaluate_grid(ballots, one, pipelines)
+    signs = ballots.signs.copy()
+    signs[one.evaluation] *= -1
+    spoilt = evaluate_grid(replace(ballots, signs=signs), one, pipelines)
+    np.testing.assert_array_equal(found.fitted.logits, spoilt.fitted.logits)
+    assert found.fitted.maps["temperature"].shape(0) == spoilt.fitted.maps["temperature"].shape(0)
+    whole = evaluate_grid(ballots, one, replace(pipelines, form="cross_fitted"))
+    assert (found.fitted.logits != whole.fitted.logits).any()
+    assert found.null_nll == whole.null_nll
+
+
+def test_the_best_cell_is_tied_with_itself_and_far_cells_are_not(result):
+    assert result.tied[result.best]
+    assert result.nll[result.best] == result.nll.min()
+    assert not result.tied[result.aggregators.index("majority"), 0] or result.delta.max() < 0.01
+    far = result.delta_lo > 0
+    np.testing.assert_array_equal(result.tied, ~far)
+    assert (result.delta >= 0).all()
+
+
+def test_choosing_a_cell_costs_what_hindsight_hides(result):
+    assert result.chosen_nll >= result.nll.min() - 1e-12
+    assert result.chosen_share.sum() == pytest.approx(1.0)
+    assert result.chosen_share[:, result.calibrators.index("auto")].sum() == 0.0
+
+
+def test_what_coincides_under_symmetric_is_shown_once():
+    votes = make_votes(4, 60, 5, one_class=True)
+    found = run(METHOD_GRID, votes, spec_of(settings=Settings(splits=4)), jobs=1)
+    assert found.orientation == "symmetric"
+    assert not {"platt", "beta_free"} & set(found.calibrators)
+    assert found.nll.min() > 0.2  # nothing flattering from one-class labels
+    assert found.null_nll == pytest.approx(np.log(2))
+
+
+def test_equal_cells_are_tied():
+    votes = make_votes(5, 80, 1)  # one judge: every aggregator with a free slope is the same
+    found = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
+    assert found.tied.all()
+
+
+def test_chunks_in_any_order_give_the_same_bits():
+    votes, spec = make_votes(6, 90, 6), spec_of()
+    parts = [run_chunk(votes, spec, chunk) for chunk in METHOD_GRID.plan(spec)]
+    forward, backward = parts[0], parts[-1]
+    for one in parts[1:]:
+        forward = METHOD_GRID.combine(forward, one)
+    for one in parts[-2::-1]:
+        backward = METHOD_GRID.combine(backward, one)
+    one, other = (to_plain(merge(votes, spec, part)) for part in (forward, backward))
+    assert one == other
+
+
+def test_a_result_survives_json_and_its_table_has_every_cell(result):
+    assert to_plain(from_plain(MethodGrid, to_plain(result))) == to_plain(result)
+    frame = result.frame()
+    assert len(frame) == len(QUICK) * len(NAMES)
+    assert frame["nll"].is_monotonic_increasing
+    assert not frame.drop(columns=["aggregator", "calibrator"]).isna().any().any()
+    best = result.summary()["best"]
+    assert (best["aggregator"], best["calibrator"]) == tuple(
+        frame.loc[0, ["aggregator", "calibrator"]]
+    )
+
+
+def test_a_partial_result_says_so():
+    votes, spec = make_votes(7, 60, 4), spec_of()
+    found = merge(votes, spec, run_chunk(votes, spec, METHOD_GRID.plan(spec)[0]))
+    assert found.partial
+    assert found.n_splits == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"aggregators": ("one_coin", "two_coin")}, "two_coin"),
+        ({"calibrators": ("beta", "gamma")}, "gamma"),
+        ({"form": "loose"}, "cross_fitted, nested"),
+        ({"aggregators": ()}, "each once"),
+        ({"calibrators": ("beta", "beta")}, "each once"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_known_ones(options, words):
+    with pytest.raises(InputError, match=words):
+        spec_of(**options)
+
+
+def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite():
+    votes = make_votes(8, 60, 6)
+    cast = votes.votes.copy()
+    cast[:, 0], cast[:, 1], cast[:, 2] = votes.labels, 1 - votes.labels, 1
+    cast[:5] = -1
+    spec = MethodGridSpec(settings=Settings(splits=3))
+    found = run(METHOD_GRID, replace(votes, votes=cast), spec, jobs=1)
+    for name in ("nll", "brier", "ece", "accuracy", "delta", "delta_lo", "delta_hi"):
+        assert np.isfinite(getattr(found, name)).all()
+    assert prepare(votes, spec.settings).ballots.n_items == found.n_items
+
+
+def nearly_constant(seed, n=100):
+    """Judges that say 1 on 95 % of the items, whatever the label: left-out counts betray it."""
+    base = make_votes(seed, n, 5, missing=0.0)
+    cast = (np.random.default_rng(seed).random((n, 5)) < 0.95).astype(np.int8)
+    labels = (np.arange(n) % 2).astype(np.int8)
+    return replace(base, votes=cast, labels=labels)
+
+
+def test_no_calibrator_and_no_choice_reads_labels_off_left_out_counts():
+    spec = spec_of(
+        aggregators=("majority", "accuracy_weighted", "log_odds", "one_coin"),
+        calibrators=("temperature", "platt", "isotonic", "auto"),
+    )
+    for seed in range(3):
+        votes = nearly_constant(seed)
+        found = run(METHOD_GRID, votes, spec, jobs=1)
+        for name in ("platt", "auto"):
+            column = found.calibrators.index(name)
+            assert found.nll[:, column].max() < found.null_nll + 0.1
+        assert found.chosen_nll < found.null_nll + 0.1
+        partial = run_chunk(votes, spec, METHOD_GRID.plan(spec)[0])
+        promised = partial.chosen_on[:, 0].min(axis=-1).mean()
+        assert promised > found.null_nll - 0.05

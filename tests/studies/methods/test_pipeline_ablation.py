@@ -1,0 +1,332 @@
+"""The pipeline ablation: what each step adds, out of sample, and sets that keep their promise."""
+
+import json
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.kernels.evaluate.pipeline import STEPS, evaluate_pipeline
+from judgepanel.scoring.conformal import BOTH, covers, set_sizes
+from judgepanel.scoring.metrics import item_scores
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, spec_sha, to_plain
+from judgepanel.studies.methods.ablation_result import BEFORE, STEP_WORDS, PipelineAblation
+from judgepanel.studies.methods.pipeline_ablation import (
+    PIPELINE_ABLATION,
+    PipelineAblationSpec,
+    features_of,
+)
+from judgepanel.studies.runner import run, steps
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError, load_votes
+from tests.helpers import flip_items, make_votes
+
+METRICS = ("nll", "brier", "accuracy", "ece")
+
+
+def with_features(votes, seed=0):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "length": rng.normal(100.0, 20.0, votes.n_items),
+            "subset": rng.choice(["chat", "code"], votes.n_items),
+        }
+    )
+    return replace(votes, features=table)
+
+
+def spec_of(splits=10, panels=(3,), calibrator="beta", aggregator="one_coin", **shared):
+    return PipelineAblationSpec(
+        Settings(splits=splits, **shared), aggregator, calibrator, panels=panels
+    )
+
+
+def ablation(votes, spec=None, jobs=1):
+    return run(PIPELINE_ABLATION, votes, spec or spec_of(), jobs=jobs)
+
+
+def bits(result):
+    return json.dumps(to_plain(result), sort_keys=True)
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return with_features(make_votes(1, 90, 8))
+
+
+@pytest.fixture(scope="module")
+def result(votes):
+    return ablation(votes)
+
+
+class TestNumbers:
+    def test_they_are_means_over_items_of_their_means_over_splits(self, votes, result):
+        spec = spec_of()
+        prepared = prepare(votes, spec.settings)
+        ballots, features = prepared.ballots, features_of(prepared, None)
+        nll, times = np.zeros((2, 5, 90)), np.zeros(90)
+        covered, size, kinds = np.zeros((2, 2, 90)), np.zeros((2, 2, 90)), np.zeros((2, 2, 4, 90))
+        for number in range(10):
+            drawn = split(ballots.units, number)
+            found = evaluate_pipeline(ballots, features, drawn, np.array([3, 8]), spec.pipeline)
+            rows = drawn.evaluation
+            signs = ballots.signs[rows].astype(float)
+            nll[..., rows] += item_scores(found.logits, signs).nll
+            covered[..., rows] += covers(found.kinds, (signs > 0).astype(int))
+            size[..., rows] += set_sizes(found.kinds)
+            for kind in range(4):
+                kinds[:, :, kind, rows] += found.kinds == kind
+            times[rows] += 1
+        seen = times > 0
+        for got, total in (
+            (result.nll, nll),
+            (result.coverage, covered),
+            (result.size, size),
+            (result.shares, kinds),
+        ):
+            wanted = (total[..., seen] / times[seen]).mean(axis=-1)
+            np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-11)
+
+    def test_every_figure_is_finite_and_intervals_hold_their_value(self, result):
+        for field in fields(PipelineAblation):
+            value = getattr(result, field.name)
+            if isinstance(value, np.ndarray):
+                assert np.isfinite(value).all(), field.name
+        for name in ("nll", "brier", "accuracy", "delta", "coverage", "size"):
+            lo, hi = getattr(result, name + "_lo"), getattr(result, name + "_hi")
+            assert (lo <= getattr(result, name)).all()
+            assert (getattr(result, name) <= hi).all()
+        assert (result.residual_lo <= result.residual_delta).all()
+        assert (result.residual_delta <= result.residual_hi).all()
+
+    def test_differences_are_to_the_step_before(self, result):
+        for i, step in enumerate(STEPS):
+            before = STEPS.index(BEFORE[step])
+            np.testing.assert_allclose(result.delta[:, i], result.nll[:, i] - result.nll[:, before])
+        assert not result.delta[:, 0].any()
+        assert set(BEFORE) == set(STEP_WORDS) == set(STEPS)
+        behind, alone = (result.nll[:, STEPS.index(step)] for step in ("1-3", "1+3"))
+        np.testing.assert_allclose(result.residual_delta, behind - alone)
+
+    def test_sets_are_of_four_kinds_and_wider_at_the_higher_level(self, result):
+        np.testing.assert_allclose(result.shares.sum(axis=-1), 1.0)
+        np.testing.assert_allclose(
+            result.size, result.shares @ np.array([0.0, 1.0, 1.0, 2.0]), atol=1e-12
+        )
+        assert (result.coverage[1] >= result.coverage[0]).all()
+        assert (result.size[1] >= result.size[0]).all()
+
+    def test_all_judges_are_the_last_panel_whatever_sizes_are_asked_for(self, votes):
+        found = ablation(votes, spec_of(splits=5, panels=(50, 3, 8, 2)))
+        assert found.k.tolist() == [2, 3, 8]
+
+    def test_a_judge_alone_is_a_panel(self):
+        found = ablation(make_votes(2, 60, 1), spec_of(splits=5))
+        assert found.k.tolist() == [1]
+        assert np.isfinite(found.nll).all()
+
+    def test_coverage_is_at_least_the_level(self):
+        found = ablation(make_votes(3, 400, 8), spec_of(splits=20))
+        for level, covered in zip(found.levels, found.coverage, strict=True):
+            assert (covered > level - 0.02).all()
+            assert (covered < level + 0.04).all()
+
+    def test_a_feature_the_panel_does_not_know_helps_at_step_two(self):
+        votes = make_votes(4, 400, 8, low=0.55, high=0.65)
+        rng = np.random.default_rng(0)
+        told = pd.DataFrame({"hint": votes.labels + rng.normal(size=400)})
+        found = ablation(replace(votes, features=told))
+        assert (found.residual_hi < 0.0).all()
+        assert found.constant_nll[STEPS.index("1-3")] < found.null_nll - 0.05
+        blind = ablation(replace(votes, features=told), replace(spec_of(), features=()))
+        assert blind.features == ()
+        assert (found.nll[:, 1] < blind.nll[:, 1]).all()
+
+
+class TestSeeds:
+    def test_one_worker_and_two_give_the_same_bits(self, votes):
+        spec = spec_of(splits=15)
+        assert bits(ablation(votes, spec)) == bits(ablation(votes, spec, jobs=2))
+
+    def test_chunks_add_up_to_the_same_bits_in_any_order(self, votes):
+        spec = spec_of(splits=15)
+        a, b, c = (
+            PIPELINE_ABLATION.run_chunk(votes, spec, chunk)
+            for chunk in PIPELINE_ABLATION.plan(spec)
+        )
+        join = PIPELINE_ABLATION.combine
+        merged = [
+            bits(PIPELINE_ABLATION.merge(votes, spec, partial))
+            for partial in (join(join(a, b), c), join(a, join(b, c)), join(join(c, a), b))
+        ]
+        assert merged[0] == merged[1] == merged[2]
+
+    def test_a_subset_of_splits_is_a_valid_result_marked_partial(self, votes):
+        spec = spec_of(splits=10)
+        results = [one.result() for one in steps(PIPELINE_ABLATION, votes, spec, jobs=1)]
+        assert [found.partial for found in results] == [True, False]
+        short = ablation(votes, spec_of(splits=5))
+        np.testing.assert_array_equal(results[0].nll, short.nll)
+        np.testing.assert_array_equal(results[0].coverage_lo, short.coverage_lo)
+
+    def test_a_single_split_has_no_intervals_and_json_says_null(self, votes):
+        spec = spec_of(splits=6)
+        last = PIPELINE_ABLATION.plan(spec)[-1]
+        partial = PIPELINE_ABLATION.run_chunk(votes, spec, last)
+        found = PIPELINE_ABLATION.merge(votes, spec, partial)
+        assert found.n_splits == 1
+        assert np.isnan(found.coverage_lo).all()
+        assert found.summary()["sets"][0]["coverage_lo"] is None
+        json.dumps(to_plain(found), allow_nan=False)
+
+
+class TestOrientation:
+    def test_under_symmetric_swapping_items_moves_no_bit(self, votes):
+        spec = spec_of(orientation="symmetric", panels=(3,))
+        flip = np.random.default_rng(0).random(votes.n_items) < 0.5
+        one, other = ablation(votes, spec), ablation(flip_items(votes, flip), spec)
+        assert bits(one) == bits(other)
+        np.testing.assert_array_equal(one.shares[..., 1], one.shares[..., 2])
+
+    def test_one_class_labels_do_not_flatter_by_default(self):
+        votes = with_features(make_votes(5, 200, 8, one_class=True, low=0.45, high=0.55))
+        found = ablation(votes)
+        assert found.orientation == "symmetric"
+        assert found.null_nll == pytest.approx(math.log(2))
+        np.testing.assert_allclose(found.constant_nll, math.log(2), atol=1e-12)
+        assert found.nll[:, 1:].min() > 0.66
+
+    def test_the_papers_protocol_does_and_says_what_it_measures(self):
+        votes = make_votes(5, 200, 8, one_class=True, low=0.45, high=0.55)
+        found = ablation(votes, spec_of(protocol="paper", calibrator="beta_clipped"))
+        assert found.nll[:, STEPS.index("1+3")].max() < 0.06
+        assert found.measures_coding
+        text = " ".join(found.warnings)
+        assert "measure the coding, not the judges" in text
+        assert "The residual correction could not be fitted in 40 of 40 cases" in text
+
+
+class TestWords:
+    def test_votes_without_features_say_what_step_two_is(self):
+        plain = make_votes(6, 60, 5)
+        assert "step 2 is Platt scaling" in ablation(plain, spec_of(splits=5)).warnings[-1]
+        swapped = ablation(plain, spec_of(splits=5, orientation="symmetric"))
+        assert "step 2 is temperature scaling" in swapped.warnings[-1]
+
+    def test_a_slice_that_is_too_small_gives_full_sets_and_says_how_many_labels_it_needs(self):
+        found = ablation(make_votes(7, 40, 5), spec_of(splits=5))  # 20 calibrate, 6 are held out
+        assert found.n_slice == 6.0
+        np.testing.assert_allclose(found.shares[1, :, BOTH], 1.0)
+        assert (found.shares[0, :, BOTH] < 1.0).all()
+        (sentence,) = [one for one in found.warnings if "conformal slice" in one]
+        assert "In 5 of 5 splits" in sentence
+        assert "9 labels that sets at 90% need" in sentence
+
+    def test_the_table_has_a_row_a_panel_and_step(self, result):
+        frame = result.frame()
+        assert len(frame) == 2 * 5
+        assert frame["step"].tolist() == list(STEPS) * 2
+        wanted = {"coverage_80", "coverage_90_lo", "size_80_hi", "share_90_both", "skill", "delta"}
+        assert wanted <= set(frame.columns)
+        own = frame[frame["step"] == "1-4"]
+        np.testing.assert_array_equal(own["coverage_90"], result.coverage[1])
+        np.testing.assert_array_equal(own["share_80_neither"], result.shares[0, :, 0])
+        assert frame[frame["step"] != "1-4"]["coverage_80"].isna().all()
+        for metric in METRICS:
+            np.testing.assert_array_equal(frame[metric], getattr(result, metric).ravel())
+
+    def test_the_summary_is_about_all_judges(self, result):
+        summary = result.summary()
+        assert [one["step"] for one in summary["steps"]] == list(STEPS)
+        assert summary["steps"][2]["nll"] == result.nll[-1, 2]
+        assert summary["sets"][1]["shares"]["{0, 1}"] == result.shares[1, -1, BOTH]
+        json.dumps(summary, allow_nan=False)
+
+    def test_a_result_and_a_spec_survive_json(self, result):
+        back = from_plain(PipelineAblation, json.loads(json.dumps(to_plain(result))))
+        assert bits(back) == bits(result)
+        spec = replace(spec_of(), features=("length",))
+        assert from_plain(PipelineAblationSpec, json.loads(json.dumps(to_plain(spec)))) == spec
+        assert spec_sha(spec) != spec_sha(spec_of())
+
+
+@pytest.mark.parametrize(
+    ("knobs", "why"),
+    [
+        ({"aggregator": "magic"}, "unknown aggregator.*one_coin"),
+        ({"calibrator": "magic"}, "unknown calibrator.*beta"),
+        ({"ranking": "magic"}, "unknown ranking"),
+        ({"panels": (0,)}, "at least one judge"),
+    ],
+)
+def test_unknown_parts_are_refused(knobs, why):
+    with pytest.raises(InputError, match=why):
+        PipelineAblationSpec(**knobs)
+
+
+def test_a_feature_the_votes_do_not_have_is_refused_with_those_they_have(votes):
+    with pytest.raises(InputError, match=r"'height'.*length, subset"):
+        ablation(votes, replace(spec_of(), features=("height",)))
+
+
+@pytest.mark.real_votes
+def test_on_real_votes_sets_cover_and_features_bend_the_slope(real_votes):
+    votes = load_votes(real_votes / "rewardbench_votes.csv").votes
+    found = ablation(votes, spec_of(splits=10, panels=(5,), orientation="symmetric"))
+    for level, covered in zip(found.levels, found.coverage, strict=True):
+        assert (covered > level - 0.01).all()
+    assert 0.10 < found.shares[0, -1, 0] < 0.25
+    assert found.residual_hi[-1] < 0.0
+    assert found.nll[-1, STEPS.index("1-3")] == pytest.approx(0.165, abs=0.015)
+
+
+def length_followers(seed, n=300):
+    """Judges that take the longer response, right half the time, in a file that puts the better
+    response first: the lengths then say when the judges are right.
+    """
+    rng = np.random.default_rng(seed)
+    length = rng.normal(100.0, 20.0, (n, 2))
+    prefers_first = (length[:, 0] > length[:, 1]).astype(np.int8)
+    slips = rng.random((n, 5)) < 0.05
+    cast = np.where(slips, 1 - prefers_first[:, None], prefers_first[:, None]).astype(np.int8)
+    base = make_votes(seed, n, 5, missing=0.0)
+    return replace(
+        base,
+        votes=cast,
+        labels=np.ones(n, np.int8),
+        features=pd.DataFrame({"len_1": length[:, 0], "len_2": length[:, 1]}),
+    )
+
+
+def test_features_of_one_response_flatter_nobody_where_labels_are_of_one_class():
+    found = ablation(length_followers(0), spec_of(splits=4))
+    assert found.orientation == "symmetric"
+    assert found.features == ()
+    assert (found.nll > 0.6).all()
+    assert any("Labels are lopsided" in sentence for sentence in found.warnings)
+
+
+def test_features_named_all_the_same_are_marked_as_the_coding():
+    spec = replace(spec_of(splits=4), features=("len_1", "len_2"))
+    found = ablation(length_followers(0), spec)
+    assert found.measures_coding
+    assert any("measure the coding" in sentence for sentence in found.warnings)
+
+
+def test_features_that_know_the_label_by_themselves_are_named():
+    votes = make_votes(5, 200, 5)
+    table = pd.DataFrame({"hint": votes.labels + np.random.default_rng(0).normal(0, 0.3, 200)})
+    found = ablation(replace(votes, features=table), spec_of(splits=4))
+    assert any("alone, without any judge" in sentence for sentence in found.warnings)
+
+
+def test_turning_items_round_moves_no_set_even_where_scores_tie():
+    votes = make_votes(6, 200, 5, low=0.7, high=0.7001, missing=0.0)
+    turned = flip_items(votes, np.random.default_rng(1).random(200) < 0.5)
+    spec = spec_of(splits=6, calibrator="none", orientation="symmetric")
+    one, other = ablation(votes, spec), ablation(turned, spec)
+    np.testing.assert_array_equal(one.coverage, other.coverage)
+    np.testing.assert_array_equal(one.size, other.size)
