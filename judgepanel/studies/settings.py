@@ -53,7 +53,7 @@ class Prepared:
     oriented: Oriented
 
 
-class _Keyed:
+class Keyed:
     """A vote matrix hashed by its content, so that preparing it can be cached."""
 
     __slots__ = ("votes",)
@@ -65,16 +65,16 @@ class _Keyed:
         return hash(self.votes.sha256)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and other.votes.sha256 == self.votes.sha256
+        return isinstance(other, Keyed) and other.votes.sha256 == self.votes.sha256
 
 
 def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
     """Labelled items, oriented, judges in name order (the order in which ties are broken)."""
-    return _prepare(_Keyed(votes), settings)
+    return _prepare(Keyed(votes), settings)
 
 
 @lru_cache(maxsize=4)
-def _prepare(keyed: _Keyed, settings: Settings) -> Prepared:
+def _prepare(keyed: Keyed, settings: Settings) -> Prepared:
     votes = keyed.votes
     if settings.judges is not None:
         votes = votes.with_judges(settings.judges)
