@@ -11,33 +11,25 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NoReturn
 
 from judgepanel import __version__
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.decision.registry import STUDIES, study_named
+from judgepanel.decision.registry import STUDIES
 from judgepanel.decision.score import score
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
-from judgepanel.kernels.aggregate.prefixes import RANKINGS
-from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.kernels.evaluate.grid import FORMS
 from judgepanel.report.output import check_output, write_whole
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.summaries import result_text
 from judgepanel.report.tables import accuracy_table, csv_text
 from judgepanel.report.terminal import one_line, printable
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.contract import Study
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.judges.judge_table import judge_table
-from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
-from judgepanel.studies.methods.method_grid import METHOD_GRID
-from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.knobs import knobs_of, read_spec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
@@ -50,14 +42,16 @@ from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.table import check_size
 
 _LONGEST_MESSAGE = 1000
+_STUDY_HELP = "run one study by name; `study NAME --help` lists its own options"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     _never_fail_to_print()
-    options = _parser().parse_args(argv)
+    options, unknown = _parser().parse_known_args(argv)
     options.notes = []
     try:
+        _take_all(options, unknown)
         options.command(options)
         sys.stdout.flush()
     except InputError as error:
@@ -75,6 +69,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     for sentence in dict.fromkeys(options.notes):
         print(f"note: {printable(sentence)}", file=sys.stderr)
     return 0
+
+
+def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
+    """Refuse an option that this command does not take, with its value."""
+    if not unknown:
+        return
+    name, _, value = unknown[0].partition("=")
+    value = value or next(iter(unknown[1:2]), "")
+    if "study" not in options:
+        raise InputError(f"{options.taken} takes no {name}", value=value or None)
+    known = ", ".join(knob.option for knob in knobs_of(options.study.spec))
+    raise InputError(
+        f"{options.taken} takes no {name}", value=value or None, allowed=known or "no such options"
+    )
 
 
 def _never_fail_to_print() -> None:
@@ -101,7 +109,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="judgepanel", description=__doc__.split("\n")[0] if __doc__ else None)
+    about = __doc__.split("\n")[0] if __doc__ else None
+    parser = _Parser(prog="judgepanel", allow_abbrev=False, description=about)
     parser.add_argument("--version", action="version", version=f"judgepanel {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -109,16 +118,13 @@ def _parser() -> argparse.ArgumentParser:
     _reading(inspect)
     inspect.add_argument("--orientation", choices=POLICIES, default="auto")
 
-    study = _command(commands, "study", _study, "run one study: " + ", ".join(STUDIES))
-    study.add_argument("name", metavar="NAME", help=", ".join(STUDIES))
-    _studying(study)
-    _curving(study)
-    _comparing(study)
+    named = commands.add_parser("study", help=_STUDY_HELP, description=_STUDY_HELP)
+    studies = named.add_subparsers(required=True, metavar="NAME")
+    for one in STUDIES.values():
+        _studying_one(_command(studies, one.name, _study, one.question), one)
 
     curve = _command(commands, "curve", _study, "the panel curve: keep all, or the top k?")
-    curve.set_defaults(name=PANEL_CURVE.name)
-    _studying(curve)
-    _curving(curve)
+    _studying_one(curve, PANEL_CURVE)
 
     recommend = _command(commands, "recommend", _recommend, "choose and export a panel")
     _studying(recommend, "the panel, a .json file for `score`")
@@ -136,8 +142,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(commands: Any, name: str, run_it: Any, text: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    parser.set_defaults(command=run_it)
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text, allow_abbrev=False
+    )
+    parser.set_defaults(command=run_it, taken=name)
     return parser
 
 
@@ -165,42 +173,20 @@ def _studying(parser: argparse.ArgumentParser, out: str = ".csv: the table; .jso
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
 
 
-_CURVE_OPTIONS = ("aggregator", "calibrators", "ranking", "k", "top")
-_OTHER_OPTIONS = (
-    "aggregators",
-    "calibrator",
-    "form",
-    "panels",
-    "features",
-    "budgets",
-    "within",
-    "target",
-)
+def _studying_one(parser: argparse.ArgumentParser, study: Study[Any, Any, Any]) -> None:
+    """Options of a study: what all share, and the knobs of its spec."""
+    _studying(parser)
+    parser.set_defaults(study=study, taken=f"the study {study.name}")
+    for knob in knobs_of(study.spec):
+        known = f" [{', '.join(knob.choices)}]" if knob.choices else ""
+        usual = f" (default: {knob.shown()})" if knob.shown() else ""
+        text = f"{knob.help}{known}{usual}".strip().replace("%", "%%")
+        parser.add_argument(
+            knob.option, dest=f"knob_{knob.field}", metavar=_METAVARS[knob.several], help=text
+        )
 
 
-def _curving(parser: argparse.ArgumentParser) -> None:
-    """Options of the panel curve; None where not given, see :func:`_curve_spec`."""
-    parser.add_argument("--aggregator", choices=AGGREGATORS, help="default: one_coin")
-    parser.add_argument("--calibrators", metavar="A,B", help=", ".join(CALIBRATORS))
-    parser.add_argument("--ranking", choices=RANKINGS, help="default: accuracy")
-    parser.add_argument("--k", metavar="3,5", help="panel sizes, or `every`")
-    parser.add_argument("--top", metavar="3,5", help="sizes held against all (default: 3,5,10)")
-
-
-def _comparing(parser: argparse.ArgumentParser) -> None:
-    """Options of the other studies; None where not given, see :func:`_knob_spec`."""
-    parser.add_argument("--aggregators", metavar="A,B", help=", ".join(AGGREGATORS))
-    parser.add_argument("--calibrator", choices=CALIBRATORS, help="default: beta")
-    parser.add_argument("--form", choices=FORMS, help="default: cross_fitted")
-    parser.add_argument("--panels", metavar="5,10", help="panel sizes beside all judges")
-    parser.add_argument("--features", metavar="A,B", help="item features to correct with")
-    parser.add_argument("--budgets", metavar="20,50", help="numbers of labels, beside all")
-    parser.add_argument(
-        "--within", type=float, help="how near to the plateau counts as there (default: 0.05)"
-    )
-    parser.add_argument("--target", type=float, help="an NLL to reach")
-
-
+_METAVARS = {False: "X", True: "X,Y"}
 _KNOB_TYPES = {int: int, float: float}
 
 
@@ -259,81 +245,16 @@ def _settings(options: argparse.Namespace) -> Settings:
     )
 
 
-def _numbers(text: str, option: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them; none in an empty text."""
-    try:
-        return tuple(int(part) for part in text.split(",")) if text else ()
-    except ValueError:
-        raise InputError(
-            f"{option} takes whole numbers", value=text, allowed="for instance 3,5,10"
-        ) from None
-
-
-def _curve_spec(options: argparse.Namespace) -> PanelCurveSpec:
-    default = PanelCurveSpec()
-    names: tuple[str, ...] = default.calibrators
-    if options.protocol == "paper":
-        names = ("none", "beta_clipped")
-    if options.calibrators is not None:
-        names = tuple(dict.fromkeys(part.strip() for part in options.calibrators.split(",")))
-    ks = None
-    if options.k is not None:
-        ks = () if options.k == "every" else _numbers(options.k, "--k")
-        if options.k == "":
-            raise InputError("--k names no panel size", allowed="for instance 3,5,10, or every")
-    compare = default.compare
-    if options.top is not None:
-        compare = _numbers(options.top, "--top")
-    return PanelCurveSpec(
-        settings=_settings(options),
-        aggregator=options.aggregator or default.aggregator,
-        calibrators=names,  # type: ignore[arg-type]
-        ranking=options.ranking or default.ranking,
-        ks=ks,
-        compare=compare,
-    )
-
-
-_KNOBS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        METHOD_GRID.name: ("aggregators", "calibrators", "form"),
-        CALIBRATOR_DESIGN.name: ("aggregator", "calibrators", "panels", "ranking"),
-        PIPELINE_ABLATION.name: ("aggregator", "calibrator", "panels", "features", "ranking"),
-        LABEL_BUDGET.name: (
-            "aggregator",
-            "calibrators",
-            "panels",
-            "ranking",
-            "budgets",
-            "within",
-            "target",
-        ),
+def _spec(options: argparse.Namespace) -> Any:
+    """The spec of a study from its options."""
+    given = {
+        name.removeprefix("knob_"): text
+        for name, text in vars(options).items()
+        if name.startswith("knob_") and text is not None
     }
-)
-"""Fields of a spec, beside its settings, that are options of the same name."""
-
-
-def _spec(study: Study[Any, Any, Any], options: argparse.Namespace) -> Any:
-    """The spec of a study from its options; those of other studies are refused."""
-    taken = _CURVE_OPTIONS if study is PANEL_CURVE else _KNOBS.get(study.name, ())
-    for name in (*_CURVE_OPTIONS, *_OTHER_OPTIONS):
-        given = getattr(options, name, None)
-        if name not in taken and given is not None:
-            raise InputError(f"the study {study.name} takes no --{name}", value=given)
-    if study is PANEL_CURVE:
-        return _curve_spec(options)
-    knobs = {name: getattr(options, name) for name in taken}
-    given = {name: _knob(name, text) for name, text in knobs.items() if text is not None}
-    return study.spec(settings=_settings(options), **given)
-
-
-def _knob(name: str, text: Any) -> Any:
-    """An option's value: whole numbers, names with commas between them, or one name or number."""
-    if name in ("panels", "budgets"):
-        return _numbers(text, f"--{name}")
-    if name in ("aggregators", "calibrators", "features"):
-        return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    return text
+    if options.study is PANEL_CURVE and options.protocol == "paper":
+        given.setdefault("calibrators", "none,beta_clipped")
+    return read_spec(options.study, _settings(options), given)
 
 
 def _inspect(options: argparse.Namespace) -> None:
@@ -351,9 +272,9 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _study(options: argparse.Namespace) -> None:
-    study = study_named(options.name)
+    study = options.study
     _check_out(options, ".csv", ".json")
-    spec = _spec(study, options)
+    spec = _spec(options)
     loaded = _load(options)
     result = _run(study, loaded, spec, options)
     if options.out is not None:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from judgepanel.cli import _parser, main
+from judgepanel.decision.registry import STUDIES
+from judgepanel.report.reference import reference
+from judgepanel.studies.knobs import knobs_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -22,16 +25,29 @@ EXAMPLES = [
 ]
 
 
-def subcommands():
-    (found,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
+def below(parser):
+    (found,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     return found.choices
+
+
+def subcommands():
+    return below(_parser())
 
 
 def options_of(parser):
     return {option for action in parser._actions for option in action.option_strings}
 
 
-OPTIONS = set().union(*(options_of(parser) for parser in subcommands().values()))
+def shared_options(command):
+    """Options of a command; of ``study``, those that all studies take."""
+    if command != "study":
+        return options_of(subcommands()[command])
+    return set.intersection(*map(options_of, below(subcommands()["study"]).values()))
+
+
+STUDY_OPTIONS = set().union(*map(options_of, below(subcommands()["study"]).values()))
+OPTIONS = STUDY_OPTIONS.union(*(options_of(parser) for parser in subcommands().values()))
+KNOBS = {knob.option for study in STUDIES.values() for knob in knobs_of(study.spec)}
 
 
 def table(start):
@@ -58,7 +74,7 @@ def test_every_option_the_readme_names_exists():
 
 
 def test_every_option_of_a_command_is_in_the_readme():
-    knobs = options_of(subcommands()["simulate"]) - {"--out", "--sample", "--seed"}
+    knobs = KNOBS | options_of(subcommands()["simulate"]) - {"--out", "--sample", "--seed"}
     missing = {o for o in OPTIONS - knobs - {"--help"} if o.startswith("--") and o not in README}
     assert not missing
 
@@ -69,7 +85,17 @@ def test_the_option_table_says_which_commands_take_an_option():
         wanted = set(subcommands()) - listed if commands.startswith("all but") else listed
         for option in re.findall(r"--[a-z-]+", names):
             for command in wanted & set(subcommands()):
-                assert option in options_of(subcommands()[command]), (option, command)
+                assert option in shared_options(command), (option, command)
+
+
+def test_the_page_of_studies_is_what_the_studies_say():
+    assert (ROOT / "docs" / "studies.md").read_text("utf-8") == reference()
+
+
+def test_every_knob_of_a_study_says_what_it_is():
+    for study in STUDIES.values():
+        for knob in knobs_of(study.spec):
+            assert knob.help, (study.name, knob.option)
 
 
 def test_the_readme_has_examples():
@@ -91,13 +117,3 @@ def test_the_examples_run_one_after_the_other(folder, monkeypatch, capsys):
         assert capsys.readouterr().out
         for option, name in itertools.pairwise(words):
             assert option != "--out" or (folder / name).stat().st_size > 0
-
-
-@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
-def test_the_python_of_a_page_runs(page, folder, monkeypatch):
-    """Blocks of one page share their names; an assertion of the page that fails, fails here."""
-    monkeypatch.chdir(folder)
-    text = (ROOT / "docs" / page).read_text("utf-8")
-    names = {"__name__": "page"}
-    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S):
-        exec(compile(block, page, "exec"), names)  # noqa: S102 - our own pages

@@ -10,7 +10,7 @@ Cost: (folds + 1) x aggregators evaluations of a grid of at most 7 panel sizes p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,10 +47,15 @@ class RecommendSpec:
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows."""
 
     settings: Settings = Settings()
-    aggregators: tuple[ClosedForm, ...] = ("majority", "one_coin")
-    calibrators: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta")
-    ranking: Ranking = "accuracy"
-    folds: int = 5
+    aggregators: tuple[ClosedForm, ...] = field(
+        default=("majority", "one_coin"), metadata={"help": "aggregators of the candidates"}
+    )
+    calibrators: tuple[Calibrator, ...] = field(
+        default=("none", "temperature", "platt", "beta"),
+        metadata={"help": "calibrators of the candidates"},
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
 
     def __post_init__(self) -> None:
         if self.settings.protocol != "honest":

@@ -8,33 +8,15 @@ is written as ``$'\xHH'``: it reads back as it was and does nothing to the termi
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from dataclasses import fields
-from typing import Any
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.curve.panel_curve import PanelCurveSpec
+from judgepanel.studies.knobs import written_knobs
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Task
 from judgepanel.votes.orientation import Policy
 
 _DEFAULT = Settings()
-
-
-def curve_command(file: str, spec: PanelCurveSpec, *, task: Task, columns: tuple[str, ...]) -> str:
-    """The ``curve`` command of a spec; ``columns`` are options for reading the file, in pairs."""
-    options = [
-        *_shared(spec.settings, task, columns),
-        ("--aggregator", spec.aggregator),
-        ("--calibrators", ",".join(spec.calibrators)),
-    ]
-    if spec.ranking != "accuracy":
-        options.append(("--ranking", spec.ranking))
-    if spec.ks is not None:
-        options.append(("--k", _numbers(spec.ks) or "every"))
-    options += [("--top", _numbers(spec.compare)), ("--out", "curve.json")]
-    return _command("curve", [file], options)
 
 
 def recommend_command(
@@ -47,20 +29,8 @@ def recommend_command(
 
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
     """The ``study`` command of a spec; knobs of its own are written where they differ."""
-    options = [*_shared(spec.settings, task, columns), *_knobs(spec)]
+    options = [*_shared(spec.settings, task, columns), *written_knobs(spec)]
     return _command(f"study {name}", [file], [*options, ("--out", f"{name}.json")])
-
-
-def _knobs(spec: Any) -> list[tuple[str, str]]:
-    """Options of a spec's fields beside the settings that are not at their default."""
-    found = []
-    for knob in fields(spec):
-        value = getattr(spec, knob.name)
-        if knob.name == "settings" or value == knob.default:
-            continue
-        text = ",".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
-        found.append((f"--{knob.name}", text))
-    return found
 
 
 def score_command(file: str) -> str:
@@ -106,10 +76,6 @@ def _shared(settings: Settings, task: Task, columns: tuple[str, ...]) -> list[tu
 
 def _pairs(columns: tuple[str, ...]) -> list[tuple[str, str]]:
     return list(zip(columns[::2], columns[1::2], strict=True))
-
-
-def _numbers(values: Iterable[int]) -> str:
-    return ",".join(str(value) for value in values)
 
 
 def _command(name: str, files: list[str], options: list[tuple[str, str]]) -> str:

@@ -44,6 +44,11 @@ def test_the_version_is_printed():
     assert call("--version").stdout.startswith(b"judgepanel ")
 
 
+def _interruptible():
+    """Shells start background work deaf to Ctrl-C; a child would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class OnTerminal:
     """A command whose stderr is a terminal."""
 
@@ -54,6 +59,7 @@ class OnTerminal:
             stdout=subprocess.PIPE,
             stderr=theirs,
             env=environment(),
+            preexec_fn=_interruptible,  # noqa: PLW1509 - no other thread runs yet
         )
         os.close(theirs)
         self.seen = b""

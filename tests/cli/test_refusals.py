@@ -76,14 +76,17 @@ def test_a_bad_file_is_refused_with_its_place(refused, tmp_path, command, case):
 
 
 OPTIONS = {
-    "unknown study": ("study nothing V", ["unknown study", "'nothing'", "panel_curve, recommend"]),
+    "unknown study": ("study nothing V", ["NAME", "'nothing'", "panel_curve", "recommend"]),
     "unknown calibrator": (
         "curve V --calibrators none,magic",
         ["unknown calibrator", "'magic'", "none, temperature"],
     ),
-    "no calibrator": ("curve V --calibrators=", ["unknown calibrator"]),
-    "unknown aggregator": ("curve V --aggregator magic", ["--aggregator", "'magic'", "one_coin"]),
-    "unknown ranking": ("curve V --ranking cost", ["--ranking", "'cost'", "accuracy"]),
+    "no calibrator": ("curve V --calibrators=", ["needs one calibrator or more"]),
+    "unknown aggregator": (
+        "curve V --aggregator magic",
+        ["unknown aggregator", "'magic'", "one_coin"],
+    ),
+    "unknown ranking": ("curve V --ranking cost", ["unknown ranking", "'cost'", "accuracy"]),
     "unknown task": ("curve V --task triple", ["--task", "'triple'", "pointwise"]),
     "one split": ("curve V --splits 1", ["splits", "'1'", "2..10000"]),
     "too many splits": ("curve V --splits 10001", ["'10001'", "2..10000"]),

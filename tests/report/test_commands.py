@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.cli import _curve_spec, _parser, _settings
+from judgepanel.cli import _parser, _settings, _spec
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.report.commands import (
-    curve_command,
     inspect_command,
     quoted,
     recommend_command,
     score_command,
+    study_command,
 )
-from judgepanel.studies.curve.panel_curve import PanelCurveSpec
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import TASKS
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
@@ -90,12 +90,12 @@ def pairs(columns):
 @settings(max_examples=80)
 @given(FILES, CURVES, st.sampled_from(TASKS), COLUMNS)
 def test_a_curve_command_reads_back_to_its_spec(file, spec, task, columns):
-    options = parsed(curve_command(file, spec, task=task, columns=columns))
-    assert options.name == "panel_curve"
+    options = parsed(study_command("panel_curve", file, spec, task=task, columns=columns))
+    assert options.study is PANEL_CURVE
     assert str(options.votes) == file
     assert options.task == task
     assert columns_of(options) == pairs(columns)
-    assert _curve_spec(options) == spec
+    assert _spec(options) == spec
 
 
 @settings(max_examples=40)
@@ -128,10 +128,11 @@ def test_a_quoted_word_is_harmless_on_one_line(word):
 
 
 def test_a_plain_command_stays_plain():
-    command = curve_command("votes.csv", PanelCurveSpec(), task="pairwise", columns=())
+    spec = PanelCurveSpec(ks=(), compare=(2, 3))
+    command = study_command("panel_curve", "votes.csv", spec, task="pairwise", columns=())
     assert command == (
-        "./run cli curve votes.csv --task=pairwise --orientation=auto --splits=100 --seed=0 "
-        "--aggregator=one_coin --calibrators=none,temperature,beta --top=3,5,10 --out=curve.json"
+        "./run cli study panel_curve votes.csv --task=pairwise --orientation=auto --splits=100 "
+        "--seed=0 --k=every --top=2,3 --out=panel_curve.json"
     )
 
 

@@ -7,7 +7,7 @@ grid of k; 100 splits of 2985 items and 148 judges take seconds. Memory is a few
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,22 @@ class PanelCurveSpec:
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = "one_coin"
-    calibrators: tuple[Calibrator, ...] = ("none", "temperature", "beta")
-    ranking: Ranking = "accuracy"
-    ks: tuple[int, ...] | None = None
-    compare: tuple[int, ...] = (3, 5, 10)
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrators: tuple[Calibrator, ...] = field(
+        default=("none", "temperature", "beta"), metadata={"help": "calibrators of every panel"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    ks: tuple[int, ...] | None = field(
+        default=None,
+        metadata={
+            "option": "k",
+            "words": {"every": ()},
+            "help": "panel sizes, or `every` (a grid beyond 200 judges; 12 where each needs a fit)",
+        },
+    )
+    compare: tuple[int, ...] = field(
+        default=(3, 5, 10), metadata={"help": "sizes held against all judges", "option": "top"}
+    )
 
     def __post_init__(self) -> None:
         check_each_once("a panel curve", "calibrator", CALIBRATORS, self.calibrators)

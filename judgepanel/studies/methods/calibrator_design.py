@@ -7,7 +7,7 @@ the order of the items is kept. The map of each calibrator on all labelled items
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,10 +57,14 @@ class CalibratorDesignSpec:
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = "one_coin"
-    calibrators: tuple[Calibrator, ...] = CALIBRATORS
-    panels: tuple[int, ...] = PANELS
-    ranking: Ranking = "accuracy"
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrators: tuple[Calibrator, ...] = field(
+        default=CALIBRATORS, metadata={"help": "rows of the table"}
+    )
+    panels: tuple[int, ...] = field(
+        default=PANELS, metadata={"help": "panel sizes beside all judges"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
 
     def __post_init__(self) -> None:
         check_known("aggregator", AGGREGATORS, (self.aggregator,))

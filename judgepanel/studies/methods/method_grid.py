@@ -10,7 +10,7 @@ aggregators are calibrated together, one batched fit a calibrator and fold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -64,9 +64,13 @@ class MethodGridSpec:
     """
 
     settings: Settings = Settings()
-    aggregators: tuple[Aggregator, ...] = AGGREGATORS
-    calibrators: tuple[Calibrator, ...] = GRID_CALIBRATORS
-    form: Form = "cross_fitted"
+    aggregators: tuple[Aggregator, ...] = field(
+        default=AGGREGATORS, metadata={"help": "rows of the grid"}
+    )
+    calibrators: tuple[Calibrator, ...] = field(
+        default=GRID_CALIBRATORS, metadata={"help": "columns of the grid"}
+    )
+    form: Form = field(default="cross_fitted", metadata={"help": "who gets which labels"})
 
     def __post_init__(self) -> None:
         for kind, known, given in (

@@ -10,7 +10,7 @@ each for all panels at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -66,11 +66,15 @@ class PipelineAblationSpec:
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = "one_coin"
-    calibrator: Calibrator = "beta"
-    ranking: Ranking = "accuracy"
-    panels: tuple[int, ...] = (5, 10)
-    features: tuple[str, ...] | None = None
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator of step 3"})
+    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    panels: tuple[int, ...] = field(
+        default=(5, 10), metadata={"help": "panel sizes beside all judges"}
+    )
+    features: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "item features to correct with (all there are)"}
+    )
 
     def __post_init__(self) -> None:
         check_known("aggregator", AGGREGATORS, (self.aggregator,))

@@ -1,0 +1,135 @@
+"""Every knob of a study's spec as text: what commands read, write and explain.
+
+A spec is a frozen dataclass; its fields beside ``settings`` are its knobs. Metadata of a field may
+hold ``help`` (a short phrase), ``option`` (another name than the field's) and ``words`` (words
+that stand for a value, such as ``every`` for the empty tuple).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.votes import InputError
+
+_EXAMPLES = {int: "3,5,10", float: "0.1,0.5"}
+_WORDS = {int: "whole numbers", float: "numbers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One field of a spec: ``kind`` is int, float, bool or str, ``several`` of them or one."""
+
+    field: str
+    option: str
+    kind: type
+    several: bool
+    default: Any
+    choices: tuple[str, ...]
+    help: str
+    words: Mapping[str, Any]
+
+    def read(self, text: str) -> Any:
+        """The value of an option's text.
+
+        Raises
+        ------
+        InputError
+            Text that is no such value; names are left for the spec to know.
+        """
+        if text in self.words:
+            return self.words[text]
+        if not text and () in self.words.values():
+            raise InputError(f"{self.option} is empty", allowed="for instance 3,5,10, or a word")
+        if not self.several:
+            return self._one(text.strip(), text)
+        if self.kind is str:
+            return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+        return tuple(self._one(part, text) for part in text.split(",")) if text else ()
+
+    def written(self, value: Any) -> str:
+        """The text that reads back to this value."""
+        for word, meant in self.words.items():
+            if meant == value:
+                return word
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return ",".join(str(part) for part in value) if self.several else str(value)
+
+    def shown(self) -> str:
+        """Its default in words, empty where the help says what stands for None."""
+        if self.default is None:
+            return ""
+        return self.written(self.default) or "none"
+
+    def _one(self, part: str, text: str) -> Any:
+        if self.kind is bool:
+            if part not in ("yes", "no"):
+                raise InputError(f"{self.option} is a yes or no", value=text, allowed="yes, no")
+            return part == "yes"
+        try:
+            return self.kind(part)
+        except ValueError:
+            what = _WORDS[self.kind] if self.several else f"a {_WORDS[self.kind][:-1]}"
+            example = ",".join(_EXAMPLES[self.kind].split(",")[: None if self.several else 1])
+            raise InputError(
+                f"{self.option} takes {what}",
+                value=text,
+                allowed=", ".join((f"for instance {example}", *self.words)),
+            ) from None
+
+
+def knobs_of(spec: type[Any]) -> tuple[Knob, ...]:
+    """Knobs of a spec, in the order of its fields."""
+    hints = get_type_hints(spec)
+    return tuple(
+        _knob(field, hints[field.name]) for field in fields(spec) if field.name != "settings"
+    )
+
+
+def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, str]) -> Any:
+    """The spec of a study from texts by field; what is not given keeps its default."""
+    values = {
+        knob.field: knob.read(given[knob.field])
+        for knob in knobs_of(study.spec)
+        if knob.field in given
+    }
+    return study.spec(settings=settings, **values)
+
+
+def written_knobs(spec: Spec) -> list[tuple[str, str]]:
+    """Options and texts of the knobs that are not at their default."""
+    return [
+        (knob.option, knob.written(getattr(spec, knob.field)))
+        for knob in knobs_of(type(spec))
+        if getattr(spec, knob.field) != knob.default
+    ]
+
+
+def _knob(field: Any, hint: Any) -> Knob:
+    if field.default is MISSING:
+        raise TypeError(f"the knob {field.name} needs a default")
+    inner = [part for part in get_args(hint) if part is not NoneType]
+    if NoneType in get_args(hint):
+        (hint,) = inner
+    several = get_origin(hint) is tuple
+    if several:
+        hint = get_args(hint)[0]
+    choices: tuple[str, ...] = get_args(hint) if get_origin(hint) is Literal else ()
+    kind = str if choices else hint
+    if kind not in (int, float, bool, str):
+        raise TypeError(f"the knob {field.name} is a {kind}, which has no text")
+    option = "--" + field.metadata.get("option", field.name).replace("_", "-")
+    return Knob(
+        field=field.name,
+        option=option,
+        kind=kind,
+        several=several,
+        default=field.default,
+        choices=choices,
+        help=field.metadata.get("help", ""),
+        words=field.metadata.get("words", {}),
+    )
