@@ -1,0 +1,230 @@
+"""Result of the claim: every step at every panel size, and whether the reversal appears."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import MARGIN, verdict
+from judgepanel.studies.claim.steps import STEPS, Step
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.compare import arm_name
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Outcome = Literal["appears", "points that way", "does not appear", "undecided"]
+
+PAIRS: tuple[tuple[str, str], ...] = (
+    ("raw_one_class", "paper"),
+    ("raw_honest", "honest_clipped"),
+    ("raw_honest", "honest"),
+    ("raw_honest", "joint"),
+)
+"""Raw and calibrated steps between which the reversal is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """Do all judges lose to the top k before calibration (step ``raw``) and win after it (step
+    ``calibrated``)? Differences are NLL(top-k) - NLL(all), in nats, above 0 where all are better.
+
+    It ``appears`` when the first interval lies below 0 and the second above; it ``does not
+    appear`` when the first lies above or the second below. Else it ``points that way`` when the two
+    differences do, and is ``undecided`` when they do not.
+    """
+
+    raw: str
+    calibrated: str
+    k: int
+    raw_delta: float
+    raw_lo: float
+    raw_hi: float
+    delta: float
+    lo: float
+    hi: float
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the two intervals say."""
+        if self.raw_hi < 0.0 < self.lo:
+            return "appears"
+        if self.raw_lo > 0.0 or self.hi < 0.0:
+            return "does not appear"
+        return "points that way" if self.raw_delta < 0.0 < self.delta else "undecided"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Claim:
+    """Result of :data:`CLAIM`.
+
+    Arrays are (n_steps, n_sizes + 1) in the order of ``steps`` and ``sizes``, all judges last;
+    NaN where a step was not tried at a size, and for bounds from a single split. NLL is in nats
+    per item. ``against_all`` is NLL(top-k) - NLL(all) of the same step and ``change`` the NLL less
+    that of the step before (NaN where there is none), each with a 95 % interval for new items.
+    ``panels`` are the sizes compared, ``n_judges`` (n_steps,) the judges of the step's coding.
+    ``null_nll`` and ``constant_nll`` (n_steps,) are scores of the base rate and of a constant
+    through the same calibrator, under the step's own labels. ``falling`` is the share of splits
+    whose fitted map has a < 0. ``maps`` (4, 3) are a, b, c of ``MAP_NAMES``.
+    """
+
+    steps: tuple[str, ...]
+    sizes: Ints
+    panels: Ints
+    n_judges: Ints
+    nll: Floats
+    nll_lo: Floats
+    nll_hi: Floats
+    accuracy: Floats
+    against_all: Floats
+    against_all_lo: Floats
+    against_all_hi: Floats
+    change: Floats
+    change_lo: Floats
+    change_hi: Floats
+    null_nll: Floats
+    constant_nll: Floats
+    falling: Floats
+    maps: Floats
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_calibration: float
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    def row(self, step: str) -> int:
+        """Position of a step in the arrays."""
+        return self.steps.index(step)
+
+    def has(self, step: str) -> bool:
+        """Whether a step was tried."""
+        return step in self.steps
+
+    def told(self, coding: str) -> tuple[Step, ...]:
+        """The steps under one-class coding, or all others."""
+        return tuple(
+            STEPS[name]
+            for name in self.steps
+            if (STEPS[name].coding == "one_class") == (coding == "one_class")
+        )
+
+    def columns(self) -> list[int]:
+        """Positions of the compared panels, then of all judges."""
+        return [int(np.searchsorted(self.sizes, k)) for k in self.panels] + [len(self.sizes)]
+
+    def arm(self, step: str, column: int) -> str:
+        """``top-5``, or ``all 148``."""
+        if column < len(self.sizes):
+            return arm_name(int(self.sizes[column]))
+        return f"all {self.n_judges[self.row(step)]:,}"
+
+    def reversal(self, calibrated: str, k: int) -> Reversal | None:
+        """The reversal at one panel size, if that was tried."""
+        raw = {after: before for before, after in PAIRS}[calibrated]
+        if k not in self.panels or not (self.has(raw) and self.has(calibrated)):
+            return None
+        at = int(np.searchsorted(self.sizes, k))
+        names = ("against_all", "against_all_lo", "against_all_hi")
+        found = [float(getattr(self, n)[self.row(s), at]) for s in (raw, calibrated) for n in names]
+        return Reversal(raw, calibrated, k, *found)
+
+    def reversals(self) -> tuple[Reversal, ...]:
+        """Every pair of steps at every panel size."""
+        found = [self.reversal(after, int(k)) for _, after in PAIRS for k in self.panels]
+        return tuple(one for one in found if one is not None)
+
+    def verdict(self, step: str, column: int) -> str:
+        """What the interval of a panel against all judges decides; empty where it cannot."""
+        at = self.row(step), column
+        if column == len(self.sizes):
+            return "reference"
+        lo, hi = float(self.against_all_lo[at]), float(self.against_all_hi[at])
+        if not np.isfinite(lo):
+            return ""
+        same = lo == hi == 0.0
+        return verdict(lo, hi, MARGIN * float(self.nll[self.row(step), -1]), identical=same)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a step and panel size that was tried, with what its figures measure."""
+        rows = [
+            self._record(name, column)
+            for name in self.steps
+            for column in range(len(self.sizes) + 1)
+            if np.isfinite(self.nll[self.row(name), column])
+        ]
+        return pd.DataFrame(rows)
+
+    def _record(self, name: str, column: int) -> dict[str, Any]:
+        step, s = STEPS[name], self.row(name)
+        all_judges = column == len(self.sizes)
+        values = {
+            field: float(getattr(self, field)[s, column])
+            for field in (
+                *("nll", "nll_lo", "nll_hi", "accuracy"),
+                *("against_all", "against_all_lo", "against_all_hi"),
+                *("change", "change_lo", "change_hi", "falling"),
+            )
+        }
+        return {
+            "step": name,
+            "after": step.before or "",
+            "measures": step.measures,
+            "coding": step.coding,
+            "aggregator": step.aggregator,
+            "calibrator": step.calibrator,
+            "input_clipped": step.clips,
+            "own_label": step.own_label,
+            "panel": "all" if all_judges else arm_name(int(self.sizes[column])),
+            "k": int(self.n_judges[s] if all_judges else self.sizes[column]),
+            "n_splits": self.n_splits,
+            **values,
+            "null_nll": float(self.null_nll[s]),
+            "skill": 1.0 - values["nll"] / float(self.null_nll[s]),
+            "constant_nll": float(self.constant_nll[s]),
+            "verdict": self.verdict(name, column),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """All judges under every step, the reversals, and what was run."""
+        return {
+            "all_judges": [
+                {
+                    "step": name,
+                    "measures": STEPS[name].measures,
+                    "nll": float(self.nll[s, -1]),
+                    "null_nll": float(self.null_nll[s]),
+                    "constant_nll": float(self.constant_nll[s]),
+                }
+                for s, name in enumerate(self.steps)
+            ],
+            "reversals": [
+                {
+                    **to_plain(one),
+                    "outcome": one.outcome,
+                    "measures": STEPS[one.calibrated].measures,
+                }
+                for one in self.reversals()
+            ],
+            "orientation": self.orientation,
+            "protocol": self.protocol,
+            "one_class": self.one_class,
+            "n_items": self.n_items,
+            "n_judges": int(self.n_judges.max()),
+            "n_splits": self.n_splits,
+            "n_evaluation": self.n_evaluation,
+            "partial": self.partial,
+        }

@@ -1,0 +1,328 @@
+"""The claim: each step changes one thing, and what one-class coding gives says so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgepanel.kernels.calibrate.calibration import INPUT_CLIP
+from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.studies.claim.claim import CLAIM, ClaimSpec, combine_tallies, merge, run_chunk
+from judgepanel.studies.claim.claim_result import Claim, Reversal
+from judgepanel.studies.claim.codings import codings, one_class
+from judgepanel.studies.claim.maps import MAP_NAMES, apply, fitted_maps
+from judgepanel.studies.claim.steps import CODING, STEPS
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import InputError
+from tests.helpers import flip_items, make_ballots, make_votes
+
+SETTINGS = Settings(splits=6)
+CLOSE = {"rtol": 1e-9, "atol": 1e-12}
+
+
+@cache
+def votes():
+    """Balanced pairs."""
+    return make_votes(1, 120, 9)
+
+
+@cache
+def flattering():
+    """The same kind of panel, every label 1."""
+    return make_votes(2, 120, 9, one_class=True)
+
+
+@cache
+def result(**knobs) -> Claim:
+    return run(CLAIM, votes(), ClaimSpec(SETTINGS, **{"joint": False, **knobs}), jobs=1)
+
+
+@cache
+def one_class_result() -> Claim:
+    return run(CLAIM, flattering(), ClaimSpec(SETTINGS, panels=(3, 5)), jobs=1)
+
+
+def level(found: Claim, step: str) -> np.ndarray:
+    return found.nll[found.row(step)]
+
+
+def curve(given_votes, calibrators, protocol="honest"):
+    spec = PanelCurveSpec(
+        Settings(splits=6, protocol=protocol), calibrators=calibrators, ks=(2, 3, 5), compare=(3,)
+    )
+    return run(PANEL_CURVE, given_votes, spec, jobs=1)
+
+
+def test_the_papers_rows_are_the_curve_under_the_papers_protocol():
+    found = one_class_result()
+    names = ("none", "beta_clipped", "beta", "temperature")
+    wanted = curve(flattering(), names, "paper")
+    steps = ("raw_one_class", "paper", "paper_unclipped", "paper_temperature")
+    at = [found.sizes.tolist().index(k) for k in (2, 3, 5)] + [-1]
+    there = [wanted.k.tolist().index(k) for k in (2, 3, 5, 9)]
+    for step, name in zip(steps, names, strict=True):
+        c, s = wanted.row(name), found.row(step)
+        np.testing.assert_allclose(found.nll[s, at], wanted.nll[c, there], **CLOSE)
+        np.testing.assert_allclose(found.nll_hi[s, at], wanted.nll_hi[c, there], **CLOSE)
+        assert found.constant_nll[s] == pytest.approx(wanted.constant_nll[c], abs=1e-12)
+        assert found.null_nll[s] == pytest.approx(wanted.null_nll, abs=1e-12)
+
+
+@pytest.mark.parametrize("given_votes", [votes, flattering])
+def test_the_honest_row_is_the_curve_by_default(given_votes):
+    found = result() if given_votes is votes else one_class_result()
+    wanted = curve(given_votes(), ("beta",))
+    np.testing.assert_allclose(level(found, "honest")[-1], wanted.nll[0, -1], **CLOSE)
+    three = wanted.comparison("beta", "top-3")
+    at = found.row("honest"), found.sizes.tolist().index(3)
+    assert found.against_all[at] == pytest.approx(three.delta, abs=1e-12)
+    assert found.against_all_lo[at] == pytest.approx(three.lo, abs=1e-12)
+    assert found.verdict("honest", at[1]) == three.verdict
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_one_class_coding_forgets_which_response_came_first(data):
+    ballots = make_ballots(data.draw(st.integers(0, 50)))
+    flip = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=40, max_size=40)))
+    turned = replace(
+        ballots,
+        votes=(ballots.votes * flip[:, None]).astype(np.int8),
+        signs=(ballots.signs * flip).astype(np.int8),
+    )
+    one, other = one_class(ballots), one_class(turned)
+    np.testing.assert_array_equal(one.votes, other.votes)
+    assert (other.signs == 1).all()
+    assert not other.symmetric
+
+
+def test_swapped_items_change_no_figure_of_one_class_coding():
+    flip = np.random.default_rng(0).random(120) < 0.5
+    spec = ClaimSpec(SETTINGS, joint=False)
+    other = run(CLAIM, flip_items(votes(), flip), spec, jobs=1)
+    for step in other.told("one_class"):
+        np.testing.assert_array_equal(level(other, step.name), level(result(), step.name))
+
+
+def test_each_step_differs_from_the_one_before_it_in_one_thing():
+    told = list(STEPS)
+    for step in STEPS.values():
+        if step.before is None:
+            continue
+        assert told.index(step.before) < told.index(step.name)
+        before = STEPS[step.before]
+        changed = sum(
+            getattr(step, what) != getattr(before, what)
+            for what in ("coding", "aggregator", "own_label")
+        )
+        if family(step) != family(before):
+            changed += 1
+        else:
+            changed += (step.clips != before.clips) + (free(step) != free(before))
+        assert changed == 1, step.name
+
+
+def family(step):
+    return "beta" if step.calibrator.startswith("beta") else step.calibrator
+
+
+def free(step):
+    return step.calibrator == "beta_clipped"
+
+
+def test_the_constant_score_and_the_base_rate_flatter_without_a_judge():
+    found = result()
+    paper, honest = found.row("paper"), found.row("honest")
+    assert found.constant_nll[paper] == pytest.approx(0.025, abs=0.001)
+    assert found.null_nll[paper] == pytest.approx(-np.log(1 - CLIP))
+    assert found.constant_nll[found.row("paper_temperature")] == pytest.approx(np.log(2))
+    assert found.constant_nll[honest] > 0.68
+    assert found.null_nll[honest] > 0.68
+    skill = found.frame().set_index(["step", "panel"])["skill"]
+    assert skill["paper", "all"] < -1.0 < 0.0 < skill["honest", "all"]
+
+
+def test_signs_that_are_free_make_a_map_fall_and_bound_ones_never_do():
+    found = result()
+    assert (found.falling[found.row("paper")] > 0.5).all()
+    assert found.falling[found.row("paper_monotone")].max() == 0.0
+    maps = dict(zip(MAP_NAMES, found.maps, strict=True))
+    assert maps["paper"][0] < 0.0 <= maps["paper_monotone"][0]
+    p = np.linspace(0.001, 0.999, 999)
+    assert np.diff(apply(maps["paper"], p)).min() < 0.0
+    assert np.diff(apply(maps["paper_monotone"], p)).min() > 0.0
+    assert apply(maps["constant"], np.array([0.5]))[0] > 0.97
+    assert -np.log(apply(maps["constant"], np.array([0.5]))[0]) == pytest.approx(0.025, abs=0.001)
+
+
+def test_a_drawn_map_is_the_formula_of_the_paper():
+    p, (a, b, c) = np.array([0.02, 0.4, 0.9]), (0.7, -1.3, 0.2)
+    m = a * np.log(p) + b * np.log(1 - p) + c
+    np.testing.assert_allclose(apply(np.array([a, b, c]), p), 1 / (1 + np.exp(-m)))
+    far = apply(np.array([a, b, c]), np.array([1e-9]))
+    np.testing.assert_allclose(far, apply(np.array([a, b, c]), np.array([0.001])))
+    assert np.log(0.999 / 0.001) == pytest.approx(INPUT_CLIP)
+
+
+def test_maps_see_the_scores_that_the_paper_calibrates():
+    found = codings(flattering(), SETTINGS)
+    maps = fitted_maps(found)
+    assert maps.shape == (len(MAP_NAMES), 3)
+    assert maps[3, 0] == -maps[3, 1]  # each pair with its swap: no map can tell the two apart
+
+
+def test_without_an_intercept_the_coding_makes_no_difference():
+    found = one_class_result()
+    np.testing.assert_allclose(
+        level(found, "paper_temperature"), level(found, "honest_temperature"), **CLOSE
+    )
+    np.testing.assert_allclose(level(found, "raw_one_class"), level(found, "raw_honest"), **CLOSE)
+
+
+def test_only_one_class_coding_flatters_and_its_rows_say_so():
+    frame = one_class_result().frame()
+    tiny = frame[frame["nll"] < 0.1]
+    assert set(tiny["step"]) == {"paper", "paper_monotone", "paper_unclipped"}
+    assert set(tiny["measures"]) == {CODING}
+    assert set(frame.loc[frame["coding"] != "one_class", "measures"]) == {"the judges"}
+    assert frame.loc[frame["measures"] == "the judges", "accuracy"].max() < 0.99
+    for row in one_class_result().summary()["all_judges"]:
+        assert (row["nll"] > 0.1) or row["measures"] == CODING
+
+
+def test_changes_and_differences_have_the_intervals_of_paired_means():
+    spec = ClaimSpec(SETTINGS, joint=False)
+    done = combine_tallies(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
+    found, (items, seen) = result(), done.item_means()
+    items = items[0]
+    one, before = found.row("honest_clipped"), found.row("paper")
+    wanted = estimate(
+        items[one, :-1] - items[before, :-1],
+        done.split_means[:, 0, one, :-1] - done.split_means[:, 0, before, :-1],
+        np.flatnonzero(seen),
+        60.0,
+        60.0,
+    )
+    np.testing.assert_allclose(found.change[one], wanted.value, **CLOSE)
+    np.testing.assert_allclose(found.change_lo[one], wanted.lo, **CLOSE)
+    np.testing.assert_allclose(
+        found.against_all, found.nll - found.nll[:, [-1]] + np.array([0.0] * 5 + [np.nan]), **CLOSE
+    )
+    assert np.isnan(found.change[found.row("raw_one_class")]).all()
+
+
+def test_joint_stands_beside_one_coin_at_the_panels_compared():
+    found = one_class_result()
+    joint, honest = found.row("joint"), found.row("honest")
+    known = np.isfinite(found.nll[joint])
+    assert found.sizes.tolist() == [1, 2, 3, 5]
+    assert known.tolist() == [False, False, True, True, True]
+    np.testing.assert_allclose(
+        found.change[joint, known], (found.nll[joint] - found.nll[honest])[known], **CLOSE
+    )
+    frame = found.frame()
+    assert frame.loc[frame["step"] == "joint", "panel"].tolist() == ["top-3", "top-5", "all"]
+    assert not result().has("joint")
+    assert result().reversal("joint", 3) is None
+
+
+def test_any_order_of_chunks_gives_the_same_result_and_a_part_is_marked():
+    spec = ClaimSpec(Settings(splits=12), panels=(3,))
+    parts = [run_chunk(votes(), spec, chunk) for chunk in CLAIM.plan(spec)]
+    forth = merge(votes(), spec, combine_tallies(combine_tallies(parts[0], parts[1]), parts[2]))
+    back = merge(votes(), spec, combine_tallies(parts[2], combine_tallies(parts[1], parts[0])))
+    assert result_json(to_plain(forth)) == result_json(to_plain(back))
+    part = merge(votes(), spec, parts[2])
+    assert part.partial
+    assert part.n_splits == 2
+    assert not forth.partial
+
+
+def test_a_result_is_read_back_as_it_was_written():
+    content = json.loads(json.dumps(to_plain(one_class_result()), allow_nan=False))
+    assert to_plain(from_plain(Claim, content)) == content
+    written = result_content(CLAIM, flattering(), ClaimSpec(SETTINGS), one_class_result())
+    assert "NaN" not in result_json(written)
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [{"protocol": "paper"}, {"orientation": "as_given"}, {"orientation": "symmetric"}],
+)
+def test_the_variants_are_pinned_whatever_the_settings_say(knobs):
+    spec = ClaimSpec(Settings(splits=6, **knobs), panels=(3, 5), joint=False)
+    found = run(CLAIM, flattering(), spec, jobs=1)
+    assert found.orientation == "symmetric"
+    for step in found.steps:
+        np.testing.assert_array_equal(level(found, step), level(one_class_result(), step))
+
+
+def test_under_the_coin_there_is_one_step_less():
+    found = run(CLAIM, votes(), ClaimSpec(Settings(splits=2, orientation="randomized")), jobs=1)
+    assert found.orientation == "randomized"
+    assert not found.has("honest_random")
+
+
+def test_answers_that_are_no_pairs_are_not_turned():
+    found = run(CLAIM, make_votes(task="pointwise"), ClaimSpec(Settings(splits=2)), jobs=1)
+    assert found.orientation == "as_given"
+    assert not found.has("honest_random")
+    assert found.has("paper")
+    with pytest.raises(InputError, match="every label is the same"):
+        run(CLAIM, make_votes(task="pointwise", one_class=True), ClaimSpec(SETTINGS), jobs=1)
+
+
+def test_a_judge_set_aside_still_votes_under_one_class_coding():
+    broken = np.array(flattering().votes)
+    broken[:, 4] = 0
+    found = run(
+        CLAIM,
+        replace(flattering(), votes=broken),
+        ClaimSpec(Settings(splits=2), panels=(3, 8), joint=False),
+        jobs=1,
+    )
+    assert found.n_judges[found.row("paper")] == 9
+    assert found.n_judges[found.row("honest")] == 8
+    assert found.panels.tolist() == [3]  # eight judges are all of them in one coding
+    assert "Under one-class coding it votes all the same: nothing is dropped there." in (
+        found.warnings
+    )
+
+
+def test_one_judge_has_steps_but_no_reversal():
+    found = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
+    assert found.reversals() == ()
+    assert found.columns() == [0]
+    assert found.arm("paper", 0) == "all 1"
+    assert len(found.frame()) == len(found.steps)
+
+
+def test_a_panel_of_nobody_is_refused():
+    with pytest.raises(InputError, match="at least one judge"):
+        ClaimSpec(panels=(0,))
+
+
+@pytest.mark.parametrize(
+    ("raw", "calibrated", "outcome"),
+    [
+        ((-0.3, -0.4, -0.2), (0.1, 0.05, 0.15), "appears"),
+        ((-0.3, -0.4, -0.2), (0.1, -0.05, 0.25), "points that way"),
+        ((-0.3, -0.4, -0.2), (-0.1, -0.15, -0.05), "does not appear"),
+        ((0.3, 0.2, 0.4), (0.1, 0.05, 0.15), "does not appear"),
+        ((0.1, -0.2, 0.4), (0.1, 0.05, 0.15), "undecided"),
+        ((-0.1, np.nan, np.nan), (0.1, np.nan, np.nan), "points that way"),
+    ],
+)
+def test_the_reversal_needs_both_intervals(raw, calibrated, outcome):
+    assert Reversal("raw_honest", "honest", 5, *raw, *calibrated).outcome == outcome
