@@ -329,9 +329,11 @@ def _simulate(options: argparse.Namespace) -> None:
     folder = options.out.resolve().parent
     with tempfile.TemporaryDirectory(dir=folder, prefix=".simulate-") as beside:
         write_panel(votes, Path(beside) / options.out.name)
-        for made in Path(beside).iterdir():
-            write_whole(folder / made.name, made.read_bytes())
+        made = sorted(Path(beside).iterdir(), key=lambda path: path.name != options.out.name)
+        for one in made:
+            write_whole(folder / one.name, one.read_bytes())
     print(votes_sentence(votes))
+    print(printable("Written: " + " and, beside it, ".join(one.name for one in made) + "."))
 
 
 def _run(

@@ -44,7 +44,7 @@ class Jobs:
                 return
             self._forget_oldest()
             self._states.pop(key, None)
-            self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None)
+            self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None, waits=True)
             flag = self._flags[key] = threading.Event()
         self._pool.submit(self._work, key, flag, study, votes, spec, finished)
 
@@ -76,6 +76,8 @@ class Jobs:
         spec: Spec,
         finished: Callable[[Any], None],
     ) -> None:
+        with self._lock:
+            self._states[key] = replace(self._states[key], waits=False)
         try:
             self._follow(key, steps(study, votes, spec, cancelled=flag.is_set), finished)
         except InputError as error:

@@ -54,7 +54,8 @@ class Stored:
 class Job:
     """Work on one result: chunks ``done`` of ``total``, seconds, and the result so far.
 
-    ``result`` is None until the first chunk; ``message`` says why a job failed.
+    ``result`` is None until the first chunk; ``message`` says why a job failed; ``waits`` is true
+    while other work holds all workers.
     """
 
     status: Status
@@ -64,6 +65,7 @@ class Job:
     remaining: float
     result: Any
     message: str = ""
+    waits: bool = False
 
 
 class Workspace(Protocol):

@@ -209,6 +209,11 @@ def test_panel_sizes_calibrators_and_judges_can_be_chosen(cli, clean, tmp_path):
     assert {row["aggregator"] for row in rows} == {"majority"}
 
 
+def test_sizes_beyond_the_panel_are_named(cli, clean):
+    ran = cli("curve", clean, *FEW, "--k", "2,9999", "--calibrators", "none")
+    assert "no panel of 9999 is shown" in ran.err
+
+
 def test_every_panel_size_can_be_asked_for(cli, clean, tmp_path):
     cli("curve", clean, *FEW, "--k", "every", "--calibrators", "none", "--out", tmp_path / "c.csv")
     assert len(rows_of(tmp_path / "c.csv")) == 24

@@ -273,6 +273,21 @@ def test_a_coarse_result_is_there_before_the_work_ends(space, votes):
     finish(space, counter.study, votes, spec)
 
 
+def test_work_waits_while_other_work_holds_all_workers(space, votes):
+    counters = [Counter(name) for name in ("first", "second", "third")]
+    for counter in counters:
+        counter.hold(0)
+        space.submit(counter.study, votes, CountSpec())
+    for counter in counters[:2]:
+        assert counter.started[0].wait(LONG)
+    assert [space.partial(one.study, votes.sha256, CountSpec()).waits for one in counters] == [
+        *(False, False, True)
+    ]
+    for counter in counters:
+        counter.gates[0].set()
+        assert not finish(space, counter.study, votes, CountSpec()).waits
+
+
 def test_votes_that_cannot_be_studied_fail_with_their_sentence(space, votes):
     counter, spec = Counter(error=InputError("every label is the same", value=1)), CountSpec()
     space.submit(counter.study, votes, spec)

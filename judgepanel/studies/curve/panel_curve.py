@@ -50,6 +50,8 @@ _GRID_SIZE = 120
 CHOICE_FOLDS = 3
 CHOICE_SIZES = 12
 
+_COMPARED = (3, 5, 10)
+
 
 @dataclass(frozen=True, slots=True)
 class PanelCurveSpec:
@@ -79,7 +81,7 @@ class PanelCurveSpec:
         },
     )
     compare: tuple[int, ...] = field(
-        default=(3, 5, 10), metadata={"help": "sizes held against all judges", "option": "top"}
+        default=_COMPARED, metadata={"help": "sizes held against all judges", "option": "top"}
     )
 
     def __post_init__(self) -> None:
@@ -306,6 +308,11 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
 
 def _warnings(prepared: Prepared, spec: PanelCurveSpec, done: Tally) -> tuple[str, ...]:
     found = list(prepared.oriented.notices)
+    n_judges = prepared.ballots.n_judges
+    beyond = sorted({k for k in (*(spec.ks or ()), *spec.compare) if k > n_judges})
+    if beyond and (spec.ks or spec.compare != _COMPARED):
+        sizes = ", ".join(str(k) for k in beyond)
+        found.append(f"There are {n_judges} judges: no panel of {sizes} is shown.")
     found += few_labels(prepared, float(done.n_calibration.mean()))
     fits = len(done.numbers) * done.n_arms
     found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)

@@ -14,6 +14,8 @@ from judgepanel.figures.judges.judges import kept_judges
 from judgepanel.report.commands import recommend_command, score_command
 from judgepanel.report.numbers import fixed
 from judgepanel.report.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATOR_NAMES,
     certainty_sentence,
     pipeline_name,
     recommendation_sentence,
@@ -66,7 +68,10 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
         _exports(shown, spec, found)
         _scoring(shown, panel)
     st.header("All candidates")
-    table(candidate_table(found), key="candidates")
+    candidates = candidate_table(found).replace(
+        {"aggregator": AGGREGATOR_NAMES, "calibrator": CALIBRATOR_NAMES}
+    )
+    table(candidates, key="candidates")
     how(
         f"In each of {found.n_splits} splits (seed {found.seed}) every candidate is "
         f"cross-validated on the {found.n_calibration:,.0f} calibration items alone "
