@@ -58,9 +58,10 @@ def estimate(
     split_means: Floats,
     units: NDArray[np.int64],
     n_calibration: float | Floats,
-    n_evaluation: float,
+    n_evaluation: float | Floats,
     *,
     n_others: float | Floats | None = None,
+    redrawn: float | Floats = 0.0,
     joint: bool = True,
 ) -> Estimate:
     """Estimate means of new items from repeated splits.
@@ -71,9 +72,14 @@ def estimate(
     split_means : float (S, n), mean over the evaluation items of each split; S >= 2.
     units : int (N,), group codes on which variances cluster.
     n_calibration, n_evaluation : items on each side of a split (means where groups vary);
-        ``n_calibration`` (n,) where every value comes from panels of its own number of labels.
+        ``n_calibration`` (n,) where every value comes from panels of its own number of labels,
+        ``n_evaluation`` (n,) where each is scored on its own number of items. Evaluation sets of
+        one split then lie inside each other, and two values share the larger set's draw of items:
+        given that, the mean over the smaller one is on average the mean over the larger one.
     n_others : N - n_calibration, items that a panel was not fitted on, where not all of them
         evaluate; else those that do.
+    redrawn : how much of the split means' variance, (n,), comes from what every split draws for
+        itself (simulated damage, say). It averages out over splits and is not shared by them.
     joint : whether the covariance between the n values is needed.
     """
     n_splits = len(split_means)
@@ -81,18 +87,20 @@ def estimate(
     centred, factor, n_clusters = _clustered(item_means - value[:, None], units)
     v = np.vecdot(centred, centred) * factor
     s2 = split_means.var(axis=0, ddof=1)
-    redraw = item_means.shape[1] / n_evaluation - 1.0
+    redraw = np.asarray(item_means.shape[1] / np.asarray(n_evaluation) - 1.0)
     reuse = 1.0 / n_splits + n_calibration / (n_evaluation if n_others is None else n_others)
-    s_tr2 = s2 - redraw * v
-    variance = v + np.maximum(s_tr2, 0.0) * reuse
+    s_tr2 = s2 - redraw * v - redrawn
+    splits = np.maximum(s_tr2, 0.0) * reuse + redrawn / n_splits
+    variance = v + splits
     covariance = np.zeros((0, 0))
     if joint:
         items = (centred @ centred.T) * factor
-        training = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1)) - redraw * items
+        both = np.minimum.outer(redraw, redraw) if redraw.ndim else redraw
+        training = np.atleast_2d(np.cov(split_means, rowvar=False, ddof=1)) - both * items
         shared = np.sqrt(np.outer(reuse, reuse)) if isinstance(reuse, np.ndarray) else reuse
         covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
-    df = _satterthwaite(v, np.maximum(s_tr2, 0.0) * reuse, n_clusters - 1, n_splits - 1)
+    df = _satterthwaite(v, splits, n_clusters - 1, n_splits - 1)
     reach = np.asarray(stats.t.ppf(0.5 + LEVEL / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se > 0, np.abs(value) / se, np.where(value == 0, 0.0, np.inf))

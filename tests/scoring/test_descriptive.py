@@ -5,7 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from judgepanel.scoring.descriptive import FLIPS, RESAMPLES, paper_inference, sign_flip
+from judgepanel.scoring.descriptive import (
+    FLIPS,
+    RESAMPLES,
+    paper_inference,
+    paper_joint,
+    sign_flip,
+)
 
 
 def exact_p(values):
@@ -64,3 +70,33 @@ def test_paper_inference_is_medians_and_a_bootstrap_of_the_mean():
     loose = 5.0 * se / np.sqrt(RESAMPLES) * 2.7  # quantiles of a bootstrap have this error
     assert (np.abs(found.lo - (mean - 1.96 * se)) < loose + 0.15 * se).all()
     assert (np.abs(found.hi - (mean + 1.96 * se)) < loose + 0.15 * se).all()
+
+
+def test_the_papers_joint_test_is_the_largest_t_against_correlated_gaussians():
+    rng = np.random.default_rng(3)
+    differences = rng.normal(size=(200, 1)) + 0.4 * rng.normal(size=(200, 4))
+    found = paper_joint(differences, seed=0)
+    t = np.sqrt(200) * differences.mean(axis=0) / differences.std(axis=0, ddof=1)
+    assert found.t == pytest.approx(np.abs(t).max())
+    draws = rng.multivariate_normal(np.zeros(4), np.corrcoef(differences, rowvar=False), 40_000)
+    largest = np.abs(draws).max(axis=1)
+    assert found.critical == pytest.approx(np.quantile(largest, 0.95), abs=0.05)
+    assert found.p == pytest.approx(np.mean(largest >= found.t), abs=0.02)
+
+
+def test_the_papers_joint_test_holds_its_level_only_for_independent_splits():
+    rng = np.random.default_rng(4)
+    independent = [paper_joint(rng.normal(size=(40, 3)), seed=0).p < 0.05 for _ in range(150)]
+    assert np.mean(independent) < 0.12
+    # One data set's splits share its items: the same shift in all of them.
+    shared = [
+        paper_joint(rng.normal(size=(40, 3)) + 0.5 * rng.normal(), seed=0).p < 0.05
+        for _ in range(50)
+    ]
+    assert np.mean(shared) > 0.4
+
+
+def test_equal_arms_give_no_t_and_no_nan():
+    found = paper_joint(np.zeros((5, 3)), seed=0)
+    assert (found.t, found.p) == (0.0, 1.0)
+    assert paper_joint(np.full((5, 3), 0.1), seed=0).p == 0.0

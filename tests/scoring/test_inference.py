@@ -291,3 +291,26 @@ def test_the_joint_test_keeps_its_level_over_budgets_of_equal_panels():
         rejected += joint_p(found, seed=rep) < 0.05
     assert rejected / 300 <= 0.065 + 2 * math.sqrt(0.05 * 0.95 / 300)
     assert rejected > 0
+
+
+def test_values_of_nested_evaluation_sets_share_the_draw_of_the_larger_one():
+    rng = np.random.default_rng(4)
+    items = rng.normal(size=(1, 60)) + 0.3 * rng.normal(size=(2, 60))
+    sizes = [40, 15]  # items evaluated: the first value's sets hold the second's
+    orders = np.argsort(rng.random((20_000, 60)), axis=1)
+    splits = np.stack([items[i][orders[:, :n]].mean(axis=1) for i, n in enumerate(sizes)], axis=1)
+    drawn = np.cov(splits, rowvar=False)
+    of_items = np.cov(items) / 60
+    expected = of_items * (60 / np.maximum.outer(sizes, sizes) - 1.0)
+    np.testing.assert_allclose(drawn, expected, rtol=0.06)
+    # Nothing but the draw of items is in these splits, so no training variance is left.
+    found = estimate(items, splits, np.arange(60), np.array([20.0, 45.0]), np.array(sizes))
+    np.testing.assert_allclose(found.covariance, of_items, rtol=0.25)
+
+
+def test_one_number_of_evaluated_items_is_the_same_as_that_number_for_every_value():
+    items, splits = draws(seed=5)
+    one = estimate(items, splits, np.arange(40), 20.0, 20.0)
+    each = estimate(items, splits, np.arange(40), np.full(3, 20.0), np.full(3, 20.0))
+    np.testing.assert_allclose(each.covariance, one.covariance, rtol=1e-12)
+    np.testing.assert_allclose(each.lo, one.lo, rtol=1e-12)

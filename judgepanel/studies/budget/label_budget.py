@@ -4,28 +4,32 @@ In every split the calibration half is put in a random order, units whole, and b
 first n labels: ranking, weights and calibrators see only those. The evaluation half stays the
 same, so budgets differ in nothing but their labels.
 
+All judges can also be taken under a second aggregator, on the same labels and calibrators.
+
 Cost per split: one evaluation of the panels for every budget; memory is that of the scores of
 (panels x budgets) arms.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.budget.budget_plan import Planned, planned_budgets
 from judgepanel.studies.budget.label_budget_estimates import budget_estimates
 from judgepanel.studies.budget.label_budget_result import LabelBudget
+from judgepanel.studies.budget.readings import check_goals, read, unread
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -41,36 +45,49 @@ from judgepanel.votes import InputError, VoteMatrix
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SMALLEST = 20
-N_BUDGETS = 9
-FEWEST_OF_A_CLASS = 5
-FEWEST_UNITS = 10
-WITHIN_RANGE = (0.0, 1.0)
-
 
 @dataclass(frozen=True, slots=True)
 class LabelBudgetSpec:
     """What the label budget needs.
 
     ``budgets`` None takes nine on a log scale from 20 to the whole calibration half, which is
-    always the last one. ``panels`` are sizes held against all judges. ``within`` is how near to the
-    NLL of the largest budget counts as there; ``target`` is an NLL that is to be reached.
+    always the last one. ``panels`` are sizes held against all judges, and so are all judges under
+    the aggregator ``beside``. ``within`` is how near to the NLL of the largest budget counts as
+    there; ``target`` is an NLL that is to be reached; ``have`` is the number of labels from which
+    the price of more is given, all labelled items where it is None.
 
     Raises
     ------
     InputError
         An aggregator, calibrator or ranking that is not known; no calibrator, or one given twice;
-        a budget below 2, a panel below 1; ``within`` outside (0, 1), a target that is not above 0.
+        a second aggregator that is the first; a budget below 2, a panel below 1; ``within``,
+        ``target`` or ``have`` out of range.
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = "one_coin"
-    calibrators: tuple[Calibrator, ...] = ("beta", "temperature")
-    panels: tuple[int, ...] = (5,)
-    ranking: Ranking = "accuracy"
-    budgets: tuple[int, ...] | None = None
-    within: float = 0.05
-    target: float | None = None
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrators: tuple[Calibrator, ...] = field(
+        default=("beta", "temperature"), metadata={"help": "calibrators of both arms"}
+    )
+    panels: tuple[int, ...] = field(
+        default=(5,), metadata={"help": "panel sizes held against all judges"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
+    budgets: tuple[int, ...] | None = field(
+        default=None,
+        metadata={"help": "numbers of labels, beside all that calibrate (nine from 20)"},
+    )
+    within: float = field(
+        default=0.05, metadata={"help": "how near to the plateau counts as there"}
+    )
+    target: float | None = field(default=None, metadata={"help": "an NLL to reach"})
+    have: int | None = field(
+        default=None,
+        metadata={"help": "labels from which the next 100 are priced (all labelled items)"},
+    )
+    beside: Aggregator | None = field(
+        default=None, metadata={"help": "a second aggregator of all judges, held against the first"}
+    )
 
     def __post_init__(self) -> None:
         check_known("aggregator", AGGREGATORS, (self.aggregator,))
@@ -81,14 +98,11 @@ class LabelBudgetSpec:
         for n in self.budgets or ():
             if n < 2:
                 raise InputError("a budget needs at least 2 labels", value=n, allowed="2 or more")
-        if not WITHIN_RANGE[0] < self.within < WITHIN_RANGE[1]:
-            raise InputError(
-                "how near to the plateau is out of range",
-                value=self.within,
-                allowed="between 0 and 1",
-            )
-        if self.target is not None and not 0.0 < self.target < math.inf:
-            raise InputError("the target NLL must be above 0", value=self.target)
+        check_goals(self.within, self.target, self.have)
+        if self.beside is not None:
+            check_known("aggregator", AGGREGATORS, (self.beside,))
+        if self.beside == self.aggregator:
+            raise InputError("both aggregators are the same", value=self.beside)
 
     @property
     def recipe(self) -> Recipe:
@@ -102,58 +116,18 @@ class LabelBudgetSpec:
         )
 
     def sizes(self, n_judges: int) -> Ints:
-        """Panel sizes (n_panels,), all judges last."""
+        """Panel sizes of the first aggregator (n_sizes,), all judges last."""
         return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Planned:
-    """Budgets (n_budgets,), rising, and a sentence for each that had to be left out."""
-
-    budgets: Ints
-    left_out: tuple[str, ...]
+    def panel_sizes(self, n_judges: int) -> Ints:
+        """Sizes of all panels (n_panels,): all judges under the second aggregator come first."""
+        sizes = self.sizes(n_judges)
+        return sizes if self.beside is None else np.insert(sizes, 0, n_judges)
 
 
 def planned(prepared: Prepared, spec: LabelBudgetSpec) -> Planned:
     """The budgets these votes allow; the last is the whole calibration half, whatever it is."""
-    ballots = prepared.ballots
-    half = max(2, math.floor(ballots.n_items * spec.settings.fraction))
-    if spec.budgets is None:
-        asked = np.geomspace(min(SMALLEST, half), half, N_BUDGETS).round().astype(int).tolist()
-    else:
-        asked = list(spec.budgets)
-    kept, left_out = {half}, []
-    least, why = _least(prepared)
-    for n in sorted(set(asked) - {half}):
-        if n > half:
-            items = math.ceil(n / spec.settings.fraction)
-            left_out.append(
-                f"A budget of {n:,} labels is left out: {half:,} labels calibrate here; it needs "
-                f"{items:,} labelled items."
-            )
-        elif n < least:
-            left_out.append(
-                f"A budget of {n:,} labels is left out: {why}, which takes about {least:,} labels."
-            )
-        else:
-            kept.add(n)
-    return Planned(np.array(sorted(kept), dtype=np.int64), tuple(left_out))
-
-
-def _least(prepared: Prepared) -> tuple[int, str]:
-    """The fewest labels that can be fitted to, and what they are for."""
-    ballots = prepared.ballots
-    n_units = len(np.unique(ballots.units))
-    by_units = math.ceil(FEWEST_UNITS * ballots.n_items / n_units)
-    found = (by_units, f"it needs {FEWEST_UNITS} labelled items")
-    if n_units < ballots.n_items:
-        found = (by_units, f"it needs {FEWEST_UNITS} groups of items")
-    if not ballots.symmetric:
-        share = float(np.mean(ballots.signs > 0))
-        rarer = min(share, 1.0 - share)
-        by_class = math.ceil(FEWEST_OF_A_CLASS / rarer) if rarer > 0 else ballots.n_items
-        found = max(found, (by_class, f"it needs {FEWEST_OF_A_CLASS} labels of the rarer class"))
-    return found
+    return planned_budgets(prepared, spec.budgets, spec.settings.fraction)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,31 +143,27 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
     budgets = planned(prepared, spec).budgets
-    ks = spec.sizes(ballots.n_judges)
     labels = np.zeros(len(budgets), dtype=np.int64)
 
     def scored() -> Iterator[tuple[Split, Arms]]:
         for one in splits_of(prepared, settings, chunk):
             parts = label_sets(one, ballots.units, budgets, settings.seed)
             labels[:] += [len(rows) for rows in parts]
-            yield (
-                one,
-                _arms(
-                    [
-                        evaluate_split(
-                            ballots, Split(one.number, rows, one.evaluation), ks, spec.recipe
-                        )
-                        for rows in parts
-                    ]
-                ),
-            )
+            pieces = [Split(one.number, rows, one.evaluation) for rows in parts]
+            yield one, budget_arms([_panels(ballots, piece, spec) for piece in pieces])
 
-    done = tally(
-        scored(),
-        n_items=ballots.n_items,
-        seed=settings.seed,
-    )
+    done = tally(scored(), n_items=ballots.n_items, seed=settings.seed)
     return BudgetTally(done, labels)
+
+
+def _panels(ballots: Ballots, piece: Split, spec: LabelBudgetSpec) -> list[SplitScores]:
+    """Scores of one budget: all judges under the second aggregator, then the first's panels."""
+    ks = spec.sizes(ballots.n_judges)
+    found = [evaluate_split(ballots, piece, ks, spec.recipe)]
+    if spec.beside is not None:
+        second = replace(spec.recipe, aggregator=spec.beside)
+        found.insert(0, evaluate_split(ballots, piece, ks[-1:], second))
+    return found
 
 
 def label_sets(one: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
@@ -204,27 +174,34 @@ def label_sets(one: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
     return [*parts, one.calibration]
 
 
-def _arms(scored: list[SplitScores]) -> Arms:
-    """Arms of one split: panels by budgets, budgets vary fastest."""
-    names = tuple(scored[0].evaluation)
-    n_arms = len(scored) * len(scored[0].evaluation[names[0]].nll)
+def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
+    """Arms of one split, panels by budgets, budgets vary fastest.
 
-    def stacked(field: str) -> tuple[Floats, ...]:
-        found = []
-        for name in names:
-            values = np.stack([getattr(one.evaluation[name], field) for one in scored], axis=1)
-            found.append(values.reshape(n_arms, *values.shape[2:]))
-        return tuple(found)
+    ``scored`` has the panels of every budget, in one piece or in several that follow each other.
+    """
+    names = tuple(scored[0][0].evaluation)
 
+    def stacked(name: Calibrator, field: str) -> Floats:
+        budgets = [
+            np.concatenate([getattr(one.evaluation[name], field) for one in pieces])
+            for pieces in scored
+        ]
+        values = np.stack(budgets, axis=1)
+        return values.reshape(-1, *values.shape[2:])
+
+    first = [pieces[0] for pieces in scored]
+    ece = np.stack([stacked(name, "ece") for name in names])
     return Arms(
-        nll=stacked("nll"),
-        brier=stacked("brier"),
-        hit=stacked("hit"),
-        ece=np.stack(stacked("ece")),
-        chosen_on=np.zeros((len(names), n_arms)),
-        null_nll=np.array([one.null_nll for one in scored]),
-        constant_nll=np.array([[one.constant_nll[name] for one in scored] for name in names]),
-        replaced=np.array([[one.replaced[name] for one in scored] for name in names]),
+        nll=[stacked(name, "nll") for name in names],
+        brier=[stacked(name, "brier") for name in names],
+        hit=[stacked(name, "hit") for name in names],
+        ece=ece,
+        chosen_on=np.zeros_like(ece),
+        null_nll=np.array([one.null_nll for one in first]),
+        constant_nll=np.array([[one.constant_nll[name] for one in first] for name in names]),
+        replaced=np.array(
+            [[sum(one.replaced[name] for one in pieces) for pieces in scored] for name in names]
+        ),
     )
 
 
@@ -238,33 +215,31 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
     prepared = prepare(votes, spec.settings)
     ballots, done = prepared.ballots, partial.scores.in_order()
     plan = planned(prepared, spec)
-    sizes = spec.sizes(ballots.n_judges)
+    sizes = spec.panel_sizes(ballots.n_judges)
     labels = partial.labels / len(done.numbers)
-    found = budget_estimates(
-        done,
-        ballots.units,
-        labels,
-        calibrators=spec.calibrators,
-        panels=sizes,
-        within=spec.within,
-        target=spec.target,
-        seed=spec.settings.seed,
-    )
-    return LabelBudget(
+    found = LabelBudget(
         budgets=plan.budgets,
         labels=labels,
         panels=sizes,
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
-        within=spec.within,
-        target=spec.target,
-        **found,
+        beside=spec.beside,
+        **budget_estimates(
+            done,
+            ballots.units,
+            labels,
+            n_calibrators=len(spec.calibrators),
+            n_panels=len(sizes),
+            seed=spec.settings.seed,
+        ),
+        **unread(len(spec.calibrators), len(sizes), labels, ballots.n_items),
         null_nll=done.null_nll.mean(axis=0),
         constant_nll=done.constant_nll.mean(axis=0),
         n_judges=ballots.n_judges,
         **run_fields(prepared, spec.settings, done),
         warnings=_warnings(prepared, spec, plan, done),
     )
+    return read(found, within=spec.within, target=spec.target, have=spec.have)
 
 
 def _warnings(
@@ -272,7 +247,7 @@ def _warnings(
 ) -> tuple[str, ...]:
     found = [*prepared.oriented.notices, *plan.left_out]
     found += few_labels(prepared, float(done.n_calibration.mean()))
-    fits = len(done.numbers) * len(spec.sizes(prepared.ballots.n_judges))
+    fits = len(done.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
     for name, replaced in zip(spec.calibrators, done.replaced, strict=True):
         if replaced.any():
             cases = ", ".join(

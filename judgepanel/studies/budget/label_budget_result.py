@@ -19,6 +19,19 @@ Ints = NDArray[np.int64]
 NEXT = 100
 """Labels of which the price is given."""
 
+PAPER_NOTE = "invalid: it takes splits of one data set for independent samples"
+"""What stands beside the paper's joint test wherever it is shown."""
+
+_BETWEEN: dict[Verdict, str] = {
+    "keep all": "the first is better",
+    "curate": "the second is better",
+    "no loss from keeping": "no loss with the first",
+    "no loss from curating": "no loss with the second",
+    "undecided": "undecided",
+    "tie": "tie",
+}
+"""Verdicts on all judges under a second aggregator against all under the first."""
+
 
 @dataclass(frozen=True, slots=True)
 class LabelsNeeded:
@@ -48,20 +61,24 @@ class LabelBudget:
 
     ``labels`` (n_budgets,) are the mean numbers of labels the panels were fitted on, ``budgets``
     those asked for; groups stay whole, so they may differ. ``panels`` (n_panels,) are sizes, the
-    last is all judges. ``nll`` (n_calibrators, n_panels, n_budgets) is in nats per item with 95 %
-    intervals for new items; ``null_nll`` (n_budgets,) is the base rate of the same labels,
+    last is all judges; where ``beside`` names a second aggregator, all judges under it come first.
+    ``nll`` (n_calibrators, n_panels, n_budgets) is in nats per item with 95 %
+    intervals for new items; ``level_se``, ``level_df`` and ``level_covariance`` (.., n_budgets,
+    n_budgets) go with it; ``null_nll`` (n_budgets,) is the base rate of the same labels,
     ``constant_nll`` (n_calibrators, n_budgets) a constant score through the same calibrator.
 
-    ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(top-k) - NLL(all) on the same labels:
+    ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(panel) - NLL(all) on the same labels:
     ``delta_lo`` and ``delta_hi`` bound it budget by budget, ``band_lo`` and ``band_hi`` at all
     budgets together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at
-    any budget.
+    any budget. ``paper_t``, ``paper_critical`` and ``paper_p`` are the paper's joint test, which is
+    invalid (see :func:`judgepanel.scoring.descriptive.paper_joint`) and decides nothing.
 
     ``curve_a``, ``curve_b``, ``curve_c`` (n_calibrators, n_panels) are fits of
     a + b (n / scale)^-c with the largest of ``labels`` as scale; NaN where budgets are too few.
-    ``next_from`` (n_budgets + 1,) are the budgets and all labelled items; ``gain``
-    (n_calibrators, n_panels, n_budgets + 1) is what the next 100 labels take off the fitted NLL.
-    All that lies beyond ``labels[-1]`` is extrapolated.
+    ``next_from`` (n_budgets + 1,) are the budgets and ``have``, the labels that the reader has (all
+    labelled items if not said); ``gain`` (n_calibrators, n_panels, n_budgets + 1) is what the next
+    100 labels take off the fitted NLL, NaN below the smallest budget. All that lies beyond
+    ``labels[-1]`` is extrapolated.
     """
 
     budgets: Ints
@@ -69,11 +86,16 @@ class LabelBudget:
     panels: Ints
     calibrators: tuple[str, ...]
     aggregator: str
+    beside: str | None
     within: float
     target: float | None
+    have: int
     nll: Floats
     nll_lo: Floats
     nll_hi: Floats
+    level_se: Floats
+    level_df: Floats
+    level_covariance: Floats
     null_nll: Floats
     constant_nll: Floats
     delta: Floats
@@ -82,6 +104,9 @@ class LabelBudget:
     band_lo: Floats
     band_hi: Floats
     joint_p: Floats
+    paper_t: Floats
+    paper_critical: Floats
+    paper_p: Floats
     needed: tuple[LabelsNeeded, ...]
     curve_a: Floats
     curve_b: Floats
@@ -108,9 +133,21 @@ class LabelBudget:
         return self.n_splits < self.planned_splits
 
     @property
+    def extrapolates(self) -> bool:
+        """Whether the next labels after ``have`` lie beyond the largest budget."""
+        return bool(self.have + NEXT > self.labels[-1])
+
+    @property
     def arms(self) -> tuple[str, ...]:
-        """Names of the panels: ``top-5``, ..., ``all 65``."""
-        return (*(arm_name(int(k)) for k in self.panels[:-1]), f"all {self.n_judges:,}")
+        """Names of the panels: ``top-5``, ..., ``all 65``; ``all 65 by joint`` before them."""
+        everyone = f"all {self.n_judges:,}"
+        first = 0 if self.beside is None else 1
+        second = [f"{everyone} by {name.replace('_', '-')}" for name in (self.beside,) if name]
+        return (*second, *(arm_name(int(k)) for k in self.panels[first:-1]), everyone)
+
+    def aggregator_of(self, panel: int) -> str:
+        """The aggregator of a panel by its position."""
+        return self.aggregator if self.beside is None or panel else self.beside
 
     def row(self, calibrator: str) -> int:
         """Position of a calibrator in the arrays."""
@@ -122,6 +159,11 @@ class LabelBudget:
         margin = MARGIN * float(self.nll[c, -1, budget])
         same = bool(lo == hi == self.delta[c, panel, budget] == 0.0)
         return verdict(float(lo), float(hi), margin, identical=same)
+
+    def decided(self, c: int, panel: int, budget: int) -> str:
+        """The verdict in words that fit the panel: two aggregators keep all judges both."""
+        found = self.verdict(c, panel, budget)
+        return found if self.aggregator_of(panel) == self.aggregator else _BETWEEN[found]
 
     def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
         """The fitted learning curve at ``n`` labels; NaN where there is none."""
@@ -146,7 +188,10 @@ class LabelBudget:
 
         none = np.full((n_c, 1, n_b), np.nan)
         columns: dict[str, Any] = {
-            "aggregator": self.aggregator,
+            "aggregator": np.tile(
+                np.repeat(np.array([self.aggregator_of(p) for p in range(n_p)], dtype=object), n_b),
+                n_c,
+            ),
             "calibrator": np.repeat(np.array(self.calibrators, dtype=object), n_p * n_b),
             "panel": np.tile(np.repeat(np.array(self.arms, dtype=object), n_b), n_c),
             "k": np.tile(np.repeat(self.panels, n_b), n_c),
@@ -163,12 +208,17 @@ class LabelBudget:
         for name in ("delta", "delta_lo", "delta_hi", "band_lo", "band_hi"):
             columns[name] = spread(getattr(self, name), none)
         columns["verdict"] = [
-            self.verdict(c, p, b) if p < n_p - 1 else "reference"
+            self.decided(c, p, b) if p < n_p - 1 else "reference"
             for c in range(n_c)
             for p in range(n_p)
             for b in range(n_b)
         ]
-        columns["joint_p"] = np.repeat(spread(self.joint_p, none[:, :, 0]), n_b)
+        for name, test in (
+            ("joint_p", self.joint_p),
+            ("paper_joint_t", self.paper_t),
+            ("paper_joint_p", self.paper_p),
+        ):
+            columns[name] = np.repeat(spread(test, none[:, :, 0]), n_b)
         for name in ("gain", "gain_lo", "gain_hi"):
             columns[f"next_{NEXT}_{name}"] = getattr(self, name)[:, :, :-1].ravel()
         columns["next_extrapolated"] = columns["labels"] + NEXT > self.labels[-1]
@@ -184,7 +234,15 @@ class LabelBudget:
         return {
             "needed": [to_plain(found) for found in self.needed],
             "joint": [
-                {"calibrator": name, "panel": arm, "p": _plain(self.joint_p[c, p])}
+                {
+                    "calibrator": name,
+                    "panel": arm,
+                    "p": _plain(self.joint_p[c, p]),
+                    "paper_p": _plain(self.paper_p[c, p]),
+                    "paper_t": _plain(self.paper_t[c, p]),
+                    "paper_critical": _plain(self.paper_critical[c, p]),
+                    "paper_note": PAPER_NOTE,
+                }
                 for c, p, name, arm in cells
                 if p < len(self.panels) - 1
             ],
@@ -208,12 +266,14 @@ class LabelBudget:
                     "gain": _plain(self.gain[c, p, -1]),
                     "gain_lo": _plain(self.gain_lo[c, p, -1]),
                     "gain_hi": _plain(self.gain_hi[c, p, -1]),
-                    "extrapolated": True,
+                    "extrapolated": self.extrapolates,
                 }
                 for c, p, name, arm in cells
             ],
             "within": self.within,
             "target": self.target,
+            "have": self.have,
+            "beside": self.beside,
             "budgets": self.budgets.tolist(),
             "null_nll": self.null_nll.tolist(),
             "orientation": self.orientation,

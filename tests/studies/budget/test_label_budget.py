@@ -22,6 +22,7 @@ from judgepanel.studies.budget.label_budget import (
     run_chunk,
 )
 from judgepanel.studies.budget.label_budget_result import LabelBudget
+from judgepanel.studies.budget.readings import read
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
@@ -293,9 +294,71 @@ def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
     np.testing.assert_allclose(frame["skill"], 1 - frame["nll"] / frame["null_nll"])
 
 
+def test_a_second_aggregator_is_held_against_the_first_on_the_same_labels():
+    wanted = spec(budgets=(20, 40), beside="majority")
+    found = run(LABEL_BUDGET, votes(), wanted, jobs=1)
+    assert found.arms == ("all 9 by majority", "top-3", "all 9")
+    alone = {
+        name: run(LABEL_BUDGET, votes(), spec(budgets=(20, 40), aggregator=name), jobs=1)
+        for name in ("one_coin", "majority")
+    }
+    np.testing.assert_array_equal(found.nll[:, 1:], alone["one_coin"].nll)
+    np.testing.assert_array_equal(found.nll[:, 0], alone["majority"].nll[:, -1])
+    np.testing.assert_allclose(found.delta[:, 0], found.nll[:, 0] - found.nll[:, 2])
+    frame = found.frame()
+    rows = frame[frame["panel"] == "all 9 by majority"]
+    assert set(rows["aggregator"]) == {"majority"}
+    assert set(frame[frame["panel"] != "all 9 by majority"]["aggregator"]) == {"one_coin"}
+    assert not rows["verdict"].str.contains("keep|curat").any()
+
+
+def test_another_goal_is_read_off_without_new_work_as_if_it_had_been_asked_for():
+    goals = {"within": 0.2, "target": 0.4, "have": 75}
+    asked = run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45), **goals), jobs=1)
+    assert to_plain(read(result(), **goals)) == to_plain(asked)
+    assert to_plain(read(result(), have=None)) == to_plain(result())
+    assert asked.next_from.tolist() == [20, 30, 45, 60, 75]
+    assert asked.extrapolates
+    assert asked.gain[0, 1, -1] == pytest.approx(
+        float(asked.fitted(0, 1, 75.0) - asked.fitted(0, 1, 175.0))
+    )
+
+
+def test_no_price_is_read_below_the_smallest_budget():
+    few = read(result(), have=5)
+    assert np.isnan(few.gain[..., -1]).all()
+    np.testing.assert_array_equal(few.gain[..., :-1], result().gain[..., :-1])
+
+
+def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw():
+    found = result()
+    assert (found.paper_p <= found.joint_p).all()
+    frame = found.frame()
+    assert [name for name in frame if name.startswith("paper_")] == [
+        "paper_joint_t",
+        "paper_joint_p",
+    ]
+    for one in found.summary()["joint"]:
+        assert one["paper_note"].startswith("invalid")
+
+
+def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
+    for levels in (np.full(4, 0.4), np.array([0.30, 0.33, 0.36, 0.39])):
+        flat = replace(result(), nll=np.tile(levels, (2, 2, 1)))
+        found = read(flat, have=None)
+        assert not found.gain.any()
+        assert (found.gain_hi >= 0).all()
+        assert (found.curve_b == 0).all()
+        np.testing.assert_allclose(found.fitted(0, 0, 1e6), levels.mean(), atol=0.03)
+
+
 @pytest.mark.parametrize(
     ("knobs", "says"),
     [
+        ({"beside": "magic"}, "unknown aggregator"),
+        ({"beside": "one_coin"}, "both aggregators are the same"),
+        ({"have": 0}, "out of range"),
+        ({"have": 10**9}, "out of range"),
         ({"aggregator": "magic"}, "unknown aggregator"),
         ({"calibrators": ()}, "one calibrator or more"),
         ({"calibrators": ("beta", "beta")}, "each once"),

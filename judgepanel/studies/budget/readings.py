@@ -1,0 +1,157 @@
+"""What is read off the levels of all budgets: curves, the price of labels, labels needed.
+
+Nothing here needs the votes, so a page can ask for another goal without any new work. Intervals
+repeat a reading on draws of the levels of all budgets together. They hold the doubt about the
+levels, not that about the form of the curve.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import Estimate, joint_draws
+from judgepanel.scoring.learning_curve import (
+    FEWEST_POINTS,
+    LearningCurve,
+    first_reached,
+    fit_learning_curve,
+)
+from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget, LabelsNeeded
+from judgepanel.votes import InputError
+
+Floats = NDArray[np.float64]
+
+MOST_LABELS = 10_000_000
+_DRAWS = 2_000
+_ENDS = (0.025, 0.975)
+
+
+def check_goals(within: float, target: float | None, have: int | None) -> None:
+    """Refuse what makes no sense as a goal, or as a number of labels.
+
+    Raises
+    ------
+    InputError
+        ``within`` outside (0, 1), a target that is not above 0, ``have`` outside 1..10,000,000.
+    """
+    if not 0.0 < within < 1.0:
+        raise InputError(
+            "how near to the plateau is out of range", value=within, allowed="between 0 and 1"
+        )
+    if target is not None and not 0.0 < target < math.inf:
+        raise InputError("the target NLL must be above 0", value=target)
+    if have is not None and not 1 <= have <= MOST_LABELS:
+        raise InputError(
+            "the number of labels you have is out of range",
+            value=have,
+            allowed=f"1..{MOST_LABELS:,}",
+        )
+
+
+def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
+    """The fields that :func:`read` fills, blank."""
+    shape = (n_calibrators, n_panels)
+    gains = ("gain", "gain_lo", "gain_hi")
+    return {
+        "within": math.nan,
+        "target": None,
+        "have": n_items,
+        "needed": (),
+        **{name: np.full(shape, np.nan) for name in ("curve_a", "curve_b", "curve_c")},
+        "next_from": np.append(labels, float(n_items)),
+        **{name: np.full((*shape, len(labels) + 1), np.nan) for name in gains},
+    }
+
+
+def read(
+    found: LabelBudget, *, within: float = 0.05, target: float | None = None, have: int | None
+) -> LabelBudget:
+    """The same scores, read for other goals or from another number of labels.
+
+    Raises
+    ------
+    InputError
+        As :func:`check_goals`.
+    """
+    check_goals(within, target, have)
+    n_c, n_p, _ = found.nll.shape
+    mine = found.n_items if have is None else have
+    fields = unread(n_c, n_p, found.labels, found.n_items)
+    fields |= {"within": within, "target": target, "have": mine}
+    fields["next_from"][-1] = mine
+    needed: list[LabelsNeeded] = []
+    for c, p in np.ndindex(n_c, n_p):
+        if not np.isfinite(found.level_se[c, p]).all():
+            continue
+        values, curve = _levels(found, c, p)
+        if curve is not None:
+            for name in "abc":
+                fields[f"curve_{name}"][c, p] = getattr(curve, name)[0]
+            gains = _gains(curve, fields["next_from"], float(found.labels[0]))
+            for name, part in zip(("gain", "gain_lo", "gain_hi"), gains, strict=True):
+                fields[name][c, p] = part
+        goals = [("plateau", (1.0 + within) * values[:, -1])]
+        if target is not None:
+            goals.append(("target", np.full(len(values), target)))
+        for kind, goal in goals:
+            reading = _needed(found.labels, values, goal, curve)
+            needed.append(LabelsNeeded(found.calibrators[c], found.arms[p], kind, **reading))
+    return replace(found, **{**fields, "needed": tuple(needed)})
+
+
+def _levels(found: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve | None]:
+    """Levels of all budgets, the estimates first and then draws of them, and their curves."""
+    value, se = found.nll[c, p], found.level_se[c, p]
+    fitted = Estimate(
+        value=value,
+        se=se,
+        df=found.level_df[c, p],
+        lo=found.nll_lo[c, p],
+        hi=found.nll_hi[c, p],
+        p=np.full(len(value), np.nan),
+        covariance=found.level_covariance[c, p],
+    )
+    drawn = joint_draws(fitted, seed=found.seed, n_draws=_DRAWS)
+    values = np.concatenate([value[None], np.maximum(drawn, 0.0)])
+    enough = len(found.labels) >= FEWEST_POINTS
+    return values, fit_learning_curve(found.labels, values, se) if enough else None
+
+
+def _gains(curve: LearningCurve, start: Floats, smallest: float) -> tuple[Floats, Floats, Floats]:
+    """What the next labels take off the curve at every start, with bounds.
+
+    NaN below the smallest budget: towards 0 labels a power law grows without bound.
+    """
+    inside = np.where(start < smallest, np.nan, start)
+    gains = curve.at(inside) - curve.at(inside + NEXT)
+    lo, hi = np.quantile(gains[1:], _ENDS, axis=0)
+    return gains[0], lo, hi
+
+
+def _needed(
+    labels: Floats, values: Floats, goal: Floats, curve: LearningCurve | None
+) -> dict[str, Any]:
+    """Labels at which the levels first are at the goal; on the curve beyond the last budget."""
+    n = first_reached(labels, values, goal)
+    beyond = np.full(len(values), np.inf)
+    if curve is not None:
+        beyond = np.maximum(curve.needed(goal), labels[-1])
+    n = np.where(np.isfinite(n), n, beyond)
+    lo, hi = np.quantile(n[1:], _ENDS, method="nearest")
+    return {
+        "goal": float(goal[0]),
+        "n": _finite(n[0]),
+        "n_lo": _finite(lo),
+        "n_hi": _finite(hi),
+        "at_start": bool(n[0] == labels[0]),
+        "extrapolated": bool(n[0] > labels[-1]),
+    }
+
+
+def _finite(value: float) -> float:
+    return float(value) if np.isfinite(value) else float("nan")
