@@ -8,6 +8,7 @@ from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
+from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.contract import Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.judges.judges import JUDGES
@@ -29,6 +30,7 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             PIPELINE_ABLATION,
             CALIBRATOR_DESIGN,
             LABEL_BUDGET,
+            CLAIM,
         )
     }
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND, Recommendation
 from judgepanel.report.ablation import ablation_text
+from judgepanel.report.claim_tables import claim_text
 from judgepanel.report.judges import judges_text
 from judgepanel.report.label_budget import budget_text
 from judgepanel.report.methods import design_text, grid_text
@@ -20,6 +21,7 @@ from judgepanel.report.sentences import (
 from judgepanel.report.tables import candidate_table, comparison_table
 from judgepanel.report.variance import variance_text
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
+from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.contract import Result, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve
 from judgepanel.studies.judges.judges import JUDGES
@@ -74,6 +76,7 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         PIPELINE_ABLATION.name: ablation_text,
         CALIBRATOR_DESIGN.name: design_text,
         LABEL_BUDGET.name: budget_text,
+        CLAIM.name: claim_text,
     }
 )
 """Result to text, by the name of its study."""

@@ -26,7 +26,14 @@ MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     ("Trust", (("pages/label_budget.py", "Label budget"),)),
-    ("Understand", (("pages/judges.py", "Judges"), ("pages/methods.py", "Methods"))),
+    (
+        "Understand",
+        (
+            ("pages/judges.py", "Judges"),
+            ("pages/methods.py", "Methods"),
+            ("pages/claim.py", "The claim"),
+        ),
+    ),
 )
 
 _STYLE = """

@@ -217,7 +217,7 @@ def test_changes_and_differences_have_the_intervals_of_paired_means():
     np.testing.assert_allclose(found.change[one], wanted.value, **CLOSE)
     np.testing.assert_allclose(found.change_lo[one], wanted.lo, **CLOSE)
     np.testing.assert_allclose(
-        found.against_all, found.nll - found.nll[:, [-1]] + np.array([0.0] * 5 + [np.nan]), **CLOSE
+        found.against_all, found.nll - found.nll[:, [-1]] + np.array([0.0] * 4 + [np.nan]), **CLOSE
     )
     assert np.isnan(found.change[found.row("raw_one_class")]).all()
 

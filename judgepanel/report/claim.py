@@ -1,0 +1,261 @@
+"""Does the paper's reversal hold here? The claim in sentences, for a sceptical reader."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from judgepanel.report.numbers import capital, counted, fixed, interval, percent, sig, with_interval
+from judgepanel.report.published import VOTE_FRACTION
+from judgepanel.studies.claim.claim_result import PAIRS, Claim, Outcome, Reversal
+from judgepanel.studies.claim.maps import MAP_NAMES, apply
+from judgepanel.studies.claim.steps import STEPS
+
+MEASURES_CODING = "measures the coding, not the judges"
+HEADLINE = 5
+NOT_YET = "Not enough splits yet to say."
+_HARDLY = 0.0005
+
+STEP_NAMES = {
+    "raw_one_class": "one-class coding, raw",
+    "paper": "the paper's recipe: beta, clipped, signs free",
+    "paper_monotone": "the map kept monotone: a ≥ 0, b ≤ 0",
+    "paper_unclipped": "the logit not clipped",
+    "paper_temperature": "temperature: no intercept",
+    "raw_honest": "honest labels, raw",
+    "honest_clipped": "honest labels, the paper's recipe",
+    "honest_random": "the order of each pair by a coin",
+    "honest_monotone": "the map kept monotone: a ≥ 0, b ≤ 0",
+    "honest_beta": "the logit not clipped",
+    "honest_temperature": "temperature in place of beta",
+    "honest": "beta on scores that do not know their own label",
+    "joint": "joint in place of one-coin",
+}
+"""What each step is, in a few words."""
+
+_OUTCOMES: dict[Outcome, str] = {
+    "appears": "shown",
+    "points that way": "hinted at but not shown",
+    "does not appear": "not there",
+    "undecided": "undecided",
+}
+
+
+def headline_size(found: Claim) -> int | None:
+    """The panel the answer speaks of: top-5 as in the paper's abstract, or the largest compared."""
+    if not len(found.panels):
+        return None
+    return HEADLINE if HEADLINE in found.panels else int(found.panels[-1])
+
+
+def claim_sentence(found: Claim) -> str:
+    """One-class coding against honest labels, and where the reversal is."""
+    paper, honest = found.row("paper"), found.row("honest")
+    text = (
+        f"With one-class coding NLL {sig(float(found.nll[paper, -1]))}, which {MEASURES_CODING}; "
+        f"with honest labels {_level(found, 'honest')}."
+    )
+    k = headline_size(found)
+    if k is None:
+        return f"{text} There is one judge only, so there is nothing to reverse."
+    if not math.isfinite(float(found.nll_lo[honest, -1])):
+        return f"{text} {NOT_YET}"
+    there, here = _outcome(found, "paper", k), _outcome(found, "honest", k)
+    where = f"{_OUTCOMES[there]} with one-class coding, {_OUTCOMES[here]} with honest labels"
+    if there == here:
+        where = f"{_OUTCOMES[there]} with either"
+    return f"{text} The paper's reversal (top-{k} against all) is {where}."
+
+
+def tone(found: Claim) -> str:
+    """Whether honest labels show the reversal (keep), its contrary (curate), or neither."""
+    k = headline_size(found)
+    outcome = None if k is None else _outcome(found, "honest", k)
+    return {"appears": "keep", "does not appear": "curate"}.get(outcome or "", "open")
+
+
+def _outcome(found: Claim, calibrated: str, k: int) -> Outcome:
+    one = found.reversal(calibrated, k)
+    if one is None:
+        raise ValueError(f"{calibrated} was not compared at {k}")
+    return one.outcome
+
+
+def reversal_sentences(found: Claim, coding: str) -> tuple[str, ...]:
+    """Before and after calibration under one-class coding, or under each honest recipe."""
+    k = headline_size(found)
+    told = {step.name for step in found.told(coding)}
+    if k is None:
+        return ()
+    tried = [found.reversal(after, k) for _, after in PAIRS if after in told]
+    return tuple(_reversal(one) for one in tried if one is not None)
+
+
+def _reversal(one: Reversal) -> str:
+    if not math.isfinite(one.lo):
+        return NOT_YET
+    recipe = {
+        "paper": "after the paper's recipe",
+        "honest_clipped": "after the paper's recipe",
+        "honest": "after beta on scores that do not know their own label",
+        "joint": "with votes seen jointly",
+    }[one.calibrated]
+    before = with_interval(one.raw_delta, one.raw_lo, one.raw_hi, sign=True)
+    after = with_interval(one.delta, one.lo, one.hi, sign=True)
+    return (
+        f"Top-{one.k} changes NLL against all judges by {before} before calibration and by {after} "
+        f"{recipe}: the reversal is {_OUTCOMES[one.outcome]}."
+    )
+
+
+def constant_sentence(found: Claim) -> str:
+    """What no judge at all gets under one-class coding."""
+    paper = found.row("paper")
+    null, constant = float(found.null_nll[paper]), float(found.constant_nll[paper])
+    lowest = float(np.nanmin(found.nll[paper]))
+    return (
+        f"No judge is needed: a score that says one half for every item gets NLL {sig(constant)} "
+        f"through the paper's calibrator, and the base rate alone gets {sig(null)}. The best panel "
+        f"gets {sig(lowest)}: it is {'worse' if lowest > null else 'no worse'} than saying 'label "
+        f"1' every time. This {MEASURES_CODING}."
+    )
+
+
+def honest_constant_sentence(found: Claim) -> str:
+    """The same two yardsticks under honest labels."""
+    row = found.row("honest_clipped")
+    null, constant = float(found.null_nll[row]), float(found.constant_nll[row])
+    return (
+        f"With honest labels the same constant score gets NLL {fixed(constant, 3)} and the base "
+        f"rate {fixed(null, 3)}: what a panel gains on them, its judges have given."
+    )
+
+
+def map_sentence(found: Claim) -> str:
+    """What free signs do to the map that one-class labels fit."""
+    paper = found.maps[MAP_NAMES.index("paper")]
+    a, b = float(paper[0]), float(paper[1])
+    share = percent(float(found.falling[found.row("paper"), -1]), 3)
+    ends = apply(paper, np.array([0.001, 0.5]))
+    seen = (
+        "where all judges together give label 1 a chance of 0.1 % the map says "
+        f"{percent(float(ends[0]), 3)}, and where they give one half it says "
+        f"{percent(float(ends[1]), 3)}"
+    )
+    if a >= 0.0:
+        return (
+            f"Fitted to all labels, the map has a = {sig(a)} and b = {sig(b)} and rises "
+            f"throughout: {seen}."
+        )
+    return (
+        f"Fitted to all labels, the map has a = {sig(a)} and b = {sig(b)}, so it falls before it "
+        f"rises: {seen}. A panel that is sure of the contrary is turned round, because the label "
+        f"is always 1. Over the splits, {share} of the fitted maps fall."
+    )
+
+
+def step_sentences(found: Claim, coding: str) -> tuple[tuple[str, str], ...]:
+    """Name and sentence of every step under one-class coding, or of all others."""
+    return tuple(
+        (capital(STEP_NAMES[step.name]), _step_sentence(found, step.name))
+        for step in found.told(coding)
+    )
+
+
+def _step_sentence(found: Claim, name: str) -> str:
+    row, step = found.row(name), STEPS[name]
+    text = f"{capital(found.arm(name, len(found.sizes)))}: NLL {_level(found, name)}"
+    change = float(found.change[row, -1])
+    if step.before is not None and math.isfinite(float(found.change_lo[row, -1])):
+        moved = with_interval(
+            change, float(found.change_lo[row, -1]), float(found.change_hi[row, -1]), sign=True
+        )
+        same = abs(change) < _HARDLY and found.n_judges[row] == found.n_judges[_before(found, name)]
+        text += (
+            f", hardly another than '{STEP_NAMES[step.before]}'"
+            if same
+            else f", {moved} against '{STEP_NAMES[step.before]}'"
+        )
+    return f"{text}. {_why(found, name)}"
+
+
+def _before(found: Claim, name: str) -> int:
+    before = STEPS[name].before
+    return found.row(name if before is None else before)
+
+
+def _why(found: Claim, name: str) -> str:
+    """What a step shows."""
+    aside = int(found.n_judges[found.row("paper")] - found.n_judges[found.row("honest")])
+    dropped = (
+        f" {counted(aside, 'judge')} {'is' if aside == 1 else 'are'} set aside here."
+        if aside
+        else ""
+    )
+    return {
+        "raw_one_class": "The sum of the votes taken at its word; it knows nothing of the coding.",
+        "paper": "The map may learn an intercept, and 'label 1' is all there is to learn.",
+        "paper_monotone": "A map that may not fall cannot turn sure zeros into ones; what is left "
+        "is near a constant score's.",
+        "paper_unclipped": "Clipping hides how sure the sum was; for labels of one class that "
+        "matters little.",
+        "paper_temperature": "One slope and no intercept: nothing about the coding can be learnt, "
+        "and the figures are those of honest labels.",
+        "raw_honest": "Raw scores are the same under either coding." + dropped,
+        "honest_clipped": "The same recipe on the same votes: only the labels have changed."
+        + dropped,
+        "honest_random": "A coin in place of both orders at once.",
+        "honest_monotone": "With honest labels the map rises by itself.",
+        "honest_beta": "Where the sum is far beyond 99.9 %, clipping throws its differences away.",
+        "honest_temperature": "One parameter in place of three.",
+        "honest": "Weights that know an item's label make its score look surer than it is; this is "
+        "the recipe of the other pages.",
+        "joint": "Judges that err together are no longer counted as if they were independent.",
+    }[name]
+
+
+def joint_sentence(found: Claim) -> str:
+    """Keeping everyone under one-coin and under joint; empty without joint."""
+    k = headline_size(found)
+    if not found.has("joint") or k is None:
+        return ""
+    joint, honest = found.reversal("joint", k), found.reversal("honest", k)
+    if joint is None or honest is None or not math.isfinite(joint.lo):
+        return NOT_YET
+    text = (
+        f"{_keeping(honest, 'one-coin, which sees the sum of the votes')}; "
+        f"{_keeping(joint, 'joint, which sees them together')}. All judges get NLL "
+        f"{_level(found, 'honest')} and {_level(found, 'joint')}."
+    )
+    return capital(text)
+
+
+def _keeping(one: Reversal, under: str) -> str:
+    against = f"NLL against top-{one.k} under {under}"
+    if one.lo > 0.0:
+        return f"keeping all saves {with_interval(one.delta, one.lo, one.hi)} {against}"
+    if one.hi < 0.0:
+        return f"keeping all costs {with_interval(-one.delta, -one.hi, -one.lo)} {against}"
+    moved = with_interval(-one.delta, -one.hi, -one.lo, sign=True)
+    return f"keeping all changes NLL by {moved} against top-{one.k} under {under}"
+
+
+def published_sentence(found: Claim) -> str:
+    """The paper's plain vote fraction, four times nearly the same."""
+    values = list(VOTE_FRACTION.values())
+    constant = float(found.constant_nll[found.row("paper")])
+    return (
+        f"The paper's plain vote fraction under beta gets {fixed(min(values), 3)} to "
+        f"{fixed(max(values), 3)} on four benchmarks of very different difficulty; a constant "
+        f"score gets {fixed(constant, 3)} here. Its temperature row, which has no intercept, is "
+        "thirty times its beta row and more. Both are what one-class coding gives. This "
+        f"{MEASURES_CODING}."
+    )
+
+
+def _level(found: Claim, name: str) -> str:
+    row = found.row(name)
+    lo, hi = float(found.nll_lo[row, -1]), float(found.nll_hi[row, -1])
+    text = sig(float(found.nll[row, -1]))
+    return f"{text} {interval(lo, hi)}" if math.isfinite(lo) else text
