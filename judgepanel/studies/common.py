@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.accumulate import METRICS, Tally
+from judgepanel.studies.accumulate import METRICS
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import InputError
@@ -58,7 +58,17 @@ def metric_fields(
     }
 
 
-def run_fields(prepared: Prepared, settings: Settings, done: Tally) -> dict[str, Any]:
+class Done(Protocol):
+    """What a study has done so far: its splits, and how many items each evaluated."""
+
+    @property
+    def numbers(self) -> NDArray[np.int64]: ...
+
+    @property
+    def n_evaluation(self) -> NDArray[np.int64]: ...
+
+
+def run_fields(prepared: Prepared, settings: Settings, done: Done) -> dict[str, Any]:
     """Fields of a result that say on what it rests."""
     return {
         "orientation": prepared.oriented.policy,

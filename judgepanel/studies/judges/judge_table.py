@@ -81,10 +81,15 @@ def families_of(votes: VoteMatrix) -> tuple[str, ...]:
     return tuple("" if pd.isna(name) else str(name) for name in given)
 
 
-def wilson(successes: Ints, trials: Ints, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Wilson score interval of a proportion (1927, doi:10.2307/2276774); [0, 1] without trials."""
+def wilson(
+    successes: Ints | Floats, trials: Ints | Floats, level: float = 0.95
+) -> tuple[Floats, Floats]:
+    """Wilson score interval of a proportion (1927, doi:10.2307/2276774); [0, 1] without trials.
+
+    Trials need not be whole: an effective number will do.
+    """
     z = float(stats.norm.ppf(0.5 + level / 2.0))
-    n = np.maximum(trials, 1).astype(float)
+    n = np.where(trials > 0, trials, 1).astype(float)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)

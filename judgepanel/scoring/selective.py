@@ -1,0 +1,80 @@
+"""Selective prediction: answer where confidence is high, leave the rest (accuracy-coverage).
+
+A(q) is the accuracy among the share q of items with the highest confidence, and AUAC the area
+under A (the paper's appendix on selective prediction; risk-coverage curves: El-Yaniv and Wiener
+2010, JMLR 11). Where confidences tie, all orders of the tie are averaged.
+
+Both are functions of ranks, so an item moves the place of all below it. Values here are therefore
+influence values: with h the hit, u the share of items with higher confidence and h(q) the accuracy
+at rank q,
+
+    A(q):  1{u < q} (h - h(q)) / q + h(q)
+    AUAC:  accuracy + int_u^1 (h - h(v)) / v dv.
+
+Their means are A(q) and AUAC, and their variance is that of the estimate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Items by confidence, highest first: ``order`` (n,), and for every place the first place and
+    the length of its tie, ``first`` and ``length`` (n,).
+    """
+
+    order: Ints
+    first: Ints
+    length: Ints
+
+
+def ranked(confidence: Floats) -> Ranked:
+    """Order of confidences (n,), ties kept together."""
+    order = np.argsort(-confidence, kind="stable")
+    ordered = confidence[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    lengths = np.diff(np.append(starts, len(ordered)))
+    return Ranked(order, np.repeat(starts, lengths), np.repeat(lengths, lengths))
+
+
+def answered(ranks: Ranked, shares: Floats) -> Floats:
+    """How far each item is among the most confident ``shares`` (m,), (m, n) in [0, 1].
+
+    A tie that the limit cuts through is answered in part.
+    """
+    n = len(ranks.order)
+    limit = shares[:, None] * n
+    inside = np.empty((len(shares), n))
+    inside[:, ranks.order] = np.clip((limit - ranks.first) / ranks.length, 0.0, 1.0)
+    return inside
+
+
+def auac_values(ranks: Ranked, hit: Floats) -> Floats:
+    """Influence values (n,) of the area under the accuracy-coverage curve; their mean is AUAC."""
+    n = len(hit)
+    sorted_hit = hit[ranks.order]
+    starts = np.unique(ranks.first)
+    shared = np.add.reduceat(sorted_hit, starts) / np.diff(np.append(starts, n))
+    even = np.repeat(shared, np.diff(np.append(starts, n)))
+    inverse = 1.0 / np.arange(1.0, n + 1.0)
+    below = np.cumsum((even * inverse)[::-1])[::-1]
+    share = np.cumsum(inverse[::-1])[::-1]
+    values = np.empty(n)
+    values[ranks.order] = (
+        hit.mean() + sorted_hit * _tied(share, starts, n) - _tied(below, starts, n)
+    )
+    return values
+
+
+def _tied(values: Floats, starts: Ints, n: int) -> Floats:
+    """Values (n,) averaged within ties."""
+    lengths = np.diff(np.append(starts, n))
+    return np.repeat(np.add.reduceat(values, starts) / lengths, lengths)

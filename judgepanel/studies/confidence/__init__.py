@@ -1,0 +1,1 @@
+"""Can the probabilities be believed? Reliability, selective prediction, sets, single items."""

@@ -1,0 +1,335 @@
+"""Do conformal sets hold the label as often as they promise, and for whom?
+
+In every split a slice of the calibration items is held out of all other fits and makes the
+thresholds. Plain split conformal promises coverage over all items; Mondrian sets promise it within
+each label, each stratum of difficulty (known from votes alone) or each value of an item feature.
+
+Cost per split: one evaluation of the panel. Memory: a byte an evaluation, method and level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.calibrate.calibration import sigmoid
+from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.kernels.evaluate.pipeline import SLICE
+from judgepanel.scoring.conformal import (
+    ONE,
+    ZERO,
+    Kinds,
+    check_level,
+    covers,
+    group_thresholds,
+    labels_needed,
+    nonconformity,
+    quantile_rank,
+    set_kinds,
+    set_sizes,
+)
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.splits import Split, subsplit
+from judgepanel.studies.common import run_fields, splits_of
+from judgepanel.studies.confidence.conformal_result import KIND_FIELDS, Conformal, Grouping
+from judgepanel.studies.confidence.probabilities import PanelSpec, Repeats, panel_notes, repeats
+from judgepanel.studies.confidence.shares import Shares, Sums, binned_sums, ratios, shares
+from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.settings import Prepared, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CLASSES = ("label 0", "label 1")
+
+
+@dataclass(frozen=True, slots=True)
+class ConformalSpec(PanelSpec):
+    """What conformal sets need beside the panel: ``levels``, and an item ``feature`` to look into.
+
+    Raises
+    ------
+    InputError
+        Beside those of the panel: no level, or one outside (0, 1).
+    """
+
+    levels: tuple[float, ...] = field(
+        default=(0.8, 0.9), metadata={"help": "how often a set is to hold the true label"}
+    )
+    feature: str | None = field(
+        default=None, metadata={"help": "an item feature whose values are looked at apart"}
+    )
+
+    def __post_init__(self) -> None:
+        PanelSpec.__post_init__(self)
+        if not self.levels:
+            raise InputError("conformal sets need one level or more", allowed="for instance 0.9")
+        for level in self.levels:
+            check_level(level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetsDone:
+    """Sets of S splits, E evaluations in all.
+
+    ``kinds`` int8 (n_methods, n_levels, E); ``behind`` (S, n_groups) counts the slice's items in
+    every group, all items first.
+    """
+
+    numbers: Ints
+    n_calibration: Ints
+    n_evaluation: Ints
+    behind: Ints
+    rows: Ints
+    kinds: Kinds
+    replaced: Ints
+
+    def in_order(self) -> SetsDone:
+        """The same splits in the order of their numbers."""
+        order = np.argsort(self.numbers, kind="stable")
+        owner = np.repeat(self.numbers, self.n_evaluation)
+        place = np.argsort(owner, kind="stable")
+        sorted_ = {name: getattr(self, name)[order] for name in _PER_SPLIT}
+        return replace(self, rows=self.rows[place], kinds=self.kinds[..., place], **sorted_)
+
+
+_PER_SPLIT = ("numbers", "n_calibration", "n_evaluation", "behind", "replaced")
+
+
+def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]:
+    """Every way of grouping the labelled items that applies, all of them together first.
+
+    Raises
+    ------
+    InputError
+        A feature that the votes do not have.
+    """
+    ballots = prepared.ballots
+    found: dict[Grouping, Strata] = {
+        "all": Strata(("all items",), np.zeros(ballots.n_items, dtype=np.int64))
+    }
+    if not ballots.symmetric:
+        found["class"] = Strata(CLASSES, (ballots.signs > 0).astype(np.int64))
+    found["difficulty"] = by_difficulty(prepared)
+    if spec.feature is not None:
+        found["feature"] = by_feature(prepared, spec.feature)
+    return found
+
+
+def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
+    """Make the sets of the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, recipe = prepared.ballots, replace(spec.recipe, calibrators=(spec.calibrator,))
+    strata = strata_of(prepared, spec)
+    ks = np.array([spec.size(ballots.n_judges)])
+    numbers, n_calibration, behind, rows, kinds, replaced = ([] for _ in range(6))
+    for one in splits_of(prepared, spec.settings, chunk):
+        learn, hold = subsplit(
+            ballots.units,
+            one.calibration,
+            fraction=1.0 - SLICE,
+            seed=spec.settings.seed,
+            key=(one.number, 13),
+        )
+        apart = Split(one.number, learn, np.concatenate([hold, one.evaluation]))
+        scores = evaluate_split(ballots, apart, ks, recipe)
+        logits = scores.fitted.logits_of(spec.calibrator, slice(0, 1))[0]
+        p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
+        labels = (ballots.signs[hold] > 0).astype(np.int64)
+        own = nonconformity(p[: len(hold)], labels)
+        new = p[len(hold) :]
+        kinds.append(
+            np.stack(
+                [
+                    [
+                        sets_within(own, new, part, (hold, one.evaluation), level, way)
+                        for level in spec.levels
+                    ]
+                    for way, part in strata.items()
+                ]
+            )
+        )
+        numbers.append(one.number)
+        n_calibration.append(len(one.calibration))
+        behind.append(_counts(strata, hold))
+        rows.append(one.evaluation)
+        replaced.append(scores.replaced[spec.calibrator])
+    return SetsDone(
+        numbers=np.array(numbers),
+        n_calibration=np.array(n_calibration),
+        n_evaluation=np.array([len(part) for part in rows]),
+        behind=np.array(behind),
+        rows=np.concatenate(rows),
+        kinds=np.concatenate(kinds, axis=-1),
+        replaced=np.array(replaced),
+    )
+
+
+def sets_within(
+    own: Floats, new: Floats, part: Strata, items: tuple[Ints, Ints], level: float, way: Grouping
+) -> Kinds:
+    """Sets of the evaluation items, their thresholds from their own stratum of the slice."""
+    hold, evaluation = items
+    limits = group_thresholds(own, part.codes[hold], part.n, level)
+    if way == "class":
+        return set_kinds(new, limits[0], limits[1])
+    limit = limits[part.codes[evaluation]]
+    return set_kinds(new, limit, limit)
+
+
+def _counts(strata: dict[Grouping, Strata], hold: Ints) -> Ints:
+    return np.concatenate(
+        [np.bincount(part.codes[hold], minlength=part.n) for part in strata.values()]
+    )
+
+
+def combine(left: SetsDone, right: SetsDone) -> SetsDone:
+    """Both sets of splits together; exact and in any order."""
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(left, name), getattr(right, name)])
+        for name in (*_PER_SPLIT, "rows")
+    }
+    return SetsDone(kinds=np.concatenate([left.kinds, right.kinds], axis=-1), **joined)
+
+
+def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
+    """Coverage, size and kinds from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    done, strata = partial.in_order(), strata_of(prepared, spec)
+    # Panel and thresholds rest on disjoint parts of the calibration items; the larger one counts.
+    learnt = np.maximum(done.n_calibration - done.behind[:, 0], done.behind[:, 0])
+    of = Repeats(**repeats(prepared, done.rows, learnt, done.n_evaluation))
+    found: dict[str, Any] = {
+        name: np.stack(values) for name, values in _figures(of, done, list(strata.values())).items()
+    }
+    groupings = [way for way, part in strata.items() for _ in part.names]
+    infinite, notes = _infinite(spec, strata, done)
+    if prepared.ballots.symmetric:
+        notes.append(
+            "Each item is used together with its swap, which has the other label, so coverage by "
+            "label does not apply: a set of one label counts half as {0} and half as {1}."
+        )
+    if spec.feature is None and prepared.oriented.votes.features is None:
+        notes.append("The votes have no item features (columns feat_...), so none is looked into.")
+    return Conformal(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        feature=spec.feature,
+        methods=tuple(strata),
+        levels=spec.levels,
+        groups=tuple(name for part in strata.values() for name in part.names),
+        groupings=tuple(groupings),
+        items=np.concatenate(
+            [np.bincount(part.codes[of.seen], minlength=part.n) for part in strata.values()]
+        ),
+        **found,
+        infinite=infinite,
+        n_slice=float(done.behind[:, 0].mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(done.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, done),
+        warnings=(*panel_notes(prepared, spec, done), *notes),
+    )
+
+
+def _figures(of: Repeats, done: SetsDone, strata: list[Strata]) -> dict[str, list[Any]]:
+    """Figures of every method: lists of arrays (n_levels, n_groups, ...)."""
+    found: dict[str, list[Any]] = {}
+    for of_method in done.kinds:
+        levels = [_of_level(of, kinds, done.rows, strata) for kinds in of_method]
+        for name in levels[0]:
+            found.setdefault(name, []).append(np.stack([one[name] for one in levels]))
+    return found
+
+
+def _of_level(of: Repeats, kinds: Kinds, rows: Ints, strata: list[Strata]) -> dict[str, Floats]:
+    held = covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
+    single = ((kinds == ZERO) | (kinds == ONE)).astype(np.float64)
+    parts = [_of_groups(of, kinds, held, single, part.codes[rows], part.n) for part in strata]
+    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+
+
+def _of_groups(
+    of: Repeats, kinds: Kinds, held: Floats, single: Floats, codes: Ints, n: int
+) -> dict[str, Floats]:
+    """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
+    coverage = binned_sums(of, held, codes, n)
+    right = Sums(
+        of.by_item(held * single, codes, n),
+        of.by_split(held * single, codes, n),
+        of.by_item(single, codes, n),
+        of.by_split(single, codes, n),
+    )
+    found: dict[str, Floats] = {}
+    for name, one in (("coverage", shares(of, coverage)), ("one_right", shares(of, right))):
+        found |= _named(name, one)
+    sizes, items = ratios(of, binned_sums(of, set_sizes(kinds).astype(np.float64), codes, n))
+    none = items == 0
+    for end, values in (("", sizes.value), ("_lo", sizes.lo), ("_hi", sizes.hi)):
+        found[f"size{end}"] = np.where(none, np.nan, np.clip(values, 0.0, 2.0))
+    counts = np.stack(
+        [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)],
+        axis=-1,
+    )
+    if of.symmetric:
+        counts[:, [ZERO, ONE]] = counts[:, [ZERO, ONE]].mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        found["kinds"] = np.where(none[:, None], np.nan, counts / items[:, None])
+    return found
+
+
+def _named(name: str, found: Shares) -> dict[str, Floats]:
+    return {name: found.value, f"{name}_lo": found.lo, f"{name}_hi": found.hi}
+
+
+def _infinite(
+    spec: ConformalSpec, strata: dict[Grouping, Strata], done: SetsDone
+) -> tuple[Ints, list[str]]:
+    """Splits with an infinite threshold (n_methods, n_levels), and sentences that say of whom."""
+    counts = np.zeros((len(strata), len(spec.levels)), dtype=np.int64)
+    notes, first = [], 0
+    for m, (way, part) in enumerate(strata.items()):
+        behind = done.behind[:, first : first + part.n]
+        first += part.n
+        for i, level in enumerate(spec.levels):
+            short = quantile_rank(behind, level) > behind
+            counts[m, i] = int(short.any(axis=1).sum())
+            for g in np.flatnonzero(short.any(axis=0)):
+                notes.append(_too_few(way, part.names[g], level, int(short[:, g].sum()), done))
+    return counts, notes
+
+
+def _too_few(way: Grouping, name: str, level: float, splits: int, done: SetsDone) -> str:
+    whose = {
+        "all": "the held-out slice has",
+        "class": f"{name} has, in the held-out slice,",
+        "difficulty": f"the stratum '{name}' has, in the held-out slice,",
+        "feature": f"the value {name!r} has, in the held-out slice,",
+    }[way]
+    until = f"{name} is in every set" if way == "class" else "every set is {0, 1}"
+    return (
+        f"In {splits} of {len(done.numbers)} splits {whose} fewer than the "
+        f"{labels_needed(level)} labels that sets at {level:.0%} need: {until} there."
+    )
+
+
+CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
+    name="conformal",
+    title="Conformal sets",
+    question="Do conformal sets hold the label as often as they promise?",
+    spec=ConformalSpec,
+    result=Conformal,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="conformal",
+    page="confidence",
+)
+
+__all__ = ["CONFORMAL", "KIND_FIELDS", "Conformal", "ConformalSpec", "merge", "run_chunk"]

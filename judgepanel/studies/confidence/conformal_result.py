@@ -1,0 +1,151 @@
+"""What :data:`CONFORMAL` finds: what sets hold, overall, by class, by difficulty, by feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.studies.codec import to_plain
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Grouping = Literal["all", "class", "difficulty", "feature"]
+Kept = Literal["holds", "falls short", "open"]
+
+KIND_FIELDS = ("neither", "only_0", "only_1", "both")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conformal:
+    """Result of :data:`CONFORMAL`.
+
+    ``methods`` name what a set was made within: ``all`` is plain split conformal, the others are
+    Mondrian within label, difficulty or feature. ``groups`` name where it is looked at, by
+    ``groupings``; ``items`` (n_groups,) counts their items. Arrays are (n_methods, n_levels,
+    n_groups): ``coverage`` the share of sets that hold the true label, ``size`` in [0, 2] the
+    labels they hold, ``one_right`` the share right of the sets with one label, each with a 95 %
+    interval for new items, panels and slices; NaN where there is nothing to look at. ``kinds``
+    (n_methods, n_levels, n_groups, 4) are shares of {}, {0}, {1} and {0, 1}; under ``symmetric`` a
+    set of one label counts half for each.
+    ``infinite`` (n_methods, n_levels) counts splits in which a threshold was infinite.
+    """
+
+    aggregator: str
+    calibrator: str
+    k: int
+    feature: str | None
+    methods: tuple[Grouping, ...]
+    levels: tuple[float, ...]
+    groups: tuple[str, ...]
+    groupings: tuple[Grouping, ...]
+    items: Ints
+    coverage: Floats
+    coverage_lo: Floats
+    coverage_hi: Floats
+    size: Floats
+    size_lo: Floats
+    size_hi: Floats
+    one_right: Floats
+    one_right_lo: Floats
+    one_right_hi: Floats
+    kinds: Floats
+    infinite: Ints
+    n_slice: float
+    n_judges: int
+    n_calibration: float
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a set of one label says nothing of which label."""
+        return self.orientation == "symmetric"
+
+    def promised(self, method: int, group: int) -> bool:
+        """Whether the method promises coverage within that group, not only over all items."""
+        return self.groupings[group] in ("all", self.methods[method])
+
+    def kept(self, method: int, level: int, group: int) -> Kept:
+        """Whether the interval of the coverage reaches the level."""
+        lo = self.coverage_lo[method, level, group]
+        hi = self.coverage_hi[method, level, group]
+        if not (np.isfinite(lo) and np.isfinite(hi)):
+            return "open"
+        return "falls short" if hi < self.levels[level] else "holds"
+
+    def frame(self) -> pd.DataFrame:
+        """One row a method, level and group."""
+        rows = []
+        for m, level, g in np.ndindex(self.coverage.shape):
+            row: dict[str, Any] = {
+                "aggregator": self.aggregator,
+                "calibrator": self.calibrator,
+                "k": self.k,
+                "sets_within": self.methods[m],
+                "level": self.levels[level],
+                "grouping": self.groupings[g],
+                "group": self.groups[g],
+                "promised": self.promised(m, g),
+                "items": int(self.items[g]),
+                "n_slice": self.n_slice,
+                "n_splits": self.n_splits,
+            }
+            for name in ("coverage", "size", "one_right"):
+                for end in ("", "_lo", "_hi"):
+                    row[name + end] = float(getattr(self, name + end)[m, level, g])
+            for kind, name in enumerate(KIND_FIELDS):
+                row[f"share_{name}"] = float(self.kinds[m, level, g, kind])
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def summary(self) -> dict[str, Any]:
+        """Coverage over all items by method and level, and what was run."""
+        return {
+            "aggregator": self.aggregator,
+            "calibrator": self.calibrator,
+            "k": self.k,
+            "feature": self.feature,
+            "sets": [
+                {
+                    "within": method,
+                    "level": level,
+                    "coverage": to_plain(self.coverage[m, i, 0]),
+                    "coverage_lo": to_plain(self.coverage_lo[m, i, 0]),
+                    "coverage_hi": to_plain(self.coverage_hi[m, i, 0]),
+                    "size": to_plain(self.size[m, i, 0]),
+                    "shares": dict(zip(KIND_FIELDS, to_plain(self.kinds[m, i, 0]), strict=True)),
+                    "splits_with_infinite_threshold": int(self.infinite[m, i]),
+                }
+                for m, method in enumerate(self.methods)
+                for i, level in enumerate(self.levels)
+            ],
+            "class_conditional": None if self.symmetric else "class" in self.methods,
+            "orientation": self.orientation,
+            "protocol": self.protocol,
+            "one_class": self.one_class,
+            "n_items": self.n_items,
+            "n_judges": self.n_judges,
+            "n_calibration": self.n_calibration,
+            "n_slice": self.n_slice,
+            "n_evaluation": self.n_evaluation,
+            "n_splits": self.n_splits,
+            "seed": self.seed,
+            "partial": self.partial,
+        }

@@ -1,0 +1,255 @@
+"""Which items does the panel get wrong, and is it as good on the hard ones?
+
+Every item's probability is the mean over the splits that held it out. Difficulty is how much the
+judges' votes disagree, which no label goes into; how many judges erred is shown beside it, but the
+label is in that, so accuracy within its strata is high or low by construction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.scoring.calibration_error import bin_of, chance_errors, equal_width_edges
+from judgepanel.scoring.metrics import ECE_BINS, item_scores
+from judgepanel.studies.common import run_fields
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.confidence.items_result import FEW_ITEMS, Items, StratumGrouping
+from judgepanel.studies.confidence.probabilities import (
+    CALIBRATED,
+    STAGES,
+    Evaluations,
+    OutOfSample,
+    PanelSpec,
+    combine,
+    evaluations,
+    panel_notes,
+    run_chunk,
+)
+from judgepanel.studies.confidence.shares import binned_sums, ratios, shares
+from judgepanel.studies.confidence.strata import (
+    Strata,
+    by_difficulty,
+    by_errors,
+    by_feature,
+    disagreement,
+)
+from judgepanel.studies.contract import Study
+from judgepanel.studies.settings import Prepared, prepare
+from judgepanel.votes import VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_DRAWS = 60
+_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsSpec(PanelSpec):
+    """What the study of items needs beside the panel: an item ``feature`` to group by.
+
+    Raises
+    ------
+    InputError
+        As for the panel.
+    """
+
+    feature: str | None = field(
+        default=None, metadata={"help": "an item feature whose values are looked at apart"}
+    )
+
+
+def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
+    """Items and strata from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    done = partial.in_order()
+    of = evaluations(done, prepared)
+    strata: dict[StratumGrouping, Strata] = {
+        "difficulty": by_difficulty(prepared),
+        "errors": by_errors(prepared),
+    }
+    if spec.feature is not None:
+        strata["feature"] = by_feature(prepared, spec.feature)
+    by_stratum = [_figures(of, part, spec.settings.seed) for part in strata.values()]
+    fields: dict[str, Any] = {
+        name: np.concatenate([one[name] for one in by_stratum], axis=-1) for name in by_stratum[0]
+    }
+    found = Items(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        **_of_items(of, prepared, votes),
+        strata=tuple(name for part in strata.values() for name in part.names),
+        groupings=tuple(way for way, part in strata.items() for _ in part.names),
+        **fields,
+        null_nll=float(of.by_item(of.null_nll).mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=of.n_calibration,
+        **run_fields(prepared, spec.settings, done),
+        warnings=tuple(panel_notes(prepared, spec, done) + _notes(of, prepared, strata)),
+    )
+    return found
+
+
+def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[str, Any]:
+    """Everything about single items, as the file has their two responses."""
+    ballots, shown = prepared.ballots, prepared.oriented.votes
+    n = ballots.n_items
+    given = votes.labels[votes.labelled]
+    turned = given != shown.labels
+    low, high = _central(of)
+    p = {"p": of.by_item(of.p[CALIBRATED])[0], "p_lo": low, "p_hi": high}
+    scores = item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
+    found: dict[str, Any] = {
+        "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
+        "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
+    }
+    for name, other in (("p", "p"), ("p_lo", "p_hi"), ("p_hi", "p_lo")):
+        found[name] = np.where(
+            turned, 1.0 - _spread(p[other], of.seen, n), _spread(p[name], of.seen, n)
+        )
+    times = np.zeros(n, dtype=np.int64)
+    times[of.seen] = of.times
+    ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
+    features, values = _feature_texts(shown)
+    return found | {
+        "item_ids": shown.item_ids,
+        "labels": given.astype(np.int64),
+        "times": times,
+        "for_1": np.where(turned, zeros, ones),
+        "for_0": np.where(turned, ones, zeros),
+        "wrong": (ballots.votes == -ballots.signs[:, None]).sum(axis=1),
+        "disagreement": disagreement(prepared),
+        "features": features,
+        "feature_values": values,
+    }
+
+
+def _spread(values: Floats, seen: Ints, n: int) -> Floats:
+    """Values (N,) of the items seen among all n; NaN for the others."""
+    found = np.full(n, np.nan)
+    found[seen] = values
+    return found
+
+
+def _central(of: Evaluations) -> tuple[Floats, Floats]:
+    """The central 95 % of each item's probabilities, (N,) and (N,), by order statistics."""
+    ordered = of.p[CALIBRATED][np.lexsort((of.p[CALIBRATED], of.item))]
+    first = np.cumsum(of.times) - of.times
+    skipped = np.floor(0.025 * of.times).astype(np.int64)
+    return ordered[first + skipped], ordered[first + of.times - 1 - skipped]
+
+
+def _feature_texts(votes: VoteMatrix) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    if votes.features is None:
+        return (), ()
+    names = tuple(str(name) for name in votes.features.columns)
+    return names, tuple(
+        tuple("" if pd.isna(value) else str(value)[:_TEXT] for value in votes.features[name])
+        for name in names
+    )
+
+
+def _figures(of: Evaluations, part: Strata, seed: int) -> dict[str, Any]:
+    """Figures of the strata of one grouping: (n,), or (2, n) over stages."""
+    codes = part.codes[of.seen][of.item]
+    by_stage = [_of_stage(of, stage, codes, part.n, seed) for stage in range(len(STAGES))]
+    null, _ = ratios(of, binned_sums(of, of.null_nll, codes, part.n))
+    return {
+        "stratum_items": np.bincount(part.codes[of.seen], minlength=part.n),
+        "null_by": null.value,
+        **{name: np.stack([one[name] for one in by_stage]) for name in by_stage[0]},
+    }
+
+
+def _of_stage(of: Evaluations, stage: int, codes: Ints, n: int, seed: int) -> dict[str, Floats]:
+    right = shares(of, binned_sums(of, of.hit[stage], codes, n))
+    nll = item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
+    level, items = ratios(of, binned_sums(of, nll, codes, n))
+    stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))
+    edges = equal_width_edges(ECE_BINS)
+    n_bins = len(edges) - 1
+    cells = codes * n_bins + bin_of(of.confidence[stage], edges)
+    difference = of.hit[stage] - of.confidence[stage]
+    sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
+    error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
+    none = items == 0
+    found = {
+        "confidence": stated.value,
+        "accuracy": right.value,
+        "accuracy_lo": right.lo,
+        "accuracy_hi": right.hi,
+        "nll_by": level.value,
+        "nll_by_lo": np.clip(level.lo, *RANGES["nll"]),
+        "nll_by_hi": np.clip(level.hi, *RANGES["nll"]),
+        "ece": error.value,
+        "ece_lo": np.maximum(error.lo, 0.0),
+        "ece_hi": np.minimum(error.hi, 1.0),
+        "ece_null": _chance(of, stage, cells, codes, items, n_bins, seed),
+    }
+    return {name: np.where(none, np.nan, values) for name, values in found.items()}
+
+
+def _chance(
+    of: Evaluations, stage: int, cells: Ints, codes: Ints, items: Floats, n_bins: int, seed: int
+) -> Floats:
+    """Mean calibration error of each stratum if every probability were right."""
+    found = np.full(len(items), np.nan)
+    for group in np.flatnonzero(items > 0):
+        rows = codes == group
+        found[group] = chance_errors(
+            of.p[stage, rows],
+            cells[rows] - group * n_bins,
+            of.item[rows],
+            1.0 / (items[group] * of.times[of.item[rows]]),
+            n_cells=n_bins,
+            draws=_DRAWS,
+            seed=seed,
+        ).mean()
+    return found
+
+
+def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]) -> list[str]:
+    """What could not be shown, and what it would take."""
+    found = []
+    unseen = prepared.ballots.n_items - of.n_items
+    if unseen:
+        found.append(
+            f"{unseen:,} labelled items were in no evaluation half yet and have no probability; "
+            "more splits would give them one."
+        )
+    if prepared.oriented.votes.features is None:
+        found.append("The votes have no item features (columns feat_...), so none is shown.")
+    if strata["difficulty"].n < 3:
+        found.append(
+            "The votes divide the items into fewer than three degrees of disagreement: too many "
+            "items have votes that are all alike, or only a few votes."
+        )
+    for part in strata.values():
+        sizes = np.bincount(part.codes, minlength=part.n)
+        for name, size in zip(part.names, sizes.tolist(), strict=True):
+            if size < FEW_ITEMS:
+                found.append(
+                    f"The stratum {name!r} has {size} labelled items; figures of fewer than "
+                    f"{FEW_ITEMS} say little."
+                )
+    return found
+
+
+ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
+    name="items",
+    title="Items and difficulty",
+    question="Which items does the panel get wrong?",
+    spec=ItemsSpec,
+    result=Items,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="strata",
+    page="confidence",
+)

@@ -1,0 +1,325 @@
+"""Out-of-sample probabilities of one panel, before and after calibration: what confidence rests on.
+
+Every item is evaluated in about half of the splits, each time by a panel that has not seen its
+label. An item counts once all the same: whatever is a mean, a share or a count weighs each
+evaluation with one over the number of evaluations of its item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.inference import Estimate, estimate
+from judgepanel.scoring.metrics import CLIP, item_scores
+from judgepanel.studies.common import check_known, check_panels, splits_of
+from judgepanel.studies.contract import Chunk
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.votes import VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+STAGES = ("raw", "calibrated")
+"""Before and after the calibrator; the first axis of arrays here."""
+RAW, CALIBRATED = range(len(STAGES))
+_CACHED_CHUNKS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class PanelSpec:
+    """One panel and its pipeline, which the studies of confidence share.
+
+    ``panel`` is the number of judges, the best by ``ranking``; None takes all.
+
+    Raises
+    ------
+    InputError
+        An aggregator, calibrator or ranking that is not known, or a panel of nobody.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(
+        default="one_coin", metadata={"help": "how votes become a raw score"}
+    )
+    calibrator: Calibrator = field(
+        default="beta", metadata={"help": "how the raw score becomes a probability"}
+    )
+    panel: int | None = field(
+        default=None, metadata={"help": "size of the panel, the best judges; all without it"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "what the best judges are"})
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        check_known("ranking", RANKINGS, (self.ranking,))
+        if self.panel is not None:
+            check_panels((self.panel,))
+
+    @property
+    def shared(self) -> PanelSpec:
+        """The part that decides the probabilities, whatever study asks for them."""
+        return PanelSpec(self.settings, self.aggregator, self.calibrator, self.panel, self.ranking)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe every split follows; the raw score comes first."""
+        return Recipe(
+            self.aggregator,
+            ("none",) if self.calibrator == "none" else ("none", self.calibrator),
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def size(self, n_judges: int) -> int:
+        """How many judges the panel has."""
+        return n_judges if self.panel is None else min(self.panel, n_judges)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfSample:
+    """Evaluations of S splits, E in all, those of one split next to each other.
+
+    ``numbers`` (S,) are the splits, ``n_calibration`` and ``n_evaluation`` (S,) their sides;
+    ``rows`` (E,) is the item of an evaluation, ``logits`` (2, E) its logit in the order of
+    ``STAGES``. ``null`` (S,) is the logit of the base rate, ``constant_nll`` (S,) what a constant
+    score gets through the same calibrator, ``replaced`` (S,) whether temperature stood in.
+    """
+
+    numbers: Ints
+    n_calibration: Ints
+    n_evaluation: Ints
+    rows: Ints
+    logits: Floats
+    null: Floats
+    constant_nll: Floats
+    replaced: Ints
+
+    def in_order(self) -> OutOfSample:
+        """The same splits in the order of their numbers, so that float sums are reproducible."""
+        order = np.argsort(self.numbers, kind="stable")
+        owner = np.repeat(self.numbers, self.n_evaluation)
+        place = np.argsort(owner, kind="stable")
+        sorted_ = {name: getattr(self, name)[order] for name in _PER_SPLIT}
+        return replace(self, rows=self.rows[place], logits=self.logits[:, place], **sorted_)
+
+
+_PER_SPLIT = ("numbers", "n_calibration", "n_evaluation", "null", "constant_nll", "replaced")
+
+
+def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
+    """Evaluate the splits of one chunk; the last ones are remembered for the next study."""
+    return _run_chunk(Keyed(votes), spec.shared, chunk)
+
+
+@lru_cache(maxsize=_CACHED_CHUNKS)
+def _run_chunk(keyed: Keyed, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
+    prepared = prepare(keyed.votes, spec.settings)
+    ballots, recipe = prepared.ballots, spec.recipe
+    ks = np.array([spec.size(ballots.n_judges)])
+    numbers, n_calibration, rows, logits, null, constant, replaced = ([] for _ in range(7))
+    for one in splits_of(prepared, spec.settings, chunk):
+        scores = evaluate_split(ballots, one, ks, recipe)
+        both = [
+            scores.fitted.logits_of(recipe.calibrators[stage], slice(0, 1))[0] for stage in (0, -1)
+        ]
+        numbers.append(one.number)
+        n_calibration.append(len(one.calibration))
+        rows.append(one.evaluation)
+        logits.append(np.stack(both))
+        null.append(scores.fitted.null)
+        constant.append(scores.constant_nll[recipe.calibrators[-1]])
+        replaced.append(scores.replaced[recipe.calibrators[-1]])
+    return OutOfSample(
+        numbers=np.array(numbers),
+        n_calibration=np.array(n_calibration),
+        n_evaluation=np.array([len(part) for part in rows]),
+        rows=np.concatenate(rows),
+        logits=np.concatenate(logits, axis=1),
+        null=np.array(null),
+        constant_nll=np.array(constant),
+        replaced=np.array(replaced),
+    )
+
+
+def combine(left: OutOfSample, right: OutOfSample) -> OutOfSample:
+    """Both sets of splits together; exact and in any order."""
+    joined = {
+        name: np.concatenate([getattr(left, name), getattr(right, name)])
+        for name in (*_PER_SPLIT, "rows")
+    }
+    return OutOfSample(logits=np.concatenate([left.logits, right.logits], axis=1), **joined)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeats:
+    """E evaluations of N items in S splits, in the order of their splits.
+
+    ``item`` (E,) numbers the items evaluated at least once and ``split`` (E,) the splits;
+    ``times`` (N,) counts an item's evaluations, ``sizes`` (S,) a split's. ``seen`` (N,) are the
+    items' positions among the labelled ones, ``units`` (N,) their groups, ``signs`` (E,) labels
+    as -1 or +1. Every fit rests on at most ``n_calibration`` items and leaves ``n_others`` out.
+    """
+
+    item: Ints
+    split: Ints
+    times: Ints
+    sizes: Ints
+    seen: Ints
+    units: Ints
+    n_calibration: float
+    n_others: float
+    signs: Floats
+    symmetric: bool
+
+    @property
+    def n_items(self) -> int:
+        """Items evaluated at least once."""
+        return len(self.seen)
+
+    @property
+    def n_splits(self) -> int:
+        """Splits done."""
+        return len(self.sizes)
+
+    @property
+    def per_split(self) -> Floats:
+        """What an evaluation counts for (E,) when splits are averaged; they sum to 1."""
+        return np.asarray(1.0 / (self.n_splits * self.sizes[self.split]))
+
+    def by_item(self, values: Floats, codes: Ints | None = None, n_codes: int = 1) -> Floats:
+        """Mean over its evaluations of each item's value, split by code: (n_codes, N).
+
+        ``values`` (E,) count for their own code in 0..n_codes - 1 and 0 for the others.
+        """
+        weights = values / self.times[self.item]
+        return _summed(self.item, self.n_items, codes, n_codes, weights)
+
+    def by_split(self, values: Floats, codes: Ints | None = None, n_codes: int = 1) -> Floats:
+        """Mean over a split's evaluations, split by code: (n_codes, S)."""
+        weights = values / self.sizes[self.split]
+        return _summed(self.split, self.n_splits, codes, n_codes, weights)
+
+    def estimated(self, items: Floats, splits: Floats) -> Estimate:
+        """Means of new items from values by item (n, N) and by split (n, S).
+
+        From a single split there is no spread to learn from; bounds are then NaN.
+        """
+        if self.n_splits < 2:
+            value = items.mean(axis=1)
+            blank = np.full_like(value, np.nan)
+            return Estimate(value, blank, blank, blank, blank, blank, np.zeros((0, 0)))
+        return estimate(
+            items,
+            splits.T,
+            self.units,
+            self.n_calibration,
+            float(self.sizes.mean()),
+            n_others=self.n_others,
+            joint=False,
+        )
+
+    def mean(self, values: Floats) -> Estimate:
+        """Means of new items of values (n, E)."""
+        items = np.concatenate([self.by_item(one) for one in values])
+        return self.estimated(items, np.concatenate([self.by_split(one) for one in values]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluations(Repeats):
+    """Repeats with what the panel said, (2, E) in the order of ``STAGES``.
+
+    ``logits``, ``p`` (clipped probability of label 1), ``confidence`` max(p, 1 - p) and ``hit``
+    (1 where the decision p >= .5 is right; a tie counts one half under ``symmetric``);
+    ``null_nll`` (E,) scores the base rate.
+    """
+
+    logits: Floats
+    p: Floats
+    confidence: Floats
+    hit: Floats
+    null_nll: Floats
+
+
+def repeats(
+    prepared: Prepared, rows: Ints, n_calibration: Ints, n_evaluation: Ints
+) -> dict[str, Any]:
+    """Fields of :class:`Repeats` from rows (E,) in the order of their splits."""
+    ballots = prepared.ballots
+    seen, item, times = np.unique(rows, return_inverse=True, return_counts=True)
+    return {
+        "item": item,
+        "split": np.repeat(np.arange(len(n_evaluation)), n_evaluation),
+        "times": times,
+        "sizes": n_evaluation,
+        "seen": seen,
+        "units": ballots.units[seen],
+        "n_calibration": float(n_calibration.mean()),
+        "n_others": ballots.n_items - float(n_calibration.mean()),
+        "signs": ballots.signs[rows].astype(np.float64),
+        "symmetric": ballots.symmetric,
+    }
+
+
+def evaluations(done: OutOfSample, prepared: Prepared) -> Evaluations:
+    """Evaluations of these splits, whatever order they came in."""
+    done = done.in_order()
+    fields = repeats(prepared, done.rows, done.n_calibration, done.n_evaluation)
+    ones = fields["signs"] > 0
+    with np.errstate(over="ignore"):
+        p = np.clip(1.0 / (1.0 + np.exp(-done.logits)), CLIP, 1.0 - CLIP)
+    tie = 0.5 if prepared.ballots.symmetric else ones.astype(np.float64)
+    return Evaluations(
+        **fields,
+        logits=done.logits,
+        p=p,
+        confidence=np.maximum(p, 1.0 - p),
+        hit=np.where(p == 0.5, tie, (p > 0.5) == ones).astype(np.float64),
+        null_nll=item_scores(np.repeat(done.null, done.n_evaluation), fields["signs"]).nll,
+    )
+
+
+def _summed(
+    owner: Ints, n_owners: int, codes: Ints | None, n_codes: int, weights: Floats
+) -> Floats:
+    place = owner if codes is None else codes * n_owners + owner
+    sums = np.bincount(place, weights, n_codes * n_owners)
+    return np.asarray(sums.reshape(n_codes, n_owners), dtype=np.float64)
+
+
+class Fitted(Protocol):
+    """Splits done: what their panels were fitted on, and where temperature stood in."""
+
+    @property
+    def n_calibration(self) -> Ints: ...
+
+    @property
+    def replaced(self) -> Ints: ...
+
+
+def panel_notes(prepared: Prepared, spec: PanelSpec, done: Fitted) -> list[str]:
+    """Warnings that all studies of one panel's probabilities give."""
+    found = [*prepared.oriented.notices]
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    n_judges = prepared.ballots.n_judges
+    if spec.panel is not None and spec.panel > n_judges:
+        found.append(f"There are {n_judges} judges, so a panel of {spec.panel} is all of them.")
+    if spec.calibrator == "none":
+        found.append("No calibrator was asked for, so 'calibrated' is the raw score once more.")
+    silent = int((~prepared.ballots.votes.any(axis=1)).sum())
+    if silent:
+        found.append(
+            f"{silent:,} labelled items have no vote: they get the base rate as their probability."
+        )
+    return found + stand_ins((spec.calibrator,), (int(done.replaced.sum()),), len(done.replaced))

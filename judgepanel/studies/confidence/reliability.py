@@ -1,0 +1,237 @@
+"""Can the probabilities be believed? Reliability before and after calibration, out of sample.
+
+Bins of confidence with counts of items, the slope and intercept of the stated log-odds, and the
+expected calibration error beside what a perfectly calibrated panel would show by chance.
+
+Cost per split: one evaluation of the panel. Memory: two numbers an evaluation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.calibration_error import (
+    STATED,
+    bin_of,
+    chance_errors,
+    equal_width_edges,
+    excess_gap,
+)
+from judgepanel.scoring.metrics import item_scores
+from judgepanel.scoring.recalibration import recalibrate
+from judgepanel.studies.common import run_fields
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.confidence.probabilities import (
+    STAGES,
+    Evaluations,
+    OutOfSample,
+    PanelSpec,
+    combine,
+    evaluations,
+    panel_notes,
+    run_chunk,
+)
+from judgepanel.studies.confidence.reliability_result import (
+    FEW_ITEMS,
+    STATED_BINS,
+    Bins,
+    Reliability,
+)
+from judgepanel.studies.confidence.shares import binned_sums, ratios, shares
+from judgepanel.studies.contract import Study
+from judgepanel.studies.settings import prepare
+from judgepanel.votes import VoteMatrix
+
+Floats = NDArray[np.float64]
+
+ECE_BINS = (10, 15)
+_DRAW_CELLS = 10_000_000
+_DRAWS = (40, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilitySpec(PanelSpec):
+    """What reliability needs: the panel and its pipeline, nothing else."""
+
+
+def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
+    """Bins, slope and errors from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    done = partial.in_order()
+    of = evaluations(done, prepared)
+    ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
+    found = {name: _bins(of, name, edges) for name, edges in ways.items()}
+    fitted = slopes(of)
+    levels = _levels(of)
+    return Reliability(
+        bins=tuple(found.values()),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        ece_bins=ECE_BINS,
+        **errors(of, spec.settings.seed),
+        **fitted,
+        **levels,
+        null_nll=float(of.by_item(of.null_nll).mean()),
+        constant_nll=float(done.constant_nll.mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=of.n_calibration,
+        **run_fields(prepared, spec.settings, done),
+        warnings=(
+            *panel_notes(prepared, spec, done),
+            *_fit_notes(of, fitted["slope"]),
+            *_thin(found[str(ECE_BINS[0])]),
+        ),
+    )
+
+
+def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
+    fields: dict[str, list[Floats]] = {
+        field: [] for field in ("items", "confidence", "accuracy", "lo", "hi")
+    }
+    for stage in range(len(STAGES)):
+        codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
+        right = shares(of, binned_sums(of, of.hit[stage], codes, n))
+        stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            mean = np.where(right.items > 0, stated / right.items, np.nan)
+        for field, value in (
+            ("items", right.items),
+            ("confidence", mean),
+            ("accuracy", right.value),
+            ("lo", right.lo),
+            ("hi", right.hi),
+        ):
+            fields[field].append(value)
+    return Bins(name, edges, **{field: np.stack(rows) for field, rows in fields.items()})
+
+
+def slopes(of: Evaluations) -> dict[str, Any]:
+    """Slope and intercept of both stages with intervals; NaN where there is no finite fit."""
+    names = ("slope", "intercept")
+    found = {name + end: np.full(2, np.nan) for name in names for end in ("", "_lo", "_hi")}
+    weights = 1.0 / of.times[of.item]
+    for stage in range(len(STAGES)):
+        fit = recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
+        if fit is None:
+            continue
+        values = fit.influence + np.array([[fit.slope], [fit.intercept]])
+        estimated = of.mean(values)
+        for row, name in enumerate(names[: 1 if of.symmetric else 2]):
+            found[name][stage] = (fit.slope, fit.intercept)[row]
+            found[f"{name}_lo"][stage] = estimated.lo[row]
+            found[f"{name}_hi"][stage] = estimated.hi[row]
+    return found
+
+
+def _levels(of: Evaluations) -> dict[str, Any]:
+    """Mean confidence, accuracy and NLL of both stages, with intervals."""
+    nll = item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
+    found: dict[str, Floats] = {"confidence": of.mean(of.confidence).value}
+    for name, values in (("accuracy", of.hit), ("nll", nll)):
+        fitted = of.mean(values)
+        found[name] = fitted.value
+        found[f"{name}_lo"], found[f"{name}_hi"] = (
+            np.clip(end, *RANGES[name]) for end in (fitted.lo, fitted.hi)
+        )
+    return found
+
+
+def errors(of: Evaluations, seed: int) -> dict[str, Any]:
+    """Expected calibration errors (2, n_ece_bins) and what chance alone would show."""
+    shape = (len(STAGES), len(ECE_BINS))
+    names = (
+        *("ece", "ece_lo", "ece_hi", "ece_corrected", "ece_null", "ece_null_lo"),
+        *("ece_null_hi", "ece_p", "ece_split", "ece_split_null"),
+    )
+    found = {name: np.full(shape, np.nan) for name in names}
+    for stage, column in np.ndindex(shape):
+        for name, value in _error(of, stage, ECE_BINS[column], seed).items():
+            found[name][stage, column] = value
+    return found
+
+
+def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
+    edges = equal_width_edges(n_bins)
+    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
+    difference = of.hit[stage] - of.confidence[stage]
+    gaps, items = ratios(of, binned_sums(of, difference, codes, n))
+    share = items / items.sum()
+    signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
+    ece = float(share @ np.abs(gaps.value))
+    excess = np.where(items > 0, excess_gap(gaps.value, gaps.se), 0.0)
+    cells = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
+    draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
+    null, single = (
+        chance_errors(
+            of.p[stage], cells, of.item, weights, n_cells=n_cells, draws=number, seed=seed
+        )
+        for cells, n_cells, weights, number in (
+            (codes, n, 1.0 / (of.n_items * of.times[of.item]), draws),
+            (of.split * n + codes, n * of.n_splits, of.per_split, _DRAWS[0]),
+        )
+    )
+    return {
+        "ece": ece,
+        "ece_lo": np.maximum(signed.lo[0], 0.0),
+        "ece_hi": np.minimum(signed.hi[0], 1.0),
+        "ece_corrected": max(0.0, ece - float(share @ excess))
+        if np.isfinite(excess).all()
+        else np.nan,
+        "ece_null": null.mean(),
+        "ece_null_lo": np.quantile(null, 0.025),
+        "ece_null_hi": np.quantile(null, 0.975),
+        "ece_p": (1.0 + np.count_nonzero(null >= ece)) / (1.0 + draws),
+        "ece_split": np.abs(cells).sum(),
+        "ece_split_null": single.mean(),
+    }
+
+
+def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
+    found = [
+        f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
+        "do not vary, or all labels are the same. It takes items of both labels on which the "
+        "panel errs."
+        for name, slope in zip(STAGES, slopes, strict=True)
+        if not np.isfinite(slope)
+    ]
+    if of.symmetric:
+        found.append(
+            "Each item is used together with its swap, so the intercept is 0 by construction and "
+            "only the slope says something."
+        )
+    return found
+
+
+def _thin(bins: Bins) -> list[str]:
+    """What bins with few items need."""
+    items = bins.items[-1]
+    thin = (items > 0) & (items < FEW_ITEMS)
+    if not thin.any():
+        return []
+    names = ", ".join(
+        f"{100 * max(0.5, bins.edges[b]):.0f}-{100 * bins.edges[b + 1]:.0f} %"
+        for b in np.flatnonzero(thin)
+    )
+    return [
+        f"After calibration fewer than {FEW_ITEMS:.0f} items fall into the bins {names}: their "
+        "shares say little; only more labelled items would help."
+    ]
+
+
+RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
+    name="reliability",
+    title="Reliability",
+    question="Can the probabilities be believed?",
+    spec=ReliabilitySpec,
+    result=Reliability,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="reliability",
+    page="confidence",
+)

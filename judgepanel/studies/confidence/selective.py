@@ -1,0 +1,189 @@
+"""What is gained by answering only where the panel is sure? Accuracy against share answered.
+
+The null is answering everything: a confidence that says nothing has that accuracy at every share.
+Items are ranked by the size of the logit, which has the order of the confidence but no ties at the
+clip. A calibrator that keeps the order of the scores then changes no curve within a split, only
+which items reach a stated confidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.selective import answered, auac_values, ranked
+from judgepanel.studies.common import run_fields
+from judgepanel.studies.confidence.probabilities import (
+    STAGES,
+    Evaluations,
+    OutOfSample,
+    PanelSpec,
+    combine,
+    evaluations,
+    panel_notes,
+    run_chunk,
+)
+from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.studies.confidence.shares import shares, weighted_sums
+from judgepanel.studies.contract import Study
+from judgepanel.studies.settings import prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+
+SHARES = np.arange(1, 21) / 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class SelectiveSpec(PanelSpec):
+    """What selective prediction needs; ``confidences`` are the limits of the table.
+
+    Raises
+    ------
+    InputError
+        Beside those of the panel: a confidence outside [.5, 1).
+    """
+
+    confidences: tuple[float, ...] = field(
+        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.99),
+        metadata={"help": "answer where at least so much is stated"},
+    )
+
+    def __post_init__(self) -> None:
+        PanelSpec.__post_init__(self)
+        for limit in self.confidences:
+            if not 0.5 <= limit < 1.0:
+                raise InputError("a confidence is out of range", value=limit, allowed="[0.5, 1)")
+
+
+def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
+    """The curve, its area and the table from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    done = partial.in_order()
+    of = evaluations(done, prepared)
+    limits = tuple(sorted(set(spec.confidences)))
+    by_stage = [
+        {**_curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
+        for stage in range(len(STAGES))
+    ]
+    fields: dict[str, Any] = {
+        name: np.stack([one[name] for one in by_stage]) for name in by_stage[0]
+    }
+    return Selective(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        k=spec.size(prepared.ballots.n_judges),
+        shares=SHARES,
+        confidences=limits,
+        **fields,
+        null_accuracy=_null_accuracy(of, done),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=of.n_calibration,
+        **run_fields(prepared, spec.settings, done),
+        warnings=tuple(panel_notes(prepared, spec, done)),
+    )
+
+
+def _curve(of: Evaluations, stage: int) -> dict[str, Floats]:
+    """Accuracy among the most confident ``SHARES``, by influence values."""
+    shape = (len(SHARES), of.n_items)
+    right, inside = np.zeros(shape), np.zeros(shape)
+    right_s, inside_s = (np.zeros((len(SHARES), of.n_splits)) for _ in range(2))
+    for number, rows in _splits(of):
+        kept = answered(ranked(np.abs(of.logits[stage, rows])), SHARES)
+        items, hit = of.item[rows], of.hit[stage, rows]
+        inside[:, items] += kept
+        right[:, items] += kept * hit
+        inside_s[:, number], right_s[:, number] = kept.mean(axis=1), (kept * hit).mean(axis=1)
+    inside, right = inside / of.times, right / of.times
+    share = inside.mean(axis=1)
+    local = _local(right.mean(axis=1), share)[:, None]
+    fitted = of.estimated(
+        (right - local * inside) / share[:, None] + local,
+        (right_s - local * inside_s) / share[:, None] + local,
+    )
+    lo, hi = (np.clip(end, 0.0, 1.0) for end in (fitted.lo, fitted.hi))
+    return {"curve": np.clip(fitted.value, 0.0, 1.0), "curve_lo": lo, "curve_hi": hi}
+
+
+def _local(right: Floats, share: Floats) -> Floats:
+    """Accuracy of the items about each limit: what moving the limit would let in."""
+    right, share = np.append(0.0, right), np.append(0.0, share)
+    ahead = np.append(np.arange(2, len(share)), len(share) - 1)
+    behind = np.arange(len(share) - 1)
+    slope = (right[ahead] - right[behind]) / (share[ahead] - share[behind])
+    return np.asarray(np.clip(slope, 0.0, 1.0))
+
+
+def areas(of: Evaluations, stage: int) -> dict[str, Floats]:
+    """AUAC, accuracy and their difference, with intervals; the most the difference could be."""
+    hit = of.hit[stage]
+    values = np.empty((3, len(hit)))
+    most = np.empty(of.n_splits)
+    for number, rows in _splits(of):
+        values[0, rows] = auac_values(ranked(np.abs(of.logits[stage, rows])), hit[rows])
+        best = auac_values(ranked(hit[rows]), hit[rows]).mean()
+        most[number] = best - hit[rows].mean()
+    values[1], values[2] = hit, values[0] - hit
+    fitted = of.mean(values)
+    found: dict[str, Floats] = {"gain_most": most.mean()}
+    for row, name in enumerate(("auac", "accuracy", "gain")):
+        found[name] = fitted.value[row]
+        lowest = -1.0 if name == "gain" else 0.0
+        found[f"{name}_lo"], found[f"{name}_hi"] = (
+            np.clip(end[row], lowest, 1.0) for end in (fitted.lo, fitted.hi)
+        )
+    return found
+
+
+def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Floats]:
+    """What is answered at every stated confidence, and how much of it is right."""
+    inside = (of.confidence[stage] >= np.array(limits)[:, None]).astype(np.float64)
+    ones = np.ones((1, inside.shape[1]))
+    answers = [shares(of, weighted_sums(of, one, ones)) for one in inside]
+    right = shares(of, weighted_sums(of, of.hit[stage], inside))
+    stated = shares(of, weighted_sums(of, of.confidence[stage], inside))
+    return {
+        "share": np.array([one.value[0] for one in answers]),
+        "share_lo": np.array([one.lo[0] for one in answers]),
+        "share_hi": np.array([one.hi[0] for one in answers]),
+        "right": right.value,
+        "right_lo": right.lo,
+        "right_hi": right.hi,
+        "stated": stated.value,
+        "items": right.items,
+    }
+
+
+def _splits(of: Evaluations) -> list[tuple[int, slice]]:
+    """Number and evaluations of every split."""
+    ends = np.cumsum(of.sizes)
+    return [
+        (number, slice(int(end - size), int(end)))
+        for number, (end, size) in enumerate(zip(ends, of.sizes, strict=True))
+    ]
+
+
+def _null_accuracy(of: Evaluations, done: OutOfSample) -> float:
+    """Accuracy of always saying the commoner label of the calibration items."""
+    if of.symmetric:
+        return 0.5
+    guess = np.repeat(done.null >= 0, done.n_evaluation)
+    return float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
+
+
+SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
+    name="selective",
+    title="Selective prediction",
+    question="What is gained by answering only where the panel is sure?",
+    spec=SelectiveSpec,
+    result=Selective,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="selective",
+    page="confidence",
+)

@@ -1,0 +1,113 @@
+"""Shares of evaluations that are not all there are: accuracy in a bin, coverage in a stratum.
+
+A share is a ratio of two means, A = sum(x) / sum(w), where w says how much of an evaluation counts
+(is in the bin). Its items are counted as sum over items of the mean w: an item that spends half of
+its evaluations in a bin is half an item there, and none counts more than once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import Estimate
+from judgepanel.studies.confidence.probabilities import Repeats
+from judgepanel.studies.judges.judge_table import wilson
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shares:
+    """``n`` shares, arrays (n,): ``value`` NaN where no item counts; ``items`` how many do.
+
+    ``lo`` and ``hi`` bound 95 % intervals for new items and new panels, NaN from a single split.
+    """
+
+    value: Floats
+    lo: Floats
+    hi: Floats
+    se: Floats
+    items: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Means by item (n, N) and by split (n, S) of what counts ``w`` and what is counted ``x``."""
+
+    x_items: Floats
+    x_splits: Floats
+    w_items: Floats
+    w_splits: Floats
+
+
+def binned_sums(of: Repeats, x: Floats, codes: Ints, n_codes: int) -> Sums:
+    """Sums of x (E,) by code (E,)."""
+    ones = np.ones(len(x))
+    return Sums(
+        of.by_item(x, codes, n_codes),
+        of.by_split(x, codes, n_codes),
+        of.by_item(ones, codes, n_codes),
+        of.by_split(ones, codes, n_codes),
+    )
+
+
+def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
+    """Sums of w x for x (E,) and weights (n, E)."""
+    return Sums(
+        np.concatenate([of.by_item(one * x) for one in w]),
+        np.concatenate([of.by_split(one * x) for one in w]),
+        np.concatenate([of.by_item(one) for one in w]),
+        np.concatenate([of.by_split(one) for one in w]),
+    )
+
+
+def ratios(of: Repeats, sums: Sums) -> tuple[Estimate, Floats]:
+    """Ratios of means (n,), by their linearisation, and the items that count; 0 where none does.
+
+    The value of an item is A + (x - A w) / mean(w): its mean is A, its variance that of A to first
+    order (the delta method).
+    """
+    weight = sums.w_items.mean(axis=1)
+    live = weight > 0
+    scale = np.where(live, weight, 1.0)
+    ratio = np.where(live, sums.x_items.mean(axis=1) / scale, 0.0)
+    items, splits = (
+        ratio[:, None] + (x - ratio[:, None] * w) / scale[:, None]
+        for x, w in ((sums.x_items, sums.w_items), (sums.x_splits, sums.w_splits))
+    )
+    return of.estimated(items, splits), sums.w_items.sum(axis=1)
+
+
+def shares(of: Repeats, sums: Sums) -> Shares:
+    """Shares in [0, 1] with Wilson intervals on an effective number of items.
+
+    That number is A (1 - A) / se^2, at most the items there are (Franco et al. 2019,
+    doi:10.1093/jssam/smy019): groups, and panels that differ from split to split, lower it. Where
+    all or none is right there is no such variance, and whole groups are counted.
+    """
+    fitted, items = ratios(of, sums)
+    value = np.clip(fitted.value, 0.0, 1.0)
+    spread = value * (1.0 - value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effective = np.where(spread > 1e-12, spread / fitted.se**2, _groups(of, sums.w_items))
+    effective = np.minimum(np.where(np.isnan(effective), items, effective), items)
+    lo, hi = wilson(value * effective, effective)
+    none, one_split = items == 0, of.n_splits < 2
+    value = np.where(none, np.nan, value)
+    lo, hi = (np.where(none | one_split, np.nan, end) for end in (lo, hi))
+    return Shares(value, lo, hi, np.where(none, np.nan, fitted.se), items)
+
+
+def _groups(of: Repeats, w_items: Floats) -> Floats:
+    """Effective number of groups (n,): (sum W)^2 / sum W^2 over the weight W of each."""
+    _, codes = np.unique(of.units, return_inverse=True)
+    by_group = np.zeros((int(codes.max()) + 1, len(w_items)))
+    np.add.at(by_group, codes, w_items.T)
+    total = by_group.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = total**2 / (by_group**2).sum(axis=0)
+    return np.asarray(np.where(total > 0, found, 0.0))

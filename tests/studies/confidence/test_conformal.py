@@ -1,0 +1,167 @@
+"""Conformal sets: what is promised is held, and for whom; too few labels are said."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.models.conformal import SplitConformal
+from judgepanel.scoring.conformal import labels_needed, nonconformity
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.confidence.conformal import (
+    CONFORMAL,
+    ConformalSpec,
+    combine,
+    merge,
+    run_chunk,
+    sets_within,
+    strata_of,
+)
+from judgepanel.studies.confidence.conformal_result import Conformal
+from judgepanel.studies.confidence.strata import Strata
+from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+SETTINGS = Settings(splits=6)
+
+
+def votes(seed=1, n=160, **knobs):
+    made = make_votes(seed, n, 9, **knobs)
+    table = pd.DataFrame({"topic": np.where(np.arange(n) % 8 == 0, "rare", "common")})
+    return replace(made, features=table)
+
+
+@cache
+def result() -> Conformal:
+    return run(CONFORMAL, votes(), ConformalSpec(SETTINGS, feature="topic"), jobs=1)
+
+
+def test_sets_cover_as_promised_over_all_items():
+    found = result()
+    assert found.methods == ("all", "class", "difficulty", "feature")
+    for level in range(2):
+        assert found.kept(0, level, 0) == "holds"
+        assert found.coverage[0, level, 0] >= found.levels[level] - 0.05
+    assert (found.coverage[:, 1, 0] >= found.coverage[:, 0, 0]).all()
+
+
+def test_kinds_add_up_and_give_the_size():
+    found = result()
+    np.testing.assert_allclose(found.kinds.sum(axis=-1), 1.0)
+    sizes = found.kinds @ np.array([0.0, 1.0, 1.0, 2.0])
+    np.testing.assert_allclose(found.size, sizes)
+
+
+def test_groups_of_one_grouping_are_all_items_and_average_to_their_coverage():
+    found = result()
+    for way in found.methods:
+        rows = [i for i, grouping in enumerate(found.groupings) if grouping == way]
+        assert found.items[rows].sum() == found.items[0]
+        mean = (found.coverage[0, 1, rows] * found.items[rows]).sum() / found.items[0]
+        assert mean == pytest.approx(found.coverage[0, 1, 0])
+
+
+def test_sets_are_those_of_the_estimator():
+    made, spec = votes(), ConformalSpec(SETTINGS)
+    prepared = prepare(made, SETTINGS)
+    rng = np.random.default_rng(0)
+    own, new = rng.random(40), rng.random(30)
+    labels = (rng.random(40) < own).astype(int)
+    part = Strata(("label 0", "label 1"), np.append(labels, np.zeros(30, int)))
+    items = (np.arange(40), np.arange(40, 70))
+    found = sets_within(nonconformity(own, labels), new, part, items, 0.9, "class")
+    peer = SplitConformal(level=0.9, mondrian="class").fit(own, labels)
+    np.testing.assert_array_equal(found, peer.predict_kinds(new))
+    assert "class" in strata_of(prepared, spec)
+
+
+def test_partials_add_up_in_any_order_and_json_is_lossless():
+    made, spec = votes(), ConformalSpec(SETTINGS)
+    first, second = (run_chunk(made, spec, chunk) for chunk in split_chunks(6))
+    one, other = (
+        merge(made, spec, combine(first, second)),
+        merge(made, spec, combine(second, first)),
+    )
+    np.testing.assert_array_equal(one.coverage_lo, other.coverage_lo)
+    again = from_plain(Conformal, json.loads(json.dumps(to_plain(one), allow_nan=False)))
+    np.testing.assert_array_equal(again.kinds, one.kinds)
+    assert again.methods == one.methods
+    blank = merge(made, spec, run_chunk(made, spec, split_chunks(1)[0]))
+    assert blank.kept(0, 0, 0) == "open"
+
+
+def test_under_symmetric_there_are_no_classes_and_that_is_said():
+    found = run(
+        CONFORMAL,
+        make_votes(2, 100, 8, one_class=True),
+        ConformalSpec(SETTINGS),
+        jobs=1,
+    )
+    assert found.methods == ("all", "difficulty")
+    assert found.symmetric
+    assert any("coverage by label does not apply" in note for note in found.warnings)
+    np.testing.assert_array_equal(found.kinds[..., 1], found.kinds[..., 2])
+    assert found.summary()["class_conditional"] is None
+
+
+def test_too_few_labels_for_a_level_or_a_value_say_what_it_needs():
+    found = run(CONFORMAL, votes(3, 40), ConformalSpec(SETTINGS, feature="topic"), jobs=1)
+    needed = f"fewer than the {labels_needed(0.9)} labels that sets at 90% need"
+    assert any(
+        f"the value 'rare' has, in the held-out slice, {needed}" in w for w in found.warnings
+    )
+    assert any("the held-out slice has fewer" in w for w in found.warnings)
+    rare = found.groups.index("rare")
+    assert found.infinite[3, 1] == 6
+    assert found.coverage[3, 1, rare] == 1.0
+    assert found.kinds[3, 1, rare, 3] == 1.0
+
+
+def test_no_features_and_unknown_ones_are_said():
+    plain = make_votes(1, 80, 7)
+    found = run(CONFORMAL, plain, ConformalSpec(SETTINGS), jobs=1)
+    assert any("no item features" in note for note in found.warnings)
+    with pytest.raises(InputError, match="no such item feature"):
+        run(CONFORMAL, plain, ConformalSpec(SETTINGS, feature="topic"), jobs=1)
+    with pytest.raises(InputError, match="conformal level"):
+        ConformalSpec(levels=(1.0,))
+
+
+@cache
+def coverages():
+    """Mean coverage over data sets: (method, level), and within the groups each method names."""
+    spec = ConformalSpec(Settings(splits=4), feature="topic")
+    overall, within = [], []
+    for seed in range(24):
+        found = run(CONFORMAL, votes(100 + seed, missing=0.0), spec, jobs=1)
+        overall.append(found.coverage[:, :, 0])
+        own = [
+            [found.coverage[m, :, g] for g, way in enumerate(found.groupings) if way == method]
+            for m, method in enumerate(found.methods)
+            if method in ("class", "feature")
+        ]
+        within.append(np.array([np.array(one) for one in own]))
+    return np.array(overall), np.array(within)
+
+
+def test_simulated_coverage_is_at_least_the_level_over_all_items():
+    overall, _ = coverages()
+    mean, error = overall.mean(axis=0), overall.std(axis=0) / np.sqrt(len(overall))
+    levels = np.array([0.8, 0.9])
+    assert (mean + 3 * error >= levels).all()
+    # 24 of 80 calibration items are in the slice: without ties at most 1/25 more is covered.
+    assert (mean[0] - 3 * error[0] <= levels + 1 / 25 + 0.03).all()
+
+
+def test_simulated_mondrian_coverage_is_at_least_the_level_within_its_groups():
+    _, within = coverages()
+    mean, error = within.mean(axis=0), within.std(axis=0) / np.sqrt(len(within))
+    assert (mean + 3 * error >= np.array([0.8, 0.9])).all()

@@ -1,0 +1,108 @@
+"""Out-of-sample probabilities: one path, counted by item, the same in any order."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.scoring.metrics import item_scores
+from judgepanel.scoring.splits import split
+from judgepanel.studies.confidence.probabilities import (
+    OutOfSample,
+    PanelSpec,
+    combine,
+    evaluations,
+    run_chunk,
+)
+from judgepanel.studies.confidence.shares import binned_sums, shares
+from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.judges.judge_table import wilson
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+from tests.studies.confidence.stated import stated
+
+SPEC = PanelSpec(Settings(splits=7))
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return make_votes(1, 80, 7)
+
+
+@pytest.fixture(scope="module")
+def done(votes):
+    first, second = (run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
+    return combine(first, second)
+
+
+def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, done):
+    prepared = prepare(votes, SPEC.settings)
+    of = evaluations(done, prepared)
+    one = split(prepared.ballots.units, 3)
+    scores = evaluate_split(prepared.ballots, one, np.array([7]), SPEC.recipe)
+    rows = of.split == 3
+    np.testing.assert_array_equal(of.seen[of.item[rows]], one.evaluation)
+    for stage, name in enumerate(("none", "beta")):
+        found = item_scores(of.logits[stage, rows], of.signs[rows])
+        np.testing.assert_array_equal(found.nll, scores.evaluation[name].nll[0])
+        np.testing.assert_array_equal(of.hit[stage, rows], scores.evaluation[name].hit[0])
+    assert float(of.null_nll[rows].mean()) == pytest.approx(scores.null_nll)
+
+
+def test_splits_add_up_to_the_same_bits_in_any_order(votes, done):
+    first, second = (run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
+    other = combine(second, first).in_order()
+    for field in fields(OutOfSample):
+        np.testing.assert_array_equal(
+            getattr(other, field.name), getattr(done.in_order(), field.name)
+        )
+
+
+def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all(votes):
+    chunk = split_chunks(7)[0]
+    everyone = run_chunk(votes, SPEC, chunk)
+    np.testing.assert_array_equal(
+        run_chunk(votes, replace(SPEC, panel=99), chunk).logits, everyone.logits
+    )
+    few = run_chunk(votes, replace(SPEC, panel=2), chunk)
+    assert (few.logits != everyone.logits).any()
+
+
+def test_an_item_counts_once_however_often_it_is_evaluated(votes, done):
+    of = evaluations(done, prepare(votes, SPEC.settings))
+    codes = (of.confidence[1] > 0.8).astype(int)
+    found = shares(of, binned_sums(of, of.hit[1], codes, 2))
+    assert found.items.sum() == pytest.approx(of.n_items)
+    assert len(of.item) > 3 * of.n_items
+    total = (found.value * found.items).sum() / of.n_items
+    assert total == pytest.approx(of.by_item(of.hit[1]).mean())
+
+
+def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
+    apart, together = (
+        shares(of, binned_sums(of, of.hit[1], np.zeros(len(of.item), int), 1))
+        for of in (stated(0, 400), stated(0, 400, per_unit=8))
+    )
+    lo, hi = wilson(apart.value * 400, np.array([400.0]))
+    assert apart.lo[0] <= lo[0] + 1e-12
+    assert apart.hi[0] >= hi[0] - 1e-12
+    assert together.hi[0] - together.lo[0] > 1.8 * (hi[0] - lo[0])
+
+
+def test_where_all_are_right_whole_groups_are_counted():
+    of = stated(0, 400, per_unit=8)
+    ones = np.ones(len(of.item))
+    found = shares(of, binned_sums(of, ones, np.zeros(len(of.item), int), 1))
+    assert found.value[0] == 1.0
+    assert found.lo[0] == pytest.approx(wilson(np.array([50]), np.array([50]))[0][0])
+
+
+def test_what_is_not_known_is_refused_in_a_sentence():
+    with pytest.raises(InputError, match="calibrator"):
+        PanelSpec(calibrator="magic")
+    with pytest.raises(InputError, match="at least one judge"):
+        PanelSpec(panel=0)

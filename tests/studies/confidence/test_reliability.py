@@ -1,0 +1,156 @@
+"""Reliability: bins of items, slope, error of calibration, each with what chance would show."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.scoring.recalibration import recalibrate
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.confidence import reliability
+from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
+from judgepanel.studies.confidence.reliability_result import Reliability
+from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.result_file import result_content
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import flip_items, make_votes
+from tests.studies.confidence.stated import stated
+
+SETTINGS = Settings(splits=6)
+
+
+@cache
+def votes():
+    return make_votes(1, 120, 9)
+
+
+@cache
+def result(**knobs) -> Reliability:
+    return run(RELIABILITY, votes(), ReliabilitySpec(SETTINGS, **knobs), jobs=1)
+
+
+def test_bins_hold_every_item_once_and_empty_ones_are_blank():
+    found = result()
+    for bins in found.bins:
+        assert bins.items.sum(axis=1) == pytest.approx([119, 119])  # one item in no half yet
+        np.testing.assert_array_equal(np.isnan(bins.accuracy), bins.items == 0)
+        full = bins.items > 0
+        assert ((bins.lo <= bins.accuracy) & (bins.accuracy <= bins.hi))[full].all()
+        assert (bins.confidence[full] >= 0.5).all()
+    assert (found.frame()["items"] > 0).all()
+    assert {"10", "15", "stated"} == {bins.name for bins in found.bins}
+
+
+def test_bins_average_to_the_accuracy_and_their_gaps_to_the_error():
+    found = result()
+    for column, n in enumerate(found.ece_bins):
+        bins = found.binned(str(n))
+        weight = bins.items / 119
+        np.testing.assert_allclose(np.nansum(weight * bins.accuracy, axis=1), found.accuracy)
+        gaps = np.nansum(weight * np.abs(bins.accuracy - bins.confidence), axis=1)
+        np.testing.assert_allclose(gaps, found.ece[:, column])
+
+
+def test_calibration_brings_the_slope_to_one_and_the_error_down():
+    found = result()
+    assert found.slope[0] < 0.8
+    assert found.slope_lo[1] < 1.0 < found.slope_hi[1]
+    assert found.ece_corrected[1, 0] <= found.ece[1, 0]
+    assert (found.ece_null_lo <= found.ece_null).all()
+    assert (found.ece_null <= found.ece_null_hi).all()
+
+
+def test_a_result_is_lossless_json_and_knows_its_null():
+    found = result()
+    again = from_plain(Reliability, json.loads(json.dumps(to_plain(found), allow_nan=False)))
+    np.testing.assert_array_equal(again.bins[0].accuracy, found.bins[0].accuracy)
+    content = result_content(RELIABILITY, votes(), ReliabilitySpec(SETTINGS), found)
+    assert "NaN" not in json.dumps(content, allow_nan=False)
+    assert found.null_nll == pytest.approx(np.log(2), abs=0.02)
+
+
+def test_swapping_responses_changes_nothing_under_symmetric():
+    settings = Settings(splits=4, orientation="symmetric")
+    flip = np.random.default_rng(0).random(120) < 0.5
+    one, other = (
+        run(RELIABILITY, part, ReliabilitySpec(settings), jobs=1)
+        for part in (votes(), flip_items(votes(), flip))
+    )
+    np.testing.assert_allclose(one.slope, other.slope)
+    np.testing.assert_allclose(one.bins[0].items, other.bins[0].items)
+    assert np.isnan(one.intercept).all()
+    assert any("intercept is 0 by construction" in note for note in one.warnings)
+
+
+def test_labels_of_one_class_are_not_flattered():
+    coded = make_votes(2, 100, 8, one_class=True)
+    found = run(RELIABILITY, coded, ReliabilitySpec(SETTINGS), jobs=1)
+    assert found.null_nll == pytest.approx(np.log(2))
+    assert found.accuracy[1] < 1.0
+    assert found.nll[1] > 0.1
+    assert not found.measures_coding
+
+
+def test_a_slope_that_cannot_be_fitted_is_said():
+    coded = make_votes(2, 100, 8, one_class=True)
+    spec = ReliabilitySpec(Settings(splits=4, protocol="paper"))
+    found = run(RELIABILITY, coded, spec, jobs=1)
+    assert np.isnan(found.slope).all()
+    assert any("No slope of the calibrated probabilities" in note for note in found.warnings)
+    assert found.measures_coding
+
+
+def test_bins_with_few_items_and_one_split_are_said_or_blank():
+    small = make_votes(4, 24, 5)
+    spec = ReliabilitySpec(Settings(splits=4))
+    found = run(RELIABILITY, small, spec, jobs=1)
+    assert any("fewer than 10 items fall into the bins" in note for note in found.warnings)
+    one = reliability.merge(small, spec, _first_split(small, spec))
+    assert np.isnan(one.bins[0].lo).all()
+    assert one.partial
+    json.dumps(to_plain(one), allow_nan=False)
+
+
+def _first_split(votes, spec):
+    return RELIABILITY.run_chunk(votes, spec, split_chunks(1)[0])
+
+
+@cache
+def simulated():
+    return [stated(seed, 200, 8) for seed in range(60)]
+
+
+def test_calibrated_scores_have_slope_one_and_intercept_zero():
+    fits = [recalibrate(of.logits[1], of.signs, 1.0 / of.times[of.item]) for of in simulated()]
+    slopes, levels = np.array([(fit.slope, fit.intercept) for fit in fits]).T
+    assert abs(slopes.mean() - 1.0) < 3 * slopes.std() / np.sqrt(60) + 0.02
+    assert abs(levels.mean()) < 3 * levels.std() / np.sqrt(60)
+
+
+def test_the_interval_of_the_slope_covers_one():
+    found = [reliability.slopes(of) for of in simulated()]
+    covered = np.mean([one["slope_lo"][1] <= 1.0 <= one["slope_hi"][1] for one in found])
+    assert covered >= 0.88
+    far = np.mean([one["slope_hi"][0] < 1.0 for one in found])
+    assert far == 1.0  # three times too extreme is seen every time
+
+
+def test_a_calibrated_panel_is_rarely_called_worse_than_chance():
+    p = np.array([reliability.errors(of, 0)["ece_p"][1, 0] for of in simulated()[:40]])
+    assert np.mean(p < 0.05) <= 0.15
+    assert np.mean(p < 0.5) >= 0.25
+    extreme = reliability.errors(simulated()[0], 0)
+    assert extreme["ece_p"][0, 0] < 0.05
+
+
+def test_the_corrected_error_is_nearer_to_the_truth_of_none():
+    found = [reliability.errors(of, 0) for of in simulated()[:20]]
+    plain = np.mean([one["ece"][1, 0] for one in found])
+    corrected = np.mean([one["ece_corrected"][1, 0] for one in found])
+    null = np.mean([one["ece_null"][1, 0] for one in found])
+    assert corrected < 0.7 * plain
+    assert plain == pytest.approx(null, rel=0.25)

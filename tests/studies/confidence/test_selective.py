@@ -1,0 +1,82 @@
+"""Selective prediction: what is answered, how much of it is right, against answering everything."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.confidence import selective
+from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
+from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+from tests.studies.confidence.stated import stated
+
+SETTINGS = Settings(splits=8)
+
+
+@cache
+def result(calibrator="temperature") -> Selective:
+    spec = SelectiveSpec(SETTINGS, calibrator=calibrator)
+    return run(SELECTIVE, make_votes(1, 120, 9), spec, jobs=1)
+
+
+def test_answering_everything_is_the_end_of_the_curve():
+    found = result()
+    np.testing.assert_allclose(found.curve[:, -1], found.accuracy)
+    assert (found.curve_lo <= found.curve).all()
+    assert (found.curve <= found.curve_hi).all()
+
+
+def test_the_surer_the_fewer_and_the_more_often_right():
+    found = result()
+    assert (np.diff(found.share[1]) <= 0).all()
+    assert found.right[1, 3] > found.accuracy[1]
+    assert found.gain[1] == pytest.approx(found.auac[1] - found.accuracy[1])
+    assert 0.0 < found.gain[1] < found.gain_most[1]
+
+
+def test_a_calibrator_that_keeps_the_order_changes_no_curve_only_what_is_answered():
+    found = result()
+    np.testing.assert_allclose(found.curve[0], found.curve[1])
+    assert found.auac[0] == pytest.approx(found.auac[1])
+    assert found.share[0, 3] > found.share[1, 3]
+
+
+def test_what_is_never_stated_is_blank_and_the_result_is_lossless():
+    spec = SelectiveSpec(SETTINGS, confidences=(0.999, 0.6))
+    found = run(SELECTIVE, make_votes(2, 60, 3, low=0.5, high=0.6), spec, jobs=1)
+    assert found.confidences == (0.6, 0.999)
+    assert np.isnan(found.right[1, 1])
+    assert found.share[1, 1] == 0.0
+    again = from_plain(Selective, json.loads(json.dumps(to_plain(found), allow_nan=False)))
+    np.testing.assert_array_equal(again.curve, found.curve)
+    assert set(found.frame()["by"]) == {"confidence", "share"}
+
+
+def test_confidences_out_of_range_are_refused():
+    with pytest.raises(InputError, match="a confidence is out of range"):
+        SelectiveSpec(confidences=(0.4,))
+
+
+def test_intervals_of_the_area_and_of_the_answered_hold_the_truth():
+    many = stated(99, 40_000, 2)
+    truth = selective.areas(many, 1)["auac"]
+    right = selective.answered_at(many, 1, (0.9,))["right"][0]
+    hits = []
+    for seed in range(60):
+        of = stated(seed, 200, 6)
+        area, table = selective.areas(of, 1), selective.answered_at(of, 1, (0.9,))
+        hits.append(
+            (
+                area["auac_lo"] <= truth <= area["auac_hi"],
+                table["right_lo"][0] <= right <= table["right_hi"][0],
+            )
+        )
+    assert (np.mean(hits, axis=0) >= 0.88).all()
