@@ -11,6 +11,7 @@ import pytest
 
 from judgepanel.cli import _parser, main
 from judgepanel.decision.registry import STUDIES
+from judgepanel.decision.snippet import SNIPPET
 from judgepanel.report.reference import reference
 from judgepanel.studies.knobs import knobs_of
 
@@ -90,6 +91,10 @@ def test_the_option_table_says_which_commands_take_an_option():
 
 def test_the_page_of_studies_is_what_the_studies_say():
     assert (ROOT / "docs" / "studies.md").read_text("utf-8") == reference()
+
+
+def test_the_page_of_the_panel_file_shows_the_snippet_that_is_handed_out():
+    assert f"```python\n{SNIPPET}```" in (ROOT / "docs" / "panel_file.md").read_text("utf-8")
 
 
 def test_every_knob_of_a_study_says_what_it_is():

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from judgepanel import ENGINE, __version__
+from judgepanel.decision.panel_parts import aggregator_content, calibrator_content, model_of
 from judgepanel.decision.recommend import Recommendation, RecommendSpec
 from judgepanel.models.panel import PanelModel
 from judgepanel.studies.codec import to_plain
@@ -22,7 +23,7 @@ from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import shown
 
 FORMAT = "judgepanel/panel"
-VERSION = 1
+VERSION = 2
 _LARGEST = 1e12
 
 
@@ -56,8 +57,8 @@ def export_panel(
             "n_labelled": int(votes.labelled.sum()),
         },
         "judges": list(model.judges),
-        "aggregator": _aggregator(model),
-        "calibrator": _calibrator(model),
+        "aggregator": aggregator_content(model),
+        "calibrator": calibrator_content(model.shape),
         "prior": model.prior,
         "n_fit": model.n_fit,
         "conformal": None,
@@ -120,15 +121,16 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
         raise InputError(
             "not a panel file", file=name, allowed="a panel.json written by judgepanel"
         )
+    content = _migrated(content)
     if content.get("version") != VERSION:
         raise InputError(
             "panel file of an unknown version",
             file=name,
             value=content.get("version"),
-            allowed=f"version {VERSION}",
+            allowed=f"version 1 to {VERSION}",
         )
     _validate(content, name)
-    return PanelFile(_model(content, name), content)
+    return PanelFile(model_of(content, name), content)
 
 
 @lru_cache(maxsize=1)
@@ -139,63 +141,10 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def _aggregator(model: PanelModel) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "kind": model.aggregator,
-        "correct": list(model.correct),
-        "voted": list(model.voted),
-    }
-    if model.aggregator == "one_coin":
-        described["weights"] = list(model.weights)
-    return described
-
-
-def _calibrator(model: PanelModel) -> dict[str, Any]:
-    parameters: dict[str, dict[str, float]] = {
-        "none": {},
-        "temperature": {"slope": model.a},
-        "platt": {"slope": model.a, "intercept": model.c},
-        "beta": {"a": model.a, "b": model.b, "c": model.c},
-    }
-    kind = "temperature" if model.replaced else model.calibrator
-    return {"kind": kind, **parameters[kind]}
-
-
-def _model(content: dict[str, Any], name: str | None) -> PanelModel:
-    judges, aggregator, found = content["judges"], content["aggregator"], content["calibrator"]
-    for key in ("correct", "voted", "weights"):
-        if key in aggregator and len(aggregator[key]) != len(judges):
-            raise InputError(
-                f"aggregator.{key} has {len(aggregator[key])} entries for {len(judges)} judges",
-                file=name,
-            )
-    for c, n in zip(aggregator["correct"], aggregator["voted"], strict=True):
-        if c > n:
-            raise InputError(
-                "a judge of the panel is right more often than it voted",
-                file=name,
-                value=c,
-                allowed=f"at most {n}",
-            )
-    kind = found["kind"]
-    slope = float(found.get("slope", 1.0))
-    a, b, c = slope, -slope, float(found.get("intercept", 0.0))
-    if kind == "beta":
-        a, b, c = float(found["a"]), float(found["b"]), float(found["c"])
-    return PanelModel(
-        judges=tuple(judges),
-        aggregator=aggregator["kind"],
-        weights=tuple(float(w) for w in aggregator.get("weights", [1.0] * len(judges))),
-        correct=tuple(aggregator["correct"]),
-        voted=tuple(aggregator["voted"]),
-        calibrator=kind,
-        a=a,
-        b=b,
-        c=c,
-        replaced=False,
-        prior=float(content["prior"]),
-        n_fit=content["n_fit"],
-    )
+def _migrated(content: dict[str, Any]) -> dict[str, Any]:
+    """A file of an older version as one of this; version 1 knew fewer kinds, and that is all."""
+    version = content.get("version")
+    return {**content, "version": VERSION} if version == 1 and version is not True else content
 
 
 def _validate(content: dict[str, Any], name: str | None) -> None:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.contract import Study
@@ -30,6 +31,7 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             PIPELINE_ABLATION,
             CALIBRATOR_DESIGN,
             LABEL_BUDGET,
+            FRACTION_SWEEP,
             CLAIM,
         )
     }

@@ -8,6 +8,7 @@ exactly odd in the votes, so that under ``symmetric`` p and p(swap) add up to ex
 
 from __future__ import annotations
 
+import bisect
 import math
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Votes = NDArray[np.int8]
+
+_ROWS = 4_096
 
 
 def weighted_logits(votes: Votes, weights: Floats) -> Floats:
@@ -36,6 +39,48 @@ def fraction_logits(votes: Votes, weights: Floats) -> Floats:
         zeros += np.where(column == 0, weight, 0.0)
     pairs = zip(ones.tolist(), zeros.tolist(), strict=True)
     return np.array([math.log(a + 1.0) - math.log(b + 1.0) for a, b in pairs])
+
+
+def likeness_logits(votes: Votes, shares: Floats, past: Votes, pull: Floats) -> Floats:
+    """What likeness to past items adds, (n_items,): sum over them of pull (d^3 + d^5) / 2.
+
+    d = sum_j shares_j V_j P_j in panel order compares an item with a past one; ``past`` (m,
+    n_judges) holds their signed votes P, ``pull`` (m,) what each adds.
+    """
+    total = np.zeros(len(votes))
+    for start in range(0, len(votes), _ROWS):
+        rows = slice(start, start + _ROWS)
+        d = np.zeros((len(votes[rows]), len(past)))
+        for column, share, theirs in zip(votes[rows].T, shares, past.T, strict=True):
+            own = np.where(column == 1, share, np.where(column == 0, -share, 0.0))
+            d += own[:, None] * theirs
+        square = d * d
+        alike = 0.5 * d * square * (1.0 + square)
+        for column, weight in zip(alike.T, pull, strict=True):
+            total[rows] += column * weight
+    return total
+
+
+def knot_logits(logits: Floats, at: Floats, p: Floats, *, odd: bool, clip: float) -> Floats:
+    """Logits of a piecewise linear p: ``p`` (K,) at the knots ``at`` (K,), flat beyond them.
+
+    Under ``odd`` the knots are those of |l|, and p(-l) = 1 - p(l).
+    """
+    found = []
+    for logit in logits.tolist():
+        value = _between(abs(logit) if odd else logit, at.tolist(), p.tolist())
+        value = min(max(value, clip), 1.0 - clip)
+        mapped = math.log(value) - math.log1p(-value)
+        found.append(-mapped if odd and logit < 0.0 else mapped)
+    return np.array(found)
+
+
+def _between(x: float, at: list[float], p: list[float]) -> float:
+    place = bisect.bisect_right(at, x)
+    if place in (0, len(at)):
+        return p[min(place, len(at) - 1)]
+    left, right = place - 1, place
+    return p[left] + (x - at[left]) * (p[right] - p[left]) / (at[right] - at[left])
 
 
 def map_logits(logits: Floats, a: float, b: float, c: float) -> Floats:

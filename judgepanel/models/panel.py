@@ -7,24 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.prefixes import (
-    FRACTIONS,
-    ClosedForm,
-    Ranking,
-    closed_form_weights,
-    counts,
-    prefix_scores,
-)
-from judgepanel.kernels.application import (
-    fraction_logits,
-    map_logits,
-    probabilities,
-    weighted_logits,
-)
+from judgepanel.kernels.aggregate.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.aggregate.prefixes import Ranking, counts
+from judgepanel.kernels.application import knot_logits, map_logits, probabilities
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, MAPS, Calibrator, MapFit, fit
+from judgepanel.kernels.calibrate.calibration import Calibrator, KnotShape, Shape, fit
+from judgepanel.kernels.evaluate.calibrated import calibration_folds
+from judgepanel.models.rules import Rule, fit_rule
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.votes import MISSING, InputError
+from judgepanel.scoring.splits import Split
+from judgepanel.votes import MISSING
 
 Floats = NDArray[np.float64]
 
@@ -36,35 +28,37 @@ class PanelModel:
     Attributes
     ----------
     judges : names in panel order, best first; sums run in this order.
-    aggregator : ``majority`` or ``one_coin``.
-    weights : log-odds that a judge's vote for label 1 adds; all 1 for the majority.
+    rule : how their votes become a raw logit, tagged with the ``aggregator``.
     correct, voted : c and n of each judge on the labelled items.
-    calibrator : its kind; ``a``, ``b``, ``c`` its map, ``replaced`` whether temperature stands in.
+    calibrator : what was asked for; ``shape`` is what was fitted, and its kind is temperature
+        where that stands in (``replaced``).
     prior : P(label = 1) of an item that none of the judges voted on.
     n_fit : labelled items the panel was fitted to.
     """
 
     judges: tuple[str, ...]
-    aggregator: ClosedForm
-    weights: tuple[float, ...]
+    rule: Rule
     correct: tuple[int, ...]
     voted: tuple[int, ...]
     calibrator: Calibrator
-    a: float
-    b: float
-    c: float
+    shape: Shape
     replaced: bool
     prior: float
     n_fit: int
 
+    @property
+    def aggregator(self) -> Aggregator:
+        """How votes are summed."""
+        return self.rule.kind
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """What a vote of each judge weighs; for ``joint`` in the linear part."""
+        return self.rule.weights
+
     def score(self, votes: NDArray[np.int8]) -> Floats:
         """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
-        weights = np.array(self.weights)
-        scored = fraction_logits if self.aggregator in FRACTIONS else weighted_logits
-        logits = scored(votes, weights)
-        if self.calibrator == "beta_clipped":
-            logits = np.clip(logits, -INPUT_CLIP, INPUT_CLIP)
-        p = probabilities(map_logits(logits, self.a, self.b, self.c), CLIP)
+        p = probabilities(_calibrated(self.rule.logits(votes), self.shape), CLIP)
         return np.where((votes == MISSING).all(axis=1), self.prior, p)
 
 
@@ -73,51 +67,52 @@ def fit_panel(
     names: tuple[str, ...],
     k: int,
     *,
-    aggregator: ClosedForm,
+    aggregator: Aggregator,
     calibrator: Calibrator,
     ranking: Ranking = "accuracy",
+    seed: int = 0,
 ) -> PanelModel:
     """Fit the k best judges on all labelled items.
 
     The calibrator is fitted to scores from which each item's own unit was left out, of the
-    weights and of the ranking alike. ``names`` are the columns of ``ballots``.
-
-    Raises
-    ------
-    InputError
-        A calibrator that is no map of three parameters.
+    weights and of the ranking alike: counts without it for closed forms, other folds (drawn by
+    ``seed``) for what is cross-fitted. ``names`` are the columns of ``ballots``.
     """
     everyone = np.arange(ballots.n_items)
-    scores = prefix_scores(
-        ballots, everyone, everyone[:0], np.array([k]), aggregator=aggregator, ranking=ranking
+    whole = Split(0, everyone, everyone[:0])
+    scores = panel_scores(
+        ballots, whole, np.array([k]), aggregator=aggregator, ranking=ranking, seed=seed
     )
     signs = ballots.signs.astype(np.float64)
-    weights = (~scores.calibration_empty).astype(np.float64)
-    fitted = fit((calibrator,), scores.calibration, signs, weights, symmetric=ballots.symmetric)[
-        calibrator
-    ]
-    if not isinstance(fitted, MapFit):
-        raise InputError(
-            "this calibrator has no map to freeze into a panel",
-            value=calibrator,
-            allowed=", ".join(MAPS),
-        )
-    a, b, c = (float(value) for value in fitted.params[0])
+    fitted = fit(
+        (calibrator,),
+        scores.calibration,
+        signs,
+        (~scores.calibration_empty).astype(np.float64),
+        symmetric=ballots.symmetric,
+        fold=calibration_folds(ballots, whole, scores, (calibrator,)),
+    )[calibrator]
+    chosen, rule = fit_rule(ballots, k, aggregator, ranking, seed=seed)
     correct, voted = counts(ballots, everyone)
-    chosen = scores.order[:k]
-    weight_of = closed_form_weights(aggregator, correct, voted)
     rate = 0.5 if ballots.symmetric else float(np.mean(signs > 0))
     return PanelModel(
         judges=tuple(names[j] for j in chosen),
-        aggregator=aggregator,
-        weights=tuple(float(weight_of[j]) for j in chosen),
+        rule=rule,
         correct=tuple(int(correct[j]) for j in chosen),
         voted=tuple(int(voted[j]) for j in chosen),
         calibrator=calibrator,
-        a=a,
-        b=b,
-        c=c,
+        shape=fitted.shape(0),
         replaced=bool(fitted.replaced[0]),
         prior=min(max(rate, CLIP), 1.0 - CLIP),
         n_fit=ballots.n_items,
     )
+
+
+def _calibrated(logits: Floats, shape: Shape) -> Floats:
+    if isinstance(shape, KnotShape):
+        return knot_logits(
+            logits, np.array(shape.logits), np.array(shape.p), odd=shape.odd, clip=CLIP
+        )
+    if shape.clip is not None:
+        logits = np.clip(logits, -shape.clip, shape.clip)
+    return map_logits(logits, shape.a, shape.b, shape.c)

@@ -66,8 +66,17 @@ def _build_dataclass(kind: Any, data: Any) -> Any:
 def _build_optional(kind: Any, data: Any) -> Any:
     if data is None:
         return None
-    (inner,) = (arg for arg in get_args(kind) if arg is not type(None))
-    return _build(inner, data)
+    inner = [arg for arg in get_args(kind) if arg is not type(None)]
+    return _build(inner[0] if len(inner) == 1 else _tagged(inner, data), data)
+
+
+def _tagged(kinds: list[Any], data: Any) -> Any:
+    """The dataclass of a union whose ``kind`` is the one in the data."""
+    tag = data.get("kind") if isinstance(data, dict) else None
+    for kind in kinds:
+        if tag in get_args(get_type_hints(kind)["kind"]):
+            return kind
+    raise ValueError(f"{tag!r} is no kind of {[kind.__name__ for kind in kinds]}")
 
 
 def _build_tuple(kind: Any, data: Any) -> Any:

@@ -240,12 +240,20 @@ def inside(part, **keys):
     return lambda content: json.dumps({**content, part: {**content[part], **keys}})
 
 
+JOINT = {
+    "kind": "joint",
+    **{name: [1, 1] for name in ("correct", "voted")},
+    **{name: [0.5, 0.5] for name in ("weights", "shares")},
+    "intercept": 0.0,
+    "prototypes": ["1."],
+    "pull": [0.1],
+}
 BROKEN = {
     "not JSON": (lambda _: "{", ["cannot be read as JSON"]),
     "empty": (lambda _: "", ["cannot be read as JSON"]),
     "a list": (lambda _: "[]", ["not a panel file"]),
     "other JSON": (lambda _: '{"a": 1}', ["not a panel file", "written by judgepanel"]),
-    "version 2": (changed(version=2), ["unknown version", "'2'", "version 1"]),
+    "version 3": (changed(version=3), ["unknown version", "'3'", "version 1 to 2"]),
     "version true": (changed(version=True), ["version"]),
     "unknown key": (changed(magic=1), ["'magic' was unexpected"]),
     "missing key": (
@@ -254,11 +262,11 @@ BROKEN = {
     ),
     "unknown aggregator": (
         changed(aggregator={"kind": "oracle"}),
-        ["unknown kind of aggregator", "'oracle'", "majority, one_coin"],
+        ["unknown kind of aggregator", "'oracle'", "one_coin", "joint"],
     ),
     "unknown calibrator": (
-        changed(calibrator={"kind": "isotonic"}),
-        ["unknown kind of calibrator", "'isotonic'", "none, temperature, platt, beta"],
+        changed(calibrator={"kind": "auto"}),
+        ["unknown kind of calibrator", "'auto'", "none, temperature, platt, beta"],
     ),
     "no kind": (changed(calibrator={}), ["unknown kind of calibrator"]),
     "unknown parameter": (
@@ -272,6 +280,26 @@ BROKEN = {
     "increasing b": (
         changed(calibrator={"kind": "beta", "a": 1, "b": 1, "c": 0}),
         ["$.calibrator"],
+    ),
+    "knots that fall": (
+        changed(calibrator={"kind": "isotonic", "logits": [0, 1], "p": [0.7, 0.6], "odd": False}),
+        ["knots", "p not falling"],
+    ),
+    "knots that jump": (
+        changed(calibrator={"kind": "isotonic", "logits": [1, 1], "p": [0.5, 0.6], "odd": False}),
+        ["knots", "logits rising"],
+    ),
+    "a short prototype": (
+        lambda content: json.dumps({**content, "aggregator": {**JOINT, "prototypes": ["1"]}}),
+        ["a prototype of the panel has 1 votes for 2 judges"],
+    ),
+    "an odd prototype": (
+        lambda content: json.dumps({**content, "aggregator": {**JOINT, "prototypes": ["1x"]}}),
+        ["$.aggregator.prototypes", "'1x' does not match"],
+    ),
+    "a prototype too many": (
+        lambda content: json.dumps({**content, "aggregator": {**JOINT, "pull": []}}),
+        ["aggregator.pull has 0 entries for 1 prototypes"],
     ),
     "text for a number": (
         changed(calibrator={"kind": "temperature", "slope": "1"}),

@@ -1,13 +1,24 @@
 """PanelModel: the chosen judges, fitted on all labelled rows, scoring what they never saw."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from judgepanel.kernels.aggregate.prefixes import prefix_scores, rank
-from judgepanel.kernels.calibrate.calibration import MAPS
-from judgepanel.models import MajorityVote, OneCoin, calibrator, fit_panel
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import MAPS, fit
+from judgepanel.models import (
+    DawidSkene,
+    Joint,
+    MajorityVote,
+    OneCoin,
+    Stacking,
+    calibrator,
+    fit_panel,
+)
 from judgepanel.scoring.metrics import CLIP
-from judgepanel.votes import MISSING, InputError
+from judgepanel.votes import MISSING
 from tests.helpers import make_ballots, make_votes
 
 NAMES = tuple(f"judge{j}" for j in range(6))
@@ -51,13 +62,8 @@ def test_a_score_is_the_aggregator_followed_by_the_calibrator(name, kind, symmet
 def test_the_papers_panel_does_not_see_beyond_its_clip():
     ballots = make_ballots(2, 200, 6, missing=0.0)
     model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator="beta_clipped")
-    heavy = type(model)(
-        **{f: getattr(model, f) for f in model.__slots__ if f != "weights"},
-        weights=tuple(100.0 for _ in NAMES),
-    )
-    light = type(model)(
-        **{f: getattr(model, f) for f in model.__slots__ if f != "weights"},
-        weights=tuple(10.0 for _ in NAMES),
+    heavy, light = (
+        replace(model, rule=replace(model.rule, weights=(weight,) * 6)) for weight in (100.0, 10.0)
     )
     one = np.ones((1, 6), np.int8)
     assert heavy.score(one) == light.score(one)
@@ -99,7 +105,50 @@ def test_probabilities_stay_inside_the_clip():
     assert p.tolist() == [1 - CLIP, CLIP]
 
 
+ESTIMATORS = {
+    "dawid_skene": DawidSkene,
+    "dawid_skene_semi": lambda symmetric: DawidSkene(supervised=True, symmetric=symmetric),
+    "stacking": Stacking,
+    "joint": Joint,
+}
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("aggregator", ESTIMATORS)
+def test_a_cross_fitted_aggregator_is_frozen_as_its_estimator(aggregator, symmetric):
+    ballots = make_ballots(2, 80, 6, symmetric=symmetric, missing=0.1)
+    model = fit_panel(ballots, NAMES, 6, aggregator=aggregator, calibrator="none")
+    X = np.where(ballots.votes == 0, np.nan, ballots.votes > 0)
+    fitted = ESTIMATORS[aggregator](symmetric=symmetric).fit(X, (ballots.signs > 0).astype(int))
+    votes = unseen(6)
+    in_order = votes[:, [NAMES.index(name) for name in model.judges]]
+    cast = (votes != MISSING).any(axis=1)
+    wanted = np.clip(fitted.predict_proba(as_table(votes))[:, 1], CLIP, 1 - CLIP)
+    np.testing.assert_allclose(model.score(in_order)[cast], wanted[cast], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("name", ["isotonic", "auto"])
-def test_a_calibrator_that_is_no_map_cannot_be_frozen_into_a_panel_yet(name):
-    with pytest.raises(InputError, match=f"no map.*'{name}'.*temperature"):
-        fit_panel(make_ballots(2, 80, 6), NAMES, 6, aggregator="one_coin", calibrator=name)
+def test_a_panel_may_have_knots_for_a_calibrator(name, symmetric):
+    ballots = make_ballots(2, 80, 6, symmetric=symmetric, missing=0.1)
+    model = fit_panel(ballots, NAMES, 6, aggregator="one_coin", calibrator=name)
+    everyone = np.arange(80)
+    own = prefix_scores(ballots, everyone, everyone[:0], np.array([6]))
+    weights = (~own.calibration_empty).astype(float)
+    signs = ballots.signs.astype(float)
+    fitted = fit((name,), own.calibration, signs, weights, symmetric=symmetric)[name]
+    votes = unseen(6)
+    p = 1 / (1 + np.exp(-fitted(model.rule.logits(votes)[None])[0]))
+    cast = (votes != MISSING).any(axis=1)
+    wanted = np.clip(p, CLIP, 1 - CLIP)
+    np.testing.assert_allclose(model.score(votes)[cast], wanted[cast], rtol=0, atol=1e-9)
+
+
+def test_the_calibrator_of_a_joint_panel_sees_no_score_that_knows_its_label():
+    """Judges that guess: scores that knew their labels would ask for no shrinking."""
+    rng = np.random.default_rng(3)
+    votes = (2 * rng.integers(0, 2, (120, 30)) - 1).astype(np.int8)
+    ballots = Ballots(votes, (2 * rng.integers(0, 2, 120) - 1).astype(np.int8), np.arange(120))
+    names = tuple(f"judge{j}" for j in range(30))
+    model = fit_panel(ballots, names, 30, aggregator="joint", calibrator="temperature")
+    assert 0.0 <= model.shape.a < 0.5

@@ -231,6 +231,7 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
     assert [b.proto.label for b in app.get("download_button")] == [
         "Panel (panel.json)",
+        "Plain Python that scores",
         "Judges and weights (CSV)",
     ]
     assert any(caption.value.startswith("Runner-up") for caption in app.caption)

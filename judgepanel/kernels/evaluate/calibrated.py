@@ -80,14 +80,20 @@ def calibrate(
     calibrators: tuple[Calibrator, ...],
     *,
     in_sample: bool = False,
+    importance: Floats | None = None,
 ) -> Calibrated:
     """Fit calibrators to the calibration scores.
 
     Items without votes take no part in a fit and get the null prediction, unless ``in_sample``,
-    the paper's protocol, in which they pass as a logit of 0.
+    the paper's protocol, in which they pass as a logit of 0. ``importance`` (n_cal,), at least 0,
+    is how much every calibration row counts in the fit.
     """
     signs = ballots.signs[split.calibration].astype(np.float64)
     weights = None if in_sample else (~scores.calibration_empty).astype(np.float64)
+    if importance is not None:
+        weights = np.broadcast_to(importance, scores.calibration.shape) * (
+            1.0 if weights is None else weights
+        )
     return Calibrated(
         maps=fit(
             calibrators,
@@ -95,7 +101,7 @@ def calibrate(
             signs,
             weights,
             symmetric=ballots.symmetric,
-            fold=_fold(ballots, split, scores, calibrators),
+            fold=calibration_folds(ballots, split, scores, calibrators),
         ),
         logits=scores.evaluation,
         empty=None if in_sample else scores.evaluation_empty,
@@ -104,7 +110,7 @@ def calibrate(
     )
 
 
-def _fold(
+def calibration_folds(
     ballots: Ballots, split: Split, scores: PrefixScores, calibrators: tuple[Calibrator, ...]
 ) -> Index | None:
     """Fold (n_cal,) for calibrators that choose by cross-validation, so that units stay whole;

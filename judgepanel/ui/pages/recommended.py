@@ -10,6 +10,7 @@ import streamlit as st
 from judgepanel.decision.panel_file import PanelFile, export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
 from judgepanel.decision.score import score
+from judgepanel.decision.snippet import script
 from judgepanel.figures.judges.judges import kept_judges
 from judgepanel.report.commands import recommend_command, score_command
 from judgepanel.report.numbers import fixed
@@ -98,7 +99,7 @@ def _panel_text(shown: Shown, spec: RecommendSpec, found: Recommendation) -> str
 
 def _exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     st.header("Take it away")
-    left, right, _ = st.columns([1, 1, 2])
+    left, middle, right, _ = st.columns([1, 1, 1, 1])
     left.download_button(
         "Panel (panel.json)",
         data=lambda: _panel_text(shown, spec, found),
@@ -107,6 +108,15 @@ def _exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
         on_click="ignore",
         type="primary",
         width="stretch",
+    )
+    middle.download_button(
+        "Plain Python that scores",
+        data=script,
+        file_name="score_panel.py",
+        mime="text/x-python",
+        on_click="ignore",
+        width="stretch",
+        help="Needs panel.json beside it and no package; agrees with the library to the last bit.",
     )
     right.download_button(
         "Judges and weights (CSV)",

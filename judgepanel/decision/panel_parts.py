@@ -1,0 +1,149 @@
+"""Aggregator and calibrator of a panel file: unions tagged by kind, written and read."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
+from judgepanel.models.panel import PanelModel
+from judgepanel.models.rules import JointSum, Rule, TwoCoin, VoteFraction, VoteSum
+from judgepanel.votes import InputError
+
+_A_JUDGE = ("correct", "voted", "weights", "ones", "zeros", "shares")
+_SUMS = ("log_odds", "stacking")
+
+
+def aggregator_content(model: PanelModel) -> dict[str, Any]:
+    """The aggregator as JSON values."""
+    rule = model.rule
+    found: dict[str, Any] = {
+        "kind": rule.kind,
+        "correct": list(model.correct),
+        "voted": list(model.voted),
+    }
+    if isinstance(rule, TwoCoin):
+        return {
+            **found,
+            "ones": list(rule.ones),
+            "zeros": list(rule.zeros),
+            "prior_logit": rule.prior_logit,
+        }
+    if rule.kind != "majority":
+        found["weights"] = list(rule.weights)
+    if rule.kind in _SUMS or isinstance(rule, JointSum):
+        found["intercept"] = rule.intercept  # type: ignore[union-attr]
+    if isinstance(rule, JointSum):
+        found |= {
+            "shares": list(rule.shares),
+            "prototypes": list(rule.prototypes),
+            "pull": list(rule.pull),
+        }
+    return found
+
+
+def calibrator_content(shape: Shape) -> dict[str, Any]:
+    """The calibrator as JSON values; every shrunk beta map is a beta map."""
+    if isinstance(shape, KnotShape):
+        return {
+            "kind": "isotonic",
+            "logits": list(shape.logits),
+            "p": list(shape.p),
+            "odd": shape.odd,
+        }
+    kind = "beta" if shape.kind in ("beta_l2", "beta_free", "beta_cv") else shape.kind
+    parameters: dict[str, dict[str, float]] = {
+        "none": {},
+        "temperature": {"slope": shape.a},
+        "platt": {"slope": shape.a, "intercept": shape.c},
+    }
+    return {"kind": kind, **parameters.get(kind, {"a": shape.a, "b": shape.b, "c": shape.c})}
+
+
+def model_of(content: dict[str, Any], name: str | None) -> PanelModel:
+    """The model of a file that satisfies the schema.
+
+    Raises
+    ------
+    InputError
+        Lists whose lengths do not fit, a judge right more often than it voted, knots that fall.
+    """
+    judges, aggregator = content["judges"], content["aggregator"]
+    for key in _A_JUDGE:
+        if key in aggregator and len(aggregator[key]) != len(judges):
+            raise InputError(
+                f"aggregator.{key} has {len(aggregator[key])} entries for {len(judges)} judges",
+                file=name,
+            )
+    for c, n in zip(aggregator["correct"], aggregator["voted"], strict=True):
+        if c > n:
+            raise InputError(
+                "a judge of the panel is right more often than it voted",
+                file=name,
+                value=c,
+                allowed=f"at most {n}",
+            )
+    shape = _shape(content["calibrator"], name)
+    return PanelModel(
+        judges=tuple(judges),
+        rule=_rule(aggregator, len(judges), name),
+        correct=tuple(aggregator["correct"]),
+        voted=tuple(aggregator["voted"]),
+        calibrator=shape.kind,
+        shape=shape,
+        replaced=False,
+        prior=float(content["prior"]),
+        n_fit=content["n_fit"],
+    )
+
+
+def _rule(found: dict[str, Any], n_judges: int, name: str | None) -> Rule:
+    kind = found["kind"]
+    if kind in ("majority", "accuracy_weighted"):
+        return VoteFraction(kind, _floats(found.get("weights", [1.0] * n_judges)))
+    if kind in ("dawid_skene", "dawid_skene_semi"):
+        prior = float(found["prior_logit"])
+        return TwoCoin(kind, _floats(found["ones"]), _floats(found["zeros"]), prior)
+    weights, intercept = _floats(found["weights"]), float(found.get("intercept", 0.0))
+    if kind != "joint":
+        return VoteSum(kind, weights, intercept)
+    _check_prototypes(found, n_judges, name)
+    shares, past = _floats(found["shares"]), tuple(found["prototypes"])
+    return JointSum(kind, weights, intercept, shares, past, _floats(found["pull"]))
+
+
+def _check_prototypes(found: dict[str, Any], n_judges: int, name: str | None) -> None:
+    if len(found["pull"]) != len(found["prototypes"]):
+        raise InputError(
+            f"aggregator.pull has {len(found['pull'])} entries for "
+            f"{len(found['prototypes'])} prototypes",
+            file=name,
+        )
+    for row in found["prototypes"]:
+        if len(row) != n_judges:
+            raise InputError(
+                f"a prototype of the panel has {len(row)} votes for {n_judges} judges", file=name
+            )
+
+
+def _shape(found: dict[str, Any], name: str | None) -> Shape:
+    kind = found["kind"]
+    if kind == "isotonic":
+        logits, p = _floats(found["logits"]), _floats(found["p"])
+        rising = all(a < b for a, b in pairwise(logits))
+        if len(logits) != len(p) or not rising or list(p) != sorted(p):
+            raise InputError(
+                "the knots of the panel's calibrator do not fit",
+                file=name,
+                allowed="as many p as logits, logits rising, p not falling",
+            )
+        return KnotShape("isotonic", logits, p, found["odd"])
+    slope = float(found.get("slope", 1.0))
+    a, b, c = slope, -slope, float(found.get("intercept", 0.0))
+    if kind in ("beta", "beta_clipped"):
+        a, b, c = float(found["a"]), float(found["b"]), float(found["c"])
+    return MapShape(kind, a, b, c, INPUT_CLIP if kind == "beta_clipped" else None)
+
+
+def _floats(values: list[Any]) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

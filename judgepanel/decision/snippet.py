@@ -1,0 +1,91 @@
+"""Plain Python that scores with panel.json and nothing else, to the last bit as the library does.
+
+It is text, since it is given away; tests run it beside the library.
+"""
+
+from __future__ import annotations
+
+SNIPPET = '''import bisect
+import json
+import math
+
+
+def probability(panel, votes):
+    """P(label 1) of one item; votes maps a judge to 0 or 1, judges that did not vote are absent."""
+    cast = [votes.get(judge) for judge in panel["judges"]]
+    if cast.count(None) == len(cast):
+        return panel["prior"]
+    m = calibrated(panel["calibrator"], raw_logit(panel["aggregator"], cast))
+    small = math.exp(-abs(m)) / (1.0 + math.exp(-abs(m)))
+    return min(max(small if m < 0 else 1.0 - small, 0.001), 0.999)
+
+
+def raw_logit(rule, cast):
+    weights = rule.get("weights", [1.0] * len(cast))
+    if rule["kind"] in ("majority", "accuracy_weighted"):
+        nothing = [0.0] * len(cast)
+        ones, zeros = weigh(cast, weights, nothing), weigh(cast, nothing, weights)
+        return math.log(ones + 1.0) - math.log(zeros + 1.0)
+    ones = rule.get("ones", weights)
+    zeros = rule.get("zeros", [-weight for weight in weights])
+    logit = weigh(cast, ones, zeros) + rule.get("prior_logit", rule.get("intercept", 0.0))
+    likeness = 0.0
+    for past, pull in zip(rule.get("prototypes", []), rule.get("pull", [])):
+        marked = zip(cast, past, rule["shares"])
+        d = 0.0
+        for vote, mark, share in marked:
+            if vote is not None and mark != ".":
+                d += share if vote == int(mark) else -share
+        square = d * d
+        likeness += 0.5 * d * square * (1.0 + square) * pull
+    return logit + likeness
+
+
+def weigh(cast, ones, zeros):
+    total = 0.0
+    for vote, one, zero in zip(cast, ones, zeros):
+        total += 0.0 if vote is None else one if vote else zero
+    return total
+
+
+def calibrated(found, logit):
+    if found["kind"] == "isotonic":
+        return between(found, logit)
+    if found["kind"] == "beta_clipped":
+        edge = math.log(0.999 / 0.001)
+        logit = min(max(logit, -edge), edge)
+    a = found.get("a", found.get("slope", 1.0))
+    b, c = found.get("b", -a), found.get("c", found.get("intercept", 0.0))
+    if a == -b:
+        return a * logit + c
+    return a * log_sigmoid(logit) + b * log_sigmoid(-logit) + c
+
+
+def log_sigmoid(x):
+    return -math.log1p(math.exp(-x)) if x >= 0 else x - math.log1p(math.exp(x))
+
+
+def between(knots, logit):
+    x, at, p = abs(logit) if knots["odd"] else logit, knots["logits"], knots["p"]
+    i = bisect.bisect_right(at, x)
+    if i in (0, len(at)):
+        value = p[min(i, len(at) - 1)]
+    else:
+        value = p[i - 1] + (x - at[i - 1]) * (p[i] - p[i - 1]) / (at[i] - at[i - 1])
+    value = min(max(value, 0.001), 0.999)
+    m = math.log(value) - math.log1p(-value)
+    return -m if knots["odd"] and logit < 0 else m
+'''
+
+USE = """
+
+if __name__ == "__main__":
+    with open("panel.json", encoding="utf-8") as file:
+        panel = json.load(file)
+    print(probability(panel, {panel["judges"][0]: 1}))
+"""
+
+
+def script() -> str:
+    """The whole file: functions, and how they are used."""
+    return SNIPPET + USE

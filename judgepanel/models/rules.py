@@ -1,0 +1,179 @@
+"""Rules: how a frozen panel turns votes into a raw logit, one small class a family of aggregators.
+
+Votes are (n_items, n_judges) in {0, 1, -1 missing}, in panel order; every sum runs in that order
+(:mod:`kernels.application`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.aggregate.dawid_skene import fit_many, training, two_coin_logits
+from judgepanel.kernels.aggregate.dawid_skene_em import Rules
+from judgepanel.kernels.aggregate.joint import JointPanel, fit_panels
+from judgepanel.kernels.aggregate.prefixes import (
+    FRACTIONS,
+    ClosedForm,
+    Ranking,
+    closed_form_weights,
+    counts,
+    prior_logit,
+    rank,
+)
+from judgepanel.kernels.application import fraction_logits, likeness_logits, weighted_logits
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.splits import fold_of, folds
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Votes = NDArray[np.int8]
+Numbers = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VoteFraction:
+    """log(A + 1) - log(B + 1), A and B the ``weights`` (k,) of the votes for 1 and for 0."""
+
+    kind: Literal["majority", "accuracy_weighted"]
+    weights: Numbers
+
+    def logits(self, votes: Votes) -> Floats:
+        """Raw logits (n_items,)."""
+        return fraction_logits(votes, np.array(self.weights))
+
+
+@dataclass(frozen=True, slots=True)
+class VoteSum:
+    """``intercept`` + sum of V w: ``weights`` (k,) are log-odds that a vote for 1 adds."""
+
+    kind: Literal["one_coin", "log_odds", "stacking"]
+    weights: Numbers
+    intercept: float = 0.0
+
+    def logits(self, votes: Votes) -> Floats:
+        """Raw logits (n_items,)."""
+        return weighted_logits(votes, np.array(self.weights)) + self.intercept
+
+
+@dataclass(frozen=True, slots=True)
+class TwoCoin:
+    """What a vote for 1 (``ones``) and a vote for 0 (``zeros``) add, each (k,), and the prior."""
+
+    kind: Literal["dawid_skene", "dawid_skene_semi"]
+    ones: Numbers
+    zeros: Numbers
+    prior_logit: float
+
+    @property
+    def weights(self) -> Numbers:
+        """Half of what lies between a vote for 1 and one for 0."""
+        return tuple((one - zero) / 2.0 for one, zero in zip(self.ones, self.zeros, strict=True))
+
+    def logits(self, votes: Votes) -> Floats:
+        """Raw logits (n_items,)."""
+        return two_coin_logits(votes, np.array(self.ones), np.array(self.zeros), self.prior_logit)
+
+
+@dataclass(frozen=True, slots=True)
+class JointSum:
+    """A weighted sum, and what likeness to past items adds.
+
+    ``prototypes`` are past items, one string of ``1``, ``0`` and ``.`` (missing) each, in panel
+    order; ``shares`` (k,) say how much each judge counts in a comparison; ``pull`` (m,) is what
+    likeness to each prototype adds (:mod:`kernels.aggregate.agreement`).
+    """
+
+    kind: Literal["joint"]
+    weights: Numbers
+    intercept: float
+    shares: Numbers
+    prototypes: tuple[str, ...]
+    pull: Numbers
+
+    def logits(self, votes: Votes) -> Floats:
+        """Raw logits (n_items,)."""
+        past = np.array([[_SIGNS[c] for c in row] for row in self.prototypes], dtype=np.int8)
+        linear = weighted_logits(votes, np.array(self.weights)) + self.intercept
+        return linear + likeness_logits(votes, np.array(self.shares), past, np.array(self.pull))
+
+
+Rule = VoteFraction | VoteSum | TwoCoin | JointSum
+
+_SIGNS = {"1": 1, "0": -1, ".": 0}
+_MARKS = {sign: mark for mark, sign in _SIGNS.items()}
+
+
+def fit_rule(
+    ballots: Ballots, k: int, aggregator: Aggregator, ranking: Ranking, *, seed: int
+) -> tuple[Index, Rule]:
+    """The ``k`` best judges (k,) in panel order, and their rule, fitted on all rows.
+
+    ``seed`` draws the folds in which stacking and joint choose their ridge.
+    """
+    everyone = np.arange(ballots.n_items)
+    order = rank(ballots, everyone, ranking)[:k]
+    if aggregator in ("dawid_skene", "dawid_skene_semi"):
+        return order, _two_coin(ballots, order, aggregator)
+    if aggregator in ("stacking", "joint"):
+        return _ridge(ballots, k, aggregator, ranking, seed)
+    correct, voted = counts(ballots, everyone)
+    weights = _floats(closed_form_weights(cast(ClosedForm, aggregator), correct, voted)[order])
+    if aggregator in FRACTIONS:
+        return order, VoteFraction(cast(Literal["majority"], aggregator), weights)
+    start = prior_logit(ballots, everyone) if aggregator == "log_odds" else 0.0
+    return order, VoteSum(cast(Literal["one_coin"], aggregator), weights, start)
+
+
+def _two_coin(ballots: Ballots, order: Index, aggregator: Aggregator) -> TwoCoin:
+    everyone = np.arange(ballots.n_items)
+    clamp = aggregator == "dawid_skene_semi"
+    votes, labels = training(ballots, everyone, order, clamp=clamp)
+    found = fit_many(
+        votes,
+        np.ones((len(order), 1), dtype=bool),
+        labels=labels,
+        rules=Rules(symmetric=ballots.symmetric),
+    )
+    return TwoCoin(
+        cast(Literal["dawid_skene"], aggregator),
+        _floats(found.ones[:, 0]),
+        _floats(found.zeros[:, 0]),
+        float(found.prior[0]),
+    )
+
+
+def _ridge(
+    ballots: Ballots, k: int, aggregator: Aggregator, ranking: Ranking, seed: int
+) -> tuple[Index, Rule]:
+    everyone = np.arange(ballots.n_items)
+    pieces = folds(ballots.units, everyone, N_FOLDS, seed=seed, key=(0,))
+    fit = Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
+    joint = aggregator == "joint"
+    (panel,) = fit_panels(ballots, [fit], k, ranking, one_coin=joint, agreement=joint)
+    if not joint:
+        return panel.judges, VoteSum("stacking", _floats(panel.weights), panel.intercept)
+    return panel.judges, _joint_sum(panel)
+
+
+def _joint_sum(panel: JointPanel) -> JointSum:
+    if panel.agreement is None:
+        raise ValueError("a joint panel compares items with past ones")
+    past = panel.agreement.prototypes
+    return JointSum(
+        "joint",
+        _floats(panel.weights),
+        panel.intercept,
+        _floats(panel.agreement.shares),
+        tuple("".join(_MARKS[sign] for sign in row) for row in past.tolist()),
+        _floats(panel.agreement_weights),
+    )
+
+
+def _floats(values: Floats) -> Numbers:
+    return tuple(float(value) for value in values)
