@@ -28,20 +28,21 @@ LINES = {
         ("raw_honest", "raw"),
         ("honest_clipped", "paper"),
         ("honest", "honest"),
-        ("joint", "joint"),
     ),
+    "together": (("raw_honest", "raw"), ("honest", "honest"), ("joint", "joint")),
 }
-"""Steps drawn under each coding, and their looks."""
+"""Steps of each figure, and their looks."""
 
 _LOOKS = {
     "raw": ("raw", NEUTRAL, NEUTRAL, 1.5, "dash", "circle-open"),
-    "monotone": ("the map kept monotone", INCLUDE, INCLUDE, 1.5, "dash", "square-open"),
-    "paper": ("the paper's recipe", CURATE_FILL, CURATE_LINE, 3.0, "solid", "diamond"),
-    "honest": ("beta, honest scores", INCLUDE, INCLUDE, 3.0, "solid", "circle"),
-    "joint": ("joint", INCLUDE, INCLUDE, 1.5, "dot", "star"),
+    "monotone": ("map kept monotone", INCLUDE, INCLUDE, 1.5, "dash", "square-open"),
+    "paper": ("paper's recipe", CURATE_FILL, CURATE_LINE, 3.0, "solid", "diamond"),
+    "honest": ("one-coin + beta", INCLUDE, INCLUDE, 3.0, "solid", "circle"),
+    "joint": ("joint + beta", CURATE_FILL, CURATE_LINE, 3.0, "dot", "diamond"),
 }
-_BANDED = ("paper", "honest")
-_NLL_TICKS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 7.0)
+_BANDED = ("paper", "honest", "joint")
+_NLL_TICKS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 7.0)
+_CLOSE_TICKS = (0.2, 0.5)
 _P_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 _LOW, _HIGH = 0.0008, 1.2
 
@@ -71,18 +72,24 @@ class Protocol:
 
 
 def prepare_protocol(result: Claim, coding: str) -> Protocol:
-    """Lines of the steps under ``one_class`` or ``honest`` coding."""
+    """Lines of the steps under ``one_class`` or ``honest`` coding, or of one-coin and joint
+    ``together``; the first two share an axis.
+    """
     drawn = [(name, look) for name, look in LINES[coding] if result.has(name)]
     lines = tuple(_line(result, name, look) for name, look in drawn)
     yardstick = result.row("paper" if coding == "one_class" else "honest_clipped")
     n = int(result.n_judges[yardstick])
     sizes = [int(k) for k in (1, *result.panels, n) if k <= n]
+    top = max(_HIGH, 1.1 * float(np.nanmax(result.nll)))
+    low = _LOW
+    if coding == "together":
+        low = 0.7 * min(float(line.value.min()) for line in lines)
     return Protocol(
         lines,
         float(result.null_nll[yardstick]),
         float(result.constant_nll[yardstick]),
         tuple((k, f"all {n:,}" if k == n else f"{k:,}") for k in dict.fromkeys(sizes)),
-        (_LOW, max(_HIGH, 1.1 * float(np.nanmax(result.nll)))),
+        (low, top),
     )
 
 
@@ -99,8 +106,8 @@ def plot_protocol(found: Protocol) -> go.Figure:
     figure = go.Figure()
     span = np.array([found.ticks[0][0], found.ticks[-1][0]], dtype=np.float64)
     for value, name, dash in (
-        (found.constant, "a constant score", "dashdot"),
-        (found.null, "null: the base rate", "dot"),
+        (found.constant, "constant score", "dashdot"),
+        (found.null, "base rate", "dot"),
     ):
         figure.add_scatter(
             x=span,
@@ -119,7 +126,7 @@ def plot_protocol(found: Protocol) -> go.Figure:
         ticktext=[name for _, name in found.ticks],
     )
     low, high = found.range
-    ticks = [value for value in _NLL_TICKS if low <= value <= high]
+    ticks = [v for v in _NLL_TICKS if low <= v <= high and (low > _LOW or v not in _CLOSE_TICKS)]
     figure.update_yaxes(
         type="log",
         range=[float(np.log10(low)), float(np.log10(high))],
@@ -131,7 +138,7 @@ def plot_protocol(found: Protocol) -> go.Figure:
 
 
 def protocol(result: Claim, coding: str) -> go.Figure:
-    """NLL against k under ``one_class`` or ``honest`` coding."""
+    """NLL against k: ``one_class``, ``honest``, or ``together``."""
     return plot_protocol(prepare_protocol(result, coding))
 
 

@@ -34,6 +34,13 @@ from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.samples import SAMPLES, find_sample, sample_bytes
 
 _OWN = "own"
+_CLAIM = (
+    f"The paper ({PAPER}) says that calibration reverses a habit: before it, a few accurate judges "
+    "beat them all; after it, all beat the few. Its NLLs of 0.006 to 0.02 are what comes out when "
+    "every item is written as 'label 1, vote = the judge was right', which can be done to any "
+    "labelled votes. Below are the same votes, judges and splits under that coding, which "
+    f"{MEASURES_CODING}, and under honest labels; each step changes one thing."
+)
 _SOURCES = (
     f"The paper: 'Calibrate, don't curate', {PAPER}. Its protocol: sections 2 and 4.1; the claim: "
     "section 4.2.",
@@ -48,13 +55,6 @@ _SOURCES = (
 def page(shown: Shown) -> None:
     """One-coin steps first; joint follows when they have ended."""
     data, seen = _controls(shown)
-    st.caption(
-        f"The paper ({PAPER}) says that calibration reverses a habit: before it, a few accurate "
-        "judges beat them all; after it, all beat the few. Its NLLs of 0.006 to 0.02 are what "
-        "comes out when every item is written as 'label 1, vote = the judge was right'. Any "
-        "labelled votes can be written so. Below, the same votes, judges and splits under that "
-        "coding and under honest labels; each step changes one thing."
-    )
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
     if show_result(CLAIM, seen, spec, lambda found: _draw(seen, found, data)):
         _together(seen)
@@ -112,7 +112,8 @@ def _coding(name: str, title: str) -> Iterator[None]:
     """A box for figures of one-class coding: it says what they measure, before the first."""
     with st.container(border=True, key=f"coding_{name}"):
         st.html(
-            f'<p class="jp-note"><b>{in_html(title)}</b> All in this box {MEASURES_CODING}.</p>'
+            f'<p class="jp-note"><b>{in_html(title)}</b> Everything in this box '
+            f"{MEASURES_CODING}.</p>"
         )
         yield
 
@@ -128,6 +129,7 @@ def _draw(seen: Shown, found: Claim, data: DataSet) -> None:
     so_far = f"So far, {found.n_splits} of {found.planned_splits} splits. " * found.partial
     answer(so_far + claim_sentence(found), tone(found))
     notes(found.warnings)
+    st.caption(_CLAIM)
     left, right = st.columns(2)
     with left, _coding("protocol", "One-class coding."):
         _protocol(found, "one_class")
@@ -191,14 +193,13 @@ def _together(seen: Shown) -> None:
 def _draw_together(seen: Shown, spec: ClaimSpec, found: Claim) -> None:
     said(joint_sentence(found))
     st.plotly_chart(
-        protocol(found, "honest"),
+        protocol(found, "together"),
         key="together",
         alt="NLL against the number of judges with honest labels, joint beside one-coin. "
         + joint_sentence(found),
         config={"displayModeBar": False},
     )
-    names = step_table(found, "honest")
-    table(names.tail(2), key="together")
+    table(step_table(found, "honest").tail(2), key="together")
     if not found.partial:
         downloads(seen, CLAIM, spec, found)
         st.caption(
