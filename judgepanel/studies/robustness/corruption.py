@@ -1,0 +1,225 @@
+"""What if votes are wrong, or judges absent? All judges and the top k on damaged votes.
+
+Votes are flipped after the splits are drawn, either where they are scored alone (a judge that went
+wrong after it was calibrated) or on both sides (one that was wrong all along). Labels are never
+touched. Absent judges are there in calibration and missing at scoring time.
+
+Every split draws its damage ``DRAWS`` times over. What differs between draws of one split is not
+shared by the splits and averages out over them; intervals would be several times too wide if it
+were taken for the doubt about the calibration items.
+
+Cost per split and draw: one evaluation of the panels for all that happens at scoring time, and one
+more for each level of damage on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_known, check_panels, run_fields, splits_of
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.robustness.corruption_estimates import corruption_estimates
+from judgepanel.studies.robustness.corruption_result import Corruption
+from judgepanel.studies.robustness.corruption_scores import Hurt, as_arms, damaged_scores
+from judgepanel.studies.robustness.vote_damage import (
+    ABSENT,
+    Condition,
+    conditions,
+    draw_damage,
+)
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Ints = NDArray[np.int64]
+
+FLIPS = (0.05, 0.1, 0.2, 0.3, 0.4)
+ABSENCES = (0.1, 0.2, 0.3, 0.4, 0.5)
+DRAWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptionSpec:
+    """How much damage, and to whom.
+
+    ``flips`` are shares of all votes; where flips are concentrated, a share ``concentrated`` of the
+    judges carries them all. ``absent`` are shares of the judges that do not vote at scoring time.
+
+    Raises
+    ------
+    InputError
+        An aggregator, calibrator or ranking that is not known; a panel below 1; levels that are not
+        rising within (0, 1); flips that do not fit into the judges that are to carry them.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
+    panels: tuple[int, ...] = field(
+        default=(5,), metadata={"help": "panel sizes held against all judges"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how the top k are found"})
+    flips: tuple[float, ...] = field(
+        default=FLIPS, metadata={"help": "shares of the votes that are flipped"}
+    )
+    absent: tuple[float, ...] = field(
+        default=ABSENCES, metadata={"help": "shares of the judges that stay away"}
+    )
+    concentrated: float = field(
+        default=0.5, metadata={"help": "share of the judges that carries concentrated flips"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        check_known("ranking", RANKINGS, (self.ranking,))
+        check_panels(self.panels)
+        for what, levels in (("flips", self.flips), ("absent", self.absent)):
+            rising = all(a < b for a, b in zip((0.0, *levels), (*levels, 1.0), strict=True))
+            if not levels or not rising:
+                raise InputError(
+                    f"the levels of {what} must rise",
+                    value=", ".join(map(str, levels)),
+                    allowed="shares between 0 and 1, smallest first",
+                )
+        if not max(self.flips) <= self.concentrated <= 1.0:
+            raise InputError(
+                "too few judges to carry that many flips",
+                value=self.concentrated,
+                allowed=f"a share from {max(self.flips):g} to 1",
+            )
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of all panels."""
+        return Recipe(
+            self.aggregator,
+            (self.calibrator,),
+            self.ranking,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+    def conditions(self, n_judges: int) -> tuple[Condition, ...]:
+        """The clean panel, then every scenario and level; one judge alone cannot stay away."""
+        found = conditions(self.flips, self.absent)
+        return tuple(one for one in found if n_judges > 1 or one.scenario != ABSENT)
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Panel sizes (n_panels,), all judges last."""
+        return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorruptionTally:
+    """Scores of the splits, draws by panels by conditions; ``changed`` (n,) of ``cast`` evaluation
+    votes.
+    """
+
+    scores: Tally
+    changed: Ints
+    cast: int
+
+
+def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> CorruptionTally:
+    """Every condition on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    plan = spec.conditions(ballots.n_judges)
+    ks = spec.sizes(ballots.n_judges)
+    changed, cast = np.zeros(len(plan), dtype=np.int64), 0
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        nonlocal cast
+        for one in splits_of(prepared, spec.settings, chunk):
+            before = ballots.votes[one.evaluation]
+            found = []
+            for draw in range(DRAWS):
+                damage = draw_damage(
+                    ballots.n_items,
+                    ballots.n_judges,
+                    seed=spec.settings.seed,
+                    number=one.number,
+                    concentrated=spec.concentrated,
+                    draw=draw,
+                )
+                hurt = [Hurt(condition, damage(ballots.votes, condition)) for condition in plan]
+                found.append(damaged_scores(ballots, one, ks, spec.recipe, hurt, damage))
+                cast += int(np.count_nonzero(before))
+                changed[:] += [
+                    np.count_nonzero(after.votes[one.evaluation] != before) for after in hurt
+                ]
+            yield one, as_arms(found, spec.calibrator)
+
+    done = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CorruptionTally(done, changed, cast)
+
+
+def combine_tallies(left: CorruptionTally, right: CorruptionTally) -> CorruptionTally:
+    """Both sets of splits together; exact and in any order."""
+    return CorruptionTally(
+        combine(left.scores, right.scores), left.changed + right.changed, left.cast + right.cast
+    )
+
+
+def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> Corruption:
+    """Levels, rises and differences from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, done = prepared.ballots, partial.scores.in_order()
+    plan, sizes = spec.conditions(ballots.n_judges), spec.sizes(ballots.n_judges)
+    shape = (len(sizes), len(plan))
+    names = tuple(one.scenario for one in plan)
+    return Corruption(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        concentrated=spec.concentrated,
+        scenarios=names,
+        levels=np.array([one.level for one in plan]),
+        changed=partial.changed / max(partial.cast, 1),
+        panels=sizes,
+        **corruption_estimates(
+            done, ballots.units, names, shape, seed=spec.settings.seed, draws=DRAWS
+        ),
+        null_nll=float(done.null_nll.mean()),
+        n_judges=ballots.n_judges,
+        **run_fields(prepared, spec.settings, done),
+        warnings=_warnings(prepared, spec, done, shape),
+    )
+
+
+def _warnings(
+    prepared: Prepared, spec: CorruptionSpec, done: Tally, shape: tuple[int, int]
+) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    if prepared.ballots.n_judges == 1:
+        found.append("There is one judge only: nobody else can stay away, or stand in.")
+    replaced = np.ravel(done.replaced).tolist()
+    found += stand_ins(
+        (spec.calibrator,), replaced, len(done.numbers) * DRAWS * shape[0] * shape[1]
+    )
+    return tuple(found)
+
+
+CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
+    name="corruption",
+    title="Corrupted votes",
+    question="What if votes are wrong, or judges absent?",
+    spec=CorruptionSpec,
+    result=Corruption,
+    run_chunk=run_chunk,
+    combine=combine_tallies,
+    merge=merge,
+    figure="corruption",
+    page="robustness",
+)

@@ -1,0 +1,58 @@
+"""Levels, rises and differences of rises of a tally of damaged votes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.studies.accumulate import Tally
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.robustness.contrasts import band, contrasts
+from judgepanel.studies.robustness.vote_damage import SCENARIOS
+
+Ints = NDArray[np.int64]
+
+
+def corruption_estimates(
+    done: Tally,
+    units: Ints,
+    names: tuple[str, ...],
+    shape: tuple[int, int],
+    *,
+    seed: int,
+    draws: int,
+) -> dict[str, Any]:
+    """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta``, ``gap`` with their bounds."""
+    n_p, n = shape
+    one = np.eye(n_p * n).reshape(n_p, n, n_p * n)
+    rise = one - one[:, :1]
+    found: dict[str, Any] = {}
+    for name, weights, metric in (
+        ("nll", one, "nll"),
+        ("accuracy", one, "accuracy"),
+        ("rise", rise, "nll"),
+        ("drop", -rise, "accuracy"),
+        ("delta", one[:-1] - one[-1:], "nll"),
+    ):
+        rows = weights.reshape(-1, n_p * n)
+        fitted = contrasts(done, units, rows, metric=metric, draws=draws)
+        bounds = RANGES[metric] if name in RANGES else (-np.inf, np.inf)
+        for end, values in (
+            ("", fitted.value),
+            ("_lo", np.clip(fitted.lo, *bounds)),
+            ("_hi", np.clip(fitted.hi, *bounds)),
+        ):
+            found[name + end] = values.reshape(weights.shape[:2])
+    gaps = rise[:-1] - rise[-1:]
+    found |= {"gap" + end: np.zeros((n_p - 1, n)) for end in ("", "_lo", "_hi")}
+    for scenario in (name for name in SCENARIOS if name in names):
+        places = np.flatnonzero(np.array(names) == scenario)
+        for p in range(n_p - 1):
+            fitted = contrasts(done, units, gaps[p, places], draws=draws)
+            for end, values in zip(
+                ("", "_lo", "_hi"), (fitted.value, *band(fitted, seed)), strict=True
+            ):
+                found["gap" + end][p, places] = values
+    return found

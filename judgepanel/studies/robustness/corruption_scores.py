@@ -1,0 +1,132 @@
+"""One split on damaged votes: one fit for all that happens at scoring time, else a fit each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import panel_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms
+from judgepanel.studies.robustness.vote_damage import Condition, Damage
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hurt:
+    """Signed votes int8 (n_items, n_judges) as a condition leaves them."""
+
+    condition: Condition
+    votes: NDArray[np.int8]
+
+
+def damaged_scores(
+    ballots: Ballots,
+    one: Split,
+    ks: Ints,
+    recipe: Recipe,
+    hurt: Sequence[Hurt],
+    damage: Damage,
+) -> list[SplitScores]:
+    """Scores (n_k, n_eval) of the ``ks`` best judges under every condition, in order."""
+    late = [i for i, after in enumerate(hurt) if not after.condition.both]
+    found = dict(
+        zip(
+            late,
+            _at_scoring_time(ballots, one, ks, recipe, [hurt[i].votes for i in late]),
+            strict=True,
+        )
+    )
+    for i, after in enumerate(hurt):
+        if after.condition.both:
+            found[i] = evaluate_split(_everywhere(ballots, after, damage), one, ks, recipe)
+    return [found[i] for i in range(len(hurt))]
+
+
+def _at_scoring_time(
+    ballots: Ballots,
+    one: Split,
+    ks: Ints,
+    recipe: Recipe,
+    hurt: list[NDArray[np.int8]],
+) -> list[SplitScores]:
+    """Panels fitted once, on clean votes, and scored on each version of the evaluation votes."""
+    evaluation, n = one.evaluation, len(one.evaluation)
+    more = [after[evaluation] for after in hurt]
+    tiled = np.tile(evaluation, len(hurt))
+    stacked = replace(
+        ballots,
+        votes=np.concatenate([ballots.votes, *more]),
+        signs=np.concatenate([ballots.signs, ballots.signs[tiled]]),
+        units=np.concatenate([ballots.units, ballots.units[tiled]]),
+    )
+    scores = panel_scores(
+        stacked,
+        Split(one.number, one.calibration, ballots.n_items + np.arange(len(tiled))),
+        ks,
+        aggregator=recipe.aggregator,
+        ranking=recipe.ranking,
+        own_label="seen" if recipe.in_sample else "removed",
+        seed=recipe.seed,
+        key=(one.number, 4),
+    )
+    whole = calibrate(ballots, one, scores, recipe.calibrators, in_sample=recipe.in_sample)
+    parts = [slice(i * n, (i + 1) * n) for i in range(len(hurt))]
+    return [
+        evaluate(
+            ballots,
+            one,
+            replace(
+                whole,
+                logits=np.ascontiguousarray(whole.logits[:, part]),
+                empty=None if whole.empty is None else whole.empty[:, part],
+            ),
+            scores.order,
+            np.zeros((0, len(ks))),
+        )
+        for part in parts
+    ]
+
+
+def _everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
+    """Ballots with all votes damaged, those on unlabelled items alike."""
+    unlabelled = ballots.unlabelled
+    if unlabelled is not None and len(unlabelled):
+        rows = np.arange(len(unlabelled)) % len(damage.uniform)
+        unlabelled = replace(damage, uniform=1.0 - damage.uniform[rows])(unlabelled, hurt.condition)
+    return replace(ballots, votes=hurt.votes, unlabelled=unlabelled)
+
+
+def as_arms(found: list[list[SplitScores]], calibrator: Calibrator) -> Arms:
+    """Draws by panels by conditions, conditions vary fastest."""
+    first = found[0][0]
+
+    def stacked(name: str) -> Floats:
+        values = np.concatenate(
+            [
+                np.stack([getattr(one.evaluation[calibrator], name) for one in scored], axis=1)
+                for scored in found
+            ]
+        )
+        return np.asarray(values.reshape(1, -1, *values.shape[2:]))
+
+    nll = stacked("nll")
+    return Arms(
+        nll=nll,
+        brier=stacked("brier"),
+        hit=stacked("hit"),
+        ece=stacked("ece"),
+        chosen_on=np.zeros(nll.shape[:2]),
+        null_nll=first.null_nll,
+        constant_nll=np.array([first.constant_nll[calibrator]]),
+        replaced=np.array([sum(one.replaced[calibrator] for scored in found for one in scored)]),
+    )

@@ -1,0 +1,295 @@
+"""Which calibrators repair which distortions of the raw score?
+
+The raw logits of all judges are distorted on calibration and evaluation rows alike, then
+calibrated as ever. Most distortions favour one of the two labels. Where the order of a pair carries
+no meaning (``symmetric``) each item therefore enters twice, as given and swapped, each with its own
+distorted score, and counts as the mean of the two: a score that leans to one side gains nothing
+from how the file was coded.
+
+Cost per split: one aggregation, and the calibrators on ``DRAWS`` times eight columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
+from judgepanel.kernels.aggregate.prefixes import PrefixScores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.calibrate.distort import CHANGES, DISTORTIONS, UNDISTORTED, Noise
+from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
+from judgepanel.scoring.equivalence import equivalence
+from judgepanel.scoring.inference import MARGIN, Estimate
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.robustness.contrasts import contrasts
+from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ROWS = (UNDISTORTED, *DISTORTIONS)
+SHOWN: tuple[Calibrator, ...] = (
+    *("none", "temperature", "platt", "beta", "beta_clipped", "isotonic"),
+)
+DRAWS = 2
+_STREAM = 22
+
+
+@dataclass(frozen=True, slots=True)
+class DistortionSpec:
+    """Whose scores are distorted, and how much noise there is.
+
+    Noise is normal on the scale of the raw probability, with standard deviations ``weak`` and
+    ``strong``; binary noise turns a share ``turned`` of the scores round.
+
+    Raises
+    ------
+    InputError
+        An aggregator or calibrator that is not known, or given twice; noise that is not above 0;
+        a share outside (0, 1).
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrators: tuple[Calibrator, ...] = field(
+        default=SHOWN, metadata={"help": "calibrators that may repair the score"}
+    )
+    weak: float = field(default=0.1, metadata={"help": "standard deviation of weak noise"})
+    strong: float = field(default=0.3, metadata={"help": "standard deviation of strong noise"})
+    turned: float = field(
+        default=0.2, metadata={"help": "share of scores that binary noise turns round"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, self.calibrators)
+        check_each_once("distortion", "calibrator", CALIBRATORS, self.calibrators)
+        if not 0.0 < self.weak <= self.strong <= 10.0:
+            raise InputError(
+                "the levels of noise must rise",
+                value=f"{self.weak:g}, {self.strong:g}",
+                allowed="above 0 and at most 10, the weak one first",
+            )
+        if not 0.0 < self.turned < 1.0:
+            raise InputError(
+                "the share of scores turned round is out of range",
+                value=self.turned,
+                allowed="between 0 and 1",
+            )
+
+
+def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
+    """Every distortion on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for one in splits_of(prepared, spec.settings, chunk):
+            scores = panel_scores(
+                ballots,
+                one,
+                np.array([ballots.n_judges]),
+                aggregator=spec.aggregator,
+                own_label="seen" if spec.settings.protocol == "paper" else "removed",
+                seed=spec.settings.seed,
+                key=(one.number, 4),
+            )
+            yield one, _arms(_evaluated(ballots, one, scores, spec), ballots.symmetric)
+
+    return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+
+
+def _evaluated(
+    ballots: Ballots, one: Split, scores: PrefixScores, spec: DistortionSpec
+) -> SplitScores:
+    """Every draw of every distortion as a column; twice the rows where items and swaps count."""
+    swapped = ballots.symmetric
+    if swapped:
+        ballots, one, scores = _with_swaps(ballots, one, scores)
+    sides = [
+        np.stack(
+            [
+                _distorted(raw[0], spec, name, (one.number, draw, number, side), swapped=swapped)
+                for draw in range(DRAWS)
+                for number, name in enumerate(ROWS)
+            ]
+        )
+        for side, raw in enumerate((scores.calibration, scores.evaluation))
+    ]
+    n_columns = len(sides[0])
+    wide = replace(
+        scores,
+        ks=np.full(n_columns, ballots.n_judges),
+        calibration=sides[0],
+        calibration_empty=np.repeat(scores.calibration_empty, n_columns, axis=0),
+        evaluation=sides[1],
+        evaluation_empty=np.repeat(scores.evaluation_empty, n_columns, axis=0),
+    )
+    in_sample = spec.settings.protocol == "paper"
+    fitted = calibrate(ballots, one, wide, spec.calibrators, in_sample=in_sample)
+    return evaluate(ballots, one, fitted, scores.order, np.zeros((0, n_columns)))
+
+
+def _with_swaps(
+    ballots: Ballots, one: Split, scores: PrefixScores
+) -> tuple[Ballots, Split, PrefixScores]:
+    """Every item and, behind all items, every item with its responses swapped."""
+
+    def twice(rows: Ints) -> Ints:
+        return np.concatenate([rows, rows + ballots.n_items])
+
+    return (
+        replace(
+            ballots,
+            votes=np.concatenate([ballots.votes, -ballots.votes]),
+            signs=np.concatenate([ballots.signs, -ballots.signs]),
+            units=np.tile(ballots.units, 2),
+            symmetric=False,
+        ),
+        Split(one.number, twice(one.calibration), twice(one.evaluation)),
+        replace(
+            scores,
+            calibration=np.concatenate([scores.calibration, -scores.calibration], axis=1),
+            calibration_empty=np.tile(scores.calibration_empty, 2),
+            evaluation=np.concatenate([scores.evaluation, -scores.evaluation], axis=1),
+            evaluation_empty=np.tile(scores.evaluation_empty, 2),
+            fold=None if scores.fold is None else np.tile(scores.fold, 2),
+        ),
+    )
+
+
+def _distorted(
+    raw: Floats, spec: DistortionSpec, name: str, key: tuple[int, ...], *, swapped: bool
+) -> Floats:
+    """One column (n,); split, draw, distortion and side have a stream each."""
+    if name == UNDISTORTED:
+        return raw
+    number, *rest = key
+    rng = np.random.default_rng(
+        np.random.SeedSequence(spec.settings.seed, spawn_key=(number, _STREAM, *rest))
+    )
+    if swapped:
+        # A shuffled score comes from an item or from its swap: else the file's coding, in which
+        # every label may be 1, would go with it.
+        n = len(raw) // 2
+        order, other = rng.permutation(n), n * (rng.random(n) < 0.5)
+        donors = np.concatenate([order + other, order + n - other])
+    else:
+        donors = rng.permutation(len(raw))
+    return CHANGES[name](raw, Noise(spec.weak, spec.strong, spec.turned, donors), rng)
+
+
+def _arms(scores: SplitScores, symmetric: bool) -> Arms:
+    """Draws by distortions under every calibrator; an item and its swap are one item."""
+    held = list(scores.evaluation.values())
+
+    def items(name: str) -> Floats:
+        values = np.stack([getattr(one, name) for one in held])
+        if not symmetric:
+            return values
+        n = values.shape[-1] // 2
+        return np.asarray((values[..., :n] + values[..., n:]) / 2.0)
+
+    nll = items("nll")
+    return Arms(
+        nll=nll,
+        brier=items("brier"),
+        hit=items("hit"),
+        ece=np.stack([one.ece for one in held]),
+        chosen_on=np.zeros(nll.shape[:2]),
+        null_nll=scores.null_nll,
+        constant_nll=np.array(list(scores.constant_nll.values())),
+        replaced=np.array(list(scores.replaced.values())),
+    )
+
+
+def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion:
+    """Levels, changes and what they say from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, done = prepared.ballots, partial.in_order()
+    found: dict[str, Any] = {}
+    outcomes = []
+    one = np.eye(len(ROWS))
+    for c in range(len(spec.calibrators)):
+        for name, weights, metric in (
+            ("nll", one, "nll"),
+            ("accuracy", one, "accuracy"),
+            ("change", one - one[:1], "nll"),
+        ):
+            fitted = contrasts(done, ballots.units, weights, metric=metric, pipeline=c, draws=DRAWS)
+            bounds = RANGES[metric] if name in RANGES else (-np.inf, np.inf)
+            for end, values in (
+                ("", fitted.value),
+                ("_lo", np.clip(fitted.lo, *bounds)),
+                ("_hi", np.clip(fitted.hi, *bounds)),
+            ):
+                found.setdefault(name + end, []).append(values)
+        margin = MARGIN * float(found["nll"][c][0])
+        p, said = _said(fitted, margin)
+        found.setdefault("p", []).append(p)
+        found.setdefault("margin", []).append(margin)
+        outcomes.append(said)
+    return Distortion(
+        aggregator=spec.aggregator,
+        distortions=ROWS,
+        calibrators=spec.calibrators,
+        **_as_columns(found),
+        outcomes=tuple(zip(*outcomes, strict=True)),
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=done.constant_nll.mean(axis=0),
+        n_judges=ballots.n_judges,
+        **run_fields(prepared, spec.settings, done),
+        warnings=_warnings(prepared, spec, done),
+    )
+
+
+def _as_columns(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.array(values).T for name, values in found.items()}
+
+
+def _said(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
+    """P-values (n,) of the equivalence tests and what they come to; the first row is itself."""
+    if np.isnan(change.se).any():
+        return change.se, ("reference", *["undecided"] * (len(change.se) - 1))
+    tested = equivalence(change, margin)
+    words = {"equivalent": "repaired", "inconclusive": "undecided"}
+    said = [
+        words.get(outcome, "harmed" if value > 0 else "better")
+        for outcome, value in zip(tested.outcomes, change.value, strict=True)
+    ]
+    return tested.p, ("reference", *said[1:])
+
+
+def _warnings(prepared: Prepared, spec: DistortionSpec, done: Tally) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    fits = len(done.numbers) * len(ROWS) * DRAWS
+    found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
+    return tuple(found)
+
+
+DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
+    name="distortion",
+    title="Distorted scores",
+    question="Which calibrators repair which distortions of the raw score?",
+    spec=DistortionSpec,
+    result=Distortion,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="distortion",
+    page="robustness",
+)

@@ -1,0 +1,221 @@
+"""What does dependence cost? The error of the k best judges against that of independent ones.
+
+Judges are ranked, and one-coin weights learnt, on calibration rows. Errors are those on evaluation
+rows, and so are the accuracies that the theory is given: the difference is then due to how judges
+err together, not to how they were picked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking, counts, prefix_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.judges.jury import (
+    equivalent_jury,
+    independent_majority_error,
+    jury_exponents,
+    majority_errors,
+)
+from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.common import check_known, check_panels, splits_of
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels
+from judgepanel.studies.robustness.jury_result import Jury
+from judgepanel.studies.robustness.value_tally import ValueTally, combine_values, tally_values
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+N_SIZES = 24
+PRIOR_VOTES = 2.0
+MOST_CELLS = 2_000_000
+MOST_EXPONENT = 500.0
+VALUES = (
+    *("majority", "one_coin", "independent", "accuracy"),
+    *("jury_bound", "hoeffding_weighted", "hoeffding_majority"),
+    *("jury_exponent", "weighted_exponent", "majority_exponent"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JurySpec:
+    """Which panels are looked at; ``panels`` None takes about 24 odd sizes up to all judges.
+
+    Raises
+    ------
+    InputError
+        A ranking that is not known, a panel below 1.
+    """
+
+    settings: Settings = Settings()
+    panels: tuple[int, ...] | None = field(
+        default=None, metadata={"help": "panel sizes, all judges besides"}
+    )
+    ranking: Ranking = field(default="accuracy", metadata={"help": "how the top k are found"})
+
+    def __post_init__(self) -> None:
+        check_known("ranking", RANKINGS, (self.ranking,))
+        check_panels(self.panels or ())
+
+    def sizes(self, n_judges: int) -> Ints:
+        """Panel sizes (n_k,), all judges last."""
+        if self.panels is not None:
+            return np.array(sorted({k for k in self.panels if k < n_judges} | {n_judges}))
+        wide = np.geomspace(1, n_judges, N_SIZES)
+        odd = {min(int(2 * round((size - 1) / 2) + 1), n_judges) for size in wide}
+        return np.array(sorted(odd | {n_judges}))
+
+
+def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
+    """All panel sizes on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    ks = spec.sizes(ballots.n_judges)
+
+    def scored() -> Iterator[tuple[int, Ints, int, Floats]]:
+        for one in splits_of(prepared, spec.settings, chunk):
+            rows = one.evaluation[:: thinning(ballots, len(one.evaluation))]
+            values = _values(ballots, one, rows, ks, spec.ranking)
+            yield one.number, rows, len(one.calibration), values.reshape(-1, len(rows))
+
+    return tally_values(scored(), ballots.n_items, len(VALUES) * len(ks))
+
+
+def thinning(ballots: Ballots, n_evaluation: int) -> int:
+    """Every how manieth evaluation item is used: exact distributions take n x votes^2."""
+    share = np.count_nonzero(ballots.votes) / max(ballots.votes.size, 1)
+    cells = n_evaluation * ballots.n_judges * share
+    return max(1, int(np.ceil(cells / MOST_CELLS)))
+
+
+def _values(ballots: Ballots, one: Split, rows: Ints, ks: Ints, ranking: Ranking) -> Floats:
+    """``VALUES`` by panel size and item, (V, n_k, n_rows)."""
+    narrow = Split(one.number, one.calibration, rows)
+    scores = prefix_scores(ballots, one.calibration, rows, ks, ranking=ranking, own_label="seen")
+    votes, signs = ballots.votes[rows][:, scores.order], ballots.signs[rows]
+    accuracies = _accuracies(ballots, narrow)[scores.order]
+    theory = jury_exponents(votes, accuracies, ks)
+    voted = votes != 0
+    cast = np.cumsum(voted, axis=1)[:, ks - 1].T
+    known = np.cumsum(voted * accuracies, axis=1)[:, ks - 1].T
+    exponents = [
+        np.minimum(part, MOST_EXPONENT) for part in (theory.jury, theory.weighted, theory.majority)
+    ]
+    return np.stack(
+        [
+            majority_errors(votes, signs, ks),
+            (1.0 - np.sign(scores.evaluation * signs)) / 2.0,
+            independent_majority_error(votes, accuracies, ks),
+            np.where(cast > 0, known / np.maximum(cast, 1), 0.5),
+            *(scale * np.exp(-part) for scale, part in zip((0.5, 1, 1), exponents, strict=True)),
+            *exponents,
+        ]
+    )
+
+
+def _accuracies(ballots: Ballots, one: Split) -> Floats:
+    """Accuracy (n_judges,) on the evaluation rows, inside (0, 1): ``PRIOR_VOTES`` votes at the
+    panel's mean accuracy are added, which leaves the mean where it is.
+    """
+    right, voted = counts(ballots, one.evaluation)
+    mean = (right.sum() + 1.0) / (voted.sum() + 2.0)
+    return np.asarray((right + PRIOR_VOTES * mean) / (voted + PRIOR_VOTES))
+
+
+def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
+    """Errors, bounds and the number of independent judges from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, done = prepared.ballots, partial.in_order()
+    ks = spec.sizes(ballots.n_judges)
+    n_k, units = len(ks), ballots.units
+    one = np.eye(len(VALUES) * n_k).reshape(len(VALUES), n_k, -1)
+    found = {name: done.contrasts(one[place], units) for place, name in enumerate(VALUES)}
+    gap = done.contrasts(one[0] - one[2], units)
+    accuracy = found["accuracy"].value
+    majority = found["majority"]
+    return Jury(
+        k=ks,
+        accuracy=accuracy,
+        **_bounded("majority", majority),
+        **_bounded("one_coin", found["one_coin"]),
+        **_bounded("independent", found["independent"]),
+        gap=gap.value,
+        gap_lo=gap.lo,
+        gap_hi=gap.hi,
+        **{name: found[name].value for name in VALUES[4:]},
+        effective=_equivalents(majority.value, accuracy, ks),
+        effective_lo=_equivalents(np.minimum(majority.hi, 1.0), accuracy, ks),
+        effective_hi=_equivalents(np.maximum(majority.lo, 0.0), accuracy, ks),
+        null_error=_null_error(ballots),
+        orientation=prepared.oriented.policy,
+        protocol=spec.settings.protocol,
+        one_class=prepared.oriented.one_class,
+        measures_coding=prepared.oriented.measures_coding,
+        n_items=ballots.n_items,
+        n_judges=ballots.n_judges,
+        n_evaluation=float(done.n_evaluation.mean()),
+        n_splits=len(done.numbers),
+        planned_splits=spec.settings.splits,
+        seed=spec.settings.seed,
+        warnings=_warnings(prepared, spec, done),
+    )
+
+
+def _bounded(name: str, fitted: Estimate) -> dict[str, Any]:
+    return {
+        name: fitted.value,
+        f"{name}_lo": np.clip(fitted.lo, 0.0, 1.0),
+        f"{name}_hi": np.clip(fitted.hi, 0.0, 1.0),
+    }
+
+
+def _equivalents(errors: Floats, accuracy: Floats, ks: Ints) -> Floats:
+    return np.array(
+        [
+            equivalent_jury(float(error), float(p), int(k))
+            for error, p, k in zip(errors, accuracy, ks, strict=True)
+        ]
+    )
+
+
+def _null_error(ballots: Ballots) -> float:
+    """Error of the more frequent label; one half where the order carries no meaning."""
+    share = float(np.mean(ballots.signs > 0))
+    return 0.5 if ballots.symmetric else min(share, 1.0 - share)
+
+
+def _warnings(prepared: Prepared, spec: JurySpec, done: ValueTally) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    ballots = prepared.ballots
+    n = round(ballots.n_items * (1.0 - spec.settings.fraction))
+    every = thinning(ballots, n)
+    if every > 1:
+        found.append(
+            f"Exact distributions are slow for this many votes: one in {every} evaluation items "
+            "is used."
+        )
+    return tuple(found)
+
+
+JURY: Study[JurySpec, ValueTally, Jury] = Study(
+    name="jury",
+    title="Jury bound",
+    question="What does dependence between judges cost?",
+    spec=JurySpec,
+    result=Jury,
+    run_chunk=run_chunk,
+    combine=combine_values,
+    merge=merge,
+    figure="jury",
+    page="robustness",
+)

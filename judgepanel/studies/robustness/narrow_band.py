@@ -1,0 +1,300 @@
+"""A simulation: judges of nearly equal accuracy, and whether pruning them pays.
+
+Panels are simulated with the mean accuracy, the share of missing votes and the number of labels of
+the votes at hand. Accuracies are uniform in a band about that mean; votes are correlated through
+one Gaussian factor; everything else is as simple as it can be. One replicate draws one set of
+ranks, items and noises for all cells, so that cells differ in nothing but their knobs.
+
+The paper's appendix on narrow bands compares the point accuracy of log-odds weighting with pruning
+to the best half and third; both are here, and so is the calibrated NLL.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import counts
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
+from judgepanel.scoring.inference import LEVEL
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.common import check_known, check_panels
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.robustness.narrow_band_result import NarrowBand
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.simulate import SimulationSpec, simulate
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_LABELS = 500
+MOST_JUDGES = 100
+N_EVALUATION = 1_000
+MOST_REPLICATES = 10_000
+INSIDE = (0.02, 0.98)
+_STREAM = 24
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowBandSpec:
+    """The cells of the simulation; ``sizes`` None takes 10, 30 and the number of judges at hand.
+
+    Raises
+    ------
+    InputError
+        An aggregator or calibrator that is not known; widths, correlations or shares out of range;
+        a panel below 1, fewer than 2 replicates.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
+    widths: tuple[float, ...] = field(
+        default=(0.02, 0.1, 0.2, 0.4), metadata={"help": "widths of the band of accuracies"}
+    )
+    rhos: tuple[float, ...] = field(
+        default=(0.0, 0.2, 0.4), metadata={"help": "latent correlations of the votes"}
+    )
+    sizes: tuple[int, ...] | None = field(
+        default=None, metadata={"help": "numbers of simulated judges"}
+    )
+    shares: tuple[float, ...] = field(
+        default=(0.5, 1.0 / 3.0), metadata={"help": "shares of the judges that pruning keeps"}
+    )
+    replicates: int = field(default=40, metadata={"help": "simulated panels a cell"})
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        check_panels(self.sizes or ())
+        for what, values, least, most in (
+            ("widths", self.widths, 0.0, 1.0),
+            ("correlations", self.rhos, 0.0, 0.95),
+            ("shares", self.shares, 0.01, 0.99),
+        ):
+            if not values or not all(least <= value <= most for value in values):
+                raise InputError(
+                    f"{what} of the simulation out of range",
+                    value=", ".join(f"{value:g}" for value in values),
+                    allowed=f"one or more from {least:g} to {most:g}",
+                )
+        if not 2 <= self.replicates <= MOST_REPLICATES:
+            raise InputError(
+                "number of replicates out of range",
+                value=self.replicates,
+                allowed=f"2..{MOST_REPLICATES}",
+            )
+
+    def panel_sizes(self, n_judges: int) -> Ints:
+        """Numbers of judges, rising."""
+        asked = self.sizes or tuple({min(10, n_judges), min(30, n_judges), n_judges})
+        return np.array(sorted({min(max(size, 2), MOST_JUDGES) for size in asked}))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What simulated panels take over from the votes at hand."""
+
+    mean_accuracy: float
+    coverage: float
+    n_calibration: int
+    own_width: float
+    own_rho: float
+
+
+def shape_of(ballots: Ballots, fraction: float) -> Shape:
+    """Mean accuracy, share of votes that are there, labels, spread and correlation of errors."""
+    right, voted = counts(ballots, np.arange(ballots.n_items))
+    enough = voted >= 2
+    rate = right[enough] / voted[enough]
+    own_width = float("nan")
+    if enough.sum() >= 2:
+        noise = float(np.mean(rate * (1.0 - rate) / (voted[enough] - 1.0)))
+        own_width = float(np.sqrt(12.0 * max(0.0, float(rate.var(ddof=1)) - noise)))
+    return Shape(
+        mean_accuracy=float(right.sum() / max(voted.sum(), 1.0)),
+        coverage=float(voted.sum() / max(ballots.votes.size, 1)),
+        n_calibration=min(MOST_LABELS, max(2, round(ballots.n_items * fraction))),
+        own_width=own_width,
+        own_rho=error_correlation(error_counts(ballots.votes, ballots.signs)).mean,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replicates:
+    """Values (R, n_widths, n_rhos, n_sizes, n_shares + 1, 2) of replicates ``numbers`` (R,): NLL
+    and accuracy, pruned panels first and all judges last; ``error_rho`` (R, n_widths, n_rhos).
+    """
+
+    numbers: Ints
+    values: Floats
+    error_rho: Floats
+
+
+def run_chunk(votes: VoteMatrix, spec: NarrowBandSpec, chunk: Chunk) -> Replicates:
+    """Every cell of the replicates of one chunk."""
+    ballots = prepare(votes, spec.settings).ballots
+    shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
+    numbers = np.arange(chunk.first, chunk.first + chunk.count)
+    found = [_replicate(spec, shape, sizes, int(number)) for number in numbers]
+    return Replicates(
+        numbers, np.array([one[0] for one in found]), np.array([one[1] for one in found])
+    )
+
+
+def _replicate(
+    spec: NarrowBandSpec, shape: Shape, sizes: Ints, number: int
+) -> tuple[Floats, Floats]:
+    source = np.random.SeedSequence(spec.settings.seed, spawn_key=(number, _STREAM))
+    place = np.random.default_rng(source).random(int(sizes[-1])) - 0.5
+    (seed,) = source.generate_state(1)
+    values = np.empty((len(spec.widths), len(spec.rhos), len(sizes), len(spec.shares) + 1, 2))
+    error_rho = np.empty(values.shape[:2])
+    for (w, width), (r, rho) in itertools.product(enumerate(spec.widths), enumerate(spec.rhos)):
+        ballots = _simulated(shape, width * place, rho, int(seed))
+        learnt = slice(0, shape.n_calibration)
+        counted = error_counts(ballots.votes[learnt], ballots.signs[learnt])
+        error_rho[w, r] = np.nan_to_num(error_correlation(counted).mean)
+        for s, size in enumerate(sizes):
+            values[w, r, s] = _scores(ballots, int(size), shape.n_calibration, spec)
+    return values, error_rho
+
+
+def _simulated(shape: Shape, offsets: Floats, rho: float, seed: int) -> Ballots:
+    """Signed votes of independent items; judges are in the order of their offsets."""
+    votes = simulate(
+        SimulationSpec(
+            n_items=shape.n_calibration + N_EVALUATION,
+            n_judges=len(offsets),
+            seed=seed,
+            accuracies=tuple(np.clip(shape.mean_accuracy + offsets, *INSIDE).tolist()),
+            n_families=1 if rho > 0 else 0,
+            family_rho=rho,
+            parse_rate=shape.coverage,
+            costs=False,
+        )
+    )
+    signed = np.where(votes.votes < 0, 0, 2 * votes.votes - 1).astype(np.int8)
+    signs = (2 * votes.labels - 1).astype(np.int8)
+    return Ballots(signed, signs, np.arange(votes.n_items), symmetric=True)
+
+
+def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpec) -> Floats:
+    """NLL and accuracy (n_shares + 1, 2) of the pruned panels and of all ``size`` judges."""
+    rows = np.arange(ballots.n_items)
+    kept = [min(max(1, round(size * share)), size) for share in spec.shares]
+    ks = np.array(sorted({*kept, size}))
+    recipe = Recipe(spec.aggregator, (spec.calibrator,), seed=spec.settings.seed)
+    panel = Ballots(ballots.votes[:, :size], ballots.signs, ballots.units, symmetric=True)
+    split = Split(0, rows[:n_calibration], rows[n_calibration:])
+    scores = evaluate_split(panel, split, ks, recipe).evaluation[spec.calibrator]
+    both = np.stack([scores.nll.mean(axis=1), scores.hit.mean(axis=1)], axis=1)
+    return np.asarray(both[np.searchsorted(ks, [*kept, size])])
+
+
+def combine(left: Replicates, right: Replicates) -> Replicates:
+    """Both sets of replicates together."""
+    return Replicates(
+        np.concatenate([left.numbers, right.numbers]),
+        np.concatenate([left.values, right.values]),
+        np.concatenate([left.error_rho, right.error_rho]),
+    )
+
+
+def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> NarrowBand:
+    """Differences with intervals over whatever replicates are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
+    order = np.argsort(partial.numbers, kind="stable")
+    values = partial.values[order]
+    pruned, whole = values[..., :-1, :], values[..., -1:, :]
+    difference = pruned - whole
+    n_cells = difference[0, ..., 0].size
+    delta, reach, wide = _with_reach(difference[..., 0], n_cells)
+    loss, loss_reach, _ = _with_reach(-difference[..., 1], n_cells)
+    levels = np.broadcast_to(whole.mean(axis=0), difference.shape[1:])
+    return NarrowBand(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        widths=np.array(spec.widths),
+        rhos=np.array(spec.rhos),
+        sizes=sizes,
+        shares=np.array(spec.shares),
+        delta=delta,
+        lo=delta - reach,
+        hi=delta + reach,
+        band_lo=delta - wide,
+        band_hi=delta + wide,
+        loss=loss,
+        loss_lo=loss - loss_reach,
+        loss_hi=loss + loss_reach,
+        nll=levels[..., 0],
+        accuracy=levels[..., 1],
+        error_rho=partial.error_rho[order].mean(axis=0),
+        null_nll=float(np.log(2.0)),
+        mean_accuracy=shape.mean_accuracy,
+        coverage=shape.coverage,
+        own_width=shape.own_width,
+        own_rho=shape.own_rho,
+        n_calibration=shape.n_calibration,
+        n_evaluation=N_EVALUATION,
+        orientation=prepared.oriented.policy,
+        n_items=ballots.n_items,
+        n_judges=ballots.n_judges,
+        n_replicates=len(order),
+        planned_replicates=spec.replicates,
+        seed=spec.settings.seed,
+        warnings=_warnings(ballots, spec, prepared.oriented.notices),
+    )
+
+
+def _with_reach(values: Floats, n_cells: int) -> tuple[Floats, Floats, Floats]:
+    """Means over replicates, and the reach of a 95 % interval for one cell and for all cells."""
+    n = len(values)
+    mean = values.mean(axis=0)
+    if n < 2:
+        none = np.full_like(mean, np.nan)
+        return mean, none, none
+    se = values.std(axis=0, ddof=1) / np.sqrt(n)
+    one, every = (
+        float(stats.t.ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, n - 1)) for cells in (1, n_cells)
+    )
+    return mean, one * se, every * se
+
+
+def _warnings(ballots: Ballots, spec: NarrowBandSpec, notices: tuple[str, ...]) -> tuple[str, ...]:
+    found = list(notices)
+    if ballots.n_items * spec.settings.fraction > MOST_LABELS:
+        found.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
+    if max(spec.sizes or (ballots.n_judges,)) > MOST_JUDGES:
+        found.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
+    return tuple(found)
+
+
+def _replicates(spec: NarrowBandSpec) -> int:
+    return spec.replicates
+
+
+NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(
+    name="narrow_band",
+    title="Narrow bands of accuracy (simulation)",
+    question="When judges are nearly alike, does pruning pay?",
+    spec=NarrowBandSpec,
+    result=NarrowBand,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="narrow_band",
+    page="robustness",
+    rounds=_replicates,
+)

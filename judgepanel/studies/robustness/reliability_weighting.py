@@ -1,0 +1,249 @@
+"""Should some comparisons count for more than others when judges are weighed?
+
+Each calibration comparison gets an importance from a signal of its reliability, used for the
+judges' counts and for the calibrator; scores of evaluation items are what that panel says. The
+effect is held against the unweighted panel by two one-sided tests: a difference that is not
+significant is not yet none.
+
+Cost per split: one one-coin fit of all judges and one calibration a signal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.weighted import weighted_one_coin
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
+from judgepanel.scoring.equivalence import equivalence
+from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_known, run_fields, splits_of
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.robustness.contrasts import band, contrasts
+from judgepanel.studies.robustness.signals import MOST_FEATURES, Signal, signals
+from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.errors import listed
+
+Floats = NDArray[np.float64]
+
+MARGIN = 0.005
+RELATIVE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityWeightingSpec:
+    """How far weights go, and what counts as no effect.
+
+    A comparison counts from 1 - ``strength`` to 1 + ``strength`` times. ``margin`` is in nats,
+    ``relative`` a share of the unweighted NLL.
+
+    Raises
+    ------
+    InputError
+        A calibrator that is not known; a strength outside (0, 1], a margin that is not above 0.
+    """
+
+    settings: Settings = Settings()
+    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of all panels"})
+    strength: float = field(
+        default=1.0, metadata={"help": "how much more the most reliable comparisons count"}
+    )
+    margin: float = field(
+        default=MARGIN, metadata={"help": "NLL below which an effect counts as none"}
+    )
+    relative: float = field(default=RELATIVE, metadata={"help": "the same, as a share of the NLL"})
+
+    def __post_init__(self) -> None:
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if not 0.0 < self.strength <= 1.0:
+            raise InputError(
+                "the strength of weights is out of range",
+                value=self.strength,
+                allowed="above 0 and at most 1",
+            )
+        for margin in (self.margin, self.relative):
+            if not 0.0 < margin < math.inf:
+                raise InputError("a margin must be above 0", value=margin)
+
+
+def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -> Tally:
+    """The unweighted panel and one a signal, on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    found, _ = _signals(prepared, spec)
+    return tally(
+        (
+            (one, _arms([_panel(ballots, one, spec, None), *_weighted(ballots, one, spec, found)]))
+            for one in splits_of(prepared, spec.settings, chunk)
+        ),
+        n_items=ballots.n_items,
+        seed=spec.settings.seed,
+    )
+
+
+def _signals(
+    prepared: Prepared, spec: ReliabilityWeightingSpec
+) -> tuple[tuple[Signal, ...], tuple[str, ...]]:
+    return signals(prepared.ballots, prepared.oriented.votes.features, spec.settings.seed)
+
+
+def _weighted(
+    ballots: Ballots, one: Split, spec: ReliabilityWeightingSpec, found: Sequence[Signal]
+) -> Iterator[SplitScores]:
+    for signal in found:
+        yield _panel(ballots, one, spec, signal.importance(one.calibration, spec.strength))
+
+
+def _panel(
+    ballots: Ballots, one: Split, spec: ReliabilityWeightingSpec, importance: Floats | None
+) -> SplitScores:
+    """All judges, weighed and calibrated with this importance of the calibration rows."""
+    in_sample = spec.settings.protocol == "paper"
+    scores = weighted_one_coin(
+        ballots,
+        one,
+        np.ones(len(one.calibration)) if importance is None else importance,
+        own_label="seen" if in_sample else "removed",
+    )
+    fitted = calibrate(
+        ballots, one, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
+    )
+    return evaluate(ballots, one, fitted, scores.order, np.zeros((0, 1)))
+
+
+def _arms(panels: Sequence[SplitScores]) -> Arms:
+    """One arm a panel."""
+    ((name, _),) = panels[0].evaluation.items()
+
+    def stacked(score: str) -> Floats:
+        return np.concatenate([getattr(one.evaluation[name], score) for one in panels])[None]
+
+    return Arms(
+        nll=stacked("nll"),
+        brier=stacked("brier"),
+        hit=stacked("hit"),
+        ece=stacked("ece"),
+        chosen_on=np.zeros((1, len(panels))),
+        null_nll=panels[0].null_nll,
+        constant_nll=np.array([panels[0].constant_nll[name]]),
+        replaced=np.array([sum(one.replaced[name] for one in panels)]),
+    )
+
+
+def merge(
+    votes: VoteMatrix, spec: ReliabilityWeightingSpec, partial: Tally
+) -> ReliabilityWeighting:
+    """Effects and what the tests say of them from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, done = prepared.ballots, partial.in_order()
+    found, left_out = _signals(prepared, spec)
+    one = np.eye(len(found) + 1)
+    level = contrasts(done, ballots.units, one)
+    effect = contrasts(done, ballots.units, one[1:] - one[:1])
+    base = float(level.value[0])
+    lo, hi = (float(np.clip(end[0], *RANGES["nll"])) for end in (level.lo, level.hi))
+    band_lo, band_hi = band(effect, spec.settings.seed)
+    return ReliabilityWeighting(
+        calibrator=spec.calibrator,
+        strength=spec.strength,
+        margin=spec.margin,
+        relative_margin=spec.relative * base,
+        signals=tuple(signal.name for signal in found),
+        favours=tuple(signal.favours for signal in found),
+        features=tuple(signal.feature for signal in found),
+        nll=level.value[1:],
+        delta=effect.value,
+        lo=effect.lo,
+        hi=effect.hi,
+        p=effect.p,
+        band_lo=band_lo,
+        band_hi=band_hi,
+        **_tests(effect, spec, base),
+        p_plain=_plain(done, one[1:] - one[:1], spec.margin),
+        base_nll=base,
+        base_lo=lo,
+        base_hi=hi,
+        null_nll=float(done.null_nll.mean()),
+        n_judges=ballots.n_judges,
+        **run_fields(prepared, spec.settings, done),
+        warnings=_warnings(prepared, spec, done, left_out),
+    )
+
+
+def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dict[str, Any]:
+    """Fields of the two equivalence tests; nothing is decided from a single split."""
+    if np.isnan(effect.se).any():
+        open_ = ("inconclusive",) * len(effect.se)
+        blank = dict.fromkeys(("lo_90", "hi_90", "p_absolute", "p_relative"), effect.se)
+        return {**blank, "absolute": open_, "relative": open_}
+    absolute = equivalence(effect, spec.margin)
+    relative = equivalence(effect, spec.relative * base)
+    return {
+        "lo_90": absolute.lo,
+        "hi_90": absolute.hi,
+        "p_absolute": absolute.p,
+        "absolute": absolute.outcomes,
+        "p_relative": relative.p,
+        "relative": relative.outcomes,
+    }
+
+
+def _plain(done: Tally, weights: Floats, margin: float) -> Floats:
+    """The paired equivalence test over items, as if their mean differences were all there is."""
+    return plain_tost(weights @ done.item_means()[0][0, 0, :-1], margin)
+
+
+def plain_tost(differences: Floats, margin: float) -> Floats:
+    """P-values (n,) of paired equivalence tests of ``differences`` (n, n_items)."""
+    n = differences.shape[1]
+    value = differences.mean(axis=1)
+    se = differences.std(axis=1, ddof=1) / math.sqrt(n)
+    blank = np.zeros(len(value))
+    fitted = Estimate(
+        value, se, np.full(len(value), n - 1.0), blank, blank, blank, np.zeros((0, 0))
+    )
+    return equivalence(fitted, margin).p
+
+
+def _warnings(
+    prepared: Prepared,
+    spec: ReliabilityWeightingSpec,
+    done: Tally,
+    left_out: tuple[str, ...],
+) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    if left_out:
+        found.append(
+            f"The first {MOST_FEATURES} numeric item features are signals; left out: "
+            f"{listed(left_out, 3)}."
+        )
+    fits = len(done.numbers) * done.n_arms
+    return (*found, *stand_ins((spec.calibrator,), np.ravel(done.replaced).tolist(), fits))
+
+
+RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighting] = Study(
+    name="reliability_weighting",
+    title="Reliability weighting",
+    question="Should some comparisons count for more than others?",
+    spec=ReliabilityWeightingSpec,
+    result=ReliabilityWeighting,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="reliability_weighting",
+    page="robustness",
+)

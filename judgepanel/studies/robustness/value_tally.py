@@ -1,0 +1,89 @@
+"""Partial sums of any values of items over splits, exact in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import Estimate, estimate
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_UNIT = 2.0**40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueTally:
+    """V values of the items of S splits: ``sums`` int64 (V, N) in units of 2^-40, ``seen`` (N,)
+    counts; ``split_means`` (S, V), ``n_calibration`` and ``n_evaluation`` (S,) go with ``numbers``.
+    """
+
+    numbers: Ints
+    n_calibration: Ints
+    n_evaluation: Ints
+    split_means: Floats
+    sums: Ints
+    seen: Ints
+
+    def in_order(self) -> ValueTally:
+        """The same splits in the order of their numbers, so that float means are reproducible."""
+        order = np.argsort(self.numbers, kind="stable")
+        return ValueTally(
+            self.numbers[order],
+            self.n_calibration[order],
+            self.n_evaluation[order],
+            self.split_means[order],
+            self.sums,
+            self.seen,
+        )
+
+    def contrasts(self, weights: Floats, units: Ints) -> Estimate:
+        """Estimates of ``weights @ values``, weights (n, V); all but values NaN from one split."""
+        seen = self.seen > 0
+        items = weights @ (self.sums[:, seen] / (_UNIT * self.seen[seen]))
+        splits = self.split_means @ weights.T
+        if len(splits) < 2:
+            none = np.full(len(items), np.nan)
+            return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
+        sizes = float(self.n_calibration.mean()), float(self.n_evaluation.mean())
+        return estimate(items, splits, units[seen], *sizes, joint=False)
+
+
+def tally_values(
+    scored: Iterable[tuple[int, Ints, int, Floats]], n_items: int, n_values: int
+) -> ValueTally:
+    """Fold (number of the split, rows that were scored, n_calibration, values (V, n_rows))."""
+    sums = np.zeros((n_values, n_items), dtype=np.int64)
+    seen = np.zeros(n_items, dtype=np.int64)
+    numbers, calibrated, evaluated, means = [], [], [], []
+    for number, rows, n_calibration, values in scored:
+        sums[:, rows] += np.round(values * _UNIT).astype(np.int64)
+        seen[rows] += 1
+        numbers.append(number)
+        calibrated.append(n_calibration)
+        evaluated.append(len(rows))
+        means.append(values.mean(axis=1))
+    return ValueTally(
+        np.array(numbers, dtype=np.int64),
+        np.array(calibrated, dtype=np.int64),
+        np.array(evaluated, dtype=np.int64),
+        np.array(means).reshape(-1, n_values),
+        sums,
+        seen,
+    )
+
+
+def combine_values(left: ValueTally, right: ValueTally) -> ValueTally:
+    """Both sets of splits together; exact and in any order."""
+    return ValueTally(
+        np.concatenate([left.numbers, right.numbers]),
+        np.concatenate([left.n_calibration, right.n_calibration]),
+        np.concatenate([left.n_evaluation, right.n_evaluation]),
+        np.concatenate([left.split_means, right.split_means]),
+        left.sums + right.sums,
+        left.seen + right.seen,
+    )

@@ -1,0 +1,121 @@
+"""What :data:`RELIABILITY_WEIGHTING` finds: does it matter which comparisons count for more?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliabilityWeighting:
+    """Result of :data:`RELIABILITY_WEIGHTING`.
+
+    Arrays are (n_signals,): ``signals`` and ``favours`` (``high`` or ``low``) say which comparisons
+    count for more, ``features`` which signals are item features. ``delta`` is NLL(weighted) -
+    NLL(unweighted) in nats with a 95 % interval ``lo``, ``hi`` (``band_lo``, ``band_hi`` for all
+    signals together) and the two-sided ``p``. ``lo_90`` and ``hi_90`` bound the interval that two
+    one-sided tests look at: ``p_absolute`` and ``absolute`` are for ``margin`` nats (the paper's
+    .005), ``p_relative`` and ``relative`` for ``relative_margin`` nats, 1 % of the unweighted NLL.
+    ``p_plain`` is the paired test over items with ``margin`` alone, which takes the fitted panels
+    as given. ``base_nll`` [``base_lo``, ``base_hi``] is the unweighted NLL.
+    """
+
+    calibrator: str
+    strength: float
+    margin: float
+    relative_margin: float
+    signals: tuple[str, ...]
+    favours: tuple[str, ...]
+    features: tuple[bool, ...]
+    nll: Floats
+    delta: Floats
+    lo: Floats
+    hi: Floats
+    p: Floats
+    band_lo: Floats
+    band_hi: Floats
+    lo_90: Floats
+    hi_90: Floats
+    p_absolute: Floats
+    absolute: tuple[str, ...]
+    p_relative: Floats
+    relative: tuple[str, ...]
+    p_plain: Floats
+    base_nll: float
+    base_lo: float
+    base_hi: float
+    null_nll: float
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_judges: int
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    def frame(self) -> pd.DataFrame:
+        """One row a signal."""
+        return pd.DataFrame(
+            {
+                "signal": list(self.signals),
+                "favours": list(self.favours),
+                "feature": list(self.features),
+                "calibrator": self.calibrator,
+                "strength": self.strength,
+                "n_splits": self.n_splits,
+                "seed": self.seed,
+                "nll": self.nll,
+                "unweighted_nll": self.base_nll,
+                "null_nll": self.null_nll,
+                "delta": self.delta,
+                "lo": self.lo,
+                "hi": self.hi,
+                "p": self.p,
+                "band_lo": self.band_lo,
+                "band_hi": self.band_hi,
+                "lo_90": self.lo_90,
+                "hi_90": self.hi_90,
+                "margin": self.margin,
+                "tost_p": self.p_absolute,
+                "tost": list(self.absolute),
+                "relative_margin": self.relative_margin,
+                "relative_tost_p": self.p_relative,
+                "relative_tost": list(self.relative),
+                "plain_tost_p": self.p_plain,
+            }
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Which effects are shown to be nil, and what was run."""
+        return {
+            "equivalent": self.absolute.count("equivalent"),
+            "equivalent_to_1_percent": self.relative.count("equivalent"),
+            "signals": len(self.signals),
+            "unweighted_nll": self.base_nll,
+            "null_nll": self.null_nll,
+            "calibrator": self.calibrator,
+            "orientation": self.orientation,
+            "protocol": self.protocol,
+            "one_class": self.one_class,
+            "n_items": self.n_items,
+            "n_judges": self.n_judges,
+            "n_splits": self.n_splits,
+            "n_evaluation": self.n_evaluation,
+            "seed": self.seed,
+            "partial": self.partial,
+        }

@@ -1,0 +1,30 @@
+"""statsmodels' paired equivalence test as an oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from statsmodels.stats.weightstats import ttost_paired
+
+from judgepanel.scoring.equivalence import equivalence
+from judgepanel.scoring.inference import estimate
+from judgepanel.studies.robustness.reliability_weighting import plain_tost
+
+
+@pytest.mark.parametrize("margin", [0.02, 0.1, 0.3])
+def test_the_plain_paired_test_is_that_of_statsmodels(margin: float) -> None:
+    rng = np.random.default_rng(0)
+    first = rng.exponential(0.4, (6, 80))
+    second = first + rng.normal(0.03, 0.3, (6, 80))
+    found = plain_tost(second - first, margin)
+    for one, other, p in zip(first, second, found, strict=True):
+        assert p == pytest.approx(ttost_paired(other, one, -margin, margin)[0], rel=1e-9)
+
+
+def test_our_statistic_is_the_paired_one_where_all_splits_agree() -> None:
+    rng = np.random.default_rng(1)
+    difference = rng.normal(0.01, 0.2, (3, 60))
+    same = np.tile(difference.mean(axis=1), (5, 1))
+    fitted = estimate(difference, same, np.arange(60), 30.0, 60.0)
+    for row, p in zip(difference, equivalence(fitted, 0.05).p, strict=True):
+        assert p == pytest.approx(ttost_paired(row, np.zeros(60), -0.05, 0.05)[0], rel=1e-9)

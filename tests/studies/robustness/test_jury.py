@@ -1,0 +1,94 @@
+"""The jury bound: no gap where judges are independent, a gap where they err together."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.robustness.jury import JURY, JurySpec, combine_values, merge, run_chunk
+from judgepanel.studies.robustness.jury_result import Jury
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import InputError
+from judgepanel.votes.simulate import SimulationSpec, simulate
+from tests.helpers import flip_items, make_votes
+
+SETTINGS = Settings(splits=6)
+
+
+@cache
+def independent() -> Jury:
+    votes = make_votes(2, 600, 15, missing=0.2, low=0.62, high=0.72)
+    return run(JURY, votes, JurySpec(SETTINGS), jobs=1)
+
+
+def test_independent_judges_have_no_gap_and_are_worth_their_number():
+    found = independent()
+    assert (found.gap_lo < 0).all()
+    assert (found.gap_hi > 0).all()
+    assert np.abs(found.gap).max() < 0.04
+    assert found.effective[-1] > 6
+    assert found.effective_lo[-1] < found.effective[-1] < found.effective_hi[-1] <= 15
+
+
+def test_the_bounds_lie_above_the_errors_of_independent_judges():
+    found = independent()
+    assert (found.hoeffding_majority >= found.independent).all()
+    assert (found.jury_bound <= 0.5).all()
+    assert (found.jury_exponent >= found.weighted_exponent).all()
+    assert (np.diff(found.jury_bound) < 0).all()
+
+
+def test_judges_who_err_together_pay_for_it():
+    votes = simulate(
+        SimulationSpec(n_items=400, n_judges=15, n_families=1, family_rho=0.6, accuracy_low=0.65)
+    )
+    found = run(JURY, votes, JurySpec(SETTINGS), jobs=1)
+    assert found.gap_lo[-1] > 0.02
+    assert found.effective_hi[-1] < 8
+    assert found.majority[-1] > found.independent_hi[-1]
+
+
+def test_by_default_sizes_are_odd_but_for_all_judges_and_can_be_given():
+    assert JurySpec().sizes(64).tolist()[-1] == 64
+    assert all(k % 2 for k in JurySpec().sizes(64)[:-1])
+    assert JurySpec().sizes(1).tolist() == [1]
+    assert JurySpec().sizes(2).tolist() == [1, 2]
+    assert len(JurySpec().sizes(1800)) <= 25
+    assert JurySpec(panels=(2, 5, 99)).sizes(10).tolist() == [2, 5, 10]
+    with pytest.raises(InputError):
+        JurySpec(panels=(0,))
+
+
+def test_coding_and_swaps_change_no_error():
+    one = make_votes(3, 90, 7, one_class=True)
+    turned = flip_items(one, np.arange(90) % 2 == 0)
+    settings = Settings(splits=3, orientation="symmetric")
+    left, right = (run(JURY, v, JurySpec(settings), jobs=1) for v in (one, turned))
+    np.testing.assert_allclose(left.majority, right.majority, atol=1e-12)
+    np.testing.assert_allclose(left.independent, right.independent, atol=1e-9)
+    assert left.null_error == 0.5
+
+
+def test_many_votes_are_thinned_and_said_to_be(monkeypatch):
+    monkeypatch.setattr("judgepanel.studies.robustness.jury.MOST_CELLS", 200)
+    found = run(JURY, make_votes(1, 120, 8), JurySpec(Settings(splits=2)), jobs=1)
+    assert any("evaluation items is used" in text for text in found.warnings)
+    assert found.n_evaluation < 60
+
+
+def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
+    votes, wanted = make_votes(1, 80, 6), JurySpec(SETTINGS)
+    parts = [run_chunk(votes, wanted, chunk) for chunk in JURY.plan(wanted)]
+    forth = merge(votes, wanted, combine_values(*parts))
+    assert to_plain(forth) == to_plain(merge(votes, wanted, combine_values(*parts[::-1])))
+    alone = merge(votes, wanted, parts[1])
+    assert alone.partial
+    assert np.isnan(alone.gap_lo).all()
+    assert to_plain(from_plain(Jury, json.loads(json.dumps(to_plain(forth))))) == to_plain(forth)
+    json.loads(result_json(result_content(JURY, votes, wanted, alone)))

@@ -1,0 +1,107 @@
+"""The narrow-band simulation: seeded, matched to the votes, and right where the answer is known."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.robustness.narrow_band import (
+    NARROW_BAND,
+    NarrowBandSpec,
+    combine,
+    merge,
+    run_chunk,
+    shape_of,
+)
+from judgepanel.studies.robustness.narrow_band_result import NarrowBand
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+
+def spec(**knobs) -> NarrowBandSpec:
+    wanted = {"widths": (0.02, 0.3), "rhos": (0.0, 0.4), "sizes": (8,), "shares": (0.5,)}
+    return NarrowBandSpec(Settings(), **{**wanted, "replicates": 6, **knobs})
+
+
+@cache
+def votes():
+    return make_votes(0, 120, 8, low=0.6, high=0.8)
+
+
+@cache
+def result() -> NarrowBand:
+    return run(NARROW_BAND, votes(), spec(), jobs=1)
+
+
+def test_pruning_independent_judges_that_are_alike_costs_nll_and_accuracy():
+    found = result()
+    assert found.winner((0, 0, 0, 0)) == "all"
+    assert found.lo[0, 0, 0, 0] > 0.02
+    assert found.loss_lo[0, 0, 0, 0] > 0
+    assert found.delta[0, 1, 0, 0] < found.delta[0, 0, 0, 0]
+    assert found.accuracy[0, 0, 0, 0] > found.accuracy[0, 1, 0, 0]
+
+
+def test_panels_take_their_shape_from_the_votes():
+    shape = shape_of(prepare(votes(), Settings()).ballots, 0.5)
+    found = result()
+    right = (votes().votes == votes().labels[:, None]).sum()
+    assert shape.mean_accuracy == pytest.approx(right / (votes().votes >= 0).sum())
+    assert shape.coverage == pytest.approx((votes().votes >= 0).mean())
+    assert (found.n_calibration, found.n_evaluation) == (60, 1000)
+    assert 0.0 <= found.own_width < 0.5
+    assert abs(found.own_rho) < 0.1
+    np.testing.assert_allclose(found.error_rho[:, 0], 0.0, atol=0.05)
+    assert (found.error_rho[:, 1] > 0.15).all()
+
+
+def test_the_band_for_all_cells_holds_the_interval_of_each():
+    found = result()
+    assert (found.band_lo < found.lo).all()
+    assert (found.band_hi > found.hi).all()
+    assert sum(found.winners().values()) == found.delta.size
+    assert found.frame()["simulated"].all()
+
+
+def test_replicates_are_seeded_and_add_up_in_any_order():
+    wanted = spec(widths=(0.1,), rhos=(0.2,))
+    parts = [run_chunk(votes(), wanted, chunk) for chunk in NARROW_BAND.plan(wanted)]
+    assert [len(part.numbers) for part in parts] == [5, 1]
+    forth, back = (merge(votes(), wanted, combine(*p)) for p in (parts, parts[::-1]))
+    assert to_plain(forth) == to_plain(back)
+    alone = merge(votes(), wanted, parts[1])
+    assert alone.partial
+    assert alone.winner((0, 0, 0, 0)) == "undecided"
+    plain = json.loads(json.dumps(to_plain(forth)))
+    assert to_plain(from_plain(NarrowBand, plain)) == to_plain(forth)
+    json.loads(result_json(result_content(NARROW_BAND, votes(), wanted, alone)))
+
+
+def test_sizes_follow_the_panel_and_are_bounded():
+    assert NarrowBandSpec().panel_sizes(65).tolist() == [10, 30, 65]
+    assert NarrowBandSpec().panel_sizes(4).tolist() == [4]
+    assert NarrowBandSpec().panel_sizes(1).tolist() == [2]
+    assert NarrowBandSpec().panel_sizes(900).tolist() == [10, 30, 100]
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"widths": ()},
+        {"widths": (1.5,)},
+        {"rhos": (1.0,)},
+        {"shares": (0.0,)},
+        {"sizes": (0,)},
+        {"replicates": 1},
+    ],
+)
+def test_simulations_that_cannot_be_are_refused(knobs):
+    with pytest.raises(InputError):
+        spec(**knobs)
