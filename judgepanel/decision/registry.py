@@ -17,6 +17,11 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.robustness.corruption import CORRUPTION
+from judgepanel.studies.robustness.distortion import DISTORTION
+from judgepanel.studies.robustness.jury import JURY
+from judgepanel.studies.robustness.narrow_band import NARROW_BAND
+from judgepanel.studies.robustness.reliability_weighting import RELIABILITY_WEIGHTING
 from judgepanel.votes import InputError
 
 STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
@@ -33,6 +38,11 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             LABEL_BUDGET,
             FRACTION_SWEEP,
             CLAIM,
+            CORRUPTION,
+            DISTORTION,
+            RELIABILITY_WEIGHTING,
+            NARROW_BAND,
+            JURY,
         )
     }
 )
