@@ -17,6 +17,9 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
+from judgepanel.studies.robustness.permutation import PERMUTATION
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.distortion import DISTORTION
 from judgepanel.studies.robustness.jury import JURY

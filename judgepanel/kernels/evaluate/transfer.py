@@ -1,0 +1,190 @@
+"""A panel fitted on one kind of item and scored on others, with three ways to carry it over.
+
+``plain`` calibrates on all source rows alike. ``stratified`` fits one calibrator for each stratum
+of the source rows by disagreement, and a target row takes that of its own. ``weighted`` counts
+source rows by how much they look like the target (:mod:`kernels.evaluate.density_ratio`). Judges
+are weighted on the source rows alone in all three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator, panel_scores
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator, fit
+from judgepanel.kernels.evaluate.calibrated import Calibrated, calibrate
+from judgepanel.kernels.evaluate.density_ratio import disagreement, importance, vote_summaries
+from judgepanel.scoring.metrics import ItemScores, item_scores, mean_nll
+from judgepanel.scoring.splits import Split
+
+Method = Literal["plain", "stratified", "weighted"]
+METHODS: tuple[Method, ...] = get_args(Method)
+FEWEST_IN_STRATUM = 10
+_ALL = slice(None)
+
+
+@dataclass(frozen=True, slots=True)
+class TransferRecipe:
+    """How panels are built and carried over; ``in_sample`` is the paper's protocol.
+
+    ``strata`` is how many strata the source rows are cut into; ``most`` bounds an importance
+    weight, as a multiple of the mean.
+    """
+
+    aggregator: Aggregator = "one_coin"
+    calibrators: tuple[Calibrator, ...] = ("beta",)
+    strata: int = 2
+    most: float = 10.0
+    in_sample: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetScores:
+    """One target's rows under one source.
+
+    ``scores`` has arrays (n_calibrators, n_methods, n_target); ``null_nll`` is the base rate of
+    the source labels, ``constant_nll`` (n_calibrators,) a constant score through the plainly
+    fitted calibrator; ``effective`` is the effective number of source rows once they are weighted,
+    ``clipped`` the share of weights that was cut back; ``replaced`` (n_calibrators,) counts methods
+    where temperature stands in.
+    """
+
+    scores: ItemScores
+    null_nll: float
+    constant_nll: Floats
+    effective: float
+    clipped: float
+    replaced: Index
+
+
+def transferred(
+    ballots: Ballots,
+    source: Split,
+    targets: Sequence[Index],
+    recipe: TransferRecipe,
+    key: tuple[int, ...],
+) -> list[TargetScores]:
+    """Fit on ``source.calibration`` and score each of the targets, disjoint and out of the source.
+
+    ``source.evaluation`` are the rows of all targets together, in any order. Folds of what is
+    cross-fitted come from ``SeedSequence(recipe.seed, spawn_key=key)``.
+    """
+    scores = panel_scores(
+        ballots,
+        source,
+        np.array([ballots.n_judges]),
+        aggregator=recipe.aggregator,
+        own_label="seen" if recipe.in_sample else "removed",
+        seed=recipe.seed,
+        key=key,
+    )
+    plain = _calibrated(ballots, source, scores, recipe)
+    strata = _by_stratum(ballots, source, scores, recipe, plain)
+    place = np.full(ballots.n_items, -1)
+    place[source.evaluation] = np.arange(len(source.evaluation))
+    labels = ballots.signs[source.calibration].astype(np.float64)
+    blank = np.zeros((1, len(labels)))
+    constant = fit(recipe.calibrators, blank, labels, symmetric=ballots.symmetric)
+    summaries = vote_summaries(ballots)
+    found = []
+    for rows in targets:
+        at = place[rows]
+        near = importance(summaries[source.calibration], summaries[rows], most=recipe.most)
+        weighted = _calibrated(ballots, source, scores, recipe, near.weights)
+        fits = (plain, weighted)
+        logits = np.stack(
+            [
+                np.stack([_logits(plain, name)[at], strata[name][at], _logits(weighted, name)[at]])
+                for name in recipe.calibrators
+            ]
+        )
+        signs = ballots.signs[rows].astype(np.float64)
+        blank = np.zeros((1, len(rows)))
+        found.append(
+            TargetScores(
+                scores=item_scores(logits, signs, symmetric=ballots.symmetric),
+                null_nll=float(mean_nll(np.full(len(rows), plain.null), signs)),
+                constant_nll=np.array(
+                    [
+                        float(mean_nll(constant[name](blank), signs)[0])
+                        for name in recipe.calibrators
+                    ]
+                ),
+                effective=near.effective,
+                clipped=near.clipped,
+                replaced=np.array(
+                    [
+                        sum(int(one.maps[name].replaced.any()) for one in fits)
+                        for name in recipe.calibrators
+                    ]
+                ),
+            )
+        )
+    return found
+
+
+def strata_of(split_votes: Floats, source: Index, strata: int) -> Index:
+    """Stratum (n_items,) of every item, by quantiles of the source rows' disagreement (n_items,).
+
+    Items beyond the source's range belong to its first or last stratum.
+    """
+    inner = np.arange(1, strata) / strata
+    cuts = np.unique(np.quantile(split_votes[source], inner)) if strata > 1 else np.zeros(0)
+    return np.searchsorted(cuts, split_votes, side="left").astype(np.int64)
+
+
+def _calibrated(
+    ballots: Ballots,
+    split: Split,
+    scores: PrefixScores,
+    recipe: TransferRecipe,
+    weights: Floats | None = None,
+) -> Calibrated:
+    return calibrate(
+        ballots,
+        split,
+        scores,
+        recipe.calibrators,
+        in_sample=recipe.in_sample,
+        importance=weights,
+    )
+
+
+def _by_stratum(
+    ballots: Ballots, source: Split, scores: PrefixScores, recipe: TransferRecipe, plain: Calibrated
+) -> Mapping[Calibrator, Floats]:
+    """Calibrated logits (n_eval,) of every calibrator, each row's from its own stratum.
+
+    A stratum of fewer than ``FEWEST_IN_STRATUM`` source rows keeps the plain fit.
+    """
+    stratum = strata_of(disagreement(ballots), source.calibration, recipe.strata)
+    own, new = stratum[source.calibration], stratum[source.evaluation]
+    found = {name: _logits(plain, name).copy() for name in recipe.calibrators}
+    for number in np.unique(new):
+        inside, meant = own == number, new == number
+        if np.count_nonzero(inside) < FEWEST_IN_STRATUM:
+            continue
+        part = replace(
+            scores,
+            calibration=scores.calibration[:, inside],
+            calibration_empty=scores.calibration_empty[:, inside],
+            evaluation=scores.evaluation[:, meant],
+            evaluation_empty=scores.evaluation_empty[:, meant],
+            fold=None if scores.fold is None else scores.fold[inside],
+        )
+        rows = Split(source.number, source.calibration[inside], source.evaluation[meant])
+        inner = replace(_calibrated(ballots, rows, part, recipe), null=plain.null)
+        for name in recipe.calibrators:
+            found[name][meant] = _logits(inner, name)
+    return found
+
+
+def _logits(fitted: Calibrated, name: Calibrator) -> Floats:
+    return np.asarray(fitted.logits_of(name, _ALL)[0])

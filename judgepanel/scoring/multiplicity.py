@@ -1,0 +1,32 @@
+"""Several tests at once: Holm's step-down p-values, Bonferroni's intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from judgepanel.scoring.inference import LEVEL, Estimate
+
+Floats = NDArray[np.float64]
+
+
+def holm(p: ArrayLike) -> Floats:
+    """Adjusted p-values (m,): below alpha where Holm's step-down test rejects at alpha.
+
+    Holm 1979 (Scandinavian Journal of Statistics 6, 65-70): the chance of any false rejection is
+    at most alpha whatever the dependence. NaN (no test) counts for nothing and stays NaN.
+    """
+    given = np.asarray(p, dtype=np.float64)
+    found = np.full(given.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(given))
+    order = tested[np.argsort(given[tested], kind="stable")]
+    steps = given[order] * np.arange(len(order), 0, -1)
+    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return found
+
+
+def bonferroni_reach(fitted: Estimate, m: int) -> Floats:
+    """Half-widths (n,) of intervals that hold in m places together with 95 % or more."""
+    quantile = stats.t.ppf(1.0 - (1.0 - LEVEL) / (2.0 * max(m, 1)), fitted.df)
+    return np.asarray(quantile * fitted.se)

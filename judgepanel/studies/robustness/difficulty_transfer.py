@@ -1,0 +1,316 @@
+"""What if only easy items are labelled, or only hard ones? Panels fitted on one, scored on both.
+
+In every split the calibration side has easy and hard items; each source, and a mixture of all
+items, gives the same number of labels, so that panels differ in the kind of their labels and not in
+how many there are. Evaluation items are those of the other side, so a cell that stays at home
+(easy on easy) is held out like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.transfer import (
+    METHODS,
+    TargetScores,
+    TransferRecipe,
+    transferred,
+)
+from judgepanel.scoring.splits import Split, nested_rows
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_each_once, check_known, splits_of
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.robustness.difficulty_transfer_result import (
+    SOURCES,
+    TARGETS,
+    DifficultyTransfer,
+)
+from judgepanel.studies.robustness.shared import about
+from judgepanel.studies.robustness.strata import Strata, difficulty_strata
+from judgepanel.studies.robustness.transfer_estimates import transfer_estimates
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEWEST = 20
+_KEY = 31
+
+
+@dataclass(frozen=True, slots=True)
+class DifficultyTransferSpec:
+    """What the transfer between easy and hard items needs.
+
+    ``share`` of the items are easy and as many are hard. They are told apart by the disagreement of
+    the votes, or by the numeric item feature ``by``, larger meaning harder. ``strata`` and ``most``
+    belong to the ways of carrying a calibrator over, see
+    :class:`judgepanel.kernels.evaluate.transfer.TransferRecipe`.
+
+    Raises
+    ------
+    InputError
+        A name that is not known, no calibrator or one given twice, a share outside (0, .5], fewer
+        than 2 strata, weights that may not exceed their mean.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrators: tuple[Calibrator, ...] = field(
+        default=("beta", "platt"), metadata={"help": "calibrators that are carried over"}
+    )
+    share: float = field(
+        default=1.0 / 3.0, metadata={"help": "share of the items that are easy, and that are hard"}
+    )
+    by: str | None = field(
+        default=None,
+        metadata={"help": "numeric item feature that is the difficulty, not the disagreement"},
+    )
+    strata: int = field(default=2, metadata={"help": "strata of the stratified calibrators"})
+    most: float = field(
+        default=10.0, metadata={"help": "largest importance weight, as a multiple of the mean"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, self.calibrators)
+        check_each_once("a transfer", "calibrator", CALIBRATORS, self.calibrators)
+        if not 0.0 < self.share <= 0.5:
+            raise InputError(
+                "the share of easy and of hard items is out of range",
+                value=self.share,
+                allowed="above 0, at most .5",
+            )
+        if self.strata < 2:
+            raise InputError("strata must be 2 or more", value=self.strata)
+        if not 1.0 < self.most < np.inf:
+            raise InputError(
+                "the largest importance weight must be above the mean",
+                value=self.most,
+                allowed="a number above 1",
+            )
+
+    @property
+    def recipe(self) -> TransferRecipe:
+        """The recipe every source of every split follows."""
+        return TransferRecipe(
+            self.aggregator,
+            self.calibrators,
+            self.strata,
+            self.most,
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TransferTally:
+    """One tally a target (none while no split could be used); arms are sources by methods.
+
+    ``effective`` and ``clipped`` (S, n_sources, n_targets) describe the importance weights of the
+    splits ``numbers`` (S,); ``skipped`` counts splits that left a stratum without items.
+    """
+
+    tallies: tuple[Tally, ...]
+    numbers: Ints
+    effective: Floats
+    clipped: Floats
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Round:
+    """One split: its source rows, target rows, and scores by source and target."""
+
+    split: Split
+    labels: Ints
+    targets: tuple[Ints, ...]
+    scores: list[list[TargetScores]]
+
+
+def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> TransferTally:
+    """Fit every source and score every target on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    strata = _strata(prepared, spec)
+    rounds = [
+        found
+        for one in splits_of(prepared, spec.settings, chunk)
+        if (found := _round(prepared, spec, strata, one)) is not None
+    ]
+    tallies = []
+    if rounds:
+        tallies = [
+            tally(
+                _of_target(rounds, t),
+                n_items=prepared.ballots.n_items,
+                seed=spec.settings.seed,
+            )
+            for t in range(len(TARGETS))
+        ]
+
+    def gathered(name: str) -> Floats:
+        rows = [[[getattr(cell, name) for cell in row] for row in one.scores] for one in rounds]
+        return np.array(rows, dtype=np.float64).reshape(-1, len(SOURCES), len(TARGETS))
+
+    return TransferTally(
+        tallies=tuple(tallies),
+        numbers=np.array([one.split.number for one in rounds], dtype=np.int64),
+        effective=gathered("effective"),
+        clipped=gathered("clipped"),
+        skipped=chunk.count - len(rounds),
+    )
+
+
+def source_rows(one: Split, strata: Strata, units: Ints, seed: int) -> list[Ints] | None:
+    """Calibration rows of every source, equally many; None where a stratum has none of them."""
+    pools = [
+        np.intersect1d(one.calibration, strata.easy),
+        np.intersect1d(one.calibration, strata.hard),
+        one.calibration,
+    ]
+    n = min(len(pool) for pool in pools)
+    if n == 0:
+        return None
+    return [
+        nested_rows(units, pool, [n], seed=seed, key=(one.number, _KEY, s))[0]
+        for s, pool in enumerate(pools)
+    ]
+
+
+def _round(
+    prepared: Prepared, spec: DifficultyTransferSpec, strata: Strata, one: Split
+) -> _Round | None:
+    ballots = prepared.ballots
+    sources = source_rows(one, strata, ballots.units, spec.settings.seed)
+    targets = tuple(np.intersect1d(one.evaluation, rows) for rows in (strata.easy, strata.hard))
+    if sources is None or any(len(rows) == 0 for rows in targets):
+        return None
+    both = np.concatenate(targets)
+    scores = [
+        transferred(
+            ballots, Split(one.number, rows, both), targets, spec.recipe, (one.number, _KEY, s, 1)
+        )
+        for s, rows in enumerate(sources)
+    ]
+    return _Round(one, sources[0], targets, scores)
+
+
+def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
+    """Scores on one target: calibrators are pipelines; sources by methods, fastest, are arms."""
+    for one in rounds:
+        cells = [row[t] for row in one.scores]
+
+        def stacked(name: str, cells: list[TargetScores] = cells) -> Floats:
+            return np.concatenate([getattr(cell.scores, name) for cell in cells], axis=1)
+
+        ece = stacked("ece")
+        yield (
+            Split(one.split.number, one.labels, one.targets[t]),
+            Arms(
+                nll=stacked("nll"),
+                brier=stacked("brier"),
+                hit=stacked("hit"),
+                ece=ece,
+                chosen_on=np.zeros(ece.shape),
+                null_nll=np.array([cell.null_nll for cell in cells]),
+                constant_nll=np.stack([cell.constant_nll for cell in cells], axis=-1),
+                replaced=np.stack([cell.replaced for cell in cells], axis=-1),
+            ),
+        )
+
+
+def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
+    found = difficulty_strata(prepared, spec.share, spec.by)
+    units = prepared.ballots.units
+    for name, rows in (("easy", found.easy), ("hard", found.hard)):
+        n = len(np.unique(units[rows]))
+        if n < FEWEST:
+            raise InputError(
+                f"too few {name} items with labels (or groups of them) to learn from some and "
+                "score others",
+                value=n,
+                allowed=f"{FEWEST} or more; that takes about {int(np.ceil(FEWEST / spec.share))} "
+                "labelled items",
+            )
+    return found
+
+
+def combine_tallies(left: TransferTally, right: TransferTally) -> TransferTally:
+    """Both sets of splits together; exact and in any order."""
+    tallies = left.tallies or right.tallies
+    if left.tallies and right.tallies:
+        pairs = zip(left.tallies, right.tallies, strict=True)
+        tallies = tuple(combine(one, other) for one, other in pairs)
+    return TransferTally(
+        tallies=tallies,
+        numbers=np.concatenate([left.numbers, right.numbers]),
+        effective=np.concatenate([left.effective, right.effective]),
+        clipped=np.concatenate([left.clipped, right.clipped]),
+        skipped=left.skipped + right.skipped,
+    )
+
+
+def merge(
+    votes: VoteMatrix, spec: DifficultyTransferSpec, partial: TransferTally
+) -> DifficultyTransfer:
+    """The transfer matrix from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    strata = _strata(prepared, spec)
+    if not partial.tallies:
+        raise InputError(
+            "in every split so far the easy or the hard items are all on one side",
+            allowed="more labelled items, or smaller groups",
+        )
+    done = tuple(one.in_order() for one in partial.tallies)
+    order = np.argsort(partial.numbers, kind="stable")
+    return DifficultyTransfer(
+        calibrators=spec.calibrators,
+        methods=METHODS,
+        aggregator=spec.aggregator,
+        by=strata.by,
+        share=spec.share,
+        easy_to=strata.easy_to,
+        hard_from=strata.hard_from,
+        n_target=np.array([len(strata.easy), len(strata.hard)]),
+        n_labels=float(done[0].n_calibration.mean()),
+        **transfer_estimates(done, prepared.ballots.units, strata),
+        effective=partial.effective[order].mean(axis=0) / float(done[0].n_calibration.mean()),
+        clipped=partial.clipped[order].mean(axis=0),
+        **about(prepared, spec.settings, len(done[0].numbers) + partial.skipped),
+        warnings=_warnings(prepared, spec, done, partial.skipped),
+    )
+
+
+def _warnings(
+    prepared: Prepared, spec: DifficultyTransferSpec, done: tuple[Tally, ...], skipped: int
+) -> tuple[str, ...]:
+    found = [*prepared.oriented.notices, *few_labels(prepared, float(done[0].n_calibration.mean()))]
+    if skipped:
+        found.append(f"{skipped} splits left the easy or the hard items all on one side.")
+    fits = 2 * len(SOURCES) * len(TARGETS) * len(done[0].numbers)
+    replaced = np.sum([one.replaced.sum(axis=-1) for one in done], axis=0)
+    found += stand_ins(spec.calibrators, replaced.tolist(), fits)
+    if prepared.ballots.symmetric and {"platt", "temperature"} <= set(spec.calibrators):
+        found.append("Platt scaling and temperature are the same where items are swapped.")
+    return tuple(found)
+
+
+DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTransfer] = Study(
+    name="difficulty_transfer",
+    title="Transfer between easy and hard items",
+    question="Does a panel calibrated on easy items hold on hard ones?",
+    spec=DifficultyTransferSpec,
+    result=DifficultyTransfer,
+    run_chunk=run_chunk,
+    combine=combine_tallies,
+    merge=merge,
+    figure="robustness",
+    page="robustness",
+)

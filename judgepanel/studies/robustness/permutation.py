@@ -1,0 +1,299 @@
+"""Label permutation: what does the whole pipeline find where there is nothing to find?
+
+Labels are put at random on the items, votes stay, and everything is fitted and scored again on the
+same splits. An honest pipeline then scores no better than the base rate. As the real labels are one
+more such assignment when votes tell nothing about them, the rank of the real NLL among the permuted
+ones is a p-value that needs no other assumption (Fisher 1935; Phipson and Smyth 2010,
+doi:10.2202/1544-6115.1585). A permutation moves the labels of all items, and every split is fitted
+and scored with them: shuffling anew within each split would make the reference too narrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, softplus
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import Split, split
+from judgepanel.studies.accumulate import Arms, Tally, tally
+from judgepanel.studies.common import check_known
+from judgepanel.studies.compare import grid_estimates
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.robustness.permutation_result import Permutation
+from judgepanel.studies.robustness.shared import about
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST = 100_000
+_KEY = 41
+_FEW_MOVE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationSpec:
+    """What the permutation test needs: ``permutations`` beside the real labels, each scored on
+    ``splits_each`` splits, or on all there are.
+
+    Raises
+    ------
+    InputError
+        An aggregator or calibrator that is not known, numbers out of range.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator"})
+    permutations: int = field(default=199, metadata={"help": "how often labels are permuted"})
+    splits_each: int = field(
+        default=10, metadata={"help": "splits on which each permutation is scored"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if not 1 <= self.permutations <= MOST:
+            raise InputError(
+                "number of permutations out of range",
+                value=self.permutations,
+                allowed=f"1..{MOST:,}",
+            )
+        if self.splits_each < 2:
+            raise InputError(
+                "a permutation needs 2 splits or more", value=self.splits_each, allowed="2 or more"
+            )
+
+    @property
+    def n_splits(self) -> int:
+        """Splits a permutation is scored on."""
+        return min(self.splits_each, self.settings.splits)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe every permutation follows."""
+        return Recipe(
+            self.aggregator,
+            (self.calibrator,),
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PermutationTally:
+    """Scores of rounds ``numbers`` (B,); round 0 has the real labels, whose tally is ``real``.
+
+    ``nll``, ``null_nll`` and ``accuracy`` (B,) are means over the items; ``replaced`` counts fits
+    for which temperature stands in.
+    """
+
+    numbers: Ints
+    nll: Floats
+    null_nll: Floats
+    accuracy: Floats
+    replaced: int
+    real: Tally | None
+
+
+def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> PermutationTally:
+    """Score the permutations of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, settings = prepared.ballots, spec.settings
+    splits = [
+        split(ballots.units, s, fraction=settings.fraction, seed=settings.seed)
+        for s in range(spec.n_splits)
+    ]
+    real: Tally | None = None
+    rows, replaced = [], 0
+    numbers = np.arange(chunk.first, chunk.first + chunk.count)
+    for number in numbers.tolist():
+        turned = permuted(ballots, number, settings.seed)
+        scored = [(one, _scored(turned, one, spec.recipe)) for one in splits]
+        if number == 0:
+            real = tally(
+                ((one, _arms(found, spec.calibrator)) for one, found in scored),
+                n_items=ballots.n_items,
+                seed=settings.seed,
+            )
+        rows.append(_levels(scored, ballots.n_items, spec.calibrator))
+        replaced += sum(found.replaced[spec.calibrator] for _, found in scored)
+    nll, null, accuracy = np.array(rows).T
+    return PermutationTally(numbers, nll, null, accuracy, replaced, real)
+
+
+def permuted(ballots: Ballots, number: int, seed: int) -> Ballots:
+    """The same votes with labels that tell nothing; number 0 has the real labels.
+
+    Where items are used with their swaps, the order of a pair is arbitrary, and what can be
+    exchanged is the two responses: every group's labels are turned round together by a fair coin.
+    Otherwise labels change items: groups of one size exchange all their labels, and within a group
+    they are put in a random order. The stream is ``SeedSequence(seed, spawn_key=(number, 41))``.
+    """
+    if number == 0:
+        return ballots
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, _KEY)))
+    _, codes, sizes = np.unique(ballots.units, return_inverse=True, return_counts=True)
+    if ballots.symmetric:
+        coin = rng.integers(0, 2, len(sizes)) * 2 - 1
+        return replace(ballots, signs=(ballots.signs * coin[codes]).astype(np.int8))
+    giver = np.arange(len(sizes))
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        giver[alike] = rng.permutation(alike)
+    by_group = np.argsort(codes, kind="stable")
+    given = np.lexsort((rng.random(len(codes)), codes))
+    starts = np.cumsum(sizes) - sizes
+    within = np.arange(len(codes)) - np.repeat(starts, sizes)
+    labels = ballots.signs[given[np.repeat(starts[giver], sizes) + within]]
+    signs = np.empty_like(ballots.signs)
+    signs[by_group] = labels
+    return replace(ballots, signs=signs)
+
+
+def movable(ballots: Ballots) -> float:
+    """Share of the items whose group can exchange its labels with another, in [0, 1]."""
+    if ballots.symmetric:
+        return 1.0
+    _, codes, sizes = np.unique(ballots.units, return_inverse=True, return_counts=True)
+    levels, counts = np.unique(sizes, return_counts=True)
+    peers = counts[np.searchsorted(levels, sizes)] > 1
+    return float(np.mean(peers[codes]))
+
+
+def _scored(ballots: Ballots, one: Split, recipe: Recipe) -> SplitScores:
+    return evaluate_split(ballots, one, np.array([ballots.n_judges]), recipe)
+
+
+def _levels(
+    scored: list[tuple[Split, SplitScores]], n_items: int, calibrator: Calibrator
+) -> Floats:
+    """NLL, null NLL and accuracy (3,): means over the items of each one's mean over the splits."""
+    total, times = np.zeros((3, n_items)), np.zeros(n_items)
+    for one, found in scored:
+        scores, fitted = found.evaluation[calibrator], found.fitted
+        null = softplus(-fitted.signs * fitted.null)
+        total[:, one.evaluation] += np.stack([scores.nll[0], null, scores.hit[0]])
+        times[one.evaluation] += 1
+    seen = times > 0
+    return np.asarray((total[:, seen] / times[seen]).mean(axis=1))
+
+
+def _arms(found: SplitScores, calibrator: Calibrator) -> Arms:
+    scores = found.evaluation[calibrator]
+    return Arms(
+        nll=scores.nll[None],
+        brier=scores.brier[None],
+        hit=scores.hit[None],
+        ece=scores.ece[None],
+        chosen_on=np.zeros((1, 1)),
+        null_nll=found.null_nll,
+        constant_nll=np.array([found.constant_nll[calibrator]]),
+        replaced=np.array([found.replaced[calibrator]]),
+    )
+
+
+def combine(left: PermutationTally, right: PermutationTally) -> PermutationTally:
+    """Both sets of permutations together, in any order."""
+    return PermutationTally(
+        numbers=np.concatenate([left.numbers, right.numbers]),
+        nll=np.concatenate([left.nll, right.nll]),
+        null_nll=np.concatenate([left.null_nll, right.null_nll]),
+        accuracy=np.concatenate([left.accuracy, right.accuracy]),
+        replaced=left.replaced + right.replaced,
+        real=left.real or right.real,
+    )
+
+
+def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -> Permutation:
+    """The real NLL among the permuted ones, from whatever permutations are in."""
+    prepared = prepare(votes, spec.settings)
+    order = np.argsort(partial.numbers, kind="stable")
+    real, order = order[partial.numbers[order] == 0], order[partial.numbers[order] > 0]
+    lo = hi = constant = float("nan")
+    if partial.real is not None:
+        _, lo, hi = (
+            float(part[0, 0])
+            for part in grid_estimates(partial.real.in_order(), prepared.ballots.units)["nll"]
+        )
+        constant = float(partial.real.constant_nll.mean())
+    run = about(prepared, spec.settings, spec.n_splits)
+    run["planned_splits"] = spec.n_splits
+    return Permutation(
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        action=_action(prepared),
+        nll=_only(partial.nll[real]),
+        nll_lo=lo,
+        nll_hi=hi,
+        accuracy=_only(partial.accuracy[real]),
+        null_nll=_only(partial.null_nll[real]),
+        constant_nll=constant,
+        permuted_nll=partial.nll[order],
+        permuted_null=partial.null_nll[order],
+        permuted_accuracy=partial.accuracy[order],
+        planned=spec.permutations,
+        movable=movable(prepared.ballots),
+        identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
+        **run,
+        warnings=_warnings(prepared, spec, partial),
+    )
+
+
+def _only(values: Floats) -> float:
+    return float(values[0]) if len(values) else float("nan")
+
+
+def _action(prepared: Prepared) -> str:
+    ballots = prepared.ballots
+    groups = len(np.unique(ballots.units)) < ballots.n_items
+    if ballots.symmetric:
+        return (
+            "groups of items turned round by a coin" if groups else "items turned round by a coin"
+        )
+    if groups:
+        return "labels exchanged between groups of one size, and within groups"
+    return "labels permuted among the items"
+
+
+def _warnings(
+    prepared: Prepared, spec: PermutationSpec, partial: PermutationTally
+) -> tuple[str, ...]:
+    found = list(prepared.oriented.notices)
+    if partial.real is not None:
+        found += few_labels(prepared, float(partial.real.n_calibration.mean()))
+    share = movable(prepared.ballots)
+    if share < _FEW_MOVE:
+        found.append(
+            f"Only {share:.0%} of the items are in groups that have another of their size to "
+            "exchange labels with: the permutation test has little to go by."
+        )
+    fits = len(partial.numbers) * spec.n_splits
+    return (*found, *stand_ins((spec.calibrator,), (partial.replaced,), fits))
+
+
+def _rounds(spec: PermutationSpec) -> int:
+    return spec.permutations + 1
+
+
+PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(
+    name="permutation",
+    title="Permuted labels",
+    question="What does the pipeline find where there is nothing to find?",
+    spec=PermutationSpec,
+    result=Permutation,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="robustness",
+    page="robustness",
+    rounds=_rounds,
+)

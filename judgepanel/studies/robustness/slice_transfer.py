@@ -1,0 +1,219 @@
+"""What if one kind of item was never labelled? Each slice scored by panels fitted elsewhere.
+
+A slice is a category of an item feature, or a quarter of a numeric one. In every split part of the
+slice is scored by three panels: fitted on the slice's other items, on as many labels from the other
+slices, and on all the labels of the calibration share of the other slices. The first two differ in
+nothing but where their labels come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import Split, nested_rows, subsplit
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_known
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import FEW_LABELS, stand_ins
+from judgepanel.studies.robustness.shared import about
+from judgepanel.studies.robustness.slice_estimates import slice_estimates
+from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTransfer
+from judgepanel.studies.robustness.slices import Slices, slices_of
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_KEY = 51
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTransferSpec:
+    """What the transfer between slices needs.
+
+    ``feature`` None takes the first feature of categories that has slices large enough, or else
+    the first of numbers. A numeric feature is cut into ``quantiles`` parts.
+
+    Raises
+    ------
+    InputError
+        An aggregator or calibrator that is not known, fewer than 2 quantiles.
+    """
+
+    settings: Settings = Settings()
+    feature: str | None = field(
+        default=None, metadata={"help": "item feature whose slices are left out"}
+    )
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator"})
+    quantiles: int = field(default=4, metadata={"help": "parts that a numeric feature is cut into"})
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if self.quantiles < 2:
+            raise InputError("a numeric feature is cut into 2 parts or more", value=self.quantiles)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe every panel follows."""
+        return Recipe(
+            self.aggregator,
+            (self.calibrator,),
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceTally:
+    """One tally a slice, arms as in ``ARMS``; ``labels`` (n_slices, n_arms) sums their labels over
+    the ``n_splits`` splits.
+    """
+
+    tallies: tuple[Tally, ...]
+    labels: Ints
+    n_splits: int
+
+
+def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> SliceTally:
+    """Score every slice on the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    slices = slices_of(prepared, spec.feature, spec.quantiles)
+    labels = np.zeros((len(slices.names), len(ARMS)), dtype=np.int64)
+    tallies = []
+    for g, rows in enumerate(slices.rows):
+        tallies.append(
+            tally(
+                _scored(prepared, spec, rows, g, chunk, labels[g]),
+                n_items=prepared.ballots.n_items,
+                seed=spec.settings.seed,
+            )
+        )
+    return SliceTally(tuple(tallies), labels, chunk.count)
+
+
+def _scored(
+    prepared: Prepared, spec: SliceTransferSpec, rows: Ints, g: int, chunk: Chunk, labels: Ints
+) -> Iterator[tuple[Split, Arms]]:
+    ballots = prepared.ballots
+    for number in range(chunk.first, chunk.first + chunk.count):
+        fitted_on, scored = panels(prepared, spec.settings, rows, number, g)
+        labels += [len(part) for part in fitted_on]
+        found = [
+            evaluate_split(
+                ballots, Split(number, part, scored), np.array([ballots.n_judges]), spec.recipe
+            )
+            for part in fitted_on
+        ]
+        scores = [one.evaluation[spec.calibrator] for one in found]
+        yield (
+            Split(number, fitted_on[0], scored),
+            Arms(
+                nll=np.concatenate([one.nll for one in scores])[None],
+                brier=np.concatenate([one.brier for one in scores])[None],
+                hit=np.concatenate([one.hit for one in scores])[None],
+                ece=np.concatenate([one.ece for one in scores])[None],
+                chosen_on=np.zeros((1, len(ARMS))),
+                null_nll=np.array([one.null_nll for one in found]),
+                constant_nll=np.array([[one.constant_nll[spec.calibrator] for one in found]]),
+                replaced=np.array([sum(one.replaced[spec.calibrator] for one in found)]),
+            ),
+        )
+
+
+def panels(
+    prepared: Prepared, settings: Settings, rows: Ints, number: int, g: int
+) -> tuple[list[Ints], Ints]:
+    """Label rows of the three panels of a slice in one split, and the slice's rows they score.
+
+    Both streams are of ``SeedSequence(seed, spawn_key=(number, 51, g, ...))``. Groups of items that
+    the scored rows belong to give no labels.
+    """
+    units = prepared.ballots.units
+    inside, scored = subsplit(
+        units, rows, fraction=settings.fraction, seed=settings.seed, key=(number, _KEY, g)
+    )
+    outside = np.setdiff1d(np.arange(len(units)), rows)
+    outside = outside[~np.isin(units[outside], units[scored])]
+    if not len(outside):
+        raise InputError("every item outside a slice shares a group with items inside it")
+    many = max(1, round(settings.fraction * len(outside)))
+    n = min(len(inside), many)
+
+    def first(pool: Ints, sizes: list[int], part: int) -> list[Ints]:
+        key = (number, _KEY, g, part)
+        return nested_rows(units, pool, sizes, seed=settings.seed, key=key)
+
+    own = first(inside, [n], 1) if n < len(inside) else [inside]
+    return [*own, *first(outside, [n, many], 2)], scored
+
+
+def combine_tallies(left: SliceTally, right: SliceTally) -> SliceTally:
+    """Both sets of splits together; exact and in any order."""
+    pairs = zip(left.tallies, right.tallies, strict=True)
+    return SliceTally(
+        tuple(combine(one, other) for one, other in pairs),
+        left.labels + right.labels,
+        left.n_splits + right.n_splits,
+    )
+
+
+def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> SliceTransfer:
+    """Every slice from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    slices = slices_of(prepared, spec.feature, spec.quantiles)
+    done = tuple(one.in_order() for one in partial.tallies)
+    labels = partial.labels / max(partial.n_splits, 1)
+    return SliceTransfer(
+        feature=slices.feature,
+        offered=slices.offered,
+        slices=slices.names,
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
+        labels=labels,
+        **slice_estimates(done, prepared.ballots.units, slices, labels),
+        **about(prepared, spec.settings, partial.n_splits),
+        warnings=_warnings(prepared, spec, slices, done, labels),
+    )
+
+
+def _warnings(
+    prepared: Prepared,
+    spec: SliceTransferSpec,
+    slices: Slices,
+    done: tuple[Tally, ...],
+    labels: Floats,
+) -> tuple[str, ...]:
+    found = [*prepared.oriented.notices, *slices.left_out]
+    fewest = float(labels[:, 0].min()) if done else FEW_LABELS
+    if fewest < FEW_LABELS:
+        found.append(
+            f"The smallest slice gives {fewest:.0f} labels in each split: its intervals are wide."
+        )
+    fits = sum(len(ARMS) * len(one.numbers) for one in done)
+    replaced = sum(int(one.replaced.sum()) for one in done)
+    return (*found, *stand_ins((spec.calibrator,), (replaced,), fits))
+
+
+SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
+    name="slice_transfer",
+    title="Transfer between slices of items",
+    question="Does a panel hold on a kind of item that was never labelled?",
+    spec=SliceTransferSpec,
+    result=SliceTransfer,
+    run_chunk=run_chunk,
+    combine=combine_tallies,
+    merge=merge,
+    figure="robustness",
+    page="robustness",
+)

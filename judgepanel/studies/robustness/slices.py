@@ -1,0 +1,166 @@
+"""Slices of the items by one feature: its categories, or quantiles of its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.models.residual import feature_columns
+from judgepanel.studies.settings import Prepared
+from judgepanel.votes import InputError
+from judgepanel.votes.errors import shown
+
+Ints = NDArray[np.int64]
+
+FEWEST_UNITS = 20
+FEWEST_OF_A_CLASS = 10
+MOST_SLICES = 12
+_LISTED = 4
+NO_FEATURES = (
+    "These votes have no item features, so there are no slices to leave out. Columns whose names "
+    "begin with feat_ are features."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """Slices large enough to learn from one part and score the other; ``rows`` are positions.
+
+    ``feature`` is None where no feature can be used, ``offered`` are the features there are, and
+    ``left_out`` has a sentence for each thing that could not be used; ``n_slices`` were there.
+    """
+
+    feature: str | None
+    offered: tuple[str, ...]
+    names: tuple[str, ...]
+    rows: tuple[Ints, ...]
+    left_out: tuple[str, ...]
+    n_slices: int = 0
+
+
+def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices:
+    """Slices of the labelled items, by the named feature or the first that will do.
+
+    Features of categories come before those of numbers; one with more slices than can be scored is
+    taken only where there is no other.
+
+    Raises
+    ------
+    InputError
+        A named feature that the votes do not have.
+    """
+    columns = feature_columns(prepared.oriented.votes.features) or {}
+    offered = tuple(columns)
+    if feature is not None and feature not in columns:
+        raise InputError(
+            "no such feature among the votes", value=feature, allowed=", ".join(offered) or "none"
+        )
+    if not columns:
+        return Slices(None, (), (), (), (NO_FEATURES,))
+    wanted = sorted(offered, key=lambda name: columns[name].dtype.kind in "fiub")
+    found = [
+        _sliced(prepared.ballots, name, columns[name], offered, quantiles)
+        for name in (wanted if feature is None else [feature])
+    ]
+    usable = [one for one in found if len(one.names) > 1]
+    whole = [one for one in usable if one.n_slices <= MOST_SLICES]
+    return (whole or usable or found)[0]
+
+
+def _sliced(
+    ballots: Ballots, name: str, values: NDArray[Any], offered: tuple[str, ...], quantiles: int
+) -> Slices:
+    if values.dtype.kind in "fiub":
+        parts = _quantiles(values.astype(np.float64), quantiles)
+    else:
+        texts = np.array(["" if value is None else str(value) for value in values.tolist()])
+        kinds = [text for text in np.unique(texts).tolist() if text]
+        parts = [(text, np.flatnonzero(texts == text)) for text in kinds]
+    known = sum(len(rows) for _, rows in parts)
+    left_out = []
+    if known < len(values):
+        left_out.append(f"{len(values) - known:,} items have no {shown(name)} and are in no slice.")
+    kept: list[tuple[str, Ints]] = []
+    small: list[tuple[str, Ints]] = []
+    for text, rows in parts:
+        (kept if _enough(ballots, rows) else small).append((text, rows))
+    if small:
+        left_out.append(_too_small(ballots, small))
+    kept.sort(key=lambda part: -len(part[1]))
+    if len(kept) > MOST_SLICES:
+        left_out.append(
+            f"{shown(name)} has {len(kept)} slices; the {MOST_SLICES} largest are scored."
+        )
+    kept = kept[:MOST_SLICES]
+    if values.dtype.kind in "fiub":
+        kept.sort(key=lambda part: float(values[part[1]].min()))
+    for text, rows in kept:
+        if not _others(ballots, rows):
+            left_out.append(
+                f"Nearly all items are in slice {shown(text)}: the others are too few to learn "
+                "from."
+            )
+    kept = [(text, rows) for text, rows in kept if _others(ballots, rows)]
+    return Slices(
+        name,
+        offered,
+        tuple(text for text, _ in kept),
+        tuple(rows for _, rows in kept),
+        tuple(left_out),
+        len(parts),
+    )
+
+
+def _quantiles(values: NDArray[np.float64], quantiles: int) -> list[tuple[str, Ints]]:
+    """Parts between quantiles, equal values together; a few distinct values are one part each."""
+    known = values[np.isfinite(values)]
+    levels = np.unique(known)
+    if len(levels) <= quantiles:
+        return [(f"{level:g}", np.flatnonzero(values == level)) for level in levels]
+    inner = np.unique(np.quantile(known, np.arange(1, quantiles) / quantiles))
+    place = np.searchsorted(inner, values, side="left")
+    found = []
+    for part in range(len(inner) + 1):
+        rows = np.flatnonzero(np.isfinite(values) & (place == part))
+        if len(rows):
+            low, high = values[rows].min(), values[rows].max()
+            text = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            found.append((text, rows))
+    return found
+
+
+def _enough(ballots: Ballots, rows: Ints) -> bool:
+    if len(np.unique(ballots.units[rows])) < FEWEST_UNITS:
+        return False
+    if ballots.symmetric or len(np.unique(ballots.signs)) == 1:
+        return True
+    ones = int(np.count_nonzero(ballots.signs[rows] > 0))
+    return min(ones, len(rows) - ones) >= FEWEST_OF_A_CLASS
+
+
+def _others(ballots: Ballots, rows: Ints) -> bool:
+    """Whether enough items lie outside a slice; those without a value of the feature are others."""
+    outside = np.setdiff1d(np.arange(ballots.n_items), rows)
+    return len(np.unique(ballots.units[outside])) >= FEWEST_UNITS
+
+
+def _too_small(ballots: Ballots, small: list[tuple[str, Ints]]) -> str:
+    needs = f"{FEWEST_UNITS} labelled items"
+    if len(np.unique(ballots.units)) < ballots.n_items:
+        needs = f"{FEWEST_UNITS} groups of labelled items"
+    if not ballots.symmetric:
+        needs += f", {FEWEST_OF_A_CLASS} of each label among them"
+    sizes = ", ".join(f"{shown(text)} ({len(rows):,} items)" for text, rows in small[:_LISTED])
+    if len(small) > _LISTED:
+        sizes += f" and {len(small) - _LISTED} more"
+    return f"Too small to learn from one part and score the other: {sizes}. A slice needs {needs}."
+
+
+def slice_pools(slices: Slices, n_items: int) -> NDArray[np.float64]:
+    """Items that each panel's labels could have come from, (n_slices, 3); see ``ARMS``."""
+    own = np.array([float(len(rows)) for rows in slices.rows])
+    return np.stack([own, n_items - own, n_items - own], axis=-1).reshape(-1, 3)
