@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,22 @@ Floats = NDArray[np.float64]
 
 _TICKS = tuple(m * 10**e for e in range(1, 7) for m in (1, 2, 5))
 _NARROW = 1.25
+_BEYOND = 0.08
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a panel is told apart, in colour, marker and dash."""
+
+    fill: str
+    colour: str
+    symbol: str
+    dash: str
+
+
+EVERYONE = Look(INCLUDE, INCLUDE, "circle", "solid")
+SMALLER = Look(CURATE_FILL, CURATE_LINE, "diamond", "dash")
+SECOND = Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,22 +51,24 @@ class BudgetLine:
     lo: Floats
     hi: Floats
     extrapolated: Floats
+    look: Look
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BudgetLines:
-    """What the figure draws; ``other`` is None where there is no panel beside all judges.
+    """What the figure draws; ``others`` are the panels beside all judges.
 
     ``beyond`` are numbers of labels from the largest budget on; ``needed`` is how many all judges
-    need to come near the plateau, NaN where that is unknown.
+    need to come near the plateau, NaN where that is unknown; ``target`` an NLL to reach, or None.
     """
 
     labels: Floats
     beyond: Floats
     everyone: BudgetLine
-    other: BudgetLine | None
+    others: tuple[BudgetLine, ...]
     null: Floats
     needed: float
+    target: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,13 +83,17 @@ class DifferenceBand:
     hi: Floats
     band_lo: Floats
     band_hi: Floats
+    look: Look
 
 
-def prepare_label_budget(result: LabelBudget, calibrator: str, panel: str | None) -> BudgetLines:
-    """Lines of all judges and of one panel (``top-5``) under one calibrator."""
+def prepare_label_budget(
+    result: LabelBudget, calibrator: str, panels: Sequence[str] = ()
+) -> BudgetLines:
+    """Lines of all judges and of these panels (``top-5``) under one calibrator."""
     c = result.row(calibrator)
     last = float(result.labels[-1])
-    beyond = np.geomspace(last, max(float(result.n_items), last) + NEXT, 30)
+    beyond = np.geomspace(last, max(float(result.have), last) + NEXT, 30)
+    everyone = len(result.panels) - 1
 
     def line(p: int) -> BudgetLine:
         tail = result.fitted(c, p, beyond)
@@ -80,79 +103,104 @@ def prepare_label_budget(result: LabelBudget, calibrator: str, panel: str | None
             lo=result.nll_lo[c, p],
             hi=result.nll_hi[c, p],
             extrapolated=tail if np.isfinite(tail).all() else np.zeros(0),
+            look=EVERYONE if p == everyone else look_of(result, p),
         )
 
-    everyone = len(result.panels) - 1
     found = result.needed_for(calibrator, result.arms[everyone])
     return BudgetLines(
         labels=result.labels,
         beyond=beyond,
         everyone=line(everyone),
-        other=None if panel is None else line(result.arms.index(panel)),
+        others=tuple(line(result.arms.index(panel)) for panel in panels),
         null=result.null_nll,
         needed=float("nan") if found is None else found.n,
+        target=result.target,
     )
+
+
+def look_of(result: LabelBudget, p: int) -> Look:
+    """The look of a panel that is held against all judges."""
+    return SMALLER if result.aggregator_of(p) == result.aggregator else SECOND
 
 
 def plot_label_budget(lines: BudgetLines) -> go.Figure:
-    """The figure of prepared lines."""
+    """The figure of prepared lines; what lies beyond the data is shaded and dotted."""
     figure = go.Figure()
-    figure.add_scatter(
-        x=lines.labels,
-        y=lines.null,
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-        name="null: the base rate",
-        hovertemplate="base rate of %{x:.0f} labels: %{y:.3f}<extra></extra>",
-    )
-    if lines.other is not None:
-        _add_line(figure, lines, lines.other, CURATE_FILL, CURATE_LINE, "diamond", "dash")
-    _add_line(figure, lines, lines.everyone, INCLUDE, INCLUDE, "circle", "solid")
+    add_null(figure, lines.labels, lines.null, "base rate of %{x:.0f} labels: %{y:.3f}")
+    for other in lines.others:
+        add_line(figure, lines.labels, other, "labels", listed=False)
+        _add_tail(figure, lines, other)
+    add_line(figure, lines.labels, lines.everyone, "labels", listed=True)
+    _add_tail(figure, lines, lines.everyone)
+    if len(lines.everyone.extrapolated):
+        figure.add_vrect(
+            x0=lines.beyond[0],
+            x1=lines.beyond[-1],
+            fillcolor=with_opacity(NEUTRAL, _BEYOND),
+            line_width=0,
+            layer="below",
+        )
     if np.isfinite(lines.needed):
         figure.add_vline(x=lines.needed, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
+    if lines.target is not None:
+        figure.add_hline(y=lines.target, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
     laid_out(figure, x="labels the panel is fitted on", y="NLL (nats per item)")
     _log_axis(figure, np.append(lines.labels, lines.beyond))
     return figure
 
 
-def label_budget(result: LabelBudget, calibrator: str, panel: str | None) -> go.Figure:
+def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = ()) -> go.Figure:
     """NLL against the number of labels."""
-    return plot_label_budget(prepare_label_budget(result, calibrator, panel))
+    return plot_label_budget(prepare_label_budget(result, calibrator, panels))
 
 
-def _add_line(
-    figure: go.Figure,
-    lines: BudgetLines,
-    one: BudgetLine,
-    fill: str,
-    colour: str,
-    symbol: str,
-    dash: str,
-) -> None:
-    listed = one is lines.everyone  # one entry a kind: a long legend leaves a phone no figure
-    if np.isfinite(one.lo).all() and np.isfinite(one.hi).all():
-        name = f"{one.name}: 95 % interval"
-        _add_band(figure, lines.labels, one.lo, one.hi, fill, name, listed=listed)
+def add_null(figure: go.Figure, x: Floats, null: Floats, hover: str) -> None:
+    """The base rate's NLL, which every other line is to be held against."""
     figure.add_scatter(
-        x=lines.labels,
+        x=x,
+        y=null,
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        name="null: the base rate",
+        hovertemplate=hover + "<extra></extra>",
+    )
+
+
+def add_line(
+    figure: go.Figure, x: Floats, one: BudgetLine, unit: str, *, listed: bool, what: str = ""
+) -> None:
+    """A panel's scores with their band; one band is listed, or a phone has no room to draw."""
+    look = one.look
+    if np.isfinite(one.lo).all() and np.isfinite(one.hi).all():
+        add_band(figure, x, one.lo, one.hi, look.fill, f"{one.name}: 95 % interval", listed=listed)
+    figure.add_scatter(
+        x=x,
         y=one.value,
         mode="lines+markers",
-        line={"color": colour, "width": 3, "dash": dash},
-        marker={"color": fill, "symbol": symbol, "size": 9, "line": {"color": colour, "width": 1}},
+        line={"color": look.colour, "width": 3, "dash": look.dash},
+        marker={
+            "color": look.fill,
+            "symbol": look.symbol,
+            "size": 9,
+            "line": {"color": look.colour, "width": 1},
+        },
         name=one.name,
-        hovertemplate=f"{one.name}, %{{x:.0f}} labels: %{{y:.3f}}<extra></extra>",
+        hovertemplate=f"{one.name}, {what or '%{x:.0f} ' + unit}: %{{y:.3f}}<extra></extra>",
     )
-    if len(one.extrapolated):
-        figure.add_scatter(
-            x=lines.beyond,
-            y=one.extrapolated,
-            mode="lines",
-            line={"color": colour, "width": 1.5, "dash": "dot"},
-            name=f"{one.name}: extrapolated",
-            showlegend=listed,
-            hovertemplate=f"{one.name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}"
-            "<extra></extra>",
-        )
+
+
+def _add_tail(figure: go.Figure, lines: BudgetLines, one: BudgetLine) -> None:
+    if not len(one.extrapolated):
+        return
+    figure.add_scatter(
+        x=lines.beyond,
+        y=one.extrapolated,
+        mode="lines",
+        line={"color": one.look.colour, "width": 1.5, "dash": "dot"},
+        name=f"{one.name}: extrapolated",
+        showlegend=one is lines.everyone,
+        hovertemplate=f"{one.name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}<extra></extra>",
+    )
 
 
 def prepare_difference(result: LabelBudget, calibrator: str, panel: str) -> DifferenceBand:
@@ -167,38 +215,33 @@ def prepare_difference(result: LabelBudget, calibrator: str, panel: str) -> Diff
         hi=result.delta_hi[c, p],
         band_lo=result.band_lo[c, p],
         band_hi=result.band_hi[c, p],
+        look=look_of(result, p),
     )
 
 
 def plot_difference(band: DifferenceBand) -> go.Figure:
     """The figure of a prepared difference."""
-    figure = go.Figure()
+    figure, look = go.Figure(), band.look
     if np.isfinite(band.band_lo).all() and np.isfinite(band.band_hi).all():
-        _add_band(
-            figure,
-            band.labels,
-            band.band_lo,
-            band.band_hi,
-            CURATE_FILL,
-            "95 % at all budgets together",
-        )
+        name = "95 % at all budgets together"
+        add_band(figure, band.labels, band.band_lo, band.band_hi, look.fill, name)
     figure.add_scatter(
         x=band.labels,
         y=band.value,
         mode="lines+markers",
-        line={"color": CURATE_LINE, "width": 3, "dash": "dash"},
+        line={"color": look.colour, "width": 3, "dash": look.dash},
         marker={
-            "color": CURATE_FILL,
-            "symbol": "diamond",
+            "color": look.fill,
+            "symbol": look.symbol,
             "size": 9,
-            "line": {"color": CURATE_LINE, "width": 1},
+            "line": {"color": look.colour, "width": 1},
         },
         error_y={
             "type": "data",
             "symmetric": False,
             "array": np.nan_to_num(band.hi - band.value),
             "arrayminus": np.nan_to_num(band.value - band.lo),
-            "color": CURATE_LINE,
+            "color": look.colour,
             "thickness": 1.2,
             "width": 4,
         },
@@ -209,7 +252,7 @@ def plot_difference(band: DifferenceBand) -> go.Figure:
     laid_out(
         figure,
         x="labels the panel is fitted on",
-        y=f"NLL of {band.name} - NLL of {band.reference}",
+        y=f"NLL of {band.name} -<br>NLL of {band.reference}",
         height=320,
     )
     _log_axis(figure, band.labels)
@@ -217,11 +260,11 @@ def plot_difference(band: DifferenceBand) -> go.Figure:
 
 
 def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Figure:
-    """What a smaller panel costs (above 0) or saves, against the number of labels."""
+    """What another panel costs (above 0) or saves, against the number of labels."""
     return plot_difference(prepare_difference(result, calibrator, panel))
 
 
-def _add_band(
+def add_band(
     figure: go.Figure,
     x: Floats,
     lo: Floats,
@@ -231,6 +274,7 @@ def _add_band(
     *,
     listed: bool = True,
 ) -> None:
+    """A band between two lines."""
     figure.add_scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([hi, lo[::-1]]),

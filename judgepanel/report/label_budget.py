@@ -9,7 +9,12 @@ import pandas as pd
 from judgepanel.report.numbers import counted, fixed, interval, p_value, with_interval
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.tables import printed
-from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget, LabelsNeeded
+from judgepanel.studies.budget.label_budget_result import (
+    NEXT,
+    PAPER_NOTE,
+    LabelBudget,
+    LabelsNeeded,
+)
 
 ALPHA = 0.05
 
@@ -40,13 +45,13 @@ def _needed_answer(found: LabelBudget, calibrator: str) -> str:
         return f"There is one budget only, {most} ({level}): too few labels for a curve."
     near = f"within {_share(found)} of what {most} give ({level})"
     if one.at_start and one.n_hi == one.n:
-        return f"{_count(one.n)} or fewer reach {near}; you have {found.n_items:,}."
+        return f"{_count(one.n)} or fewer reach {near}; you have {found.have:,}."
     if one.at_start:
         return (
             f"{_count(one.n)}, perhaps up to {round(one.n_hi):,}, reach {near}; you have "
-            f"{found.n_items:,}."
+            f"{found.have:,}."
         )
-    return f"{_count(one.n)} {_span(one)} reach {near}; you have {found.n_items:,}."
+    return f"{_count(one.n)} {_span(one)} reach {near}; you have {found.have:,}."
 
 
 def target_sentence(found: LabelBudget, calibrator: str) -> str:
@@ -63,16 +68,36 @@ def target_sentence(found: LabelBudget, calibrator: str) -> str:
 
 
 def next_sentence(found: LabelBudget, calibrator: str) -> str:
-    """What the next 100 labels buy beyond all that are there; empty without a curve."""
+    """What the next 100 labels buy beyond those that the reader has; empty without a curve."""
     c = found.row(calibrator)
+    if not math.isfinite(found.curve_a[c, -1]):
+        return ""
+    have = f"You have {counted(found.have, 'label')}"
     gain, lo, hi = (float(part[c, -1, -1]) for part in (found.gain, found.gain_lo, found.gain_hi))
     if not math.isfinite(gain):
-        return ""
-    return (
-        f"You have {counted(found.n_items, 'label')}: the next {NEXT} buy you about "
-        f"{with_interval(gain, lo, hi)} NLL. That is extrapolated: the fitted curve ends at "
-        f"{round(float(found.labels[-1])):,}."
-    )
+        return (
+            f"{have}, fewer than the smallest budget here ({round(float(found.labels[0])):,}): "
+            "what more would buy is not known."
+        )
+    text = f"{have}: the next {NEXT} buy you about {with_interval(gain, lo, hi)} NLL."
+    if not found.curve_b[c, -1] > 0:
+        text = (
+            f"{have}: the curve does not fall, so the next {NEXT} are not shown to buy you "
+            f"anything (at most {fixed(hi, 3)} NLL)."
+        )
+    if found.extrapolates:
+        text += (
+            f" That is extrapolated: the fitted curve ends at {round(float(found.labels[-1])):,}."
+        )
+    return text
+
+
+def versus(found: LabelBudget, panel: str) -> str:
+    """A panel and what it is held against: ``top-5 against all 65``."""
+    reference = found.arms[-1]
+    if found.aggregator_of(found.arms.index(panel)) != found.aggregator:
+        reference += f" by {found.aggregator.replace('_', '-')}"
+    return f"{panel} against {reference}"
 
 
 def joint_sentence(found: LabelBudget, calibrator: str, panel: str) -> str:
@@ -81,7 +106,7 @@ def joint_sentence(found: LabelBudget, calibrator: str, panel: str) -> str:
     joint = float(found.joint_p[c, p])
     if not math.isfinite(joint):
         return "Not enough splits yet to compare panels."
-    start = f"{panel} against {found.arms[-1]}"
+    start = versus(found, panel)
     if joint >= ALPHA:
         return f"{start}: no difference is shown at any budget (joint {p_value(joint)})."
     worse, better = (
@@ -96,6 +121,31 @@ def joint_sentence(found: LabelBudget, calibrator: str, panel: str) -> str:
     if not parts:
         parts = ["they differ at some budget"]
     return f"{start}: it {' and '.join(parts)} (joint {p_value(joint)})."
+
+
+def joint_table(found: LabelBudget, calibrator: str) -> pd.DataFrame:
+    """The joint tests of every panel: ours, and the paper's, which is invalid."""
+    c, rows = found.row(calibrator), range(len(found.panels) - 1)
+    return pd.DataFrame(
+        {
+            "panel": [versus(found, found.arms[p]) for p in rows],
+            "joint p": [_p(found.joint_p[c, p]) for p in rows],
+            "paper's joint p (invalid)": [_p(found.paper_p[c, p]) for p in rows],
+            "paper's largest t (invalid)": [fixed(float(found.paper_t[c, p]), 2) for p in rows],
+            "paper's 95 % limit (invalid)": [
+                fixed(float(found.paper_critical[c, p]), 2) for p in rows
+            ],
+        }
+    )
+
+
+def paper_note() -> str:
+    """What the reader must know beside the paper's test."""
+    return (
+        f"The paper's joint test is {PAPER_NOTE}. Splits share their items, so its t grows with "
+        "the number of splits whatever the votes say: in simulations it finds equal panels "
+        "different more often than not. It is shown for comparison, and nothing rests on it."
+    )
 
 
 def budget_table(found: LabelBudget, calibrator: str, panel: str | None) -> pd.DataFrame:
@@ -125,7 +175,7 @@ def budget_table(found: LabelBudget, calibrator: str, panel: str | None) -> pd.D
             interval(float(found.band_lo[c, p, b]), float(found.band_hi[c, p, b]), sign=True)
             for b in rows
         ]
-        columns["verdict"] = [found.verdict(c, p, b) for b in rows]
+        columns["verdict"] = [found.decided(c, p, b) for b in rows]
     columns[f"next {NEXT} buy"] = [_price(found, c, b) for b in rows]
     return pd.DataFrame(columns)
 
@@ -161,6 +211,8 @@ def budget_text(found: LabelBudget) -> str:
         lines += [sentence for sentence in said if sentence]
         for panel in found.arms[:-1] or (None,):
             lines.append(printed(budget_table(found, calibrator, panel)))
+        if len(found.panels) > 1:
+            lines += [f"\n{paper_note()}", joint_table(found, calibrator).to_string(index=False)]
     if found.needed:
         lines += ["\nLabels needed", needed_table(found).to_string(index=False)]
     return "\n".join(lines)
@@ -196,6 +248,10 @@ def _span(one: LabelsNeeded) -> str:
         return "[no limit]"
     hi = f"{round(one.n_hi):,}" if math.isfinite(one.n_hi) else "no limit"
     return f"[{round(one.n_lo):,}, {hi}]"
+
+
+def _p(value: float) -> str:
+    return p_value(float(value)).removeprefix("p ").removeprefix("= ")
 
 
 def _count(n: float) -> str:

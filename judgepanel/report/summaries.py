@@ -9,9 +9,12 @@ from typing import Any
 from judgepanel.decision.recommend import RECOMMEND, Recommendation
 from judgepanel.report.ablation import ablation_text
 from judgepanel.report.claim_tables import claim_text
+from judgepanel.report.fraction_sweep import sweep_text
+from judgepanel.report.group_change import group_text
 from judgepanel.report.judges import judges_text
 from judgepanel.report.label_budget import budget_text
 from judgepanel.report.methods import design_text, grid_text
+from judgepanel.report.scope import scope_text
 from judgepanel.report.sentences import (
     certainty_sentence,
     curve_sentence,
@@ -20,6 +23,7 @@ from judgepanel.report.sentences import (
 )
 from judgepanel.report.tables import candidate_table, comparison_table
 from judgepanel.report.variance import variance_text
+from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.contract import Result, Study
@@ -29,6 +33,8 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.scope.group_change import GROUP_CHANGE
+from judgepanel.studies.scope.scope import SCOPE
 
 _SHOWN_CANDIDATES = 12
 
@@ -76,6 +82,9 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         PIPELINE_ABLATION.name: ablation_text,
         CALIBRATOR_DESIGN.name: design_text,
         LABEL_BUDGET.name: budget_text,
+        SCOPE.name: scope_text,
+        GROUP_CHANGE.name: group_text,
+        FRACTION_SWEEP.name: sweep_text,
         CLAIM.name: claim_text,
     }
 )

@@ -30,7 +30,7 @@ def trace(figure, name):
 
 
 def test_both_panels_and_the_null_are_lines_over_the_labels(result):
-    figure = label_budget(result, "beta", "top-3")
+    figure = label_budget(result, "beta", ("top-3",))
     for name, values in (
         ("all 9", result.nll[0, 1]),
         ("top-3", result.nll[0, 0]),
@@ -43,30 +43,30 @@ def test_both_panels_and_the_null_are_lines_over_the_labels(result):
 
 
 def test_what_lies_beyond_the_data_is_another_line_that_says_so(result):
-    figure = label_budget(result, "temperature", "top-3")
+    figure = label_budget(result, "temperature", ("top-3",))
     for arm in result.arms:
         tail = trace(figure, f"{arm}: extrapolated")
         assert tail.x.min() >= result.labels[-1] - 1e-9
         assert tail.x.max() == pytest.approx(220)
         assert tail.line.dash == "dot"
-    lines = prepare_label_budget(result, "temperature", "top-3")
+    lines = prepare_label_budget(result, "temperature", ("top-3",))
     assert lines.everyone.extrapolated[0] == pytest.approx(float(result.fitted(1, 1, 60.0)))
 
 
 def test_bands_hold_their_lines(result):
-    figure = label_budget(result, "beta", "top-3")
+    figure = label_budget(result, "beta", ("top-3",))
     band = trace(figure, "all 9: 95 % interval")
     np.testing.assert_array_equal(band.y[:4], result.nll_hi[0, 1])
     np.testing.assert_array_equal(band.y[4:], result.nll_lo[0, 1][::-1])
 
 
 def test_the_legend_names_each_kind_of_line_once(result):
-    shown = [one.name for one in label_budget(result, "beta", "top-3").data if one.showlegend]
+    shown = [one.name for one in label_budget(result, "beta", ("top-3",)).data if one.showlegend]
     assert shown == ["all 9: 95 % interval", "all 9: extrapolated"]
 
 
 def test_colour_is_not_the_only_difference_between_the_panels(result):
-    figure = label_budget(result, "beta", "top-3")
+    figure = label_budget(result, "beta", ("top-3",))
     one, other = trace(figure, "all 9"), trace(figure, "top-3")
     assert one.line.dash != other.line.dash
     assert one.marker.symbol != other.marker.symbol
@@ -84,7 +84,7 @@ def test_the_difference_has_its_band_and_its_intervals(result):
 def test_without_intervals_or_another_panel_there_are_lines_alone(result):
     blank = np.full_like(result.nll, np.nan)
     bare = replace(result, nll_lo=blank, nll_hi=blank, curve_a=np.full((2, 2), np.nan))
-    assert [one.name for one in label_budget(bare, "beta", None).data] == [
+    assert [one.name for one in label_budget(bare, "beta").data] == [
         "null: the base rate",
         "all 9",
     ]

@@ -8,6 +8,9 @@ from functools import cache
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
 from tests.pages.driver import answer_of, htmls, links, open_app, prepared, text_of, until
 
 BUDGET = "pages/label_budget.py"
@@ -20,7 +23,7 @@ def analysis(name: str) -> str:
 
 def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
     app = open_app(BUDGET, analysis=analysis(name), **parameters)
-    return until(app, lambda: len(app.get("download_button")) == 2)
+    return until(app, lambda: len(app.get("download_button")) == 4)
 
 
 def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
@@ -33,7 +36,13 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     app = finished()
     assert re.search(r"reach within 5 % of what 150 labels give \(NLL 0\.\d", answer_of(app))
     headers = [header.value for header in app.main.get("header")]
-    assert headers == ["top-5 against all 24", "Every budget", "Labels needed"]
+    assert headers == [
+        "top-5 against all 24",
+        "Every budget",
+        "Labels needed",
+        "The joint test, and the paper's (invalid)",
+        "Which share should calibrate?",
+    ]
     said = htmls(app, "jp-said")
     assert any(text.startswith("You have 300 labels: the next 100 buy you") for text in said)
     assert any("joint p" in text for text in said)
@@ -54,6 +63,79 @@ def test_another_panel_is_shown_without_new_work() -> None:
     app = open_app(BUDGET, analysis=analysis("clean_pairwise"), panel="top-10")
     assert "top-10 against all 24" in [header.value for header in app.main.get("header")]
     assert not app.get("progress")
+
+
+def test_the_papers_test_is_called_invalid_wherever_it_is() -> None:
+    app = finished()
+    (joint,) = [frame.value for frame in app.dataframe if "joint p" in frame.value]
+    papers = [name for name in joint if "paper" in name]
+    assert len(papers) == 3
+    assert all("(invalid)" in name for name in papers)
+    assert any("nothing rests on it" in one.value for one in app.caption)
+
+
+def test_goals_are_read_without_new_work_and_in_the_command() -> None:
+    finished()
+    app = open_app(
+        BUDGET, analysis=analysis("clean_pairwise"), labels="1000", target="0.5", within="20"
+    )
+    assert not app.get("progress")
+    assert "within 20 % of what 150 labels give" in answer_of(app)
+    assert answer_of(app).endswith("you have 1,000.")
+    said = htmls(app, "jp-said")
+    assert any(text.startswith("You have 1,000 labels: the next 100 buy") for text in said)
+    assert any("bring all 24 to NLL 0.5" in text for text in said)
+    (command,) = [code.value for code in app.code if " study label_budget " in code.value]
+    assert {"--have=1000", "--target=0.5", "--within=0.2"} <= set(command.split())
+
+
+@pytest.mark.parametrize(
+    "state", [{"labels": "-5"}, {"labels": "x"}, {"target": "-1"}, {"within": "900"}]
+)
+def test_goals_out_of_bounds_in_the_address_are_those_by_default(state: dict[str, str]) -> None:
+    finished()
+    app = open_app(BUDGET, analysis=analysis("clean_pairwise"), **state)
+    assert answer_of(app) == answer_of(finished())
+    (command,) = [code.value for code in app.code if " study label_budget " in code.value]
+    assert not re.search("--(have|target|within)", command)
+
+
+def test_fewer_labels_than_the_smallest_budget_have_no_price() -> None:
+    finished()
+    app = open_app(BUDGET, analysis=analysis("clean_pairwise"), labels="5")
+    assert any("fewer than the smallest budget here (20)" in text for text in htmls(app, "jp-said"))
+
+
+def test_a_second_aggregator_gets_a_section_of_its_own() -> None:
+    app = finished(beside="majority vote")
+    headers = [header.value for header in app.main.get("header")]
+    assert headers[:2] == [
+        "top-5 against all 24",
+        "all 24 by majority against all 24 by one-coin",
+    ]
+    tables = [frame.value for frame in app.dataframe if "verdict" in frame.value]
+    assert "NLL, all 24 by majority" in tables[1]
+    assert not tables[1]["verdict"].str.contains("keep|curat").any()
+
+
+def test_the_share_says_why_it_is_not_simply_the_largest() -> None:
+    app = finished()
+    assert any("of the items" in text and "% of what 70 % give" in text for text in htmls(app))
+    assert any("leaves fewer items to score: 90 of 300" in one.value for one in app.caption)
+    (shares,) = [frame.value for frame in app.dataframe if "share" in frame.value]
+    assert shares["share"].tolist()[::7] == ["5 %", "70 %"]
+    assert (shares["calibrate"] + shares["evaluate"] == 300).all()
+
+
+def test_too_few_labels_for_any_share_leave_the_rest_of_the_page() -> None:
+    header = "id,label," + ",".join(f"j{j}" for j in range(4))
+    rows = [f"i{i},{i % 2}," + ",".join(str((i + j) % 2) for j in range(4)) for i in range(14)]
+    loaded = load_votes("\n".join([header, *rows]).encode(), name="tiny.csv")
+    tiny = workspace().create(loaded, Settings(splits=4), "tiny").id
+    app = open_app(BUDGET, analysis=tiny)
+    until(app, lambda: htmls(app, "jp-problem"))
+    assert "too few labelled items for any of these" in htmls(app, "jp-problem")[0]
+    assert answer_of(app)
 
 
 def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:

@@ -14,13 +14,16 @@ from judgepanel.report.label_budget import (
     budget_table,
     budget_text,
     joint_sentence,
+    joint_table,
     needed_table,
     next_sentence,
+    paper_note,
     target_sentence,
 )
 from judgepanel.report.sentences import CODING
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
+from judgepanel.studies.budget.readings import read
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
@@ -94,8 +97,42 @@ def test_the_price_of_more_labels_is_marked_as_extrapolated():
     sentence = next_sentence(found(), "beta")
     assert sentence.startswith("You have 120 labels: the next 100 buy you about ")
     assert "That is extrapolated: the fitted curve ends at 60." in sentence
-    blank = replace(found(), gain=np.full_like(found().gain, np.nan))
+    blank = replace(found(), curve_a=np.full_like(found().curve_a, np.nan))
     assert next_sentence(blank, "beta") == ""
+
+
+def test_the_price_follows_the_labels_that_the_reader_has():
+    inside = replace(found(), labels=np.array([20.0, 30.0, 45.0, 600.0]))
+    assert "extrapolated" not in next_sentence(inside, "beta")
+    few = read(found(), have=5)
+    assert next_sentence(few, "beta") == (
+        "You have 5 labels, fewer than the smallest budget here (20): what more would buy is not "
+        "known."
+    )
+    flat = replace(found(), curve_b=np.zeros_like(found().curve_b))
+    assert "are not shown to buy you anything (at most" in next_sentence(flat, "beta")
+    assert budget_sentence(few, "beta").endswith("you have 5.")
+
+
+def test_the_papers_test_is_never_shown_without_its_flaw():
+    table = joint_table(found(), "beta")
+    assert [name for name in table if "paper" in name] == [
+        name for name in table if "(invalid)" in name
+    ]
+    assert "takes splits of one data set for independent samples" in paper_note()
+    text = budget_text(found())
+    assert text.index(paper_note()) < text.index("paper's joint p (invalid)")
+
+
+def test_two_aggregators_are_told_apart_in_words():
+    spec = LabelBudgetSpec(
+        Settings(splits=2), calibrators=("beta",), panels=(), budgets=(30,), beside="majority"
+    )
+    both = run(LABEL_BUDGET, make_votes(1, 120, 9, low=0.7), spec, jobs=1)
+    sentence = joint_sentence(both, "beta", "all 9 by majority")
+    assert sentence.startswith("all 9 by majority against all 9 by one-coin: ")
+    verdicts = budget_table(both, "beta", "all 9 by majority")["verdict"]
+    assert not verdicts.str.contains("keep|curat").any()
 
 
 def test_the_joint_test_says_where_panels_differ():

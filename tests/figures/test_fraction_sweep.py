@@ -1,0 +1,49 @@
+"""The calibration share as a figure: what is drawn is the result, and a tick says how many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.figures.fraction_sweep import fraction_sweep, prepare_fraction_sweep
+from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@pytest.fixture(scope="module")
+def result():
+    spec = FractionSweepSpec(Settings(splits=3), panels=(3,), shares=(0.2, 0.5))
+    return run(FRACTION_SWEEP, make_votes(1, 120, 9), spec, jobs=1)
+
+
+def test_lines_bands_and_null_are_the_result(result):
+    figure = fraction_sweep(result, "beta", "top-3")
+    by_name = {one.name: one for one in figure.data}
+    np.testing.assert_array_equal(by_name["all 9"].y, result.nll[0, 1])
+    np.testing.assert_array_equal(by_name["top-3"].y, result.nll[0, 0])
+    np.testing.assert_array_equal(by_name["null: the base rate"].y, result.null_nll)
+    np.testing.assert_array_equal(by_name["all 9: 95 % interval"].y[:2], result.nll_hi[0, 1])
+    np.testing.assert_array_equal(by_name["all 9"].customdata, [[24, 96], [60, 60]])
+
+
+def test_ticks_say_the_share_and_the_number_of_labels(result):
+    figure = fraction_sweep(result, "temperature")
+    assert list(figure.layout.xaxis.ticktext) == ["20 %<br>24", "50 %<br>60"]
+    assert "top-3" not in {one.name for one in figure.data}
+
+
+def test_the_share_that_is_enough_is_marked_where_it_is_known(result):
+    lines = prepare_fraction_sweep(result, "beta")
+    assert 20 <= lines.enough <= 50
+    assert len(fraction_sweep(result, "beta").layout.shapes) == 1
+    assert not fraction_sweep(replace(result, needed=()), "beta").layout.shapes
+
+
+def test_without_intervals_there_is_no_band(result):
+    blank = np.full_like(result.nll, np.nan)
+    figure = fraction_sweep(replace(result, nll_lo=blank, nll_hi=blank), "beta", "top-3")
+    assert not [one for one in figure.data if "interval" in str(one.name)]
