@@ -17,14 +17,16 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
-from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
-from judgepanel.studies.robustness.permutation import PERMUTATION
-from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
 from judgepanel.studies.robustness.corruption import CORRUPTION
+from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
 from judgepanel.studies.robustness.distortion import DISTORTION
 from judgepanel.studies.robustness.jury import JURY
 from judgepanel.studies.robustness.narrow_band import NARROW_BAND
+from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.reliability_weighting import RELIABILITY_WEIGHTING
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
+from judgepanel.studies.scope.group_change import GROUP_CHANGE
+from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.votes import InputError
 
 STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
@@ -39,8 +41,13 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             PIPELINE_ABLATION,
             CALIBRATOR_DESIGN,
             LABEL_BUDGET,
+            SCOPE,
+            GROUP_CHANGE,
             FRACTION_SWEEP,
             CLAIM,
+            DIFFICULTY_TRANSFER,
+            SLICE_TRANSFER,
+            PERMUTATION,
             CORRUPTION,
             DISTORTION,
             RELIABILITY_WEIGHTING,
