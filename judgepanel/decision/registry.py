@@ -10,6 +10,10 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.claim.claim import CLAIM
+from judgepanel.studies.confidence.conformal import CONFORMAL
+from judgepanel.studies.confidence.items import ITEMS
+from judgepanel.studies.confidence.reliability import RELIABILITY
+from judgepanel.studies.confidence.selective import SELECTIVE
 from judgepanel.studies.contract import Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.judges.judges import JUDGES
@@ -45,6 +49,10 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             GROUP_CHANGE,
             FRACTION_SWEEP,
             CLAIM,
+            RELIABILITY,
+            SELECTIVE,
+            CONFORMAL,
+            ITEMS,
             DIFFICULTY_TRANSFER,
             SLICE_TRANSFER,
             PERMUTATION,

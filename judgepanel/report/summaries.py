@@ -9,6 +9,8 @@ from typing import Any
 from judgepanel.decision.recommend import RECOMMEND, Recommendation
 from judgepanel.report.ablation import ablation_text
 from judgepanel.report.claim_tables import claim_text
+from judgepanel.report.confidence import reliability_text, selective_text
+from judgepanel.report.confidence_groups import conformal_text, items_text
 from judgepanel.report.fraction_sweep import sweep_text
 from judgepanel.report.group_change import group_text
 from judgepanel.report.judges import judges_text
@@ -26,6 +28,10 @@ from judgepanel.report.variance import variance_text
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.claim.claim import CLAIM
+from judgepanel.studies.confidence.conformal import CONFORMAL
+from judgepanel.studies.confidence.items import ITEMS
+from judgepanel.studies.confidence.reliability import RELIABILITY
+from judgepanel.studies.confidence.selective import SELECTIVE
 from judgepanel.studies.contract import Result, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve
 from judgepanel.studies.judges.judges import JUDGES
@@ -86,6 +92,10 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         GROUP_CHANGE.name: group_text,
         FRACTION_SWEEP.name: sweep_text,
         CLAIM.name: claim_text,
+        RELIABILITY.name: reliability_text,
+        SELECTIVE.name: selective_text,
+        CONFORMAL.name: conformal_text,
+        ITEMS.name: items_text,
     }
 )
 """Result to text, by the name of its study."""

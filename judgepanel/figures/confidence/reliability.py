@@ -1,0 +1,157 @@
+"""Stated confidence against the share that is right, before and after, with the counts beneath."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from judgepanel.figures.style import INCLUDE, NEUTRAL, laid_out, with_opacity
+from judgepanel.studies.confidence.probabilities import CALIBRATED, RAW
+from judgepanel.studies.confidence.reliability_result import FEW_ITEMS, Reliability
+
+Floats = NDArray[np.float64]
+
+_HEIGHTS = (0.74, 0.26)
+_SHIFT = 0.004
+_BAR_OPACITY = 0.75
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliabilityLine:
+    """One stage's bins that are not empty: arrays (n,); ``middle`` and ``width`` place its bars.
+
+    ``lo`` and ``hi`` are NaN from a single split.
+    """
+
+    name: str
+    stated: Floats
+    right: Floats
+    lo: Floats
+    hi: Floats
+    items: Floats
+    middle: Floats
+    width: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliabilityLines:
+    """What the figure draws."""
+
+    before: ReliabilityLine
+    after: ReliabilityLine
+
+
+def prepare_reliability(found: Reliability, bins: str) -> ReliabilityLines:
+    """Both stages in the bins of this name."""
+    given = found.binned(bins)
+    edges = np.maximum(given.edges, 0.5)
+
+    def line(stage: int, name: str) -> ReliabilityLine:
+        full = given.items[stage] > 0
+        return ReliabilityLine(
+            name=name,
+            stated=given.confidence[stage, full],
+            right=given.accuracy[stage, full],
+            lo=given.lo[stage, full],
+            hi=given.hi[stage, full],
+            items=given.items[stage, full],
+            middle=((edges[1:] + edges[:-1]) / 2.0)[full],
+            width=np.diff(edges)[full],
+        )
+
+    return ReliabilityLines(line(RAW, "before"), line(CALIBRATED, "after calibration"))
+
+
+def plot_reliability(lines: ReliabilityLines) -> go.Figure:
+    """The figure of prepared lines."""
+    figure = make_subplots(
+        rows=2, cols=1, shared_xaxes=True, row_heights=list(_HEIGHTS), vertical_spacing=0.06
+    )
+    figure.add_scatter(
+        x=[0.5, 1.0],
+        y=[0.5, 1.0],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        name="as stated",
+        hoverinfo="skip",
+        row=1,
+        col=1,
+    )
+    _add(figure, lines.before, NEUTRAL, "diamond", {"width": 1.5, "dash": "dash"}, -_SHIFT)
+    _add(figure, lines.after, INCLUDE, "circle", {"width": 3, "dash": "solid"}, _SHIFT)
+    laid_out(figure, x="", y="share that is right", height=520)
+    low = min(
+        [0.5, *(float(np.min(one.right)) for one in (lines.before, lines.after) if len(one.right))]
+    )
+    figure.update_xaxes(range=[0.49, 1.01], tickformat=".0%", row=1, col=1, title=None)
+    figure.update_xaxes(
+        range=[0.49, 1.01], tickformat=".0%", title="stated confidence", row=2, col=1
+    )
+    figure.update_yaxes(tickformat=".0%", range=[max(0.0, low - 0.2), 1.03], row=1, col=1)
+    figure.update_yaxes(title="items", rangemode="tozero", nticks=4, row=2, col=1)
+    figure.update_layout(barmode="overlay")
+    return figure
+
+
+def reliability_figure(found: Reliability, bins: str) -> go.Figure:
+    """Reliability before and after calibration."""
+    return plot_reliability(prepare_reliability(found, bins))
+
+
+def _add(
+    figure: go.Figure,
+    one: ReliabilityLine,
+    colour: str,
+    symbol: str,
+    line: dict[str, Any],
+    shift: float,
+) -> None:
+    """A stage's line with intervals, and its bars; bins with few items have open marks."""
+    few = one.items < FEW_ITEMS
+    figure.add_scatter(
+        x=one.stated + shift,
+        y=one.right,
+        mode="lines+markers",
+        line={"color": colour, **line},
+        marker={
+            "symbol": symbol,
+            "size": 9,
+            "color": [with_opacity(colour, 0.0) if open_ else colour for open_ in few],
+            "line": {"color": colour, "width": 1.5},
+        },
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": np.nan_to_num(one.hi - one.right),
+            "arrayminus": np.nan_to_num(one.right - one.lo),
+            "color": colour,
+            "thickness": 1.2,
+            "width": 4,
+        },
+        customdata=np.stack([one.stated, one.lo, one.hi, one.items], axis=-1),
+        name=one.name,
+        hovertemplate=(
+            one.name + ": says %{customdata[0]:.1%}, right %{y:.1%} "
+            "[%{customdata[1]:.1%}, %{customdata[2]:.1%}], %{customdata[3]:.0f} items"
+            "<extra></extra>"
+        ),
+        row=1,
+        col=1,
+    )
+    side = -0.25 if shift < 0 else 0.25
+    figure.add_bar(
+        x=one.middle + side * one.width,
+        y=one.items,
+        width=0.42 * one.width,
+        marker={"color": with_opacity(colour, _BAR_OPACITY), "line": {"width": 0}},
+        name=one.name,
+        showlegend=False,
+        hovertemplate=one.name + ": %{y:.0f} items<extra></extra>",
+        row=2,
+        col=1,
+    )
