@@ -16,6 +16,8 @@ from judgepanel.report.group_change import group_text
 from judgepanel.report.judges import judges_text
 from judgepanel.report.label_budget import budget_text
 from judgepanel.report.methods import design_text, grid_text
+from judgepanel.report.permuted import permutation_text
+from judgepanel.report.robustness import slice_text, transfer_text
 from judgepanel.report.scope import scope_text
 from judgepanel.report.sentences import (
     certainty_sentence,
@@ -39,6 +41,9 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
+from judgepanel.studies.robustness.permutation import PERMUTATION
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
 
@@ -92,6 +97,9 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         GROUP_CHANGE.name: group_text,
         FRACTION_SWEEP.name: sweep_text,
         CLAIM.name: claim_text,
+        DIFFICULTY_TRANSFER.name: transfer_text,
+        SLICE_TRANSFER.name: slice_text,
+        PERMUTATION.name: permutation_text,
         RELIABILITY.name: reliability_text,
         SELECTIVE.name: selective_text,
         CONFORMAL.name: conformal_text,
