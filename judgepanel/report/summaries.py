@@ -18,6 +18,8 @@ from judgepanel.report.label_budget import budget_text
 from judgepanel.report.methods import design_text, grid_text
 from judgepanel.report.permuted import permutation_text
 from judgepanel.report.robustness import slice_text, transfer_text
+from judgepanel.report.robustness_scores import band_text, distortion_text, weighting_text
+from judgepanel.report.robustness_votes import corruption_text, jury_text
 from judgepanel.report.scope import scope_text
 from judgepanel.report.sentences import (
     certainty_sentence,
@@ -41,8 +43,13 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
+from judgepanel.studies.robustness.distortion import DISTORTION
+from judgepanel.studies.robustness.jury import JURY
+from judgepanel.studies.robustness.narrow_band import NARROW_BAND
 from judgepanel.studies.robustness.permutation import PERMUTATION
+from judgepanel.studies.robustness.reliability_weighting import RELIABILITY_WEIGHTING
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
@@ -104,6 +111,11 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         SELECTIVE.name: selective_text,
         CONFORMAL.name: conformal_text,
         ITEMS.name: items_text,
+        CORRUPTION.name: corruption_text,
+        DISTORTION.name: distortion_text,
+        RELIABILITY_WEIGHTING.name: weighting_text,
+        NARROW_BAND.name: band_text,
+        JURY.name: jury_text,
     }
 )
 """Result to text, by the name of its study."""
