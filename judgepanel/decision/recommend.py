@@ -5,7 +5,8 @@ taken, refitted there and scored on the evaluation rows. The mean of that score 
 recommendation itself* achieves on new items, selection included. The panel that is exported
 repeats the choice on all labelled rows.
 
-Cost: (folds + 1) x aggregators evaluations of a grid of at most 7 panel sizes per split.
+Cost per split: folds + 1 evaluations of at most 7 panel sizes for each closed form, and one
+cross-fitting (6 fits) a panel size for joint, which is most of it.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.decision.candidates import (
+    LISTS,
     Candidate,
-    Grid,
+    Candidates,
     candidates_inner_nll,
-    grid,
+    candidates_of,
     score_candidates,
 )
-from judgepanel.kernels.aggregate.prefixes import ClosedForm, Ranking
+from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, verdict
-from judgepanel.scoring.splits import split
+from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_known, splits_of
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
@@ -38,7 +41,7 @@ from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 
-REFERENCE: tuple[str, ClosedForm, Calibrator] = ("all", "one_coin", "beta")
+REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
 """What the recommendation is held against: the paper's default, all judges with one-coin + beta."""
 
 
@@ -47,14 +50,9 @@ class RecommendSpec:
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows."""
 
     settings: Settings = Settings()
-    aggregators: tuple[ClosedForm, ...] = field(
-        default=("majority", "one_coin"), metadata={"help": "aggregators of the candidates"}
+    candidates: str = field(
+        default="default", metadata={"help": "the list to choose from: default or wide"}
     )
-    calibrators: tuple[Calibrator, ...] = field(
-        default=("none", "temperature", "platt", "beta"),
-        metadata={"help": "calibrators of the candidates"},
-    )
-    ranking: Ranking = field(default="accuracy", metadata={"help": "which judges come first"})
     folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
 
     def __post_init__(self) -> None:
@@ -66,8 +64,7 @@ class RecommendSpec:
             )
         if self.folds < 2:
             raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
-        if REFERENCE[1] not in self.aggregators or REFERENCE[2] not in self.calibrators:
-            raise InputError("candidates must include one_coin and beta, the reference")
+        check_known("list of candidates", tuple(LISTS), (self.candidates,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +177,9 @@ class Recommendation:
         }
 
 
-def _grid(prepared: Prepared, spec: RecommendSpec) -> Grid:
-    return grid(
-        prepared.ballots.n_judges,
-        spec.aggregators,
-        spec.calibrators,
-        symmetric=prepared.ballots.symmetric,
-    )
+def _choices(prepared: Prepared, spec: RecommendSpec) -> Candidates:
+    ballots = prepared.ballots
+    return candidates_of(spec.candidates, ballots.n_judges, symmetric=ballots.symmetric)
 
 
 def _reference(candidates: tuple[Candidate, ...]) -> int:
@@ -200,35 +193,25 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Tally:
     """Choose and evaluate in the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots, settings = prepared.ballots, spec.settings
-    choices = _grid(prepared, spec)
+    choices = _choices(prepared, spec)
 
-    def arms(number: int) -> tuple[Any, Arms]:
-        drawn = split(ballots.units, number, fraction=settings.fraction, seed=settings.seed)
-        inner = candidates_inner_nll(
-            ballots,
-            drawn.calibration,
-            choices,
-            ranking=spec.ranking,
-            n_folds=spec.folds,
-            seed=settings.seed,
-            key=(number, 1),
-        )
-        held = score_candidates(ballots, drawn, choices, spec.ranking)
+    def arms(drawn: Split) -> tuple[Split, Arms]:
+        held = score_candidates(ballots, drawn, choices, n_folds=spec.folds, seed=settings.seed)
         return drawn, Arms(
             nll=held.items.nll[None],
             brier=held.items.brier[None],
             hit=held.items.hit[None],
             ece=held.items.ece[None],
-            chosen_on=inner[None],
+            chosen_on=held.inner[None],
             null_nll=held.null_nll,
             constant_nll=np.array([held.constant_nll]),
             replaced=np.array([held.replaced]),
         )
 
     return tally(
-        (arms(number) for number in range(chunk.first, chunk.first + chunk.count)),
+        (arms(drawn) for drawn in splits_of(prepared, settings, chunk)),
         n_items=ballots.n_items,
-        reference=_reference(choices.candidates()),
+        reference=_reference(choices.all()),
         seed=settings.seed,
     )
 
@@ -237,13 +220,12 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
     """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
     prepared = prepare(votes, spec.settings)
     ballots, done = prepared.ballots, partial.in_order()
-    choices = _grid(prepared, spec)
-    candidates = choices.candidates()
+    choices = _choices(prepared, spec)
+    candidates = choices.all()
     inner = candidates_inner_nll(
         ballots,
         np.arange(ballots.n_items),
         choices,
-        ranking=spec.ranking,
         n_folds=spec.folds,
         seed=spec.settings.seed,
         key=(0, 2),
@@ -258,7 +240,8 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         picked.k,
         aggregator=picked.aggregator,
         calibrator=picked.calibrator,
-        ranking=spec.ranking,
+        ranking=picked.ranking,
+        seed=spec.settings.seed,
     )
     overall = figures[-1]
     n_calibration, n_evaluation = mean_sizes(done)
@@ -356,7 +339,7 @@ def _warnings(
     found = list(prepared.oriented.notices)
     found += few_labels(prepared, float(done.n_calibration.mean()))
     if done.replaced.any():
-        cases = len(done.numbers) * len(_grid(prepared, spec).candidates())
+        cases = len(done.numbers) * len(_choices(prepared, spec).all())
         found.append(not_fitted("Calibrators", f"{int(done.replaced.sum())} of {cases} cases"))
     if model.replaced:
         found.append(

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from judgepanel.decision import recommend
-from judgepanel.decision.candidates import candidates_inner_nll, grid, score_candidates
+from judgepanel.decision.candidates import (
+    candidates_inner_nll,
+    candidates_of,
+    score_candidates,
+)
 from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import split
@@ -42,22 +46,21 @@ def tally(votes):
 def by_hand(votes, spec):
     """Per split: the chosen candidate and its item scores on the evaluation rows."""
     ballots = prepare(votes, spec.settings).ballots
-    choices = grid(
-        ballots.n_judges, spec.aggregators, spec.calibrators, symmetric=ballots.symmetric
-    )
+    choices = candidates_of(spec.candidates, ballots.n_judges, symmetric=ballots.symmetric)
     for number in range(spec.settings.splits):
         drawn = split(ballots.units, number)
         inner = candidates_inner_nll(
             ballots,
             drawn.calibration,
             choices,
-            ranking=spec.ranking,
             n_folds=spec.folds,
             seed=spec.settings.seed,
             key=(number, 1),
         )
-        best = int(inner.argmin())
-        held = score_candidates(ballots, drawn, choices, spec.ranking)
+        held = score_candidates(ballots, drawn, choices, n_folds=spec.folds, seed=0)
+        closed = [c.aggregator != "joint" for c in choices.all()]
+        np.testing.assert_array_equal(held.inner[closed], inner[closed])
+        best = int(held.inner.argmin())
         yield best, drawn.evaluation, held.items.nll[best]
 
 
@@ -114,6 +117,28 @@ def test_the_panel_is_the_choice_refitted_on_all_labelled_rows(votes, result):
     assert result.chosen == best
 
 
+def test_joint_over_all_judges_is_recommended_where_judges_repeat_each_other():
+    """Copies of weak judges drown the sum; seen jointly, they count once."""
+    rng = np.random.default_rng(0)
+    made = make_votes(2, 240, 12, low=0.62, high=0.8, missing=0.0)
+    copies = np.concatenate([made.votes] + [made.votes[:, :2]] * 12, axis=1)
+    noisy = np.where(rng.random(copies.shape) < 0.03, 1 - copies, copies).astype(np.int8)
+    votes = replace(made, votes=noisy, judges=tuple(f"j{j:02d}" for j in range(36)))
+    found = run(RECOMMEND, votes, spec_of(), jobs=1)
+    assert found.model.aggregator == "joint"
+    assert found.nll < found.reference.nll
+
+
+def test_the_wide_list_holds_the_default_one_and_names_every_candidate_once():
+    wide, default = (candidates_of(name, 12, symmetric=False).all() for name in ("wide", "default"))
+    assert set(default) < set(wide)
+    names = [(c.name, c.aggregator, c.calibrator) for c in wide]
+    assert len(set(names)) == len(names)
+    few = make_votes(3, 40, 4)
+    found = run(RECOMMEND, few, replace(spec_of(splits=2), candidates="wide"), jobs=1)
+    assert len(found.candidates) == len(candidates_of("wide", 4, symmetric=False).all())
+
+
 def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
     reference = result.reference
     assert (reference.panel, reference.aggregator, reference.calibrator) == (
@@ -129,7 +154,9 @@ def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
 @pytest.mark.parametrize(("n_judges", "panels"), [(1, 1), (3, 3), (5, 3)])
 def test_small_panels_have_no_candidate_twice(n_judges, panels):
     found = run(RECOMMEND, make_votes(5, 40, n_judges), spec_of(splits=2), jobs=1)
-    assert len(found.candidates) == panels * 2 * 4
+    joint = [c for c in found.candidates if c.aggregator == "joint"]
+    assert len(found.candidates) - len(joint) == panels * 2 * 4
+    assert {c.k for c in joint} == {n_judges, (n_judges + 1) // 2}
     keys = {(c.k, c.aggregator, c.calibrator) for c in found.candidates}
     assert len(keys) == len(found.candidates)
     assert (n_judges == 1) == any("one judge only" in notice for notice in found.warnings)
@@ -148,10 +175,8 @@ def test_the_papers_protocol_is_refused():
         spec_of(protocol="paper")
 
 
-@pytest.mark.parametrize(
-    "knobs", [{"folds": 1}, {"aggregators": ("majority",)}, {"calibrators": ("none",)}]
-)
-def test_a_spec_without_reference_or_folds_is_refused(knobs):
+@pytest.mark.parametrize("knobs", [{"folds": 1}, {"candidates": "magic"}])
+def test_a_spec_without_folds_or_of_an_unknown_list_is_refused(knobs):
     with pytest.raises(InputError):
         RecommendSpec(**knobs)
 
@@ -174,4 +199,4 @@ def test_a_recommendation_survives_json_to_the_last_digit(result):
     back = from_plain(Recommendation, json.loads(text))
     assert back == result
     assert sorted(set(back.frame()["k"])) == [1, 3, 5, 6, 10, 12]
-    assert len(back.frame()) == 6 * 2 * 4
+    assert len(back.frame()) == 6 * 2 * 4 + 2 * 2
