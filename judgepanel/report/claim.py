@@ -193,21 +193,30 @@ def _why(found: Claim, name: str) -> str:
         if aside
         else ""
     )
+    leak = (
+        f" But {counted(aside, 'judge')} that honest labels set aside "
+        f"{'votes' if aside == 1 else 'vote'} here, and a verdict that never changes gives the "
+        "label away."
+        if aside
+        else ""
+    )
     return {
-        "raw_one_class": "The sum of the votes taken at its word; it knows nothing of the coding.",
+        "raw_one_class": "The sum of the votes taken at its word." + leak,
         "paper": "The map may learn an intercept, and 'label 1' is all there is to learn.",
         "paper_monotone": "A map that may not fall cannot turn sure zeros into ones; what is left "
         "is near a constant score's.",
         "paper_unclipped": "Clipping hides how sure the sum was; for labels of one class that "
         "matters little.",
-        "paper_temperature": "One slope and no intercept: nothing about the coding can be learnt, "
-        "and the figures are those of honest labels.",
+        "paper_temperature": "One slope and no intercept: nothing about the coding can be learnt"
+        + (f".{leak}" if aside else ", and the figures are those of honest labels."),
         "raw_honest": "Raw scores are the same under either coding." + dropped,
         "honest_clipped": "The same recipe on the same votes: only the labels have changed."
         + dropped,
         "honest_random": "A coin in place of both orders at once.",
-        "honest_monotone": "With honest labels the map rises by itself.",
-        "honest_beta": "Where the sum is far beyond 99.9 %, clipping throws its differences away.",
+        "honest_monotone": "With honest labels the map rises by itself."
+        if not found.falling[found.row("honest_clipped"), -1]
+        else "In some splits the free map falls even here.",
+        "honest_beta": "Clipping hides how far beyond 99.9 % the sum is.",
         "honest_temperature": "One parameter in place of three.",
         "honest": "Weights that know an item's label make its score look surer than it is; this is "
         "the recipe of the other pages.",

@@ -1,0 +1,168 @@
+"""One-class votes under the default protocol: every page of the menu is read, and none flatters."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgepanel.service import FileWorkspace
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.frame import MENU, START
+from judgepanel.votes import load_votes
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import LONG, address, answer
+from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in_table, in_trace
+
+PAGES = tuple(page for _, pages in MENU for page, _ in pages)
+CLAIM = "pages/claim.py"
+LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", CLAIM)
+N_ITEMS, N_JUDGES = 120, 14
+# Idle, no progress bar, no skeleton, for ten looks in a row: studies follow each other on a page.
+SETTLED = """() => {
+  const app = document.querySelector('[data-testid=stApp]');
+  const rests = app.getAttribute('data-test-script-state') === 'notRunning'
+    && !document.querySelector('[data-testid=stProgress], [data-testid=stSkeleton], '
+      + '[data-testid=stStatusWidget], [data-stale=true]')
+    && document.querySelector('.jp-answer') !== null;
+  window.rested = rests ? (window.rested || 0) + 1 : 0;
+  return window.rested >= 10;
+}"""
+UNMARK = f"""() => {{
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {{
+    const node = walker.currentNode;
+    node.textContent = node.textContent.replaceAll('{MARK}', 'measures');
+  }}
+}}"""
+
+
+def part_of(folder: Path) -> bytes:
+    """Some judges on harder items of the file, as CSV; all labels are 1, one judge is a broken run.
+
+    Harder items, so that no judge is right on all of so few: what flatters is then the coding.
+    """
+    with (folder / "rewardbench_correctness_votes.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    label = head.index("label")
+    rows = sorted(rows, key=lambda row: row[label + 1 :].count("1"))[: len(rows) // 3]
+    rows = rows[:: len(rows) // N_ITEMS][:N_ITEMS]
+    judges = [i for i, name in enumerate(head) if i > label and not name.startswith("feat_")]
+    broken = [i for i in judges if {row[i] for row in rows} <= {"0", ""}]
+    kept = sorted({*range(label + 1), *broken, *judges[:: len(judges) // N_JUDGES][:N_JUDGES]})
+    assert {row[label] for row in rows} == {"1"}
+    assert broken
+    out = io.StringIO()
+    csv.writer(out).writerows([row[i] for i in kept] for row in (head, *rows))
+    return out.getvalue().encode()
+
+
+@pytest.fixture(scope="module")
+def votes(real_votes: Path) -> bytes:
+    return part_of(real_votes)
+
+
+@pytest.fixture(scope="module")
+def analysis(server: Server, votes: bytes) -> str:
+    return analysed(server, votes)
+
+
+def analysed(server: Server, votes: bytes, **settings: str) -> str:
+    space = FileWorkspace(server.home)
+    try:
+        loaded = load_votes(votes, name="one_class_votes.csv")
+        return space.create(loaded, Settings(splits=4, **settings), "one class").id
+    finally:
+        space.close()
+
+
+def settled(page: Page, url: str) -> None:
+    """Open a page and wait until all it computes is there."""
+    page.goto(url)
+    answer(page).first.wait_for(timeout=LONG)
+    page.wait_for_function(SETTLED, polling=50, timeout=LONG)
+
+
+@pytest.mark.browser
+@pytest.mark.real_votes
+def test_no_page_shows_a_flattering_figure_that_is_not_marked(
+    open_page: Callable[..., Page], server: Server, analysis: str, guard: Guard
+) -> None:
+    page = open_page(height=6000)
+    found = {}
+    for name in PAGES:
+        path = "" if name == START else Path(name).stem
+        settled(page, address(server, path, analysis))
+        found[name] = figures_of(page)
+    assert {name: flattering(all_of) for name, all_of in found.items() if flattering(all_of)} == {}
+    for name in LEVELS:
+        assert len([one for one in found[name] if one.kind == "nll"]) > 5, name
+    assert {name for name in PAGES if any(one.marked for one in found[name])} == {CLAIM}
+    guard.check()
+
+
+@pytest.mark.browser
+@pytest.mark.real_votes
+def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
+    open_page: Callable[..., Page], server: Server, votes: bytes, analysis: str
+) -> None:
+    page = open_page(height=6000)
+    settled(page, address(server, "claim", analysis))
+    assert flattering(figures_of(page)) == []
+    marked = [one for one in figures_of(page) if one.marked and one.flatters]
+    assert marked
+    page.evaluate(UNMARK)
+    expect(page.get_by_text(MARK)).to_have_count(0)
+    where = " ".join(one.where for one in flattering(figures_of(page)))
+    for place in ("With one-class coding NLL", 'NLL, all: ["the paper', "figure, NLL"):
+        assert place in where
+    settled(page, address(server, "panel_curve", analysed(server, votes, protocol="paper")))
+    kinds = {one.where[:6] for one in flattering(figures_of(page))}
+    assert "figure" in kinds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keep 61, drop 2; expected NLL 0.012 [0.01, 0.02] on new items.",
+        "The panel has NLL of .004.",
+        "All judges: accuracy 99.6 %.",
+        "Decisions are accurate in 100 % of cases.",
+        "All judges: skill 97 %.",
+    ],
+)
+def test_sentences_that_flatter(text: str) -> None:
+    assert len(flattering(in_sentence(text))) == 1
+    assert flattering(in_sentence(text, marked=True)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Keep all 65: top-5 costs +0.01 NLL [0.005, 0.015].",
+        "Top-5 changes NLL by -0.013 [-0.02, -0.01].",
+        "Expected NLL 0.22 [0.20, 0.24] on new items.",
+        "When it says 90 %, accuracy 99.5 %.",
+        "The easiest third of the items has NLL 0.01.",
+        "Accuracy 93 %, skill 60 %, margin 2 % of NLL.",
+    ],
+)
+def test_sentences_that_do_not_flatter(text: str) -> None:
+    assert flattering(in_sentence(text)) == []
+
+
+def test_tables_and_figures_that_flatter_and_that_do_not() -> None:
+    head = ["panel", "NLL", "NLL 95 %", "skill", "difference"]
+    assert flattering(in_table([head, ["all", "0.211", "[0.01, 0.3]", "69 %", "+0.01"]])) == []
+    assert len(flattering(in_table([head, ["all", "0.006", "[0.005, 0.007]", "99.1 %", ""]]))) == 2
+    coded = ["paper's recipe", "0.006", "", "", f"{MARK}, not the judges"]
+    assert flattering(in_table([head, coded])) == []
+    assert flattering(in_table([head, ["easy items", "0.006", "", "", ""]])) == []
+    line = {"xtitle": "judges kept", "ytitle": "NLL (nats per item)", "ztitle": ""}
+    assert len(flattering(in_trace({**line, "x": [1, 2], "y": [0.3, 0.01], "z": []}))) == 1
+    gap = {**line, "ytitle": "NLL difference"}
+    assert in_trace({**gap, "x": [1, 2], "y": [0.3, 0.01], "z": []}) == []

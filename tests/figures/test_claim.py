@@ -1,0 +1,75 @@
+"""The two protocols on one axis, and the maps."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from judgepanel.figures.claim import (
+    fitted_maps,
+    plot_protocol,
+    prepare_maps,
+    prepare_protocol,
+    protocol,
+)
+from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
+from judgepanel.studies.claim.claim_result import Claim
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def result() -> Claim:
+    votes = make_votes(2, 120, 9, one_class=True)
+    return run(CLAIM, votes, ClaimSpec(Settings(splits=4), (3, 5)), jobs=1)
+
+
+def named(figure) -> dict[str, object]:
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+def test_both_protocols_share_the_axis_of_nll():
+    one, other = (protocol(result(), coding) for coding in ("one_class", "honest"))
+    assert one.layout.yaxis.range == other.layout.yaxis.range
+    assert one.layout.yaxis.type == "log"
+    low, high = 10.0 ** np.array(one.layout.yaxis.range)
+    assert low < result().null_nll.min()
+    assert high > np.nanmax(result().nll)
+
+
+def test_lines_are_the_steps_and_yardsticks_those_of_their_labels():
+    one = named(protocol(result(), "one_class"))
+    paper = result().row("paper")
+    np.testing.assert_array_equal(one["paper's recipe"].y, result().nll[paper])
+    assert one["paper's recipe"].x.tolist() == [1.0, 2.0, 3.0, 5.0, 9.0]
+    assert one["base rate"].y[0] == result().null_nll[paper]
+    assert one["constant score"].y[0] == result().constant_nll[paper]
+    honest = named(protocol(result(), "honest"))
+    assert honest["base rate"].y[0] > 0.69
+    assert min(honest["paper's recipe"].y) > 0.1
+
+
+def test_joint_is_drawn_where_it_was_tried():
+    lines = named(protocol(result(), "together"))
+    assert lines["joint + beta"].x.tolist() == [3.0, 5.0, 9.0]
+    assert np.isfinite(lines["joint + beta"].y).all()
+
+
+def test_ticks_name_the_panels_compared_and_all():
+    axis = protocol(result(), "honest").layout.xaxis
+    assert axis.ticktext == ("1", "3", "5", "all 9")
+    alone = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
+    figure = plot_protocol(prepare_protocol(alone, "one_class"))
+    assert figure.layout.xaxis.ticktext == ("all 1",)
+
+
+def test_the_papers_map_falls_in_the_figure_and_a_constant_is_lifted():
+    maps = prepare_maps(result())
+    assert np.diff(maps.mapped["paper"]).min() < 0
+    assert np.diff(maps.mapped["paper_monotone"]).min() > 0
+    assert np.diff(maps.mapped["honest_clipped"]).min() > 0
+    constant = named(fitted_maps(result()))["one class: a constant score"]
+    assert constant.y[0] == 0.5
+    assert constant.y[1] > 0.97

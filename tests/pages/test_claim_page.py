@@ -1,0 +1,74 @@
+"""The claim page: both protocols, marked boxes, samples, the paper's tables, the command."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.driver import answer_of, htmls, links, open_app, prepared, until
+
+CLAIM = "pages/claim.py"
+
+
+@cache
+def analysis(name: str) -> str:
+    return prepared(name, splits=4)
+
+
+def finished(name: str = "one_class", **parameters: str) -> AppTest:
+    app = open_app(CLAIM, analysis=analysis(name), **parameters)
+    return until(app, lambda: len(app.get("download_button")) == 2)
+
+
+def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
+    app = open_app(CLAIM)
+    assert app.info[0].value.startswith("No votes yet. This page shows the paper's protocol")
+    assert links(app) == ["Go to Start"]
+
+
+def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
+    app = finished()
+    found = re.match(
+        r"With one-class coding NLL (\S+), which measures the coding, not the judges; with "
+        r"honest labels (\S+) \[",
+        answer_of(app),
+    )
+    assert found
+    assert float(found[1]) < 0.05
+    assert float(found[2]) > 0.2
+    assert [header.value for header in app.main.get("header")] == [
+        "No judge at all",
+        "Step by step",
+        "The paper's tables",
+        "Votes seen jointly",
+        "Sources",
+    ]
+    coded, honest, published, joint = (frame.value for frame in app.dataframe)
+    assert set(coded["measures"]) == {"measures the coding, not the judges"}
+    assert min(float(value) for value in honest["NLL, all"]) > 0.2
+    assert len(published) == 9
+    assert joint["step"].tolist()[1] == "joint in place of one-coin"
+    assert any("study claim " in code.value for code in app.code)
+    assert links(app) == ["Next: keep all judges, or the top k?"]
+
+
+def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatters() -> None:
+    app = finished()
+    boxes = htmls(app, "Everything in this box measures the coding, not the judges.")
+    assert len(boxes) == 4
+    said = htmls(app, "jp-said")
+    assert any("No judge is needed: a score that says one half" in text for text in said)
+    assert any("arXiv 2310.07641" in text for text in said)
+
+
+def test_a_sample_goes_through_the_same_study_in_place_of_the_votes() -> None:
+    app = finished("one_class", votes="A clean pairwise panel")
+    assert any("sample_data/clean_pairwise_votes.csv" in code.value for code in app.code)
+    assert answer_of(app) == answer_of(finished("clean_pairwise"))
+
+
+def test_another_benchmark_can_stand_beside() -> None:
+    app = finished("one_class", paper="LLMBar")
+    assert "the paper, 53 judges" in app.dataframe[2].value
