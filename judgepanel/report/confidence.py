@@ -70,8 +70,8 @@ def reliability_sentence(found: Reliability) -> str:
     text = f"{seldom}When it says {says}, it is right {right} of the time"
     if found.calibrator != "none":
         text += (
-            f"; before calibration it said {percent(found.confidence[BEFORE])} on average and was "
-            f"right {percent(found.accuracy[BEFORE])}"
+            f"; before calibration it said {percent(found.confidence[BEFORE], 3)} on average and "
+            f"was right {percent(found.accuracy[BEFORE], 3)}"
         )
     text += "."
     if not beats_null(found):
@@ -212,7 +212,8 @@ _IDEAL = "if every probability were right"
 def _row(
     figure: str, found: Reliability, name: str, ideal: str, at: tuple[int, ...] = ()
 ) -> dict[str, str]:
-    texts = [level_of(found, name, (stage, *at)) for stage in (BEFORE, AFTER)]
+    digits = 3 if name in ("nll", "accuracy") else 2
+    texts = [level_of(found, name, (stage, *at), digits) for stage in (BEFORE, AFTER)]
     before, after = ("cannot be fitted" if text == "n/a" else text for text in texts)
     return {"figure": figure, "before": before, "after": after, _IDEAL: ideal}
 

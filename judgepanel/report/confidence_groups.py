@@ -137,11 +137,19 @@ def items_sentence(found: Items) -> str:
         return "The votes are too alike to tell easy items from hard ones."
     parts = [
         f"Where {_stratum(found.strata[g])} it is right {share_of(found, 'accuracy', (AFTER, g))}"
-        f" and says {share_text(float(found.confidence[AFTER, g]))}"
+        f" and says {share_text(float(found.confidence[AFTER, g]))}{_verdict(found, g)}"
         for g in (rows[0], rows[-1])
     ]
     text = f"{parts[0]}; {parts[1][0].lower()}{parts[1][1:]}."
     return f"{text} {CODING}" if found.measures_coding else text
+
+
+def _verdict(found: Items, g: int) -> str:
+    """Whether what it says in a stratum is outside the interval of what is right."""
+    stated = found.confidence[AFTER, g]
+    if stated > found.accuracy_hi[AFTER, g]:
+        return " (too sure)"
+    return " (too timid)" if stated < found.accuracy_lo[AFTER, g] else ""
 
 
 def _stratum(name: str) -> str:

@@ -25,7 +25,15 @@ MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("pages/recommended_panel.py", "Recommended panel"),
         ),
     ),
-    ("Trust", (("pages/label_budget.py", "Label budget"),)),
+    (
+        "Trust",
+        (
+            ("pages/confidence.py", "Confidence"),
+            ("pages/label_budget.py", "Label budget"),
+            ("pages/scope.py", "Scope"),
+            ("pages/robustness.py", "Robustness"),
+        ),
+    ),
     (
         "Understand",
         (
@@ -67,8 +75,8 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
   color: light-dark(#2F5D8C, #8DBBEA); text-decoration: underline; }
 [data-testid="stButtonGroup"] [data-selected="true"] p { color: light-dark(#0F1720, #E4E8ED);
   font-weight: 600; }
-.js-plotly-plot :is(.xtick, .ytick, .legend, .colorbar, .textpoint) text,
-.js-plotly-plot :is(.xtitle, .ytitle) {
+.js-plotly-plot :is(.xtick, .ytick, .x2tick, .y2tick, .legend, .colorbar, .textpoint) text,
+.js-plotly-plot :is(.xtitle, .ytitle, .x2title, .y2title) {
   fill: currentColor !important; }
 .jp-scroll { overflow-x: auto; }
 .jp-grid { border-collapse: separate; border-spacing: 2px; font-size: .8rem; }

@@ -85,9 +85,8 @@ def plot_reliability(lines: ReliabilityLines) -> go.Figure:
     _add(figure, lines.before, NEUTRAL, "diamond", {"width": 1.5, "dash": "dash"}, -_SHIFT)
     _add(figure, lines.after, INCLUDE, "circle", {"width": 3, "dash": "solid"}, _SHIFT)
     laid_out(figure, x="", y="share that is right", height=520)
-    low = min(
-        [0.5, *(float(np.min(one.right)) for one in (lines.before, lines.after) if len(one.right))]
-    )
+    shown = [one.right for one in (lines.before, lines.after)]
+    low = float(np.concatenate([np.array([0.5]), *shown]).min())
     figure.update_xaxes(range=[0.49, 1.01], tickformat=".0%", row=1, col=1, title=None)
     figure.update_xaxes(
         range=[0.49, 1.01], tickformat=".0%", title="stated confidence", row=2, col=1
@@ -113,25 +112,36 @@ def _add(
 ) -> None:
     """A stage's line with intervals, and its bars; bins with few items have open marks."""
     few = one.items < FEW_ITEMS
+    for some, thickness in ((few, 0.5), (~few, 1.4)):
+        figure.add_scatter(
+            x=one.stated[some] + shift,
+            y=one.right[some],
+            mode="markers",
+            marker={"size": 1, "color": colour},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": np.nan_to_num(one.hi - one.right)[some],
+                "arrayminus": np.nan_to_num(one.right - one.lo)[some],
+                "color": colour,
+                "thickness": thickness,
+                "width": 4 if thickness > 1 else 0,
+            },
+            showlegend=False,
+            hoverinfo="skip",
+            row=1,
+            col=1,
+        )
     figure.add_scatter(
         x=one.stated + shift,
         y=one.right,
         mode="lines+markers",
         line={"color": colour, **line},
         marker={
-            "symbol": symbol,
+            "symbol": [symbol + "-open" if open_ else symbol for open_ in few],
             "size": 9,
-            "color": [with_opacity(colour, 0.0) if open_ else colour for open_ in few],
-            "line": {"color": colour, "width": 1.5},
-        },
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": np.nan_to_num(one.hi - one.right),
-            "arrayminus": np.nan_to_num(one.right - one.lo),
             "color": colour,
-            "thickness": 1.2,
-            "width": 4,
+            "line": {"color": colour, "width": 1.5},
         },
         customdata=np.stack([one.stated, one.lo, one.hi, one.items], axis=-1),
         name=one.name,

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.style import BAND_OPACITY, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.studies.confidence.probabilities import CALIBRATED, RAW
+from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
 from judgepanel.studies.confidence.selective_result import Selective
 
 Floats = NDArray[np.float64]
 
-_CLOSE = 0.05
+_CLOSE = 0.08
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,12 +38,12 @@ class SelectiveLines:
 
 
 def prepare_selective(found: Selective) -> SelectiveLines:
-    """Both curves; marks that would lie on each other are left out."""
+    """Both curves; marks of few items, or that would lie on each other, are left out."""
     order = np.argsort(-found.share[CALIBRATED], kind="stable")
     kept: list[int] = []
     for i in order.tolist():
         share = float(found.share[CALIBRATED, i])
-        if np.isfinite(found.right[CALIBRATED, i]) and (
+        if found.items[CALIBRATED, i] >= FEW_ITEMS and (
             not kept or float(found.share[CALIBRATED, kept[-1]]) - share > _CLOSE
         ):
             kept.append(i)

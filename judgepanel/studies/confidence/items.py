@@ -149,10 +149,16 @@ def _feature_texts(votes: VoteMatrix) -> tuple[tuple[str, ...], tuple[tuple[str,
     if votes.features is None:
         return (), ()
     names = tuple(str(name) for name in votes.features.columns)
-    return names, tuple(
-        tuple("" if pd.isna(value) else str(value)[:_TEXT] for value in votes.features[name])
-        for name in names
-    )
+    return names, tuple(tuple(_text(value) for value in votes.features[name]) for name in names)
+
+
+def _text(value: Any) -> str:
+    """A feature's value; whole numbers without a decimal point."""
+    if pd.isna(value):
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"
+    return str(value)[:_TEXT]
 
 
 def _figures(of: Evaluations, part: Strata, seed: int) -> dict[str, Any]:

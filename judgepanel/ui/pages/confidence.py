@@ -32,6 +32,7 @@ from judgepanel.ui.pages.confidence_knobs import calibrator_choice, panel_choice
 from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.work import show_result
 
+_ROW = 35
 _NO_BAR = {"displayModeBar": False}
 
 
@@ -100,7 +101,8 @@ def _draw(
     st.header("Every bin")
     table(bins_table(found, str(bins)), key="bins")
     st.header("Before and after")
-    table(measures_table(found), key="measures")
+    measures = measures_table(found)
+    table(measures, key="measures", height=_ROW * (len(measures) + 1) + 3)
     if not found.partial:
         downloads(shown, RELIABILITY, spec, found, label="Bins as CSV")
     how_study(shown, RELIABILITY, spec, _words(found))

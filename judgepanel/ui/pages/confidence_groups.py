@@ -90,7 +90,7 @@ def _draw_sets(shown: Shown, spec: ConformalSpec, found: Conformal, known: set[s
     known.update(found.warnings)
     st.plotly_chart(
         coverage_figure(found, level, grouping),
-        key="coverage",
+        key="coverage-figure",
         alt="Share of sets that hold the true label, by group. " + sentence,
         config=_NO_BAR,
     )
@@ -139,7 +139,7 @@ def _draw_items(shown: Shown, spec: ItemsSpec, found: Items, known: set[str]) ->
         )
     st.plotly_chart(
         strata_figure(found, grouping),
-        key="strata",
+        key="strata-figure",
         alt="Stated confidence and share right in every stratum. " + sentence,
         config=_NO_BAR,
     )
@@ -188,7 +188,7 @@ def _votes_of(shown: Shown, found: Items, i: int) -> None:
     label = int(found.labels[i])
     st.html(
         f'<p class="jp-note"><b>{in_html(found.item_ids[i], 120)}</b>: label {label}, '
-        f"probability of label 1 {percent(float(found.p[i]))}. "
+        f"probability of label 1: {percent(float(found.p[i]))}. "
         f"{counted(int(found.for_1[i]), 'vote')} for 1, {found.for_0[i]:,} for 0; "
         f"{found.wrong[i]:,} against the label.{_features_of(found, i)}</p>"
     )
