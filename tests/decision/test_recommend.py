@@ -120,11 +120,11 @@ def test_the_panel_is_the_choice_refitted_on_all_labelled_rows(votes, result):
 def test_joint_over_all_judges_is_recommended_where_judges_repeat_each_other():
     """Copies of weak judges drown the sum; seen jointly, they count once."""
     rng = np.random.default_rng(0)
-    made = make_votes(2, 240, 12, low=0.62, high=0.8, missing=0.0)
-    copies = np.concatenate([made.votes] + [made.votes[:, :2]] * 12, axis=1)
+    made = make_votes(2, 160, 8, low=0.62, high=0.8, missing=0.0)
+    copies = np.concatenate([made.votes] + [made.votes[:, :2]] * 6, axis=1)
     noisy = np.where(rng.random(copies.shape) < 0.03, 1 - copies, copies).astype(np.int8)
-    votes = replace(made, votes=noisy, judges=tuple(f"j{j:02d}" for j in range(36)))
-    found = run(RECOMMEND, votes, spec_of(), jobs=1)
+    votes = replace(made, votes=noisy, judges=tuple(f"j{j:02d}" for j in range(20)))
+    found = run(RECOMMEND, votes, spec_of(splits=3), jobs=1)
     assert found.model.aggregator == "joint"
     assert found.nll < found.reference.nll
 
