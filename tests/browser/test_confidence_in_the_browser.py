@@ -1,0 +1,44 @@
+"""The Confidence page in a real browser: views in the address, sections one after the other."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import LONG, address, answer, idle
+from tests.browser.service import prepared
+from tests.browser.test_accessibility import SIDEWAYS
+
+pytestmark = pytest.mark.browser
+
+CONFIDENCE = "confidence"
+
+
+def finished(page: Page) -> None:
+    """Wait for the last section."""
+    page.get_by_role("button", name="All items as CSV").wait_for(timeout=LONG)
+
+
+def test_controls_move_the_address_and_the_link_shows_the_same_again(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.goto(address(server, CONFIDENCE, prepared(server.home, "clean_pairwise", splits=4)))
+    finished(page)
+    expect(answer(page)).to_contain_text("When it says")
+    page.get_by_role("radio", name="top-5").click()
+    page.get_by_role("radio", name="15", exact=True).click()
+    page.get_by_role("radio", name="most contested").click()
+    expect(page).to_have_url(re.compile("panel=top-5"))
+    expect(page).to_have_url(re.compile("bins=15"))
+    finished(page)
+    idle(page)
+    said = answer(page).inner_text()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    finished(page)
+    expect(answer(page)).to_have_text(said)
+    assert not page.evaluate(SIDEWAYS)
+    guard.check()

@@ -1,0 +1,96 @@
+"""Figures of confidence: what is drawn is the result, empty bins are not, names are inert."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.figures.confidence.groups import coverage_figure, prepare_coverage, strata_figure
+from judgepanel.figures.confidence.reliability import prepare_reliability, reliability_figure
+from judgepanel.figures.confidence.selective import prepare_selective, selective_figure
+from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
+from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
+from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
+from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
+from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
+from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+SETTINGS = Settings(splits=4)
+VOTES = replace(make_votes(1, 120, 9), features=pd.DataFrame({"tag": ["<b>x</b>", "y"] * 60}))
+
+
+def trace(figure, name):
+    return next(one for one in figure.data if one.name == name)
+
+
+@pytest.fixture(scope="module")
+def reliability():
+    return run(RELIABILITY, VOTES, ReliabilitySpec(SETTINGS), jobs=1)
+
+
+@pytest.mark.parametrize("bins", ["10", "15", "stated"])
+def test_bins_that_hold_items_are_drawn_with_their_counts_beneath(reliability, bins):
+    figure = reliability_figure(reliability, bins)
+    given = reliability.binned(bins)
+    full = given.items[1] > 0
+    line = trace(figure, "after calibration")
+    np.testing.assert_array_equal(line.y, given.accuracy[1, full])
+    (bars,) = [one for one in figure.data if one.type == "bar" and one.name == line.name]
+    np.testing.assert_array_equal(bars.y, given.items[1, full])
+    assert len(line.y) < given.n_bins or full.all()
+
+
+def test_bins_with_few_items_have_open_marks_and_thin_intervals(reliability):
+    lines = prepare_reliability(reliability, "10")
+    symbols = trace(reliability_figure(reliability, "10"), "before").marker.symbol
+    few = lines.before.items < FEW_ITEMS
+    assert few.any()
+    assert [symbol.endswith("-open") for symbol in symbols] == few.tolist()
+
+
+def test_a_single_split_is_drawn_without_intervals():
+    spec = ReliabilitySpec(SETTINGS)
+    one = RELIABILITY.merge(VOTES, spec, RELIABILITY.run_chunk(VOTES, spec, split_chunks(1)[0]))
+    figure = reliability_figure(one, "10")
+    for drawn in figure.data:
+        if drawn.error_y.array is not None:
+            assert not np.any(drawn.error_y.array)
+
+
+def test_the_curve_ends_where_everything_is_answered():
+    found = run(SELECTIVE, VOTES, SelectiveSpec(SETTINGS), jobs=1)
+    lines = prepare_selective(found)
+    assert lines.after[-1] == pytest.approx(lines.everything)
+    figure = selective_figure(found)
+    assert figure.layout.shapes[0].y0 == pytest.approx(lines.everything)
+    assert (np.diff(lines.at) < 0).all()
+    assert "95 % interval" in [one.name for one in figure.data]
+
+
+def test_groups_start_with_all_items_and_names_are_inert():
+    found = run(CONFORMAL, VOTES, ConformalSpec(SETTINGS, feature="tag"), jobs=1)
+    dots = prepare_coverage(found, 1, "feature")
+    assert dots.groups[0] == "all items"
+    assert dots.level == 0.9
+    text = coverage_figure(found, 1, "feature").to_json()
+    assert "\\u003cb\\u003ex" not in text
+    assert "<b>x" not in text
+    assert (
+        "&lt;b&gt;x"
+        in coverage_figure(found, 1, "feature").layout.yaxis.ticktext[1]
+        + (coverage_figure(found, 1, "feature").layout.yaxis.ticktext[2])
+    )
+
+
+def test_strata_show_stated_beside_right():
+    found = run(ITEMS, VOTES, ItemsSpec(SETTINGS), jobs=1)
+    figure = strata_figure(found, "difficulty")
+    rows = found.strata_of("difficulty")
+    np.testing.assert_array_equal(trace(figure, "share right").x, found.accuracy[1, rows])
+    np.testing.assert_array_equal(trace(figure, "stated confidence").x, found.confidence[1, rows])

@@ -1,0 +1,73 @@
+"""The Confidence page: the answer, four sections, an item's votes, nothing flattering."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.driver import answer_of, htmls, links, open_app, prepared, text_of, until
+
+CONFIDENCE = "pages/confidence.py"
+
+
+@cache
+def analysis(name: str) -> str:
+    return prepared(name, splits=4)
+
+
+def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
+    app = open_app(CONFIDENCE, analysis=analysis(name), **parameters)
+    return until(app, lambda: len(app.get("download_button")) == 8)
+
+
+def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
+    app = open_app(CONFIDENCE)
+    assert app.info[0].value.startswith("No votes yet. This page shows how often the panel is")
+    assert links(app) == ["Go to Start"]
+
+
+def test_the_answer_the_sections_the_commands_and_the_next_step_are_there() -> None:
+    app = finished()
+    assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", answer_of(app))
+    headers = [header.value for header in app.main.get("header")]
+    assert headers == [
+        *("Every bin", "Before and after", "Answer only where it is sure"),
+        *("Sets that hold the label", "Easy and hard items", "Items to look at"),
+    ]
+    commands = [code.value for code in app.code if " study " in code.value]
+    for name in ("reliability", "selective", "conformal", "items"):
+        assert any(f" study {name} " in command for command in commands)
+    assert links(app) == ["Next: how many labels do we need?"]
+
+
+def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None:
+    app = finished()
+    bins = app.dataframe[0].value
+    assert bins["says"].tolist()[-1] == "90-100 %"
+    app = open_app(CONFIDENCE, analysis=analysis("clean_pairwise"), bins="15")
+    assert app.dataframe[0].value["says"].tolist()[-1] == "93-100 %"
+    assert not app.get("progress")
+    votes = next(frame.value for frame in app.dataframe if "against the label" in frame.value)
+    assert len(votes) == 24
+    app.selectbox(key="item-0").select_index(3).run()
+    other = next(frame.value for frame in app.dataframe if "against the label" in frame.value)
+    against = int((other["against the label"] == "yes").sum())
+    assert any(f"{against} against the label" in text for text in htmls(app, "jp-note"))
+
+
+def test_one_class_votes_get_their_notices_and_no_flattering_number() -> None:
+    app = finished("one_class")
+    text = text_of(app)
+    assert any("Every label is 1" in note for note in htmls(app, "Note:"))
+    assert "coverage by label does not apply" in text
+    assert "does not apply" in app.dataframe[1].value.to_string()
+    level = app.dataframe[1].value.set_index("figure").loc["NLL", "after"]
+    assert float(level.split()[0]) > 0.1
+    assert "0.693 (base rate)" in text
+
+
+def test_a_panel_of_the_url_that_is_not_offered_is_all_judges() -> None:
+    app = finished("one_class", panel="top-999")
+    assert "--panel" not in text_of(app)
