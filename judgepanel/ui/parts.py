@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pandas as pd
@@ -21,8 +21,8 @@ from judgepanel.votes.checks import Check
 _MARKS = {"pass": "passes", "review": "look", "fail": "fails", "not applicable": "does not apply"}
 
 
-def check_card(check: Check) -> None:
-    """One check: outcome in words, numbers, why, advice."""
+def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
+    """One check: outcome in words, numbers, why, advice; ``below`` draws more into the card."""
     with st.container(border=True):
         st.html(
             f'<p class="jp-note"><b>{in_html(check.title)}: {_MARKS[check.outcome]}.</b> '
@@ -30,6 +30,8 @@ def check_card(check: Check) -> None:
         )
         shown = "; ".join(f"{name}: {value}" for name, value in check.numbers.items())
         st.html(f'<p class="jp-note">{in_html(shown, 1000)}</p>')
+        if below is not None:
+            below()
 
 
 def table(

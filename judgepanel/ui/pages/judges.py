@@ -53,13 +53,13 @@ def _choice(shown: Shown) -> str:
         names,
         key="judge",
         bind="query-params",
-        format_func=_labels(names).__getitem__,
+        format_func=labels_of(names).__getitem__,
         help="Most accurate first. Its row and column are marked on the map.",
     )
     return str(chosen) if chosen in names else names[0]
 
 
-def _labels(names: list[str]) -> dict[str, str]:
+def labels_of(names: list[str]) -> dict[str, str]:
     """Names that fit a list, one line each; those that would read alike get a number."""
     labels: dict[str, str] = {}
     taken: set[str] = set()

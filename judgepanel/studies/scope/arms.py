@@ -1,0 +1,50 @@
+"""All judges, or some of them, under one aggregator after the other: arms of one split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
+    """The same items without the judges in the mask."""
+    unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, ~drop]
+    return replace(ballots, votes=ballots.votes[:, ~drop], unlabelled=unlabelled)
+
+
+def all_judges(ballots: Ballots, split: Split, recipe: Recipe) -> SplitScores:
+    """Every judge of the ballots under one recipe."""
+    return evaluate_split(ballots, split, np.array([ballots.n_judges]), recipe)
+
+
+def joined_arms(scored: Sequence[SplitScores]) -> Arms:
+    """Arms of one split, side by side; every score has the same one calibrator."""
+    (name,) = scored[0].evaluation
+    held = [one.evaluation[name] for one in scored]
+
+    def stacked(field: str) -> Floats:
+        return np.concatenate([getattr(one, field) for one in held])[None]
+
+    n_arms = sum(len(one.nll) for one in held)
+    return Arms(
+        nll=stacked("nll"),
+        brier=stacked("brier"),
+        hit=stacked("hit"),
+        ece=stacked("ece"),
+        chosen_on=np.zeros((1, n_arms)),
+        null_nll=scored[0].null_nll,
+        constant_nll=np.array([scored[0].constant_nll[name]]),
+        replaced=np.array([sum(one.replaced[name] for one in scored)]),
+    )

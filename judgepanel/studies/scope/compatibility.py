@@ -1,0 +1,255 @@
+"""P3, second half: does the aggregator cope with judges that miss votes, or would another pay?
+
+One-coin, Dawid-Skene and joint, each with everybody and without the judges that miss 5 % of the
+items or more, all on the same splits. The check fails where those judges are shown to cost under
+the aggregator in use, and asks for review where missing votes are no matter of chance or where
+another aggregator is shown to be better by more than 2 % of NLL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, verdict
+from judgepanel.studies.accumulate import Tally
+from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
+from judgepanel.votes.checks import Check, Outcome
+from judgepanel.votes.errors import listed, shown
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+PARTLY = 0.05
+FEWEST_COMPLETE = 2
+TITLE = "P3 Aggregator and missing votes"
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchArm:
+    """One aggregator on all judges, against the one in use and against itself without some.
+
+    ``nll`` [``lo``, ``hi``]; ``switch`` = NLL(this) - NLL(in use), below 0 where switching pays,
+    its interval holds for all alternatives together, ``pays``: below -2 % of NLL(in use).
+    ``nll_without`` leaves out the partly missing judges; ``partly`` = NLL(without) - NLL(with),
+    above 0 where they are worth keeping, and ``partly_verdict`` what that decides: ``keep all``
+    means keep them, ``curate`` drop them. NaN and '' where there is no such arm.
+    """
+
+    aggregator: str
+    nll: float
+    lo: float
+    hi: float
+    switch: float
+    switch_lo: float
+    switch_hi: float
+    pays: bool
+    nll_without: float
+    partly: float
+    partly_lo: float
+    partly_hi: float
+    partly_verdict: str
+
+
+def partly_missing(parsed: Floats) -> Bools:
+    """Judges that miss ``PARTLY`` of the labelled items or more, where enough others do not."""
+    found = np.asarray(parsed <= 1.0 - PARTLY)
+    return found if (~found).sum() >= FEWEST_COMPLETE else np.zeros(len(found), dtype=bool)
+
+
+def switch_arms(
+    done: Tally, units: Ints, aggregators: tuple[str, ...], seed: int
+) -> tuple[SwitchArm, ...]:
+    """Arms in the order of the aggregators; the first is in use.
+
+    Arms of the tally are the aggregators on all judges, then (if any judge is partly missing) the
+    aggregators without them. From a single split there are no intervals, and nothing pays.
+    """
+    n = len(aggregators)
+    means, seen = done.item_means()
+    items, splits = means[0, 0, :-1], done.split_means[:, 0, 0, :-1]
+    sizes, of = mean_sizes(done), units[seen]
+    value = items.mean(axis=1)
+    found: dict[str, Floats] = {}
+    for name in ("lo", "hi", "nll_without", "partly", "partly_lo", "partly_hi"):
+        found[name] = np.full(n, np.nan)
+    found |= {"switch": value[:n] - value[0], "switch_lo": np.full(n, np.nan)}
+    found["switch_hi"] = np.full(n, np.nan)
+    decided = [""] * n
+    enough, both = len(splits) >= 2, len(items) > n
+    if enough:
+        levels = estimate(items[:n], splits[:, :n], of, *sizes, joint=False)
+        found["lo"], found["hi"] = (np.clip(end, *RANGES["nll"]) for end in (levels.lo, levels.hi))
+        found["switch_lo"][0] = found["switch_hi"][0] = 0.0
+    if enough and n > 1:
+        gaps = estimate(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], of, *sizes)
+        reach = simultaneous_reach(gaps, seed=seed) * gaps.se
+        found["switch_lo"][1:], found["switch_hi"][1:] = gaps.value - reach, gaps.value + reach
+    if both:
+        found["nll_without"], found["partly"] = value[n:], value[n:] - value[:n]
+    if both and enough:
+        gaps = estimate(
+            items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False
+        )
+        found["partly_lo"], found["partly_hi"] = gaps.lo, gaps.hi
+        decided = [
+            verdict(float(lo), float(hi), MARGIN * float(nll), identical=bool(lo == hi == 0.0))
+            for lo, hi, nll in zip(gaps.lo, gaps.hi, value, strict=False)
+        ]
+    return tuple(
+        SwitchArm(
+            aggregator=name,
+            nll=float(value[i]),
+            pays=bool(i and found["switch_hi"][i] < -MARGIN * value[0]),
+            partly_verdict=decided[i],
+            **{field: float(values[i]) for field, values in found.items()},
+        )
+        for i, name in enumerate(aggregators)
+    )
+
+
+def check_compatibility(
+    arms: tuple[SwitchArm, ...],
+    missing: Missingness,
+    partly: tuple[str, ...],
+    *,
+    n_judges: int,
+    sparse: bool = False,
+) -> Check:
+    """P3 as a check; ``partly`` are the judges left out."""
+    if n_judges < FEWEST_COMPLETE:
+        return Check(
+            "P3",
+            TITLE,
+            "not applicable",
+            {"judges": n_judges},
+            "One judge alone leaves nothing to aggregate and nobody to compare its gaps with.",
+            "Nothing to do.",
+        )
+    better = sorted((arm for arm in arms if arm.pays), key=lambda arm: arm.switch)
+    costs = bool(arms) and arms[0].partly_verdict == "curate"
+    known = bool(arms) and np.isfinite(arms[0].lo)
+    outcome: Outcome = "pass"
+    if costs:
+        outcome = "fail"
+    elif missing.n_related or better or not known:
+        outcome = "review"
+    said = [_missing_sentence(missing), "Aggregators are still to be compared."]
+    if known:
+        said[1:] = [
+            _partly_sentence(arms[0], partly, missing=missing.n_missing, sparse=sparse),
+            _switch_sentence(better, arms),
+        ]
+    numbers: dict[str, float | int | str] = {
+        "votes missing": f"{100 * missing.n_missing / max(missing.n_cells, 1):.1f} %",
+        "judges missing 5 % or more": len(partly),
+        "tests": missing.n_tests,
+        "related (Holm)": missing.n_related,
+    }
+    for arm in arms:
+        label = spoken(arm.aggregator)
+        numbers[f"NLL, {label}"] = round(arm.nll, 4)
+    advice = _advice(missing, better, costs=costs)
+    return Check("P3", TITLE, outcome, numbers, " ".join(filter(None, said)), advice)
+
+
+def gap_sentence(one: MissingTest) -> str:
+    """What one test found, in words; names are quoted."""
+    pooled = one.judge == POOLED
+    who = "Votes are missing" if pooled else f"{shown(one.judge)} misses"
+    on = " on" if pooled else ""
+    if one.kind == "difficulty":
+        return f"{who}{on} {'harder' if one.inside < one.outside else 'easier'} items"
+    if one.kind == "number":
+        word = "a lower" if one.inside < one.outside else "a higher"
+        return f"{who}{on} items with {word} {shown(one.feature)}"
+    shares = f"{100 * one.inside:.0f} % against {100 * one.outside:.0f} %"
+    where = "where the label is 1"
+    if one.kind == "slice":
+        where = f"where {shown(one.feature)} is {shown(one.level)}"
+    more = "more" if one.inside > one.outside else "less"
+    return f"{who} {more} often {where} ({shares})"
+
+
+def _missing_sentence(missing: Missingness) -> str:
+    if not missing.n_missing:
+        return "No vote is missing on the labelled items."
+    if not missing.n_tests:
+        return "So few votes are missing that there is nothing to test."
+    if not missing.n_related:
+        return (
+            f"Nothing shows that missing votes are related to label, difficulty or slice "
+            f"({missing.n_tests:,} tests, Holm)."
+        )
+    shown_tests = _one_a_judge([one for one in missing.tests if one.related])
+    found = "; ".join(gap_sentence(one) for one in shown_tests[:3])
+    return (
+        f"Missing votes are no matter of chance ({missing.n_related:,} of {missing.n_tests:,} "
+        f"tests, Holm): {found}."
+    )
+
+
+def _one_a_judge(tests: list[MissingTest]) -> list[MissingTest]:
+    """The most telling test of every judge, most telling first."""
+    first: dict[str, MissingTest] = {}
+    for one in tests:
+        first.setdefault(one.judge, one)
+    return list(first.values())
+
+
+def _partly_sentence(
+    base: SwitchArm,
+    partly: tuple[str, ...],
+    *,
+    missing: int,
+    sparse: bool,
+) -> str:
+    if not partly:
+        if sparse:
+            return "Nearly every judge misses many items, so there is no panel without them."
+        return "No judge misses 5 % of the items or more." if missing else ""
+    who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
+    change = f"{base.partly:+.3f} NLL [{base.partly_lo:+.3f}, {base.partly_hi:+.3f}]"
+    name = spoken(base.aggregator)
+    return f"{who}; leaving them out changes {name} by {change}."
+
+
+def _switch_sentence(better: list[SwitchArm], arms: tuple[SwitchArm, ...]) -> str:
+    if len(arms) < 2:
+        return ""
+    in_use = spoken(arms[0].aggregator)
+    if not better:
+        return f"No other aggregator is shown to beat {in_use} by more than 2 %."
+    best = better[0]
+    return (
+        f"{_capital(spoken(best.aggregator))} beats {in_use}: "
+        f"{best.switch:+.3f} NLL [{best.switch_lo:+.3f}, {best.switch_hi:+.3f}]."
+    )
+
+
+def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> str:
+    parts = []
+    if better:
+        best = spoken(better[0].aggregator)
+        parts.append(f"Switch to {best}.")
+    if costs:
+        parts.append("Leave the partly missing judges out, or have their votes filled in.")
+    if missing.n_related:
+        parts.append(
+            "Find out why these votes are missing: what is learnt about such a judge does not hold "
+            "for the items it misses."
+        )
+    return " ".join(parts) or "Nothing to do."
+
+
+def spoken(aggregator: str) -> str:
+    """An aggregator's name within a sentence."""
+    return aggregator.replace("_", "-").replace("dawid-skene", "Dawid-Skene")
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

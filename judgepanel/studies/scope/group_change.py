@@ -1,0 +1,312 @@
+"""What does a group of judges add? The panel with it and without it, under several aggregators.
+
+A group is given judge by judge, is a family of the judge table, a cluster of judges that err
+together, or what P1's filter drops. The filter is applied anew in every split, to calibration rows
+alone, so that its comparison is not flattered by labels it was chosen on. Both arms share splits,
+labels and calibrator. A group outside the analysis' own judges is added, one inside is withdrawn.
+
+Cost per split: two fits an aggregator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.kernels.judges.clusters import clusters
+from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
+from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
+from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.judges.judge_table import families_of
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.scope.arms import all_judges, joined_arms, without
+from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
+from judgepanel.studies.scope.parse import legible, to_drop
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Bools = NDArray[np.bool_]
+
+By = Literal["filter", "judges", "family", "cluster"]
+KINDS: tuple[By, ...] = get_args(By)
+CHANGED_SPLITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChangeSpec:
+    """A group and what it is tried under.
+
+    ``group`` holds names of judges or of families, or numbers of clusters; None takes the largest
+    family or cluster, and is all there is for the filter.
+
+    Raises
+    ------
+    InputError
+        A name that is not known, or one given twice; judges without a list of them.
+    """
+
+    settings: Settings = Settings()
+    by: By = field(default="filter", metadata={"help": "what makes the group"})
+    group: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"help": "judges, families or clusters; the largest family or cluster without"},
+    )
+    aggregators: tuple[Aggregator, ...] = field(
+        default=("one_coin", "dawid_skene", "joint"), metadata={"help": "how votes are summed"}
+    )
+    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator of all arms"})
+
+    def __post_init__(self) -> None:
+        check_known("kind of group", KINDS, (self.by,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        check_known("aggregator", AGGREGATORS, self.aggregators)
+        check_each_once("the comparison", "aggregator", AGGREGATORS, self.aggregators)
+        if self.by == "judges" and not self.group:
+            raise InputError("no judge is named", allowed="one judge or more in --group")
+        if self.by == "filter" and self.group is not None:
+            raise InputError(
+                "the filter finds its judges itself",
+                value=", ".join(self.group),
+                allowed="--group with --by judges, family or cluster",
+            )
+
+    def recipe(self, aggregator: Aggregator) -> Recipe:
+        """How both arms are built under this aggregator."""
+        return Recipe(
+            aggregator,
+            (self.calibrator,),
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """The votes of everyone concerned, and who is in the group.
+
+    ``members`` (n_judges,) marks the group, as the filter finds it on all labelled items;
+    ``added``: it is not part of the analysis' own judges. ``name`` says what it is.
+    """
+
+    prepared: Prepared
+    members: Bools
+    added: bool
+    name: str
+
+
+def group_of(votes: VoteMatrix, spec: GroupChangeSpec) -> Group:
+    """Who is in the group.
+
+    Raises
+    ------
+    InputError
+        A judge, family or cluster that is not there; no families; a group that is everyone.
+    """
+    settings = spec.settings
+    own = votes.judges if settings.judges is None else settings.judges
+    named, name = _named(votes, spec)
+    outside = [judge for judge in named if judge not in set(own)]
+    if outside:
+        settings = replace(settings, judges=(*own, *outside))
+    prepared = prepare(votes, settings)
+    aside = set(prepared.oriented.set_aside)
+    if spec.by == "filter":
+        members = to_drop(legible(prepared.ballots, limits=False), spec.aggregators[0])
+    else:
+        members = np.isin(np.array(prepared.judges, dtype=object), list(set(named) - aside))
+    if members.all():
+        raise InputError(
+            "the group is the whole panel, so nothing is left to compare it with",
+            value=name,
+            allowed="a group that leaves one judge or more",
+        )
+    added = bool(named) and len(outside) == len(named)
+    return Group(prepared, members, added, name)
+
+
+def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], str]:
+    """Names of the judges in the group, empty for the filter, and what the group is called."""
+    if spec.by == "filter":
+        return (), "what the filter drops"
+    if spec.by == "judges":
+        asked = spec.group or ()
+        votes.with_judges(asked)
+        return asked, "the judges named" if len(asked) > 1 else asked[0]
+    if spec.by == "family":
+        label, allowed = _families(votes), "a judge table with a column family"
+    else:
+        label, allowed = _clusters(votes, spec.settings), "two judges that err together or more"
+    known = [one for one in dict.fromkeys(label.values()) if one]
+    if not known:
+        raise InputError(f"there is no {spec.by} to take", allowed=allowed)
+    sizes = {one: sum(found == one for found in label.values()) for one in known}
+    chosen = spec.group or (max(known, key=lambda one: sizes[one]),)
+    for one in chosen:
+        if one not in sizes:
+            raise InputError(f"there is no such {spec.by}", value=one, allowed=_some(known))
+    judges = tuple(judge for judge, one in label.items() if one in chosen)
+    own = set(spec.settings.judges or votes.judges)
+    inside = tuple(judge for judge in judges if judge in own)
+    return inside or judges, f"{spec.by} {', '.join(chosen)}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+def _families(votes: VoteMatrix) -> dict[str, str]:
+    return dict(zip(votes.judges, families_of(votes), strict=True))
+
+
+def _clusters(votes: VoteMatrix, settings: Settings) -> dict[str, str]:
+    """Clusters of the analysis' own judges, by number; '' alone."""
+    prepared = prepare(votes, settings)
+    ballots = prepared.ballots
+    label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
+    sizes = np.bincount(label, minlength=1)
+    words = [str(one) if one and sizes[one] > 1 else "" for one in label]
+    return dict(zip(prepared.judges, words, strict=True))
+
+
+def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...]:
+    """Families, or clusters of two judges or more, largest first; empty for other kinds."""
+    if by not in ("family", "cluster"):
+        return ()
+    label = _families(votes) if by == "family" else _clusters(votes, settings)
+    known = [one for one in label.values() if one]
+    return tuple(sorted(set(known), key=lambda one: (-known.count(one), one)))
+
+
+def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
+    """Both arms under every aggregator on the splits of one chunk."""
+    group = group_of(votes, spec)
+    prepared = group.prepared
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for one in splits_of(prepared, spec.settings, chunk):
+            yield one, _arms(prepared.ballots, _members(group, spec, one), spec, one)
+
+    return tally(scored(), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
+
+
+def _members(group: Group, spec: GroupChangeSpec, one: Split) -> Bools:
+    """Who is left out in this split: the filter looks at its calibration rows alone."""
+    if spec.by != "filter":
+        return group.members
+    found = legible(group.prepared.ballots, one.calibration, limits=False)
+    drop = to_drop(found, spec.aggregators[0])
+    return np.zeros_like(drop) if drop.all() else drop
+
+
+def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, one: Split) -> Arms:
+    """Every aggregator with everyone, then without the group."""
+    whole = [all_judges(ballots, one, spec.recipe(name)) for name in spec.aggregators]
+    rest = whole
+    if members.any():
+        fewer = without(ballots, members)
+        rest = [all_judges(fewer, one, spec.recipe(name)) for name in spec.aggregators]
+    return joined_arms([*whole, *rest])
+
+
+def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChange:
+    """Levels and differences from whatever splits are in."""
+    group = group_of(votes, spec)
+    done, prepared = partial.in_order(), group.prepared
+    settings = replace(spec.settings, splits=rounds(spec))
+    return GroupChange(
+        by=spec.by,
+        name=group.name,
+        members=tuple(np.array(prepared.judges, dtype=object)[group.members]),
+        added=group.added,
+        arms=_estimated(done, prepared, spec.aggregators),
+        calibrator=spec.calibrator,
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=float(done.constant_nll.mean()),
+        n_judges=len(prepared.judges),
+        n_calibration=float(done.n_calibration.mean()),
+        **run_fields(prepared, settings, done),
+        warnings=_warnings(group, spec, done),
+    )
+
+
+def _estimated(
+    done: Tally, prepared: Prepared, aggregators: tuple[str, ...]
+) -> tuple[GroupArm, ...]:
+    n = len(aggregators)
+    means, seen = done.item_means()
+    items, splits = means[0, 0, :-1], done.split_means[:, 0, 0, :-1]
+    value = items.mean(axis=1)
+    bounds = {name: np.full(2 * n, np.nan) for name in ("lo", "hi")}
+    gap = {"delta": value[n:] - value[:n]}
+    gap |= {name: np.full(n, np.nan) for name in ("delta_lo", "delta_hi", "p")}
+    if len(splits) >= 2:
+        of, sizes = prepared.ballots.units[seen], mean_sizes(done)
+        level = estimate(items, splits, of, *sizes, joint=False)
+        bounds = {"lo": level.lo, "hi": level.hi}
+        found = estimate(
+            items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False
+        )
+        gap |= {"delta_lo": found.lo, "delta_hi": found.hi, "p": found.p}
+    arms = []
+    for i, name in enumerate(aggregators):
+        ends = {
+            f"nll_{which}{side}": float(np.clip(bounds[side.strip("_")][place], *RANGES["nll"]))
+            for which, place in (("with", i), ("without", n + i))
+            for side in ("_lo", "_hi")
+        }
+        lo, hi = float(gap["delta_lo"][i]), float(gap["delta_hi"][i])
+        same = not (items[n + i] - items[i]).any()
+        arms.append(
+            GroupArm(
+                aggregator=name,
+                nll_with=float(value[i]),
+                nll_without=float(value[n + i]),
+                **ends,
+                **{key: float(values[i]) for key, values in gap.items()},
+                verdict=verdict(lo, hi, MARGIN * float(value[i]), identical=same)
+                if np.isfinite(lo)
+                else "undecided",
+            )
+        )
+    return tuple(arms)
+
+
+def _warnings(group: Group, spec: GroupChangeSpec, done: Tally) -> tuple[str, ...]:
+    found = [*group.prepared.oriented.notices]
+    found += few_labels(group.prepared, float(done.n_calibration.mean()))
+    if spec.by == "filter" and not group.members.any():
+        found.append("On all labelled items the filter drops nobody.")
+    fits = 2 * len(spec.aggregators) * len(done.numbers)
+    return (*found, *stand_ins((spec.calibrator,), np.ravel(done.replaced).tolist(), fits))
+
+
+def rounds(spec: GroupChangeSpec) -> int:
+    """Splits that are used: ``CHANGED_SPLITS`` at most, since every one takes many fits."""
+    return min(spec.settings.splits, CHANGED_SPLITS)
+
+
+GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
+    name="group_change",
+    title="Group of judges",
+    question="What does a group of judges add?",
+    spec=GroupChangeSpec,
+    result=GroupChange,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="group_change",
+    page="scope",
+    rounds=rounds,
+)

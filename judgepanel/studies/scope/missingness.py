@@ -1,0 +1,243 @@
+"""P3, first half: is a missing vote a matter of chance?
+
+For every judge that misses some labelled items, and for all of them together: is missing related
+to the label, to how hard the item is, or to a slice of the items (an item feature)? Difficulty is
+the accuracy of the *other* judges on that item, each counted against its own mean, so that neither
+the judge itself nor who else is absent moves it. All p-values are adjusted together by Holm.
+
+With groups the unit of a test is the group: items of one prompt are not separate evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from judgepanel.scoring.association import rank_p, share_p, unit_means
+from judgepanel.scoring.multiplicity import holm
+from judgepanel.studies.scope.parse import ALPHA
+from judgepanel.studies.settings import Prepared
+
+Floats = NDArray[np.float64]
+
+FEWEST_MISSING = 5
+MOST_LEVELS = 25
+POOLED = ""
+_KEPT = 40
+
+
+@dataclass(frozen=True, slots=True)
+class MissingTest:
+    """One test: ``judge`` ('' is all together) and what missing is held against.
+
+    ``kind`` is label, difficulty, slice or number; ``feature`` and ``level`` say which slice.
+    ``inside`` and ``outside`` are shares of votes missing where the label is 1 (or in the slice)
+    and elsewhere; for difficulty and numbers, the mean value on items missed and on the others
+    (of difficulty: how much more often than usual the other judges are right).
+    ``p_adjusted`` is Holm's over all tests.
+    """
+
+    judge: str
+    kind: str
+    feature: str
+    level: str
+    inside: float
+    outside: float
+    n_missing: int
+    p: float
+    p_adjusted: float
+
+    @property
+    def related(self) -> bool:
+        """Whether missing is shown not to be a matter of chance."""
+        return self.p_adjusted < ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class Missingness:
+    """All tests that could be made, ``tests`` the most telling ones, most telling first.
+
+    ``n_tests`` were made on ``n_judges`` judges that miss ``FEWEST_MISSING`` items or more and vote
+    on as many; ``n_missing`` votes are missing of ``n_cells``; ``left_out`` are sentences on what
+    could not be tested.
+    """
+
+    tests: tuple[MissingTest, ...]
+    n_tests: int
+    n_related: int
+    n_judges: int
+    n_missing: int
+    n_cells: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """Something known of every unit: a share in [0, 1] for ``label`` and ``slice``, else ranked."""
+
+    kind: str
+    feature: str
+    level: str
+    values: Floats
+
+
+def missingness(prepared: Prepared) -> Missingness:
+    """All tests on the labelled items."""
+    ballots = prepared.ballots
+    absent = (ballots.votes == 0).astype(np.float64)
+    n_absent = absent.sum(axis=0)
+    tested = np.flatnonzero(
+        (n_absent >= FEWEST_MISSING) & (ballots.n_items - n_absent >= FEWEST_MISSING)
+    )
+    known, left_out = _known(prepared)
+    rows: list[MissingTest] = []
+    if len(tested):
+        ease = relative_ease(ballots.votes, ballots.signs)
+        rows = _tests(prepared, absent, tested, known, ease)
+    elif n_absent.any():
+        left_out = (
+            *left_out,
+            f"No judge misses {FEWEST_MISSING} labelled items and votes on as many, so whether "
+            "missing votes are a matter of chance was not tested.",
+        )
+    adjusted = holm(np.array([one.p for one in rows]))
+    final = sorted(
+        (replace(one, p_adjusted=float(p)) for one, p in zip(rows, adjusted, strict=True)),
+        key=lambda one: (one.p, one.judge, one.kind, one.feature, one.level),
+    )
+    return Missingness(
+        tests=tuple(final[:_KEPT]),
+        n_tests=len(final),
+        n_related=sum(one.related for one in final),
+        n_judges=len(tested),
+        n_missing=int(n_absent.sum()),
+        n_cells=int(absent.size),
+        left_out=left_out,
+    )
+
+
+def relative_ease(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> tuple[Floats, Floats]:
+    """Sum over judges of (right - own accuracy) on each item (n,), and those terms (n, K).
+
+    The sum without one judge's term, over the number of the others that voted, is how easy the
+    others found the item.
+    """
+    cast = votes != 0
+    right = ((votes == signs[:, None]) & cast).astype(np.float64)
+    mean = right.sum(axis=0) / np.maximum(cast.sum(axis=0), 1)
+    terms = np.where(cast, right - mean, 0.0)
+    return terms.sum(axis=1), terms
+
+
+def _tests(
+    prepared: Prepared,
+    absent: Floats,
+    tested: NDArray[np.int64],
+    known: list[_Known],
+    ease: tuple[Floats, Floats],
+) -> list[MissingTest]:
+    ballots = prepared.ballots
+    units = ballots.units
+    total, terms = ease
+    cast = (ballots.votes != 0).astype(np.float64)
+    n_cast = cast.sum(axis=1)
+    missed = unit_means(absent[:, tested], units)
+    shares = [one for one in known if one.kind in ("label", "slice")]
+    numbers = [one for one in known if one.kind == "number"]
+    exact = np.zeros((len(tested), 0))
+    if shares:
+        exact = share_p(missed, np.stack([one.values for one in shares], axis=1))
+    rows: list[MissingTest] = []
+    for column, judge in enumerate(tested):
+        others = n_cast - cast[:, judge]
+        value = np.divide(
+            total - terms[:, judge], others, out=np.full(len(total), np.nan), where=others > 0
+        )
+        easy = _Known("difficulty", "", "", unit_means(value, units))
+        one = missed[:, column]
+        p = [rank_p(one, other.values) for other in (easy, *numbers)]
+        name, n = prepared.judges[judge], int(absent[:, judge].sum())
+        rows += _rows(name, one, [easy, *numbers, *shares], [*p, *exact[column]], n)
+    pooled = unit_means(absent.mean(axis=1), units)
+    value = np.divide(total, n_cast, out=np.full(len(total), np.nan), where=n_cast > 0)
+    everything = [_Known("difficulty", "", "", unit_means(value, units)), *known]
+    p = [rank_p(rankdata(pooled), one.values) for one in everything]
+    return rows + _rows(POOLED, pooled, everything, p, int(absent.sum()))
+
+
+def _rows(
+    judge: str, missed: Floats, known: list[_Known], p: list[float], n_missing: int
+) -> list[MissingTest]:
+    """The tests of one judge that could be made."""
+    rows = []
+    for one, value in zip(known, p, strict=True):
+        if not np.isfinite(value):
+            continue
+        inside, outside = _two_means(missed, one.values, share=one.kind in ("label", "slice"))
+        if np.isfinite(inside) and np.isfinite(outside):
+            rows.append(
+                MissingTest(
+                    judge=judge,
+                    kind=one.kind,
+                    feature=one.feature,
+                    level=one.level,
+                    inside=inside,
+                    outside=outside,
+                    n_missing=n_missing,
+                    p=float(value),
+                    p_adjusted=float(value),
+                )
+            )
+    return rows
+
+
+def _two_means(missed: Floats, values: Floats, *, share: bool) -> tuple[float, float]:
+    """Of shares: missing inside and outside; else mean value where missing and where not."""
+    known = np.isfinite(values)
+    weight, what = (values, missed) if share else (missed, values)
+    weight, what = weight[known], what[known]
+    rest = weight.max(initial=0.0) - weight
+    if weight.sum() <= 0.0 or rest.sum() <= 0.0:
+        return float("nan"), float("nan")
+    return float(weight @ what / weight.sum()), float(rest @ what / rest.sum())
+
+
+def _known(prepared: Prepared) -> tuple[list[_Known], tuple[str, ...]]:
+    """What missing can be held against beside difficulty, and what it cannot."""
+    votes, units = prepared.oriented.votes, prepared.ballots.units
+    found: list[_Known] = []
+    left_out: list[str] = []
+    labels = (prepared.ballots.signs > 0).astype(np.float64)
+    if prepared.oriented.policy != "as_given":
+        left_out.append(
+            "Which response of a pair comes first is arbitrary here, so missing votes were not "
+            "held against the label."
+        )
+    elif 0.0 < labels.mean() < 1.0:
+        found.append(_Known("label", "", "", unit_means(labels, units)))
+    features = votes.features
+    if features is None or not len(features.columns):
+        left_out.append("There are no item features, so no slice was tested.")
+        return found, tuple(left_out)
+    for name in features.columns:
+        column = features[name]
+        if column.dtype == np.float64:
+            values = unit_means(column.to_numpy(dtype=np.float64), units)
+            found.append(_Known("number", str(name), "", values))
+            continue
+        words = column.astype(str).to_numpy(dtype=object)
+        levels = sorted(set(words))
+        if len(levels) > MOST_LEVELS:
+            left_out.append(
+                f"A feature with {len(levels):,} different texts was not tested; {MOST_LEVELS} are "
+                "the most that make slices."
+            )
+        elif len(levels) > 1:
+            # Of two slices one says it all.
+            for level in levels[: None if len(levels) > 2 else 1]:
+                inside = unit_means((words == level).astype(np.float64), units)
+                found.append(_Known("slice", str(name), level, inside))
+    return found, tuple(left_out)

@@ -1,0 +1,228 @@
+"""P1: does every judge give verdicts, and verdicts that are better than a coin?
+
+A judge is below chance when the upper Clopper-Pearson limit of its accuracy lies below .5, Holm
+over judges. The paper's rule, accuracy < .5 - 2 standard errors by Wald's formula, is reported
+beside it: with one vote that is wrong its standard error is 0, and the judge is flagged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.prefixes import FRACTIONS
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.conformal import clopper_pearson
+from judgepanel.scoring.multiplicity import holm
+from judgepanel.votes.checks import Check, Outcome
+from judgepanel.votes.errors import shown
+from judgepanel.votes.orientation import CONSTANT_SLIP, CONSTANT_VOTES
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+REVIEW_RATE = 0.90
+FILTER_RATE = 0.70
+SPARSE_RATE = 0.50
+"""Where the median judge votes on fewer items than this, a missing vote means 'not asked'."""
+ALPHA = 0.025
+"""Level of the family of tests of one check: P1 and P3 together raise a false alarm in 5 %."""
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Legible:
+    """What P1 looks at, all (n_judges,): ``parsed`` is the share of items with a verdict;
+    ``p_below`` the Holm-adjusted one-sided p-value of accuracy >= .5; ``constant`` marks judges
+    with one verdict on nearly every item; ``sparse``: missing votes mean 'not asked'.
+    """
+
+    n_items: int
+    correct: Ints
+    voted: Ints
+    lo: Floats
+    hi: Floats
+    p_below: Floats
+    wald_below: Bools
+    constant: Bools
+    sparse: bool
+
+    @property
+    def parsed(self) -> Floats:
+        """Share of items with a verdict, in [0, 1]."""
+        return np.asarray(self.voted / max(self.n_items, 1))
+
+    @property
+    def accuracy(self) -> Floats:
+        """Share of right verdicts; NaN without votes."""
+        unknown = np.full(len(self.voted), np.nan)
+        return np.asarray(np.divide(self.correct, self.voted, out=unknown, where=self.voted > 0))
+
+    @property
+    def below(self) -> Bools:
+        """Shown to be below chance."""
+        return np.asarray(self.p_below < ALPHA)
+
+    @property
+    def unreadable(self) -> Bools:
+        """Verdicts on 70 % of the items or fewer; nobody where votes are sparse by design."""
+        return np.asarray((self.parsed <= FILTER_RATE) & (not self.sparse))
+
+    @property
+    def patchy(self) -> Bools:
+        """Verdicts on more than 70 % of the items but fewer than 90 %."""
+        inside = (self.parsed > FILTER_RATE) & (self.parsed < REVIEW_RATE)
+        return np.asarray(inside & (not self.sparse))
+
+
+def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) -> Legible:
+    """P1's figures on these rows (all labelled ones without); ``limits`` may be left out."""
+    votes = ballots.votes if rows is None else ballots.votes[rows]
+    signs = ballots.signs if rows is None else ballots.signs[rows]
+    cast = votes != 0
+    voted = cast.sum(axis=0)
+    correct = ((votes == signs[:, None]) & cast).sum(axis=0)
+    ones = (votes > 0).sum(axis=0)
+    share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
+    wald = np.sqrt(share * (1.0 - share) / np.maximum(voted, 1))
+    bounds = np.tile([[0.0], [1.0]], len(voted))
+    if limits:
+        pairs = zip(correct.tolist(), voted.tolist(), strict=True)
+        bounds = np.array([clopper_pearson(c, n) for c, n in pairs]).reshape(-1, 2).T
+    return Legible(
+        n_items=len(votes),
+        correct=correct,
+        voted=voted,
+        lo=bounds[0],
+        hi=bounds[1],
+        p_below=holm(np.where(voted > 0, stats.binom.cdf(correct, voted, 0.5), np.nan)),
+        wald_below=share < 0.5 - 2.0 * wald,
+        constant=(voted >= CONSTANT_VOTES)
+        & (np.minimum(ones, voted - ones) <= CONSTANT_SLIP * voted),
+        sparse=bool(len(voted) and np.median(voted / max(len(votes), 1)) < SPARSE_RATE),
+    )
+
+
+def uses_anti_experts(aggregator: Aggregator) -> bool:
+    """Whether a judge below chance gets a negative weight, and so informs."""
+    return aggregator not in FRACTIONS
+
+
+def to_drop(found: Legible, aggregator: Aggregator) -> Bools:
+    """Whom the filter drops, (n_judges,): unreadable, constant, and, where the aggregator cannot
+    turn a vote round, judges below chance.
+    """
+    drop = found.unreadable | found.constant
+    if not uses_anti_experts(aggregator):
+        drop |= found.below
+    return np.asarray(drop)
+
+
+def drop_reason(found: Legible, judge: int) -> str:
+    """Why the filter drops this judge."""
+    if found.unreadable[judge]:
+        return f"a verdict on {100 * found.parsed[judge]:.0f} % of the items"
+    if found.constant[judge]:
+        return "one verdict on nearly every item"
+    return f"below chance: right on {100 * found.accuracy[judge]:.0f} %"
+
+
+def check_parse_rate(found: Legible, names: tuple[str, ...], aggregator: Aggregator) -> Check:
+    """P1 as a check."""
+    title = "P1 Parse rate and chance"
+    usable = uses_anti_experts(aggregator)
+    unreadable, patchy, below = (
+        np.flatnonzero(one) for one in (found.unreadable, found.patchy, found.below)
+    )
+    numbers: dict[str, float | int | str] = {
+        "labelled items": found.n_items,
+        "judges": len(names),
+        "parse at most 70 %": len(unreadable),
+        "parse 70 to 90 %": len(patchy),
+        "shown below chance": len(below),
+        "below chance by the paper's Wald rule": int(found.wald_below.sum()),
+    }
+    if not found.sparse and len(names):
+        numbers["lowest parse rate"] = f"{100 * float(found.parsed.min()):.1f} %"
+    said = _sentences(found, names, unreadable, patchy, below)
+    advice = _advice(len(unreadable), len(patchy), len(below), usable=usable)
+    outcome: Outcome = "pass"
+    if len(unreadable) or (len(below) and not usable):
+        outcome = "fail"
+    elif len(patchy) or len(below):
+        outcome = "review"
+    elif found.sparse:
+        outcome = "not applicable"
+    return Check("P1", title, outcome, numbers, said, advice)
+
+
+def _sentences(
+    found: Legible, names: tuple[str, ...], unreadable: Ints, patchy: Ints, below: Ints
+) -> str:
+    parts = []
+    if found.sparse:
+        parts.append(
+            "Most judges were not asked about most items, so a parse rate cannot be read off the "
+            "votes; it needs the raw outputs."
+        )
+    short = np.concatenate([unreadable, patchy])
+    short = short[np.argsort(found.parsed[short], kind="stable")]
+    if len(short):
+        shares = [f"{shown(names[j])} parses {100 * found.parsed[j]:.0f} %" for j in short]
+        parts.append(_some(shares))
+    elif not found.sparse:
+        parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
+    wrong = [
+        f"{shown(names[j])} is right on {100 * found.accuracy[j]:.0f} % "
+        f"[{100 * found.lo[j]:.0f}, {100 * found.hi[j]:.0f}]"
+        for j in below
+    ]
+    if wrong:
+        parts.append(f"Below chance: {_some(wrong)}")
+    if not wrong:
+        parts.append("No judge is shown to be below chance.")
+    return " ".join(parts)
+
+
+def _some(sentences: list[str]) -> str:
+    text, n = "; ".join(sentences[:_NAMED]), len(sentences)
+    return f"{text}." if n <= _NAMED else f"{text}; and {n - _NAMED} more."
+
+
+def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
+    parts = []
+    if unreadable:
+        parts.append("Drop judges that parse 70 % or less, or mend their parser; compare first.")
+    if patchy:
+        parts.append("Look at the raw outputs that were not read.")
+    if below and usable:
+        parts.append(
+            "Keep judges below chance: the aggregator turns their votes round, and they inform. "
+            "Check that their labels are not inverted."
+        )
+    elif below:
+        parts.append("Drop judges below chance: this aggregator cannot turn a vote round.")
+    return " ".join(parts) or "Nothing to do."
+
+
+def plain_rows(found: Legible, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """One row a judge."""
+    return [
+        {
+            "judge": name,
+            "parsed": float(found.parsed[j]),
+            "accuracy": float(found.accuracy[j]),
+            "lo": float(found.lo[j]),
+            "hi": float(found.hi[j]),
+            "p_below": float(found.p_below[j]),
+            "below": bool(found.below[j]),
+            "wald_below": bool(found.wald_below[j]),
+        }
+        for j, name in enumerate(names)
+    ]

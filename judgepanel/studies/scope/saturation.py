@@ -1,0 +1,252 @@
+"""P2: do the last judges still add something, or has the panel stopped gaining?
+
+Judges are ordered by accuracy on the calibration rows, inside every split, and the panel of the
+best share is held against all. An equivalence test says whether the last tenth moves calibrated
+NLL by more than 1 %. That alone cannot decide with a few hundred labels: on the clean simulated
+panel (300 items) the last tenth is worth -0.9 % with a standard deviation over data sets of 1.1 %,
+so no test against 1 % has power, and every sound panel would be sent to review. Where the last
+tenth is undecided, the course of the curve is looked at too: all judges must be shown to beat the
+best fifth of them, and the better half must not be better than all by the estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.scoring.equivalence import ALPHA, equivalence
+from judgepanel.scoring.inference import Estimate, estimate
+from judgepanel.studies.accumulate import Tally
+from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.votes.checks import Check, Outcome
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MARGIN = 0.01
+FEWEST_JUDGES = 5
+POWER = 0.80
+MOST_LABELS = 10_000_000
+_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+TITLE = "P2 Saturation"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saturation:
+    """The curve and its tests; all arrays are (n_sizes,), the last is all judges.
+
+    ``sizes`` are numbers of judges kept. ``nll`` [``nll_lo``, ``nll_hi``] is in nats with 95 %
+    intervals. ``delta`` is NLL(all) - NLL(kept): what adding the others does, below 0 where it
+    helps; ``lo`` and ``hi`` bound its 90 % interval, ``se`` is its standard error, ``p`` that of
+    equivalence within ``margin`` nats (1 % of NLL(all)) and ``outcome`` what follows. ``last``,
+    ``half`` and ``fifth`` are positions: without the last tenth, the better half, the best fifth.
+    """
+
+    sizes: Ints
+    nll: Floats
+    nll_lo: Floats
+    nll_hi: Floats
+    delta: Floats
+    lo: Floats
+    hi: Floats
+    se: Floats
+    p: Floats
+    outcome: tuple[str, ...]
+    margin: float
+    last: int
+    half: int
+    fifth: int
+
+    @property
+    def n_judges(self) -> int:
+        """All judges."""
+        return int(self.sizes[-1])
+
+    def relative(self, position: int) -> tuple[float, float, float]:
+        """``delta``, ``lo`` and ``hi`` in per cent of NLL(all)."""
+        nll = float(self.nll[-1]) / 100.0
+        return tuple(float(part[position]) / nll for part in (self.delta, self.lo, self.hi))  # type: ignore[return-value]
+
+
+def curve_sizes(n_judges: int) -> Ints:
+    """Panel sizes of the curve: the tenths of the panel, rounded, each once."""
+    kept = {max(1, math.floor(share * n_judges + 0.5)) for share in _SHARES}
+    return np.array(sorted(kept | set(_marks(n_judges))), dtype=np.int64)
+
+
+def _marks(n_judges: int) -> tuple[int, int, int]:
+    """Judges without the last tenth, in the better half, in the best fifth."""
+    tenth = max(1, math.floor(0.1 * n_judges + 0.5))
+    half, fifth = (max(1, math.floor(share * n_judges + 0.5)) for share in (0.5, 0.2))
+    return max(1, n_judges - tenth), half, fifth
+
+
+def saturation(done: Tally, units: Ints, sizes: Ints) -> Saturation:
+    """Levels, differences and tests; bounds are NaN and nothing is decided from a single split."""
+    means, seen = done.item_means()
+    items, splits = means[0, 0, : len(sizes)], done.split_means[:, 0, 0, : len(sizes)]
+    nll = items.mean(axis=1)
+    margin = MARGIN * float(nll[-1])
+    place = {int(k): position for position, k in enumerate(sizes)}
+    last, half, fifth = (place[k] for k in _marks(int(sizes[-1])))
+    unknown = np.full(len(sizes), np.nan)
+    found: dict[str, Any] = dict.fromkeys(("nll_lo", "nll_hi", "lo", "hi", "se", "p"), unknown)
+    found["outcome"] = ("inconclusive",) * len(sizes)
+    if len(splits) >= 2:
+        levels = _fit(items, splits, units[seen], done)
+        gaps = _fit(items[-1] - items, splits[:, [-1]] - splits, units[seen], done)
+        tests = equivalence(gaps, margin)
+        found = {
+            "nll_lo": np.clip(levels.lo, *RANGES["nll"]),
+            "nll_hi": np.clip(levels.hi, *RANGES["nll"]),
+            "lo": tests.lo,
+            "hi": tests.hi,
+            "se": gaps.se,
+            "p": tests.p,
+            "outcome": tests.outcomes,
+        }
+    return Saturation(
+        sizes=sizes,
+        nll=nll,
+        delta=nll[-1] - nll,
+        margin=margin,
+        last=last,
+        half=half,
+        fifth=fifth,
+        **found,
+    )
+
+
+def _fit(items: Floats, splits: Floats, units: Ints, done: Tally) -> Estimate:
+    return estimate(items, splits, units, *mean_sizes(done), joint=False)
+
+
+def check_saturation(found: Saturation, n_labels: int) -> Check:
+    """P2 as a check; ``n_labels`` is the number of labelled items."""
+    k = found.n_judges
+    if k < FEWEST_JUDGES:
+        return Check(
+            "P2",
+            TITLE,
+            "not applicable",
+            {"judges": k},
+            f"A panel of {k} has no last tenth; the check needs {FEWEST_JUDGES} judges.",
+            "Nothing to do.",
+        )
+    outcome, why, advice = _decide(found, n_labels)
+    numbers: dict[str, float | int | str] = {
+        "NLL of all": round(float(found.nll[-1]), 4),
+        f"adding the last {k - int(found.sizes[found.last])} of {k}": _change(found, found.last),
+        "adding the worse half": _change(found, found.half),
+        "adding all but the best fifth": _change(found, found.fifth),
+        "margin": f"1 % of NLL, {found.margin:.4f}",
+        "last tenth": found.outcome[found.last],
+    }
+    if found.outcome[found.last] == "inconclusive" and np.isfinite(found.se[found.last]):
+        room = abs(abs(float(found.delta[found.last])) - found.margin)
+        numbers["labels that would decide the last tenth"] = labels_needed(
+            room, float(found.se[found.last]), n_labels
+        )
+    return Check("P2", TITLE, outcome, numbers, why, advice)
+
+
+def _decide(found: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
+    if not np.isfinite(found.se[found.last]):
+        return "review", "There are not enough splits yet to say.", "Wait for more splits."
+    decided = _costs(found) or _stops(found, n_labels)
+    return decided or ("pass", _gain(found), "Nothing to do.")
+
+
+def _costs(found: Saturation) -> tuple[Outcome, str, str] | None:
+    """Judges are shown to cost more than the margin."""
+    last, half = found.last, found.half
+    n_last = found.n_judges - int(found.sizes[last])
+    if found.lo[last] > found.margin:
+        return (
+            "fail",
+            f"The last {n_last} judges cost: adding them changes NLL by {_change(found, last)}.",
+            "Drop them, or switch to an aggregator that sees the votes jointly; see P3.",
+        )
+    if found.lo[half] > found.margin:
+        return (
+            "fail",
+            "The better half of the judges alone is better: adding the others changes NLL by "
+            f"{_change(found, half)}.",
+            "Curate, or switch to an aggregator that sees the votes jointly; see P3.",
+        )
+    return None
+
+
+def _stops(found: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None:
+    """The panel does not gain any more, or is not shown to."""
+    last, half, fifth = found.last, found.half, found.fifth
+    n_last = found.n_judges - int(found.sizes[last])
+    if found.outcome[last] == "equivalent":
+        return (
+            "review",
+            f"The panel is saturated: adding the last {n_last} judges changes NLL by "
+            f"{_change(found, last)}, less than 1 % either way.",
+            "Keeping them is safe but buys nothing; where they cost money, leave them out.",
+        )
+    if found.delta[half] > found.margin:
+        return (
+            "review",
+            "By the estimate the panel stops gaining: adding the worse half of the judges changes "
+            f"NLL by {_change(found, half)}.",
+            "Compare with a smaller panel and with a joint aggregator. "
+            + _needed(float(found.delta[half]) - found.margin, float(found.se[half]), n_labels),
+        )
+    if not found.hi[fifth] < 0.0:
+        return (
+            "review",
+            "Nothing shows that all judges beat the best fifth of them: adding the others changes "
+            f"NLL by {_change(found, fifth)}.",
+            _needed(-float(found.delta[fifth]), float(found.se[fifth]), n_labels),
+        )
+    return None
+
+
+def _gain(found: Saturation) -> str:
+    said = (
+        f"All {found.n_judges} judges beat the best fifth of them: adding the others changes NLL "
+        f"by {_change(found, found.fifth)}."
+    )
+    n_last = found.n_judges - int(found.sizes[found.last])
+    last = f" The last {n_last} change it by {_change(found, found.last)}"
+    undecided = found.outcome[found.last] == "inconclusive"
+    return said + last + (", undecided against 1 %." if undecided else ".")
+
+
+def _change(found: Saturation, position: int) -> str:
+    value, lo, hi = found.relative(position)
+    if not (math.isfinite(lo) and math.isfinite(hi)):
+        return f"{value:+.1f} %"
+    return f"{value:+.1f} % [{lo:+.1f}, {hi:+.1f}]"
+
+
+def _needed(effect: float, se: float, n_labels: int) -> str:
+    """How many labels would show an effect of this size, standard errors falling as 1/sqrt(n)."""
+    if effect <= 0.0 or se <= 0.0:
+        return "By the estimate no number of labels would show that more judges help."
+    needed = labels_needed(effect, se, n_labels)
+    if needed <= n_labels:
+        return "As many labels as there are decide this more often than not: it is a close call."
+    return (
+        f"If the estimate is right, about {needed:,} labelled items would decide it; there are "
+        f"{n_labels:,}."
+    )
+
+
+def labels_needed(effect: float, se: float, n_labels: int) -> int:
+    """Labelled items at which a one-sided 5 % test shows ``effect`` (> 0, nats) with power .8, if
+    the standard error, ``se`` at ``n_labels``, falls as 1/sqrt(n); two figures, rounded up.
+    """
+    reach = float(stats.norm.ppf(1.0 - ALPHA) + stats.norm.ppf(POWER))
+    needed = min(n_labels * (reach * se / max(effect, 1e-12)) ** 2, float(MOST_LABELS))
+    unit = 10 ** max(0, len(str(math.ceil(needed))) - 2)
+    return int(math.ceil(needed / unit) * unit)

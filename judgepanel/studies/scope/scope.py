@@ -1,0 +1,228 @@
+"""Is the default safe here? Four checks on the labelled items: order, parsing, saturation, gaps.
+
+The default keeps every judge, sums their votes with one aggregator and calibrates. P0 and P1 and
+the tests of P3 look at all labelled items at once. What rests on NLL (the curve of P2, the arms of
+P3) is scored on the evaluation rows of random splits, everything being fitted on the others.
+
+Cost per split: one evaluation of the curve; in ``COMPARED_SPLITS`` of them also up to two fits an
+aggregator, joint's being many times as dear as the curve. Those are not in the first chunk, which
+is what a reader waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
+from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.scope.arms import all_judges, joined_arms, without
+from judgepanel.studies.scope.compatibility import (
+    check_compatibility,
+    partly_missing,
+    switch_arms,
+)
+from judgepanel.studies.scope.missingness import missingness
+from judgepanel.studies.scope.parse import (
+    check_parse_rate,
+    drop_reason,
+    legible,
+    to_drop,
+)
+from judgepanel.studies.scope.saturation import (
+    FEWEST_JUDGES,
+    check_saturation,
+    curve_sizes,
+    saturation,
+)
+from judgepanel.studies.scope.scope_result import Dropped, Scope
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.checks import check_orientation
+
+Ints = NDArray[np.int64]
+
+COMPARED_SPLITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSpec:
+    """What the checks need; ``others`` are aggregators a switch to which is tried in P3.
+
+    Raises
+    ------
+    InputError
+        A name that is not known, or one given twice.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="one_coin", metadata={"help": "the aggregator in use"})
+    calibrator: Calibrator = field(default="beta", metadata={"help": "the calibrator of all arms"})
+    others: tuple[Aggregator, ...] = field(
+        default=("dawid_skene", "joint"), metadata={"help": "aggregators to compare it with"}
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator, *self.others))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if self.others:
+            check_each_once("the comparison", "aggregator", AGGREGATORS, self.others)
+
+    @property
+    def compared(self) -> tuple[Aggregator, ...]:
+        """The aggregator in use, then the others."""
+        return (self.aggregator, *(name for name in self.others if name != self.aggregator))
+
+    def recipe(self, aggregator: Aggregator) -> Recipe:
+        """How every panel under this aggregator is built."""
+        return Recipe(
+            aggregator,
+            (self.calibrator,),
+            in_sample=self.settings.protocol == "paper",
+            seed=self.settings.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScopeTally:
+    """Scores of the splits: the curve of all of them, the compared arms of some."""
+
+    curve: Tally
+    arms: Tally | None
+
+
+def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
+    """The curve on the splits of one chunk, and the arms on those that compare aggregators."""
+    prepared = prepare(votes, spec.settings)
+    ballots, seed = prepared.ballots, spec.settings.seed
+    sizes = curve_sizes(ballots.n_judges)
+    recipe = spec.recipe(spec.aggregator)
+    splits = list(splits_of(prepared, spec.settings, chunk))
+    curve = tally(
+        ((one, joined_arms([evaluate_split(ballots, one, sizes, recipe)])) for one in splits),
+        n_items=ballots.n_items,
+        seed=seed,
+    )
+    chosen = compared_splits(spec.settings.splits)
+    some = [one for one in splits if one.number in chosen]
+    if not some:
+        return ScopeTally(curve, None)
+    arms = tally(_compared(prepared, spec, some), n_items=ballots.n_items, seed=seed)
+    return ScopeTally(curve, arms)
+
+
+def compared_splits(n_splits: int) -> range:
+    """Which splits compare aggregators: ``COMPARED_SPLITS`` after the first chunk, if there are."""
+    first = min(CHUNK_SPLITS, max(0, n_splits - COMPARED_SPLITS))
+    return range(first, min(first + COMPARED_SPLITS, n_splits))
+
+
+def _compared(
+    prepared: Prepared, spec: ScopeSpec, splits: list[Split]
+) -> Iterator[tuple[Split, Arms]]:
+    """Every aggregator with all judges, then (if there are any) without the partly missing."""
+    ballots = prepared.ballots
+    panels = [ballots]
+    partly = partly_missing(legible(ballots, limits=False).parsed)
+    if partly.any():
+        panels.append(without(ballots, partly))
+    for one in splits:
+        scored = [
+            all_judges(panel, one, spec.recipe(name)) for panel in panels for name in spec.compared
+        ]
+        yield one, joined_arms(scored)
+
+
+def combine_tallies(left: ScopeTally, right: ScopeTally) -> ScopeTally:
+    """Both sets of splits together; exact and in any order."""
+    arms = left.arms or right.arms
+    if left.arms is not None and right.arms is not None:
+        arms = combine(left.arms, right.arms)
+    return ScopeTally(combine(left.curve, right.curve), arms)
+
+
+def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
+    """All four checks from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    ballots, names = prepared.ballots, prepared.judges
+    curve = partial.curve.in_order()
+    arms = None if partial.arms is None else partial.arms.in_order()
+    found = legible(ballots)
+    missing = missingness(prepared)
+    partly = tuple(np.array(names, dtype=object)[partly_missing(found.parsed)])
+    line = saturation(curve, ballots.units, curve_sizes(ballots.n_judges))
+    switch = (
+        () if arms is None else switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
+    )
+    drop = to_drop(found, spec.aggregator)
+    if drop.all():
+        drop = np.zeros_like(drop)
+    return Scope(
+        checks=(
+            check_orientation(_taking_part(votes, spec.settings)),
+            check_parse_rate(found, names, spec.aggregator),
+            check_saturation(line, ballots.n_items),
+            check_compatibility(switch, missing, partly, n_judges=len(names), sparse=found.sparse),
+        ),
+        judges=names,
+        parsed=found.parsed,
+        accuracy=found.accuracy,
+        accuracy_lo=found.lo,
+        accuracy_hi=found.hi,
+        p_below=found.p_below,
+        below=found.below,
+        wald_below=found.wald_below,
+        sparse=found.sparse,
+        saturation=line if ballots.n_judges >= FEWEST_JUDGES else None,
+        missing=missing,
+        switch=switch,
+        partly=partly,
+        suggested=tuple(
+            Dropped(names[j], drop_reason(found, j)) for j in np.flatnonzero(drop).tolist()
+        ),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        null_nll=float(curve.null_nll.mean()),
+        constant_nll=float(curve.constant_nll.mean()),
+        n_compared=0 if arms is None else len(arms.numbers),
+        **run_fields(prepared, spec.settings, curve),
+        warnings=_warnings(prepared, spec, curve, missing.left_out),
+    )
+
+
+def _taking_part(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
+    return votes if settings.judges is None else votes.with_judges(settings.judges)
+
+
+def _warnings(
+    prepared: Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
+) -> tuple[str, ...]:
+    found = [*prepared.oriented.notices]
+    found += few_labels(prepared, float(curve.n_calibration.mean()))
+    if prepared.ballots.votes.size and (prepared.ballots.votes == 0).any():
+        found += left_out
+    fits = len(curve.numbers) * len(curve_sizes(prepared.ballots.n_judges))
+    return (*found, *stand_ins((spec.calibrator,), np.ravel(curve.replaced).tolist(), fits))
+
+
+SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
+    name="scope",
+    title="Scope",
+    question="Is the default safe here?",
+    spec=ScopeSpec,
+    result=Scope,
+    run_chunk=run_chunk,
+    combine=combine_tallies,
+    merge=merge,
+    figure="scope",
+    page="scope",
+)

@@ -1,0 +1,201 @@
+"""What :data:`SCOPE` finds: four checks, the figures behind them, and whom a filter would drop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.scope.compatibility import SwitchArm
+from judgepanel.studies.scope.missingness import Missingness
+from judgepanel.studies.scope.saturation import Saturation
+from judgepanel.votes.checks import Check
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+OUTCOMES = ("pass", "review", "fail", "not applicable")
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A judge the filter drops, and why in a few words."""
+
+    judge: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """Result of :data:`SCOPE`.
+
+    ``checks`` are P0 to P3 in order. ``judges`` name the arrays of P1, (n_judges,): ``parsed`` is
+    the share of labelled items with a verdict, ``accuracy`` [``accuracy_lo``, ``accuracy_hi``]
+    that of right verdicts with a Clopper-Pearson 95 % interval, ``p_below`` Holm's p-value of
+    being no worse than a coin, ``below`` and ``wald_below`` the verdicts of ours and of the
+    paper's rule. ``saturation`` is P2's curve (None below five judges), ``missing`` and
+    ``switch`` are P3's tests and arms, the first arm being the aggregator in use; ``partly`` are
+    the judges that the arms without them leave out. ``suggested`` is the filter.
+    """
+
+    checks: tuple[Check, ...]
+    judges: tuple[str, ...]
+    parsed: Floats
+    accuracy: Floats
+    accuracy_lo: Floats
+    accuracy_hi: Floats
+    p_below: Floats
+    below: Bools
+    wald_below: Bools
+    sparse: bool
+    saturation: Saturation | None
+    missing: Missingness
+    switch: tuple[SwitchArm, ...]
+    partly: tuple[str, ...]
+    suggested: tuple[Dropped, ...]
+    aggregator: str
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_compared: int
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    @property
+    def n_judges(self) -> int:
+        """Judges that take part."""
+        return len(self.judges)
+
+    def check(self, code: str) -> Check:
+        """The check of this code."""
+        (found,) = (one for one in self.checks if one.code == code)
+        return found
+
+    def counted(self, outcome: str) -> int:
+        """How many checks came out so."""
+        return sum(one.outcome == outcome for one in self.checks)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a figure: check, its outcome, subject, quantity, value, lower, upper, p, flag."""
+        rows = [*self._judge_rows(), *self._curve_rows(), *self._arm_rows(), *self._test_rows()]
+        outcomes = {one.code: one.outcome for one in self.checks}
+        for code in outcomes:
+            if not any(row["check"] == code for row in rows):
+                rows.append(_row(code, "all", "outcome", float("nan")))
+        rows.sort(key=lambda row: str(row["check"]))
+        for row in rows:
+            row["outcome"] = outcomes[str(row["check"])]
+            row["null_nll"] = self.null_nll
+            row["n_splits"] = self.n_splits
+        return pd.DataFrame(rows)
+
+    def _judge_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for j, judge in enumerate(self.judges):
+            rows.append(_row("P1", judge, "parse rate", float(self.parsed[j])))
+            lo, hi = float(self.accuracy_lo[j]), float(self.accuracy_hi[j])
+            flag = "below chance" if self.below[j] else ""
+            p = float(self.p_below[j])
+            rows.append(_row("P1", judge, "accuracy", float(self.accuracy[j]), lo, hi, p, flag))
+        return rows
+
+    def _curve_rows(self) -> list[dict[str, Any]]:
+        found = self.saturation
+        if found is None:
+            return []
+        rows = []
+        for i, k in enumerate(found.sizes):
+            name = f"best {k}"
+            nll, lo, hi = (float(part[i]) for part in (found.nll, found.nll_lo, found.nll_hi))
+            rows.append(_row("P2", name, "NLL", nll, lo, hi))
+            gap, lo, hi = (float(part[i]) for part in (found.delta, found.lo, found.hi))
+            what, p = "NLL(all) - NLL(kept), 90 %", float(found.p[i])
+            rows.append(_row("P2", name, what, gap, lo, hi, p, found.outcome[i]))
+        return rows
+
+    def _arm_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        nan = float("nan")
+        for arm in self.switch:
+            rows.append(_row("P3", arm.aggregator, "NLL", arm.nll, arm.lo, arm.hi))
+            pays = "pays" if arm.pays else ""
+            gap = (arm.switch, arm.switch_lo, arm.switch_hi)
+            rows.append(_row("P3", arm.aggregator, "switch to it", *gap, nan, pays))
+            gap = (arm.partly, arm.partly_lo, arm.partly_hi)
+            decided = arm.partly_verdict
+            if np.isfinite(arm.partly):
+                rows.append(_row("P3", arm.aggregator, "without", *gap, nan, decided))
+        return rows
+
+    def _test_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for one in self.missing.tests:
+            what = " ".join(filter(None, (one.kind, one.feature, one.level)))
+            flag = "related" if one.related else ""
+            gap = (one.inside - one.outside, float("nan"), float("nan"), one.p_adjusted)
+            rows.append(_row("P3", one.judge or "all", f"missing by {what}", *gap, flag))
+        return rows
+
+    def summary(self) -> dict[str, Any]:
+        """The checks, the filter and what was run."""
+        return {
+            "checks": [to_plain(one) for one in self.checks],
+            "passed": self.counted("pass"),
+            "suggested": [to_plain(one) for one in self.suggested],
+            "switch": [to_plain(one) for one in self.switch],
+            "partly_missing": list(self.partly),
+            "missing_tests": self.missing.n_tests,
+            "missing_related": self.missing.n_related,
+            "aggregator": self.aggregator,
+            "calibrator": self.calibrator,
+            "null_nll": self.null_nll,
+            "orientation": self.orientation,
+            "protocol": self.protocol,
+            "one_class": self.one_class,
+            "n_items": self.n_items,
+            "n_judges": self.n_judges,
+            "n_splits": self.n_splits,
+            "n_compared": self.n_compared,
+            "partial": self.partial,
+        }
+
+
+def _row(
+    check: str,
+    subject: str,
+    quantity: str,
+    value: float,
+    lo: float = float("nan"),
+    hi: float = float("nan"),
+    p: float = float("nan"),
+    flag: str = "",
+) -> dict[str, Any]:
+    return {
+        "check": check,
+        "outcome": "",
+        "subject": subject,
+        "quantity": quantity,
+        "value": value,
+        "lo": lo,
+        "hi": hi,
+        "p": p,
+        "flag": flag,
+    }

@@ -1,0 +1,77 @@
+"""Tests of missing against something known, held against scipy's and against brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from judgepanel.scoring.association import fisher, permutation_p, rank_p, share_p, unit_means
+
+
+def random_pair(seed, n=40):
+    rng = np.random.default_rng(seed)
+    return (rng.random(n) < 0.3).astype(float), rng.integers(0, 5, n).astype(float)
+
+
+@pytest.mark.parametrize("table", [(3, 10, 20, 40), (0, 5, 20, 40), (5, 5, 20, 40), (4, 8, 20, 40)])
+def test_fisher_is_twice_the_smaller_exact_tail(table):
+    both, row, column, n = table
+    cells = [[both, row - both], [column - both, n - row - column + both]]
+    tails = [stats.fisher_exact(cells, alternative=side).pvalue for side in ("less", "greater")]
+    assert float(fisher(both, row, column, n)) == pytest.approx(min(1.0, 2.0 * min(tails)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rank_test_of_gaps_is_the_rank_sum_test(seed):
+    missing, values = random_pair(seed)
+    wanted = stats.mannwhitneyu(
+        values[missing == 1], values[missing == 0], use_continuity=False, method="asymptotic"
+    )
+    assert rank_p(missing, values) == pytest.approx(wanted.pvalue)
+
+
+def test_items_without_a_value_do_not_count():
+    missing, values = random_pair(1)
+    values[:7] = np.nan
+    assert rank_p(missing, values) == rank_p(missing[7:], values[7:])
+
+
+def test_what_does_not_vary_cannot_be_tested():
+    assert np.isnan(rank_p(np.zeros(5), np.arange(5.0)))
+    assert np.isnan(permutation_p(np.arange(5.0), np.ones(5)))
+    assert np.isnan(share_p(np.ones((5, 1)), np.array([[0], [1], [0], [1], [0.0]]))).all()
+
+
+def test_shares_of_units_need_enough_expected():
+    missing = np.array([0.5, 1.0, 0.0, 0.0, 0.5] * 8)
+    inside = np.array([1.0, 0.0, 0.0, 1.0, 0.0] * 8)
+    (found,) = share_p(missing[:, None], inside[:, None])
+    assert found == pytest.approx([permutation_p(missing, inside)])
+    assert np.isnan(share_p(missing[:10, None], inside[:10, None])).all()
+
+
+def test_every_slice_is_tested_with_every_judge_at_once():
+    pairs = [random_pair(seed) for seed in range(3)]
+    missing = np.stack([one for one, _ in pairs], axis=1)
+    inside = np.stack([(values > 2).astype(float) for _, values in pairs], axis=1)
+    found = share_p(missing, inside)
+    for j, level in np.ndindex(3, 3):
+        alone = share_p(missing[:, [j]], inside[:, [level]])
+        assert found[j, level] == alone[0, 0]
+
+
+def test_unit_means_leave_out_what_is_not_known():
+    values = np.array([1.0, np.nan, 3.0, np.nan])
+    found = unit_means(values, np.array([0, 0, 2, 1]))
+    np.testing.assert_array_equal(found, [1.0, np.nan, 3.0])
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10_000))
+def test_turning_missing_and_present_round_changes_no_p_value(seed):
+    missing, values = random_pair(seed, 25)
+    inside = (values > 2).astype(float)
+    np.testing.assert_allclose(rank_p(missing, values), rank_p(1.0 - missing, values))
+    exact = [share_p(one[:, None], inside[:, None]) for one in (missing, 1.0 - missing)]
+    np.testing.assert_allclose(*exact)

@@ -1,0 +1,96 @@
+"""P3: every outcome from arms and tests made by hand, and its words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.studies.scope.compatibility import (
+    SwitchArm,
+    check_compatibility,
+    gap_sentence,
+    partly_missing,
+)
+from judgepanel.studies.scope.missingness import Missingness, MissingTest
+
+NAN = float("nan")
+ONE = SwitchArm("one_coin", 0.3, 0.25, 0.35, 0.0, 0.0, 0.0, False, NAN, NAN, NAN, NAN, "")
+JOINT = SwitchArm("joint", 0.3, 0.25, 0.35, 0.0, -0.02, 0.02, False, NAN, NAN, NAN, NAN, "")
+TEST = MissingTest("judge1", "difficulty", "", "", -0.2, 0.01, 40, 1e-6, 1e-5)
+CHANCE = Missingness((), 12, 0, 2, 50, 1000, ())
+RELATED = Missingness((TEST,), 12, 1, 2, 50, 1000, ())
+NONE = Missingness((), 0, 0, 0, 0, 1000, ())
+
+
+def check(arms=(ONE, JOINT), missing=CHANCE, partly=(), n_judges=8):
+    return check_compatibility(arms, missing, partly, n_judges=n_judges)
+
+
+def test_a_complete_panel_under_an_aggregator_that_fits_passes():
+    found = check(missing=NONE)
+    assert found.outcome == "pass"
+    assert "No vote is missing" in found.why
+
+
+def test_gaps_by_chance_pass():
+    assert check().outcome == "pass"
+
+
+def test_gaps_that_go_with_difficulty_are_a_review():
+    found = check(missing=RELATED)
+    assert found.outcome == "review"
+    assert "'judge1' misses harder items" in found.why
+
+
+def test_a_switch_that_pays_is_a_review_and_is_recommended():
+    better = replace(JOINT, nll=0.2, switch=-0.1, switch_lo=-0.15, switch_hi=-0.05, pays=True)
+    found = check((ONE, better), NONE)
+    assert found.outcome == "review"
+    assert found.advice == "Switch to joint."
+    assert "Joint beats one-coin: -0.100 NLL [-0.150, -0.050]" in found.why
+
+
+def test_judges_with_gaps_that_cost_fail():
+    costs = replace(
+        ONE,
+        nll_without=0.27,
+        partly=-0.03,
+        partly_lo=-0.04,
+        partly_hi=-0.02,
+        partly_verdict="curate",
+    )
+    found = check((costs, JOINT), CHANCE, ("judge1",))
+    assert found.outcome == "fail"
+    assert "'judge1' misses 5 % or more; leaving them out changes one-coin by -0.030" in found.why
+
+
+def test_one_judge_alone_has_nothing_to_aggregate():
+    assert check(n_judges=1).outcome == "not applicable"
+
+
+def test_until_aggregators_are_compared_it_is_not_passed():
+    found = check(())
+    assert found.outcome == "review"
+    assert "still to be compared" in found.why
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"judge": ""}, "Votes are missing on harder items"),
+        ({"inside": 0.3}, "'judge1' misses easier items"),
+        ({"kind": "number", "feature": "length", "inside": 9.0}, "with a higher 'length'"),
+        (
+            {"kind": "slice", "feature": "topic", "level": "math", "inside": 1.0, "outside": 0.0},
+            "more often where 'topic' is 'math' (100 % against 0 %)",
+        ),
+        ({"kind": "label", "inside": 0.1, "outside": 0.2}, "less often where the label is 1"),
+    ],
+)
+def test_a_test_says_what_it_found(changes, says):
+    assert says in gap_sentence(replace(TEST, **changes))
+
+
+def test_partly_missing_judges_are_left_out_only_where_others_remain():
+    assert partly_missing(np.array([1.0, 0.95, 0.96, 0.5])).tolist() == [False, True, False, True]
+    assert not partly_missing(np.array([0.5, 0.4, 1.0])).any()

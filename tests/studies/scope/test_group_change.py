@@ -1,0 +1,131 @@
+"""A group of judges, with and without: who is in it, what changes, and what is refused."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.runner import run
+from judgepanel.studies.scope.group_change import (
+    GROUP_CHANGE,
+    GroupChangeSpec,
+    group_names,
+    run_chunk,
+)
+from judgepanel.studies.scope.group_change_result import GroupChange
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import MISSING, InputError
+from judgepanel.votes.samples import sample_votes
+from tests.helpers import make_votes
+
+FEW = Settings(splits=4)
+
+
+def change(votes, by="judges", group=None, settings=FEW, aggregators=("one_coin",)):
+    return run(GROUP_CHANGE, votes, GroupChangeSpec(settings, by, group, aggregators), jobs=1)
+
+
+@pytest.fixture(scope="module")
+def hard():
+    return sample_votes("hard_panel")
+
+
+def test_copies_of_one_judge_cost_a_sum_of_votes_and_dawid_skene_more(hard):
+    copies = tuple(np.array(hard.judges)[hard.judge_table["kind"] == "copy"])
+    found = change(hard, group=copies, aggregators=("one_coin", "dawid_skene"))
+    assert found.members == tuple(sorted(copies))
+    assert found.arm("one_coin").delta < -0.01
+    assert found.arm("dawid_skene").delta < found.arm("one_coin").delta
+
+
+def test_both_arms_are_those_of_the_same_splits_by_hand():
+    votes = make_votes(1, 60, 6)
+    found = change(votes, group=("judge001", "judge004"))
+    whole = prepare(votes, FEW).ballots
+    rest = prepare(votes, replace(FEW, judges=("judge000", "judge002", "judge003", "judge005")))
+    total, times = np.zeros((2, 60)), np.zeros(60)
+    for number in range(4):
+        one = split(whole.units, number)
+        times[one.evaluation] += 1
+        for row, b in enumerate((whole, rest.ballots)):
+            scores = evaluate_split(b, one, np.array([b.n_judges]), Recipe("one_coin", ("beta",)))
+            total[row, one.evaluation] += scores.evaluation["beta"].nll[0]
+    with_, without = (total[:, times > 0] / times[times > 0]).mean(axis=1)
+    arm = found.arm("one_coin")
+    assert (arm.nll_with, arm.nll_without) == pytest.approx((with_, without))
+    assert arm.delta == pytest.approx(without - with_)
+
+
+def test_the_filter_looks_at_calibration_items_alone():
+    votes = make_votes(2, 40, 6, missing=0.0)
+    spec = GroupChangeSpec(Settings(splits=2), aggregators=("one_coin",))
+    first = split(np.arange(40), 0)
+    gone = votes.votes.copy()
+    gone[first.evaluation[:13], 0] = MISSING
+    hidden = replace(votes, votes=gone)
+    only = run_chunk(hidden, spec, replace(GROUP_CHANGE.plan(spec)[0], count=1))
+    same = only.split_means[0, 0, 0]
+    assert same[0] == same[1]
+    gone[first.calibration[:13], 0] = MISSING
+    seen = run_chunk(replace(votes, votes=gone), spec, replace(GROUP_CHANGE.plan(spec)[0], count=1))
+    assert seen.split_means[0, 0, 0][0] != seen.split_means[0, 0, 0][1]
+
+
+def test_a_filter_that_drops_nobody_is_a_tie_with_a_warning():
+    found = change(make_votes(3, missing=0.0), "filter")
+    assert found.members == ()
+    assert found.arm("one_coin").verdict == "tie"
+    assert any("drops nobody" in sentence for sentence in found.warnings)
+
+
+def test_a_group_outside_the_analysis_is_added(hard):
+    own = hard.judges[:20]
+    found = change(hard, group=hard.judges[20:22], settings=replace(FEW, judges=own))
+    assert found.added
+    assert found.n_judges == 22
+
+
+def test_without_a_name_the_largest_family_is_taken(hard):
+    found = change(hard, "family")
+    assert found.name == "family fam3"
+    assert len(found.members) == 11
+
+
+def test_a_cluster_holds_the_judge_and_its_copies(hard):
+    found = change(hard, "cluster", ("1",))
+    kinds = dict(zip(hard.judges, hard.judge_table["kind"], strict=True))
+    assert [kinds[name] for name in found.members].count("copy") == 6
+    assert group_names(hard, FEW, "cluster")[0] == "1"
+
+
+@pytest.mark.parametrize(
+    ("by", "group", "says"),
+    [
+        ("judges", ("nobody",), "no such judge"),
+        ("judges", None, "no judge is named"),
+        ("judges", tuple(f"judge{j:03d}" for j in range(7)), "whole panel"),
+        ("family", None, "no family to take"),
+        ("cluster", ("99",), "cluster"),
+        ("filter", ("judge001",), "finds its judges itself"),
+        ("mood", None, "unknown kind of group"),
+    ],
+)
+def test_a_group_that_is_not_there_is_refused(by, group, says):
+    with pytest.raises(InputError, match=says):
+        change(make_votes(4), by, group)
+
+
+def test_a_result_survives_json_and_the_order_of_the_chunks():
+    votes = make_votes(5, 60, 5)
+    spec = GroupChangeSpec(Settings(splits=7), "judges", ("judge002",), ("one_coin", "majority"))
+    one, two = (run_chunk(votes, spec, chunk) for chunk in GROUP_CHANGE.plan(spec))
+    forth = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(one, two))
+    back = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(two, one))
+    text = json.dumps(to_plain(forth), allow_nan=False)
+    assert text == json.dumps(to_plain(back), allow_nan=False)
+    assert json.dumps(to_plain(from_plain(GroupChange, json.loads(text)))) == text
+    assert GROUP_CHANGE.merge(votes, spec, two).partial

@@ -1,0 +1,136 @@
+"""P3's tests of missing votes: what they see, and how often they see what is not there."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.studies.scope.missingness import missingness, relative_ease
+from judgepanel.studies.scope.parse import ALPHA
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import MISSING
+from judgepanel.votes.samples import sample_votes
+from tests.helpers import make_votes
+
+AS_GIVEN = Settings(orientation="as_given")
+
+
+def found_in(votes, settings=AS_GIVEN):
+    return missingness(prepare(votes, settings))
+
+
+def without(votes, gone):
+    return replace(votes, votes=np.where(gone, MISSING, votes.votes).astype(np.int8))
+
+
+def related(found):
+    return {(one.judge, one.kind, one.feature, one.level) for one in found.tests if one.related}
+
+
+def test_a_complete_panel_has_nothing_to_test():
+    found = found_in(make_votes(missing=0.0))
+    assert (found.n_tests, found.n_missing, found.n_related) == (0, 0, 0)
+
+
+def test_a_judge_that_misses_one_class_is_found():
+    votes = make_votes(1, 120, 6, missing=0.0)
+    gone = np.zeros(votes.votes.shape, bool)
+    gone[:, 2] = (votes.labels == 1) & (np.arange(120) % 3 > 0)
+    found = found_in(without(votes, gone))
+    assert ("judge002", "label", "", "") in related(found)
+    first = next(one for one in found.tests if one.kind == "label" and one.judge)
+    assert first.inside > 0.4
+    assert first.outside == 0.0
+
+
+def test_a_judge_that_misses_hard_items_is_found_by_what_the_others_get_right():
+    votes = make_votes(2, 200, 9, missing=0.0, low=0.6, high=0.7)
+    right = (votes.votes[:, 1:] == votes.labels[:, None]).mean(axis=1)
+    gone = np.zeros(votes.votes.shape, bool)
+    gone[:, 0] = right < 0.5
+    found = found_in(without(votes, gone))
+    (one,) = [one for one in found.tests if one.judge == "judge000" and one.kind == "difficulty"]
+    assert one.related
+    assert one.inside < one.outside
+
+
+def test_a_missed_slice_is_found_with_its_level():
+    votes = make_votes(3, 120, 5, missing=0.0)
+    topic = np.array(["math", "code", "chat"])[np.arange(120) % 3]
+    votes = replace(votes, features=pd.DataFrame({"topic": pd.Series(topic, dtype="str")}))
+    gone = np.zeros(votes.votes.shape, bool)
+    gone[:, 4] = topic == "code"
+    assert ("judge004", "slice", "topic", "code") in related(found_in(without(votes, gone)))
+
+
+def test_a_number_that_goes_with_gaps_is_found():
+    votes = make_votes(4, 120, 5, missing=0.0)
+    length = np.arange(120.0)
+    votes = replace(votes, features=pd.DataFrame({"length": length}))
+    gone = np.zeros(votes.votes.shape, bool)
+    gone[:, 1] = length > 90
+    assert ("judge001", "number", "length", "") in related(found_in(without(votes, gone)))
+
+
+def test_gaps_by_chance_raise_an_alarm_in_about_as_many_panels_as_promised():
+    alarms = 0
+    for seed in range(80):
+        votes = make_votes(seed, 90, 6, missing=0.12)
+        topic = np.array(["a", "b", "c"])[np.arange(90) % 3]
+        votes = replace(votes, features=pd.DataFrame({"topic": pd.Series(topic, dtype="str")}))
+        alarms += found_in(votes).n_related > 0
+    assert alarms / 80 <= ALPHA + 0.035
+
+
+def test_the_label_is_no_covariate_where_the_order_is_arbitrary():
+    found = found_in(make_votes(5, one_class=True), Settings())
+    assert {one.kind for one in found.tests} == {"difficulty"}
+    assert any("arbitrary" in sentence for sentence in found.left_out)
+
+
+def test_difficulty_leaves_the_judge_itself_out():
+    votes = make_votes(6, 40, 4, missing=0.2)
+    ballots = prepare(votes, AS_GIVEN).ballots
+    total, terms = relative_ease(ballots.votes, ballots.signs)
+    for i, j in ((0, 0), (7, 2), (31, 3)):
+        by_hand = 0.0
+        for k in range(4):
+            if k == j or ballots.votes[i, k] == 0:
+                continue
+            cast = ballots.votes[:, k] != 0
+            mean = float((ballots.votes[cast, k] == ballots.signs[cast]).mean())
+            by_hand += float(ballots.votes[i, k] == ballots.signs[i]) - mean
+        assert total[i] - terms[i, j] == pytest.approx(by_hand)
+
+
+def test_items_of_one_group_are_one_piece_of_evidence():
+    votes = make_votes(7, 60, 4, missing=0.0, groups=6)
+    gone = np.zeros(votes.votes.shape, bool)
+    gone[:, 0] = np.isin(votes.groups, ["g0", "g1", "g2"])
+    alone = replace(votes, groups=None)
+    grouped, single = found_in(without(votes, gone)), found_in(without(alone, gone))
+    smallest = {one.kind: one.p for one in reversed(single.tests)}
+    assert all(one.p >= smallest[one.kind] for one in grouped.tests if one.kind in smallest)
+    assert grouped.n_related == 0
+
+
+def test_a_feature_with_too_many_texts_is_left_out_with_a_sentence():
+    votes = make_votes(8, 60, 4)
+    names = pd.Series([f"text {i}" for i in range(60)], dtype="str")
+    found = found_in(replace(votes, features=pd.DataFrame({"note": names})))
+    assert any("60 different texts" in sentence for sentence in found.left_out)
+
+
+def test_judges_that_miss_a_handful_are_not_tested():
+    votes = make_votes(9, 60, 4, missing=0.0)
+    gone = np.zeros(votes.votes.shape, bool)
+    gone[:4, 0] = True
+    found = found_in(without(votes, gone))
+    assert (found.n_tests, found.n_judges, found.n_missing) == (0, 0, 4)
+
+
+def test_the_order_of_the_judges_changes_nothing():
+    votes = sample_votes("hard_panel")
+    turned = votes.with_judges(votes.judges[::-1])
+    assert found_in(votes) == found_in(turned)

@@ -1,0 +1,120 @@
+"""P1: every outcome, whom the filter drops, and how often a coin is called below chance."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.studies.scope.parse import (
+    ALPHA,
+    check_parse_rate,
+    drop_reason,
+    legible,
+    to_drop,
+)
+
+
+def panel(*judges, n=100):
+    """Ballots from (share right, share with a verdict) a judge, exact counts, in fixed places."""
+    rng = np.random.default_rng(3)
+    signs = np.where(np.arange(n) % 2, 1, -1).astype(np.int8)
+    votes = np.zeros((n, len(judges)), np.int8)
+    for j, (right, parsed) in enumerate(judges):
+        asked = rng.permutation(n)[: round(parsed * n)]
+        good = asked[: round(right * len(asked))]
+        votes[asked, j] = -signs[asked]
+        votes[good, j] = signs[good]
+    return Ballots(votes, signs, np.arange(n))
+
+
+def check(*judges, aggregator="one_coin"):
+    ballots = panel(*judges)
+    names = tuple(f"judge{j}" for j in range(len(judges)))
+    return check_parse_rate(legible(ballots), names, aggregator)
+
+
+def test_judges_that_parse_and_know_something_pass():
+    assert check((0.7, 1.0), (0.8, 0.95), (0.6, 0.9)).outcome == "pass"
+
+
+def test_below_90_per_cent_is_a_review():
+    found = check((0.7, 1.0), (0.8, 0.89), (0.7, 1.0))
+    assert found.outcome == "review"
+    assert "'judge1' parses 89 %." in found.why
+
+
+def test_70_per_cent_or_less_fails():
+    found = check((0.7, 1.0), (0.8, 0.7), (0.7, 1.0))
+    assert found.outcome == "fail"
+    assert "Drop judges that parse 70 % or less" in found.advice
+
+
+def test_a_judge_below_chance_is_a_flag_where_the_aggregator_turns_it_round():
+    found = check((0.7, 1.0), (0.3, 1.0), aggregator="one_coin")
+    assert found.outcome == "review"
+    assert "Keep judges below chance" in found.advice
+
+
+@pytest.mark.parametrize("aggregator", ["majority", "accuracy_weighted"])
+def test_a_judge_below_chance_fails_where_the_aggregator_cannot(aggregator):
+    found = check((0.7, 1.0), (0.3, 1.0), aggregator=aggregator)
+    assert found.outcome == "fail"
+    assert "Drop judges below chance" in found.advice
+
+
+def test_where_most_judges_were_not_asked_there_is_no_parse_rate():
+    found = check((0.7, 0.2), (0.8, 0.1), (0.7, 0.9))
+    assert found.outcome == "not applicable"
+    assert "not asked" in found.why
+    assert "lowest parse rate" not in found.numbers
+
+
+def test_a_sparse_panel_with_a_judge_below_chance_is_still_looked_at():
+    assert check((0.7, 0.3), (0.0, 0.3), (0.7, 0.3)).outcome == "review"
+
+
+def test_the_papers_rule_flags_one_wrong_vote_and_ours_does_not():
+    found = legible(panel((0.7, 1.0), (0.0, 0.01)))
+    assert found.wald_below.tolist() == [False, True]
+    assert found.below.tolist() == [False, False]
+
+
+def test_p_values_are_holms_of_the_exact_binomial():
+    found = legible(panel((0.35, 1.0), (0.4, 1.0), (0.8, 1.0)))
+    raw = [stats.binomtest(c, 100, alternative="less").pvalue for c in (35, 40, 80)]
+    assert found.p_below == pytest.approx([3 * raw[0], 2 * raw[1], max(raw[2], 2 * raw[1])])
+
+
+def test_coins_are_seldom_called_below_chance_and_the_papers_rule_often_does_so():
+    rng = np.random.default_rng(5)
+    ours = wald = 0
+    for _ in range(300):
+        votes = rng.choice([-1, 1], (15, 24)).astype(np.int8)
+        found = legible(Ballots(votes, np.ones(15, np.int8), np.arange(15)), limits=False)
+        ours += bool(found.below.any())
+        wald += bool(found.wald_below.any())
+    assert ours / 300 <= ALPHA + 0.02
+    assert wald / 300 > 0.3
+
+
+def test_the_filter_drops_the_unreadable_and_the_constant_and_says_why():
+    ballots = panel((0.7, 1.0), (0.8, 0.6), (0.5, 1.0), (0.3, 1.0))
+    ballots.votes[:, 2] = 1
+    found = legible(ballots)
+    assert to_drop(found, "one_coin").tolist() == [False, True, True, False]
+    assert to_drop(found, "majority").tolist() == [False, True, True, True]
+    reasons = [drop_reason(found, j) for j in (1, 2, 3)]
+    assert reasons == [
+        "a verdict on 60 % of the items",
+        "one verdict on nearly every item",
+        "below chance: right on 30 %",
+    ]
+
+
+def test_the_figures_of_some_rows_are_those_of_a_panel_of_these_rows():
+    ballots = panel((0.7, 0.9), (0.5, 0.6))
+    rows = np.arange(0, 100, 3)
+    part = Ballots(ballots.votes[rows], ballots.signs[rows], np.arange(len(rows)))
+    some, whole = legible(ballots, rows), legible(part)
+    np.testing.assert_array_equal(some.parsed, whole.parsed)
+    np.testing.assert_array_equal(some.p_below, whole.p_below)

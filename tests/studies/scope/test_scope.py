@@ -1,0 +1,131 @@
+"""The four checks on samples whose trouble is known, and the study's contract."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.runner import run
+from judgepanel.studies.scope.scope import SCOPE, ScopeSpec, compared_splits, run_chunk
+from judgepanel.studies.scope.scope_result import Scope
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import InputError
+from judgepanel.votes.samples import find_sample, sample_votes
+from judgepanel.votes.simulate import simulate
+from tests.helpers import make_votes
+
+CURVE_ONLY = ScopeSpec(Settings(splits=10), others=())
+
+
+def outcomes(found):
+    return {check.code: check.outcome for check in found.checks}
+
+
+def text(found):
+    return json.dumps(to_plain(found), allow_nan=False)
+
+
+@pytest.fixture(scope="module")
+def hard():
+    return run(SCOPE, sample_votes("hard_panel"), ScopeSpec(Settings(splits=4)), jobs=1)
+
+
+def test_the_hard_sample_triggers_what_it_was_built_with(hard):
+    assert outcomes(hard)["P0"] == "review"
+    assert outcomes(hard)["P1"] == "fail"
+    assert outcomes(hard)["P2"] in ("review", "fail")
+    assert outcomes(hard)["P3"] == "review"
+    assert "'fam4-judge14' parses 51 %" in hard.check("P1").why
+    assert hard.check("P1").numbers["shown below chance"] == 2
+    assert hard.partly == ("fam4-judge14",)
+    assert "Switch to joint" in hard.check("P3").advice
+
+
+def test_the_filter_names_the_unreadable_and_the_broken_judge(hard):
+    assert [one.judge for one in hard.suggested] == ["fam4-judge14", "fam5-judge30"]
+
+
+def test_clean_panels_pass_everything():
+    spec = find_sample("clean_pairwise").spec
+    panels = [simulate(replace(spec, seed=seed)) for seed in range(300, 308)]
+    checks = ScopeSpec(Settings(splits=20), others=())
+    sound = [run(SCOPE, votes, checks, jobs=1).counted("pass") == 4 for votes in panels]
+    assert sum(sound) >= 7
+
+
+def test_one_class_labels_fail_p0_and_flatter_nothing():
+    found = run(SCOPE, sample_votes("one_class"), CURVE_ONLY, jobs=1)
+    assert outcomes(found)["P0"] == "fail"
+    assert found.orientation == "symmetric"
+    assert found.null_nll == pytest.approx(np.log(2))
+    assert found.saturation.nll.min() > 0.15
+
+
+def test_sparse_votes_have_no_parse_rate():
+    found = run(SCOPE, sample_votes("sparse_humans"), CURVE_ONLY, jobs=1)
+    assert outcomes(found)["P1"] == "not applicable"
+    assert found.partly == ()
+
+
+def test_a_panel_of_one_has_no_course_and_no_gaps_to_compare():
+    votes = make_votes(1, 60, 3).with_judges(["judge000"])
+    found = run(SCOPE, votes, ScopeSpec(Settings(splits=2), others=()), jobs=1)
+    assert outcomes(found)["P2"] == outcomes(found)["P3"] == "not applicable"
+    assert found.saturation is None
+
+
+def test_chunks_in_any_order_give_the_same_bits():
+    votes = make_votes(2, 80, 8)
+    spec = ScopeSpec(Settings(splits=12), others=("majority",))
+    parts = [run_chunk(votes, spec, chunk) for chunk in SCOPE.plan(spec)]
+    one, two, three = parts
+    forth = SCOPE.combine(SCOPE.combine(one, two), three)
+    back = SCOPE.combine(three, SCOPE.combine(two, one))
+    assert text(SCOPE.merge(votes, spec, forth)) == text(SCOPE.merge(votes, spec, back))
+    partial = SCOPE.merge(votes, spec, three)
+    assert partial.partial
+    assert partial.n_splits == 2
+
+
+def test_a_result_survives_json(hard):
+    again = from_plain(Scope, json.loads(text(hard)))
+    assert text(again) == text(hard)
+    assert again.checks[1].outcome == "fail"
+
+
+def test_the_order_of_the_judges_changes_nothing():
+    votes = make_votes(3, 70, 7)
+    turned = votes.with_judges(votes.judges[::-1])
+    spec = ScopeSpec(Settings(splits=4), others=("majority",))
+    assert text(run(SCOPE, votes, spec, jobs=1)) == text(run(SCOPE, turned, spec, jobs=1))
+
+
+def test_the_table_has_every_judge_share_and_aggregator(hard):
+    frame = hard.frame()
+    assert set(frame["check"]) == {"P0", "P1", "P2", "P3"}
+    assert (frame["quantity"] == "parse rate").sum() == 30
+    assert ((frame["check"] == "P2") & (frame["quantity"] == "NLL")).sum() == 10
+    assert set(frame[frame["quantity"] == "switch to it"]["subject"]) == {
+        "one_coin",
+        "dawid_skene",
+        "joint",
+    }
+    assert (frame["null_nll"] > 0.69).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "wanted"), [(4, (0, 4)), (20, (0, 20)), (22, (2, 22)), (100, (5, 25))]
+)
+def test_twenty_splits_compare_aggregators_after_the_first_chunk_if_they_can(n, wanted):
+    chosen = compared_splits(n)
+    assert (chosen.start, chosen.stop) == wanted
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"aggregator": "best"}, {"others": ("joint", "joint")}, {"calibrator": "none?"}]
+)
+def test_a_name_that_is_not_known_is_refused(wrong):
+    with pytest.raises(InputError, match=r"allowed: "):
+        ScopeSpec(**wrong)
