@@ -11,6 +11,7 @@ from judgepanel.report.numbers import (
     counted,
     fixed,
     interval,
+    listed,
     p_value,
     percent,
     with_interval,
@@ -168,7 +169,7 @@ def slice_sentence(found: SliceTransfer) -> str:
     level = _level(*(float(part[worst, 1]) for part in (found.nll, found.nll_lo, found.nll_hi)))
     if outcomes[worst] == "fails":
         text = (
-            f"Without labels of {name} it fails there: NLL {level}, "
+            f"Without labels of '{name}' items it fails on them: NLL {level}, "
             f"{fixed(float(found.nll[worst, 0]), 3)} with as many labels of its own (loss {loss}; "
             f"base rate {fixed(float(found.null_nll[worst, 1]), 3)}). "
             f"{capital(_counts(failing, outcomes))}."
@@ -176,7 +177,7 @@ def slice_sentence(found: SliceTransfer) -> str:
     else:
         text = (
             f"None of {counted(len(outcomes), 'slice')} by {one_line(found.feature or '')[:_NAME]} "
-            f"is shown to need labels of its own; the largest loss is {loss}, on {name}. "
+            f"is shown to need labels of its own; the largest loss is {loss}, on '{name}'. "
             f"{capital(_counts(failing, outcomes))}."
         )
     return f"{text} {CODING}" if found.measures_coding else text
@@ -190,17 +191,14 @@ def worst_slice(found: SliceTransfer) -> int:
 
 
 def _counts(failing: int, outcomes: list[Outcome]) -> str:
-    parts = [
-        f"{n} {word}"
-        for n, word in (
-            (failing, "lose"),
-            (outcomes.count("holds"), "hold within 2 %"),
-            (outcomes.count("helps"), "gain"),
-            (outcomes.count("undecided"), "are undecided"),
-        )
-        if n
-    ]
-    return f"of {counted(len(outcomes), 'slice')} {', '.join(parts)}"
+    counts = (
+        (failing, "fails", "fail"),
+        (outcomes.count("holds"), "holds within 2 %", "hold within 2 %"),
+        (outcomes.count("helps"), "gains", "gain"),
+        (outcomes.count("undecided"), "is undecided", "are undecided"),
+    )
+    parts = [f"{n} {one if n == 1 else several}" for n, one, several in counts if n]
+    return f"of {counted(len(outcomes), 'slice')} {listed(parts)}"
 
 
 def slice_table(found: SliceTransfer) -> pd.DataFrame:

@@ -1,0 +1,106 @@
+"""The transfer matrix, losses of slices and permuted labels: what is drawn is what was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.figures.robustness.permuted import permuted_labels, prepare_permuted
+from judgepanel.figures.robustness.slice_losses import prepare_slices, slice_losses
+from judgepanel.figures.robustness.transfer_matrix import (
+    plot_transfer,
+    prepare_transfer,
+    transfer_matrix,
+)
+from judgepanel.figures.style import CURATE_FILL
+from judgepanel.studies.robustness.difficulty_transfer import (
+    DIFFICULTY_TRANSFER,
+    DifficultyTransferSpec,
+)
+from judgepanel.studies.robustness.permutation import PERMUTATION, PermutationSpec
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+SETTINGS = Settings(splits=3)
+NAMES = np.array(["usual", "<b>odd</b>", "x" * 200], dtype=object)
+
+
+@cache
+def votes():
+    plain = make_votes(1, 180, 7)
+    return replace(plain, features=pd.DataFrame({"kind": np.repeat(NAMES, 60)}))
+
+
+@cache
+def transfer():
+    spec = DifficultyTransferSpec(SETTINGS, calibrators=("beta",))
+    return run(DIFFICULTY_TRANSFER, votes(), spec, jobs=1)
+
+
+@cache
+def slices():
+    return run(SLICE_TRANSFER, votes(), SliceTransferSpec(SETTINGS), jobs=1)
+
+
+@cache
+def permutation():
+    return run(PERMUTATION, votes(), PermutationSpec(SETTINGS, permutations=9), jobs=1)
+
+
+def test_every_cell_has_its_nll_its_loss_and_its_base_rate():
+    figure = transfer_matrix(transfer(), "beta", "stratified")
+    texts = {(note.y, note.x): note.text for note in figure.layout.annotations}
+    assert len(texts) == 6
+    cell = transfer().cell("beta", "stratified", "easy", "hard")
+    assert f"<b>{cell.nll:.3f}</b>" in texts[0, 1]
+    assert f"{cell.delta:+.2f}" in texts[0, 1]
+    assert f"base rate {cell.null_nll:.3f}" in texts[0, 1]
+    assert "+0.00" not in texts[0, 0]
+
+
+def test_a_cell_worse_than_its_base_rate_is_orange():
+    matrix = prepare_transfer(transfer(), "beta", "plain")
+    bad = replace(matrix, skill=np.where(np.eye(3, 2) > 0, -0.5, 0.5))
+    fills = [shape.fillcolor for shape in plot_transfer(bad).layout.shapes]
+    assert [fill == CURATE_FILL for fill in fills] == [True, False, False, True, False, False]
+    assert bad.colour(0, 1) == plot_transfer(bad).layout.shapes[1].fillcolor
+
+
+def test_without_intervals_the_matrix_shows_values_alone():
+    early = replace(transfer(), nll_lo=np.full((1, 3, 3, 2), np.nan), delta_lo=transfer().p)
+    texts = [note.text for note in transfer_matrix(early, "beta", "plain").layout.annotations]
+    assert all("nan" not in text for text in texts)
+
+
+def test_slices_come_by_loss_and_their_names_are_inert():
+    losses = prepare_slices(slices())
+    assert (np.diff(losses.delta) <= 0).all()
+    assert "&lt;b&gt;odd&lt;/b&gt;" in losses.names
+    assert max(len(name) for name in losses.names) < 60
+    figure = slice_losses(slices())
+    drawn = np.concatenate([np.atleast_1d(trace.x) for trace in figure.data])
+    np.testing.assert_allclose(np.sort(drawn), np.sort(slices().delta[:, 1]))
+    assert all("<b>odd" not in text for trace in figure.data for text in trace.text)
+
+
+def test_permutations_are_counted_and_the_real_nll_stands_beside_them():
+    shown = prepare_permuted(permutation())
+    assert shown.count.sum() == 9
+    assert shown.real == permutation().nll
+    assert abs(shown.at - permutation().permuted_nll[:, None]).min(axis=1).max() <= shown.width
+    names = [trace.name for trace in permuted_labels(permutation()).data]
+    assert names == ["permuted labels", "base rate of permuted labels", "real labels, 95 %"]
+
+
+def test_before_the_real_labels_are_in_only_permutations_are_drawn():
+    early = replace(permutation(), nll=float("nan"), nll_lo=float("nan"), nll_hi=float("nan"))
+    assert len(permuted_labels(early).data) == 2
+    blank = replace(
+        early, permuted_nll=np.zeros(0), permuted_null=np.zeros(0), permuted_accuracy=np.zeros(0)
+    )
+    assert len(permuted_labels(blank).data) == 1
