@@ -39,6 +39,7 @@ from judgepanel.studies.robustness.slices import slices_of
 from judgepanel.studies.settings import prepare
 from judgepanel.ui.controls import calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
+from judgepanel.ui.pages import robustness_votes
 from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.session import workspace
 from judgepanel.ui.text import plain
@@ -62,8 +63,8 @@ def page(shown: Shown) -> None:
     if show_result(DIFFICULTY_TRANSFER, shown, spec, draw):
         if _stored(shown, DIFFICULTY_TRANSFER, spec) is None:
             _banner(shown, None, calibrator)
-        if _slices(shown, known):
-            _permutation(shown, known)
+        if _slices(shown, known) and _permutation(shown, known):
+            robustness_votes.sections(shown, known)
     next_step("pages/label_budget.py", "how many labels do we need?", shown.analysis)
 
 
