@@ -10,9 +10,9 @@ TERMS: dict[str, str] = {
     "Brier score": "Mean squared distance between the probability and the label, from 0 to 1.",
     "ECE": "Expected calibration error: how far stated confidence and the share of right "
     "decisions lie apart, over 10 bins.",
-    "Confidence": "The probability of the label the panel decides for: max(p, 1 - p), from 50 % on.",
-    "Calibration slope": "1 where stated log-odds mean what they say; below 1 they are too extreme, "
-    "above 1 too timid.",
+    "Confidence": "The probability of the label the panel decides for, from 50 % on.",
+    "Calibration slope": "1 where stated log-odds mean what they say; too extreme below 1, too timid "
+    "above.",
     "AUAC": "Area under the accuracy-coverage curve: mean share right when the surest items are "
     "answered first.",
     "Disagreement": "How evenly an item's votes are divided: 0 all alike, 1 half against half.",
