@@ -14,6 +14,7 @@ BENCHES = {
     "irt": "2PL against girth; recovery of abilities, discriminations and shares",
     "methods": "the method grid: time, and memory on sparse votes",
     "inference": "coverage and width of the interval of delta, and the three real controls",
+    "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
 }
 
 
