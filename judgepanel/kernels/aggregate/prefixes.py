@@ -128,7 +128,7 @@ def prefix_scores(
     if own_label == "seen":
         calibrated = _cumulate(ballots, calibration, ks, aggregator, fixed)
     else:
-        own_correct, own_voted, position = _own_counts(ballots, calibration)
+        own_correct, own_voted, position = own_counts(ballots, calibration)
         rest_voted = np.maximum(voted - own_voted, 0.0)
         rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
         keys = -ranking_key(rest_correct, rest_voted, ranking).ravel()
@@ -151,7 +151,7 @@ def prefix_scores(
     return PrefixScores(ks, order, *calibrated, *evaluated)
 
 
-def _own_counts(
+def own_counts(
     ballots: Ballots, calibration: Index
 ) -> tuple[Floats, Floats, Callable[[Index], Index]]:
     """What an item's own unit adds to the counts c and n: two tables (n_cases, n_judges).

@@ -81,15 +81,19 @@ def calibrate(
     *,
     in_sample: bool = False,
     importance: Floats | None = None,
+    near: Floats | None = None,
 ) -> Calibrated:
     """Fit calibrators to the calibration scores.
 
     Items without votes take no part in a fit and get the null prediction, unless ``in_sample``,
     the paper's protocol, in which they pass as a logit of 0. ``importance`` (n_cal,), at least 0,
-    is how much every calibration row counts in the fit.
+    is how much every calibration row counts in the fit; ``near`` (n_k, 3) are maps near which the
+    fits lie, where such are known.
     """
     signs = ballots.signs[split.calibration].astype(np.float64)
-    weights = None if in_sample else (~scores.calibration_empty).astype(np.float64)
+    weights = None
+    if not in_sample and scores.calibration_empty.any():
+        weights = (~scores.calibration_empty).astype(np.float64)
     if importance is not None:
         weights = np.broadcast_to(importance, scores.calibration.shape) * (
             1.0 if weights is None else weights
@@ -102,6 +106,7 @@ def calibrate(
             weights,
             symmetric=ballots.symmetric,
             fold=calibration_folds(ballots, split, scores, calibrators),
+            near=near,
         ),
         logits=scores.evaluation,
         empty=None if in_sample else scores.evaluation_empty,

@@ -1,0 +1,1 @@
+"""Subsets of judges: their scores, and searches among them."""

@@ -1,0 +1,44 @@
+"""A few groups of judges that err alike, so that every union of groups can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
+
+Bools = NDArray[np.bool_]
+
+
+def named_groups(names: Sequence[str]) -> Bools:
+    """Membership (n_groups, n_judges) of judges by the name of their group, in order of appearance;
+    a judge without a name ('') is alone.
+    """
+    keys = [name or ("", j) for j, name in enumerate(names)]
+    order = {key: g for g, key in enumerate(dict.fromkeys(keys))}
+    codes = np.array([order[key] for key in keys], dtype=np.int64)
+    return np.asarray(codes == np.arange(len(order))[:, None])
+
+
+def found_groups(ballots: Ballots, most: int) -> Bools:
+    """At most ``most`` groups (n_groups, n_judges): average linkage on 1 - error correlation.
+
+    Pairs of which nothing is known count as average. A panel of ``most`` judges or fewer is cut
+    into single judges; one in which no pair is known is cut by the order of its columns.
+    """
+    n_judges = ballots.n_judges
+    if n_judges <= most:
+        return np.eye(n_judges, dtype=bool)
+    found = error_correlation(error_counts(ballots.votes, ballots.signs))
+    if not found.known.any():
+        codes = (np.arange(n_judges) * most // n_judges).tolist()
+    else:
+        apart = squareform(1.0 - found.value, checks=False)
+        codes = fcluster(linkage(apart, "average"), most, "maxclust").tolist()
+    names = dict.fromkeys(codes)
+    return np.array([[code == name for code in codes] for name in names])

@@ -1,0 +1,212 @@
+"""Raw logits of arbitrary subsets of judges, thousands at a time.
+
+Under a closed form every vote adds something to an item's sum that no other judge has a part in,
+so the sums of B subsets are one product of B masks with a table of what votes add. On rows that
+calibrators learn from, the table leaves the item's own unit out of the counts; the subsets are
+taken as given there. Memory is that of two tables (n_judges, n) of a learn and a held-out side,
+and of ``CELLS`` scores at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.prefixes import (
+    FRACTIONS,
+    ClosedForm,
+    Floats,
+    Index,
+    PrefixScores,
+    closed_form_weights,
+    counts,
+    own_counts,
+    prior_logit,
+)
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator, MapFit
+from judgepanel.kernels.evaluate.calibrated import calibrate, summed_nll
+from judgepanel.scoring.splits import Split, folds, subsplit
+
+Bools = NDArray[np.bool_]
+
+CELLS = 2_000_000
+LEARN_SHARE = 0.7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Additions:
+    """What votes add to sums: ``parts`` (1, n_judges, n) of one sum, or (2, n_judges, n) of the
+    votes for label 1 and for label 0; ``voted`` bool (n, n_judges); ``prior`` is added to a logit.
+    """
+
+    parts: Floats
+    voted: Bools
+    prior: float = 0.0
+
+    def scores(self, masks: Bools) -> tuple[Floats, Bools]:
+        """Logits (B, n) of subsets (B, n_judges), and where nobody of a subset voted (logit 0)."""
+        chosen = masks.astype(np.float64)
+        if len(self.parts) == 2:
+            ones, zeros = (chosen @ part for part in self.parts)
+            logits = np.log(ones + 1.0) - np.log(zeros + 1.0)
+        else:
+            logits = chosen @ self.parts[0] + self.prior
+        empty = self._empty(masks)
+        if empty.any():
+            logits[empty] = 0.0
+        return logits, empty
+
+    def _empty(self, masks: Bools) -> Bools:
+        """Only items that miss as many votes as the smallest subset has judges can be empty."""
+        n_judges = self.voted.shape[1]
+        empty = np.zeros((len(masks), len(self.voted)), dtype=bool)
+        fewest = int(masks.sum(axis=1).min(initial=n_judges))
+        rows = np.flatnonzero(self.voted.sum(axis=1) <= n_judges - fewest)
+        if len(rows):
+            votes = masks.astype(np.float32) @ self.voted[rows].T.astype(np.float32)
+            empty[:, rows] = votes == 0.0
+        return empty
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubsetTrial:
+    """Subsets refitted on the calibration side of a split and scored on its other side."""
+
+    ballots: Ballots
+    split: Split
+    calibrator: Calibrator
+    learn: Additions
+    held: Additions
+
+    def losses(self, masks: Bools, near: Floats | None = None) -> tuple[Floats, Floats]:
+        """Summed NLL (B,) of the held-out items, and the maps (B, 3) fitted; 0 where not a map.
+
+        ``near`` (B, 3) are maps near which the fits lie.
+        """
+        total, maps = np.empty(len(masks)), np.zeros((len(masks), 3))
+        step = max(1, CELLS // max(1, len(self.split.calibration)))
+        for start in range(0, len(masks), step):
+            block = slice(start, start + step)
+            scores = self.scores(masks[block])
+            fitted = calibrate(
+                self.ballots,
+                self.split,
+                scores,
+                (self.calibrator,),
+                near=None if near is None else near[block],
+            )
+            total[block] = summed_nll(fitted)[0]
+            found = fitted.maps[self.calibrator]
+            if isinstance(found, MapFit):
+                maps[block] = found.params
+        return total, maps
+
+    def scores(self, masks: Bools) -> PrefixScores:
+        """Both sides under these subsets (B, n_judges); ``ks`` are their sizes."""
+        return PrefixScores(
+            masks.sum(axis=1),
+            np.arange(self.ballots.n_judges),
+            *self.learn.scores(masks),
+            *self.held.scores(masks),
+        )
+
+
+def subset_trial(
+    ballots: Ballots, split: Split, aggregator: ClosedForm, calibrator: Calibrator
+) -> SubsetTrial:
+    """Weights from the calibration rows; on those rows each item's own unit is left out."""
+    rows = split.calibration
+    correct, voted = counts(ballots, rows)
+    own_correct, own_voted, position = own_counts(ballots, rows)
+    rest_voted = np.maximum(voted - own_voted, 0.0)
+    rest_correct = np.clip(correct - own_correct, 0.0, rest_voted)
+    left_out = closed_form_weights(aggregator, rest_correct, rest_voted)
+    own = np.take_along_axis(left_out, _wide(position(rows), ballots.n_judges), axis=0)
+    weights = closed_form_weights(aggregator, correct, voted)
+    prior = prior_logit(ballots, rows) if aggregator == "log_odds" else 0.0
+    return SubsetTrial(
+        ballots,
+        split,
+        calibrator,
+        _additions(ballots.votes[rows], own, aggregator, prior),
+        _additions(ballots.votes[split.evaluation], weights[None], aggregator, prior),
+    )
+
+
+def _wide(position: Index, n_judges: int) -> Index:
+    return np.broadcast_to(position, (len(position), n_judges))
+
+
+def _additions(
+    votes: NDArray[np.int8], weights: Floats, aggregator: ClosedForm, prior: float
+) -> Additions:
+    if aggregator in FRACTIONS:
+        parts = np.stack([((votes > 0) * weights).T, ((votes < 0) * weights).T])
+    else:
+        parts = (votes * weights).T[None]
+    return Additions(np.ascontiguousarray(parts), votes != 0, prior)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Mean NLL (B,) of subsets on held-out rows, in nats, and their maps (B, n_trials, 3)."""
+
+    nll: Floats
+    maps: Floats
+
+    def maps_of(self, rows: Index) -> Floats:
+        """Maps of some of the subsets, to start the fits of others that are much alike."""
+        return self.maps[rows]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Subsets compared on some rows alone: refitted in every trial, scored on what it holds out."""
+
+    trials: tuple[SubsetTrial, ...]
+
+    def __call__(self, masks: Bools, near: Floats | None = None) -> Compared:
+        """Compare subsets (B, n_judges), none empty; ``near`` (B, n_trials, 3) are maps of panels
+        that are much alike.
+        """
+        held = sum(len(trial.split.evaluation) for trial in self.trials)
+        total, maps = np.zeros(len(masks)), np.empty((len(masks), len(self.trials), 3))
+        for t, trial in enumerate(self.trials):
+            losses, maps[:, t] = trial.losses(masks, None if near is None else near[:, t])
+            total += losses
+        return Compared(total / held, maps)
+
+
+def by_folds(
+    ballots: Ballots,
+    rows: Index,
+    aggregator: ClosedForm,
+    calibrator: Calibrator,
+    *,
+    n_folds: int,
+    seed: int,
+    key: tuple[int, ...],
+) -> Comparison:
+    """Compare on inner folds of these rows, units whole; folds from ``SeedSequence(seed, key)``."""
+    pieces = folds(ballots.units, rows, n_folds, seed=seed, key=key)
+    return Comparison(
+        tuple(subset_trial(ballots, piece, aggregator, calibrator) for piece in pieces)
+    )
+
+
+def by_split(
+    ballots: Ballots,
+    rows: Index,
+    aggregator: ClosedForm,
+    calibrator: Calibrator,
+    *,
+    seed: int,
+    key: tuple[int, ...],
+) -> Comparison:
+    """Compare on one inner split of these rows: ``LEARN_SHARE`` of them learn, the rest score."""
+    learn, held = subsplit(ballots.units, rows, fraction=LEARN_SHARE, seed=seed, key=key)
+    piece = Split(0, learn, held)
+    return Comparison((subset_trial(ballots, piece, aggregator, calibrator),))

@@ -1,0 +1,83 @@
+"""Table aggregation: how often label 1 went with each pattern of votes.
+
+With k judges a pattern is one of 3^k cells (for, against, silent). A cell's logit is
+log((n1 + pi)/(n0 + 1 - pi)) of its learn rows, pi their base rate: a prior of one item, and the
+base rate where the cell is new. A table sees every interaction of its judges and pays for it in
+cells. Under ``symmetric`` a cell and its swap are one, so that the logit is exactly odd.
+
+The chance that a new item falls into a cell never seen is estimated by the share of learn rows
+that are alone in theirs (Good 1953, doi:10.1093/biomet/40.3-4.237).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.crossfit import Fit
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
+from judgepanel.kernels.ballots import Ballots
+
+Bools = NDArray[np.bool_]
+
+MOST_JUDGES = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableFit:
+    """One table: ``logits`` and ``new`` (n,) of the scored rows, ``new`` where the cell was never
+    seen; ``occupied`` cells of ``n_learn`` rows, ``unseen`` the Good-Turing share of new ones.
+    """
+
+    logits: Floats
+    new: Bools
+    occupied: int
+    unseen: float
+    n_learn: int
+
+
+def table(ballots: Ballots, learn: Index, score: Index, judges: Index) -> TableFit:
+    """Count patterns of these judges on the learn rows and score others."""
+    rows = ballots.votes[np.concatenate([learn, score])][:, judges]
+    patterns, sides = _turned(rows) if ballots.symmetric else (rows, np.ones(len(rows), np.int8))
+    cell = np.unique(patterns, axis=0, return_inverse=True)[1].reshape(-1)
+    own, turned = cell[: len(learn)], sides[: len(learn)]
+    # An item that is its own swap counts half for either label.
+    ones = np.where(turned == 0, 0.5, (ballots.signs[learn] * turned > 0).astype(np.float64))
+    n_cells = int(cell.max(initial=-1)) + 1
+    n1 = np.bincount(own, weights=ones, minlength=n_cells)
+    n = np.bincount(own, minlength=n_cells)
+    base = 0.5 if ballots.symmetric else float(np.mean(ballots.signs[learn] > 0))
+    base = float(np.clip(base, 0.5 / (len(learn) + 1.0), 1.0 - 0.5 / (len(learn) + 1.0)))
+    logit = np.log(n1 + base) - np.log(n - n1 + 1.0 - base)
+    sought = cell[len(learn) :]
+    return TableFit(
+        logits=logit[sought] * sides[len(learn) :],
+        new=n[sought] == 0,
+        occupied=int(np.count_nonzero(n)),
+        unseen=float(np.count_nonzero(n == 1)) / len(learn),
+        n_learn=len(learn),
+    )
+
+
+def _turned(votes: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Patterns (n, k) whose first vote is for label 1, and the side (n,) they came from: -1 where
+    the swap stands for an item, 0 where nobody voted.
+    """
+    first = (votes != 0).argmax(axis=1)
+    sides = votes[np.arange(len(votes)), first]
+    return votes * sides[:, None], sides
+
+
+def table_kernel(
+    ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
+) -> list[Floats]:
+    """``Kernel`` of tables of the k best judges, see :mod:`kernels.aggregate.crossfit`."""
+    found = []
+    for fit in fits:
+        order = rank(ballots, fit.learn, ranking)
+        found.append(np.array([table(ballots, fit.learn, fit.score, order[:k]).logits for k in ks]))
+    return found
