@@ -174,7 +174,7 @@ def band_sentence(found: NarrowBand) -> str:
         "pruned": "pruning wins",
         "undecided": "neither is shown to win",
     }
-    narrow = f"{sig(float(found.widths[0]), 2)} wide"
+    narrow = f"{found.widths[0]:g} wide"
     latent = "independent" if found.rhos[0] == 0 else f"correlated ({found.rhos[0]:g})"
     return (
         f"Simulated, not measured: keeping all has the lower NLL in {won['all']} of {cells} cells, "

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.report.numbers import fixed, interval, percent, sig, with_interval
+from judgepanel.report.numbers import capital, fixed, interval, percent, sig, with_interval
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.tables import printed
 from judgepanel.studies.robustness.corruption_result import Corruption
@@ -55,9 +55,9 @@ def _slower(found: Corruption, panel: int, place: int) -> str:
     arm, everyone = found.arms[panel], found.arms[-1]
     said = found.slower(panel, place)
     if said == "all judges":
-        return f"{arm} loses {with_interval(gap, lo, hi)} more than {everyone}."
+        return f"{capital(arm)} loses {with_interval(gap, lo, hi)} more than {everyone}."
     if said == "the top k":
-        return f"{everyone} lose {with_interval(-gap, -hi, -lo)} more than {arm}."
+        return f"{capital(everyone)} lose {with_interval(-gap, -hi, -lo)} more than {arm}."
     between = with_interval(gap, lo, hi, sign=True)
     return f"Who loses more is not shown ({arm} - {everyone}: {between})."
 
@@ -85,6 +85,7 @@ def corruption_table(found: Corruption, scenario: str) -> pd.DataFrame:
         "damage": [percent(float(found.levels[i])) for i in places],
         "votes changed": [percent(float(found.changed[i])) for i in places],
     }
+    drops = found.drop, found.drop_lo, found.drop_hi
     order = [len(found.panels) - 1, *range(len(found.panels) - 1)]
     for p in order:
         columns[f"NLL, {found.arms[p]}"] = [_level(found, p, i) for i in places]
@@ -92,8 +93,8 @@ def corruption_table(found: Corruption, scenario: str) -> pd.DataFrame:
             _difference(found.rise, found.rise_lo, found.rise_hi, p, i) for i in places
         ]
         columns[f"accuracy, {found.arms[p]}"] = [_accuracy(found, p, i) for i in places]
-        columns[f"accuracy lost, {found.arms[p]}"] = [
-            _difference(found.drop, found.drop_lo, found.drop_hi, p, i) for i in places
+        columns[f"points of it lost, {found.arms[p]}"] = [
+            _difference(*(100.0 * part for part in drops), p, i) for i in places
         ]
     for p in order[1:]:
         columns[f"{found.arms[p]} loses more"] = [
@@ -193,7 +194,7 @@ def jury_table(found: Jury) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "judges": found.k,
-            "mean accuracy": found.accuracy,
+            "mean accuracy": [percent(float(share), 3) for share in found.accuracy],
             "majority errs": [
                 _share(found.majority, found.majority_lo, found.majority_hi, i) for i in rows
             ],

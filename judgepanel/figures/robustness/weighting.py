@@ -65,7 +65,7 @@ def plot_weighting(effects: Effects) -> go.Figure:
         hovertemplate="%{text}: %{x:+.4f}<extra></extra>",
         showlegend=False,
     )
-    laid_out(figure, x="NLL weighted - unweighted", y="", height=_ROW * n + 90)
+    laid_out(figure, x="change of the NLL", y="", height=_ROW * n + 90)
     figure.update_yaxes(
         tickvals=rows,
         ticktext=[escaped(name, _LABEL) for name in effects.names],
