@@ -1,0 +1,1 @@
+"""Which judges: curators, and what a panel is worth."""

@@ -1,0 +1,175 @@
+"""A curator in one split: its panel, and raw scores of both sides that do not know own labels.
+
+The panel is chosen on all calibration rows and scores the evaluation rows. Scores that calibrate
+must not come from a panel that an item's own label had a part in choosing:
+
+- a panel that no label chose is scored by counts without the item's own unit;
+- the best so many by a ranking are ranked anew without it;
+- everything else is chosen again in each of five folds, from the rows outside it, and scored there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import (
+    KERNELS,
+    Aggregator,
+    cross_fits,
+    panel_scores,
+)
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit, cross_fitted, without_votes
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.select.table import table, table_kernel
+from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.studies.panel.curator import Chosen, Curator
+from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of, judges_of
+from judgepanel.studies.panel.simple_curators import first_of
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curated:
+    """What a curator did in one split: its panel and the panel's scores, one column."""
+
+    chosen: Chosen
+    scores: PrefixScores
+
+
+def curated(
+    ballots: Ballots, split: Split, curator: Curator, evidence: Evidence, refit: Aggregator
+) -> Curated:
+    """Choose on the calibration rows, and score both sides with the panel under ``refit``.
+
+    ``evidence`` is that of the calibration rows. An NLL that the curator did not look at is filled
+    in: that of its panel by inner folds of the rows that chose it.
+    """
+    if curator.choose is None:
+        chosen = _oracle(ballots, split, evidence)
+    else:
+        chosen = curator.choose(evidence)
+        if np.isnan(chosen.nll):
+            chosen = replace(chosen, nll=evidence.seen_nll(chosen.judges))
+    return Curated(chosen, _scores(ballots, split, curator, chosen, evidence, refit))
+
+
+def _scores(
+    ballots: Ballots,
+    split: Split,
+    curator: Curator,
+    chosen: Chosen,
+    evidence: Evidence,
+    refit: Aggregator,
+) -> PrefixScores:
+    rules, k = evidence.rules, np.array([chosen.size])
+    if chosen.table and refit == rules.aggregator:
+        return cross_fitted(
+            ballots,
+            split,
+            k,
+            table_kernel,
+            ranking=chosen.ranking or "accuracy",
+            own_label="removed",
+            seed=rules.seed,
+            key=(split.number, 4),
+        )
+    if chosen.ranking is not None or not curator.uses_labels:
+        seen = ballots if chosen.ranking else judges_of(ballots, chosen.judges)
+        return panel_scores(
+            seen,
+            split,
+            k,
+            aggregator=refit,
+            ranking=chosen.ranking or "accuracy",
+            seed=rules.seed,
+            key=(split.number, 4),
+        )
+    return _chosen_anew(ballots, split, curator, chosen, evidence, refit)
+
+
+def _chosen_anew(
+    ballots: Ballots,
+    split: Split,
+    curator: Curator,
+    chosen: Chosen,
+    evidence: Evidence,
+    refit: Aggregator,
+) -> PrefixScores:
+    """Calibration scores put together from folds, the choice made again outside each."""
+    if curator.choose is None:
+        raise ValueError("the oracle cannot be asked again")
+    rows = split.calibration
+    pieces = folds(ballots.units, rows, N_FOLDS, seed=evidence.rules.seed, key=(split.number, 4))
+    fold = fold_of(pieces, ballots.n_items)
+    logits, empty = np.empty(ballots.n_items), np.empty(ballots.n_items, dtype=bool)
+    place = np.full(ballots.n_items, -1)
+    place[rows] = np.arange(len(rows))
+    for piece in pieces:
+        part = evidence.part(place[piece.calibration], piece.number)
+        judges = curator.choose(part).judges
+        fit = Fit(piece.calibration, piece.evaluation, fold[piece.calibration])
+        logits[fit.score], empty[fit.score] = _scored(ballots, fit, judges, refit)
+    fit = Fit(rows, split.evaluation, fold[rows])
+    logits[fit.score], empty[fit.score] = _scored(ballots, fit, chosen.judges, refit)
+    return PrefixScores(
+        np.array([chosen.size]),
+        np.arange(ballots.n_judges),
+        logits[None, rows],
+        empty[None, rows],
+        logits[None, split.evaluation],
+        empty[None, split.evaluation],
+        fold[rows],
+    )
+
+
+def _scored(
+    ballots: Ballots, fit: Fit, judges: Bools, aggregator: Aggregator
+) -> tuple[Floats, Bools]:
+    """Raw logits (n_score,) of one panel (n_judges,), and where none of it voted."""
+    seen, k = judges_of(ballots, judges), np.array([int(judges.sum())])
+    empty = without_votes(seen, fit.score, np.arange(int(k[0])), k)[0]
+    if cross_fits(aggregator):
+        return KERNELS[aggregator](seen, [fit], k, "accuracy")[0][0], empty
+    one = Split(0, fit.learn, fit.score)
+    scores = panel_scores(seen, one, k, aggregator=aggregator, own_label="seen")
+    return scores.evaluation[0], empty
+
+
+def _oracle(ballots: Ballots, split: Split, evidence: Evidence) -> Chosen:
+    """The most accurate k with the lowest NLL on the evaluation rows themselves."""
+    rules = evidence.rules
+    sizes = np.arange(1, ballots.n_judges + 1)
+    recipe = Recipe(rules.aggregator, (rules.calibrator,), seed=rules.seed)
+    nll = evaluate_split(ballots, split, sizes, recipe).evaluation[rules.calibrator].nll
+    return first_of(evidence, int(np.argmin(nll.mean(axis=1))) + 1, "accuracy", float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class TableLook:
+    """What a table of the chosen prefix would be, whether it was taken or not.
+
+    ``judges`` in it, ``occupied`` cells, ``expected_new`` the Good-Turing share of new items in
+    unseen cells, ``new`` the share of evaluation rows that were.
+    """
+
+    judges: int
+    occupied: int
+    expected_new: float
+    new: float
+
+
+def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> TableLook:
+    """Count the patterns of a panel on the calibration rows, and find those of the others."""
+    found = table(ballots, split.calibration, split.evaluation, np.flatnonzero(chosen.judges))
+    return TableLook(chosen.size, found.occupied, found.unseen, float(np.mean(found.new)))
+
+
+def evidence_in(ballots: Ballots, rows: Index, known: Known, rules: Rules, number: int) -> Evidence:
+    """Evidence from the calibration rows of split ``number``."""
+    return evidence_of(ballots, rows, known, rules, (number, 13))

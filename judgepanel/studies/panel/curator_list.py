@@ -1,0 +1,101 @@
+"""Every curator by name, and which of them a study takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+
+from judgepanel.studies.panel import searching_curators as searching
+from judgepanel.studies.panel import simple_curators as simple
+from judgepanel.studies.panel.curator import Curator
+from judgepanel.studies.panel.evidence import Known, Rules
+
+EVERYONE = "all"
+ORACLE = "oracle"
+SELECTOR = "finite_calibration"
+MOST_CELLS = 5e6
+"""Panels x calibration rows beyond which a search is run only where it is asked for by name."""
+
+
+def _pairs(n_judges: int, rules: Rules) -> float:
+    return n_judges * (n_judges + 1) / 2.0
+
+
+def _beam(n_judges: int, rules: Rules) -> float:
+    return float(n_judges * rules.width * min(rules.steps, n_judges))
+
+
+CURATORS: Mapping[str, Curator] = MappingProxyType(
+    {
+        curator.name: curator
+        for curator in (
+            Curator(EVERYONE, "all judges", simple.everyone, uses_labels=False),
+            Curator("accuracy", "most accurate, best k", partial(simple.top_k, ranking="accuracy")),
+            Curator(
+                "informativeness",
+                "furthest from chance, best k",
+                partial(simple.top_k, ranking="informativeness"),
+            ),
+            Curator("fixed_size", "most accurate, k given", simple.fixed_size),
+            Curator("random", "random, k given", simple.random_k, uses_labels=False),
+            Curator("forward", "greedy forward", searching.greedy_forward),
+            Curator("beam", "forward beam", searching.beam_forward, searches=_beam),
+            Curator(
+                "backward", "backward elimination", searching.backward_elimination, searches=_pairs
+            ),
+            Curator("lasso", "l1 path", searching.lasso),
+            Curator("exhaustive", "every union of groups", searching.every_union),
+            Curator("one_per_family", "one per family", simple.one_per_family, needs="families"),
+            Curator("one_per_cluster", "one per cluster found", simple.one_per_cluster),
+            Curator("checks", "without P1 failures", simple.without_failures),
+            Curator("above_chance", "without judges below chance", simple.above_chance),
+            Curator(
+                "cheapest", "cheapest, best k", simple.cheapest_k, uses_labels=True, needs="costs"
+            ),
+            Curator(SELECTOR, "finite-calibration selector", searching.finite_calibration),
+            Curator(ORACLE, "oracle k (not deployable)", None),
+        )
+    }
+)
+"""Curators in the order in which they are shown."""
+
+NAMES: tuple[str, ...] = tuple(CURATORS)
+
+
+def taken(
+    asked: tuple[str, ...] | None, known: Known, rules: Rules, n_judges: int, n_rows: float
+) -> tuple[tuple[Curator, ...], tuple[str, ...]]:
+    """The curators of a study, all judges first, and one sentence for each that is left out.
+
+    Without names it is every curator that has what it needs and whose search is not too long.
+    """
+    found, left_out = [CURATORS[EVERYONE]], []
+    for name in NAMES if asked is None else asked:
+        curator = CURATORS[name]
+        why = _why_not(curator, known)
+        if not why and asked is None:
+            why = _too_long(curator, rules, n_judges, n_rows)
+        if why:
+            left_out.append(f"{curator.title} is left out: {why}")
+        elif curator not in found:
+            found.append(curator)
+    return tuple(found), tuple(left_out)
+
+
+def _why_not(curator: Curator, known: Known) -> str:
+    if curator.needs == "costs" and known.costs is None:
+        return "it needs a judge table with a cost for every judge."
+    if curator.needs == "families" and not any(known.families):
+        return "it needs a judge table with families."
+    return ""
+
+
+def _too_long(curator: Curator, rules: Rules, n_judges: int, n_rows: float) -> str:
+    panels = curator.panels(n_judges, rules)
+    if panels * n_rows <= MOST_CELLS:
+        return ""
+    return (
+        f"it compares up to {panels:,.0f} panels on {n_rows:,.0f} items in every split; ask for "
+        f"it by name ({curator.name})."
+    )

@@ -1,0 +1,255 @@
+"""Does choosing judges pay? Every curator chooses on calibration rows and is held to new ones.
+
+Each curator sees the calibration half of a split and nothing else, refits the same aggregator and
+calibrator on the judges it chose, and is scored on the other half against all judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS, ClosedForm
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
+from judgepanel.kernels.select.search import MOST_GROUPS
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_known, run_fields, splits_of
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.panel.curated import Curated, TableLook, curated, evidence_in, table_look
+from judgepanel.studies.panel.curator import Curator
+from judgepanel.studies.panel.curator_list import NAMES, SELECTOR, taken
+from judgepanel.studies.panel.curators_estimates import curator_figures, selector_figures
+from judgepanel.studies.panel.curators_result import Curators
+from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CuratorsSpec:
+    """Which curators, and under what they are compared.
+
+    ``curators`` None takes every one that has what it needs and whose search is not too long; all
+    judges always take part. Panels are compared under a closed form; ``refit`` scores the chosen
+    ones under another aggregator, None under the same.
+
+    Raises
+    ------
+    InputError
+        A name that is not known, fewer than 2 folds, a size, width or number of steps below 1,
+        groups outside 2..12; the paper's protocol, under which choices would rest on in-sample
+        scores.
+    """
+
+    settings: Settings = Settings()
+    curators: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "ways of choosing (all that are not too long)"}
+    )
+    aggregator: ClosedForm = field(
+        default="one_coin", metadata={"help": "how votes are summed where panels are compared"}
+    )
+    calibrator: Calibrator = field(default="beta", metadata={"help": "calibrator of every panel"})
+    refit: Aggregator | None = field(
+        default=None, metadata={"help": "how votes of the chosen judges are summed (the same)"}
+    )
+    folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
+    size: int = field(default=5, metadata={"help": "judges of curators that are told how many"})
+    width: int = field(default=3, metadata={"help": "panels of each size that the beam keeps"})
+    steps: int = field(default=20, metadata={"help": "judges that forward searches add"})
+    groups: int = field(default=9, metadata={"help": "groups of the exhaustive search, at most"})
+
+    def __post_init__(self) -> None:
+        check_known("curator", NAMES, self.curators or ())
+        check_known("aggregator that curators compare under", CLOSED_FORMS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if self.refit is not None:
+            check_known("aggregator", AGGREGATORS, (self.refit,))
+        if self.settings.protocol != "honest":
+            raise InputError(
+                "curators choose by NLL, which the paper's protocol takes from in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
+        if self.folds < 2:
+            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
+        for name in ("size", "width", "steps"):
+            if getattr(self, name) < 1:
+                value = getattr(self, name)
+                raise InputError(f"{name} is too small", value=value, allowed="1 or more")
+        if not 2 <= self.groups <= MOST_GROUPS:
+            raise InputError(
+                "number of groups out of range", value=self.groups, allowed=f"2..{MOST_GROUPS}"
+            )
+
+    @property
+    def rules(self) -> Rules:
+        """What every curator goes by."""
+        return Rules(
+            self.aggregator,
+            self.calibrator,
+            self.folds,
+            self.size,
+            self.width,
+            self.steps,
+            self.groups,
+            self.settings.seed,
+        )
+
+    @property
+    def refitted(self) -> Aggregator:
+        """The aggregator of the chosen panels."""
+        return self.aggregator if self.refit is None else self.refit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CuratorTally:
+    """Scores of the splits, and what was chosen in each.
+
+    ``sizes`` (S, n_curators) follow the order of ``scores.numbers``; ``picked`` (n_curators + 1,
+    n_judges) counts how often each judge was chosen, by the one that looked best in the last row.
+    ``looks`` (S, 5) are the selector's judges, table, occupied cells, expected and actual new mass;
+    empty without it.
+    """
+
+    scores: Tally
+    sizes: Ints
+    picked: Ints
+    looks: Floats
+
+
+def curators_of(
+    votes: VoteMatrix, prepared: Prepared, spec: CuratorsSpec
+) -> tuple[tuple[Curator, ...], tuple[str, ...]]:
+    """The curators that take part, and why others do not."""
+    n_rows = prepared.ballots.n_items * spec.settings.fraction
+    known = known_judges(votes, prepared)
+    return taken(spec.curators, known, spec.rules, prepared.ballots.n_judges, n_rows)
+
+
+def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTally:
+    """Choose and evaluate in the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots, known = prepared.ballots, known_judges(votes, prepared)
+    curators, _ = curators_of(votes, prepared, spec)
+    sizes: list[list[int]] = []
+    looks: list[list[float]] = []
+    picked = np.zeros((len(curators) + 1, ballots.n_judges), dtype=np.int64)
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for one in splits_of(prepared, spec.settings, chunk):
+            evidence = evidence_in(ballots, one.calibration, known, spec.rules, one.number)
+            made = [curated(ballots, one, c, evidence, spec.refitted) for c in curators]
+            arms = curator_arms(ballots, one, made, spec.calibrator)
+            masks = np.array([done.chosen.judges for done in made])
+            picked[:-1] += masks
+            picked[-1] += masks[int(arms.chosen_on[0].argmin())]
+            sizes.append(masks.sum(axis=1).tolist())
+            looks.append(_look(ballots, one, curators, made))
+            yield one, arms
+
+    done = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CuratorTally(done, np.array(sizes), picked, np.array(looks))
+
+
+def curator_arms(ballots: Ballots, one: Split, made: list[Curated], calibrator: Calibrator) -> Arms:
+    """Arms of one split, one a curator."""
+    held: list[SplitScores] = []
+    for done in made:
+        fitted = calibrate(ballots, one, done.scores, (calibrator,))
+        held.append(evaluate(ballots, one, fitted, done.scores.order, np.zeros((0, 1))))
+    scores = [part.evaluation[calibrator] for part in held]
+    return Arms(
+        nll=np.stack([part.nll[0] for part in scores])[None],
+        brier=np.stack([part.brier[0] for part in scores])[None],
+        hit=np.stack([part.hit[0] for part in scores])[None],
+        ece=np.stack([part.ece[0] for part in scores])[None],
+        chosen_on=np.array([[done.chosen.nll for done in made]]),
+        null_nll=held[0].null_nll,
+        constant_nll=np.array([held[0].constant_nll[calibrator]]),
+        replaced=np.array([sum(part.replaced[calibrator] for part in held)]),
+    )
+
+
+def _look(
+    ballots: Ballots, one: Split, curators: tuple[Curator, ...], made: list[Curated]
+) -> list[float]:
+    for curator, done in zip(curators, made, strict=True):
+        if curator.name == SELECTOR:
+            found: TableLook = table_look(ballots, one, done.chosen)
+            table = float(done.chosen.table)
+            return [found.judges, table, found.occupied, found.expected_new, found.new]
+    return []
+
+
+def combine_tallies(left: CuratorTally, right: CuratorTally) -> CuratorTally:
+    """Both sets of splits together; exact and in any order."""
+    return CuratorTally(
+        combine(left.scores, right.scores),
+        np.concatenate([left.sizes, right.sizes]),
+        left.picked + right.picked,
+        np.concatenate([left.looks, right.looks]),
+    )
+
+
+def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curators:
+    """Levels, optimism, differences and stability from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    curators, left_out = curators_of(votes, prepared, spec)
+    order = np.argsort(partial.scores.numbers, kind="stable")
+    done, sizes, looks = partial.scores.in_order(), partial.sizes[order], partial.looks[order]
+    figures = curator_figures(
+        done, prepared.ballots.units, curators, sizes, partial.picked, spec.settings.seed
+    )
+    n_calibration = float(done.n_calibration.mean())
+    return Curators(
+        curators=figures,
+        judges=prepared.judges,
+        chosen_share=partial.picked / len(done.numbers),
+        selector=selector_figures(looks, n_calibration),
+        aggregator=spec.aggregator,
+        refit=spec.refitted,
+        calibrator=spec.calibrator,
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=float(done.constant_nll.mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=n_calibration,
+        **run_fields(prepared, spec.settings, done),
+        warnings=_warnings(prepared, spec, done, left_out),
+    )
+
+
+def _warnings(
+    prepared: Prepared, spec: CuratorsSpec, done: Tally, left_out: tuple[str, ...]
+) -> tuple[str, ...]:
+    found = [*prepared.oriented.notices, *left_out]
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    fits = len(done.numbers) * done.n_arms
+    found += stand_ins((spec.calibrator,), done.replaced.tolist(), fits)
+    if prepared.ballots.n_judges == 1:
+        found.append("There is one judge only, so there is nothing to choose.")
+    return tuple(found)
+
+
+CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(
+    name="curators",
+    title="Curators",
+    question="Does choosing judges pay?",
+    spec=CuratorsSpec,
+    result=Curators,
+    run_chunk=run_chunk,
+    combine=combine_tallies,
+    merge=merge,
+    figure="curators",
+    page="recommended_panel",
+)

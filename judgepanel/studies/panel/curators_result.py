@@ -1,0 +1,183 @@
+"""What :data:`CURATORS_STUDY` finds: what each choice of judges promises, and what it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import Verdict
+from judgepanel.studies.codec import to_plain
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LOOKED_BEST = "looked_best"
+ORACLE_NOTE = "not deployable: chosen on the evaluation rows"
+SELECTOR_NOTE = "our reading of arXiv:2606.01034"
+
+
+@dataclass(frozen=True, slots=True)
+class CuratorFigures:
+    """One curator out of sample.
+
+    ``nll`` [``nll_lo``, ``nll_hi``] is in nats on new items; ``seen`` is the NLL where it chose
+    and ``optimism`` = ``nll`` - ``seen``, whose central 95 % over splits are ``optimism_lo`` and
+    ``optimism_hi``; all NaN where nothing could be seen. ``delta`` = NLL(curator) - NLL(all judges)
+    on the same items: above 0 keeping everyone is better; ``lo``, ``hi``, ``p`` and the verdict
+    against ``margin`` follow METHODS section 7, ``band_lo`` and ``band_hi`` cover all curators
+    together. ``size`` is the mean number of judges, between ``size_lo`` and ``size_hi`` in 95 % of
+    the splits. ``stability`` is 1 where every split chooses the same judges and 0 where they are
+    chosen as if at random (Nogueira, Sechidis and Brown 2018, JMLR 18:174), NaN where nobody is
+    left out or only one split is done. ``looked_best_share`` is the share of splits in which its
+    ``seen`` was the lowest.
+    """
+
+    curator: str
+    title: str
+    deployable: bool
+    size: float
+    size_lo: int
+    size_hi: int
+    nll: float
+    nll_lo: float
+    nll_hi: float
+    brier: float
+    accuracy: float
+    ece: float
+    skill: float
+    seen: float
+    optimism: float
+    optimism_lo: float
+    optimism_hi: float
+    delta: float
+    lo: float
+    hi: float
+    p: float
+    band_lo: float
+    band_hi: float
+    margin: float
+    verdict: Verdict
+    stability: float
+    looked_best_share: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorFigures:
+    """The finite-calibration selector over the splits, means unless said otherwise.
+
+    ``judges`` in the chosen prefix; ``table_share`` of splits that took a table; of the prefix's
+    vote patterns, ``occupied`` is how many cells the calibration rows fill, ``expected_new`` the
+    Good-Turing share of new items in cells never seen, ``new`` the share of evaluation rows that
+    were; ``labels_a_cell`` labels for every occupied cell.
+    """
+
+    judges: float
+    table_share: float
+    occupied: float
+    expected_new: float
+    new: float
+    labels_a_cell: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curators:
+    """Result of :data:`CURATORS_STUDY`.
+
+    ``curators`` come all judges first, then the others as they were asked for, and last
+    ``looked_best``, the one with the lowest NLL where it chose, taken anew in every split.
+    ``chosen_share`` (n_curators, n_judges) is how often each of ``judges`` was chosen.
+    ``constant_nll`` is a constant score through the same calibrator. ``aggregator`` is what panels
+    are compared under, ``refit`` what the chosen ones are scored under. ``selector`` is None where
+    the finite-calibration selector was not asked for.
+    """
+
+    curators: tuple[CuratorFigures, ...]
+    judges: tuple[str, ...]
+    chosen_share: Floats
+    selector: SelectorFigures | None
+    aggregator: str
+    refit: str
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+    n_items: int
+    n_evaluation: float
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    @property
+    def everyone(self) -> CuratorFigures:
+        """All judges."""
+        return self.curators[0]
+
+    @property
+    def deployable(self) -> tuple[CuratorFigures, ...]:
+        """Curators that anybody could use, all judges among them, ``looked_best`` last."""
+        return tuple(one for one in self.curators if one.deployable)
+
+    def named(self, curator: str) -> CuratorFigures | None:
+        """The figures of a curator, None where it was left out."""
+        return next((one for one in self.curators if one.curator == curator), None)
+
+    def shares(self, curator: str) -> Floats:
+        """How often a curator chose each judge (n_judges,), in [0, 1]."""
+        names = [one.curator for one in self.curators]
+        return np.asarray(self.chosen_share[names.index(curator)])
+
+    def frame(self) -> pd.DataFrame:
+        """One row a curator."""
+        frame = pd.DataFrame([to_plain(one) for one in self.curators])
+        frame["null_nll"] = self.null_nll
+        frame["constant_nll"] = self.constant_nll
+        frame["aggregator"], frame["refit"] = self.aggregator, self.refit
+        frame["calibrator"] = self.calibrator
+        frame["n_splits"] = self.n_splits
+        numbers = [name for name in frame if frame[name].isna().any() and name != "note"]
+        return frame.astype(dict.fromkeys(numbers, float))
+
+    def stability_frame(self) -> pd.DataFrame:
+        """How often each judge was chosen, one row a curator and judge."""
+        return pd.DataFrame(
+            [
+                {"curator": one.curator, "judge": judge, "chosen_share": float(share)}
+                for one, shares in zip(self.curators, self.chosen_share, strict=True)
+                for judge, share in zip(self.judges, shares, strict=True)
+            ]
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Verdicts and how often judges were chosen, as JSON values."""
+        return {
+            "aggregator": self.aggregator,
+            "refit": self.refit,
+            "calibrator": self.calibrator,
+            "nll_all": self.everyone.nll,
+            "null_nll": self.null_nll,
+            "constant_nll": self.constant_nll,
+            "curators": [to_plain(one) for one in self.curators],
+            "selector": to_plain(self.selector),
+            "chosen": {
+                one.curator: dict(zip(self.judges, to_plain(shares), strict=True))
+                for one, shares in zip(self.curators, self.chosen_share, strict=True)
+            },
+            "n_splits": self.n_splits,
+            "orientation": self.orientation,
+        }

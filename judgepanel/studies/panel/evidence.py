@@ -1,0 +1,163 @@
+"""What a curator may look at: calibration rows alone, and what is known of the judges."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.prefixes import ClosedForm
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.select.subsets import Comparison, by_folds, by_split
+from judgepanel.studies.judges.judge_table import families_of
+from judgepanel.studies.settings import Prepared
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Inner = Literal["folds", "split"]
+
+COST = "cost"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How every curator compares panels, and its sizes.
+
+    Panels are compared under ``aggregator`` and ``calibrator`` in ``folds`` inner folds. ``size``
+    is the number of judges of curators that are told it; ``width`` and ``steps`` belong to the
+    beam, ``groups`` (at most 12) to the exhaustive search.
+    """
+
+    aggregator: ClosedForm = "one_coin"
+    calibrator: Calibrator = "beta"
+    folds: int = 5
+    size: int = 5
+    width: int = 3
+    steps: int = 20
+    groups: int = 9
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the judges, in the order of the ballots' columns: ``families`` (n_judges),
+    '' where none is given, and ``costs`` (n_judges,) per item, None unless all have one.
+    """
+
+    families: tuple[str, ...]
+    costs: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Calibration rows as ballots of their own: there is nothing else in here to look at.
+
+    ``key`` is where the random streams of choices made from this evidence begin.
+    """
+
+    ballots: Ballots
+    known: Known
+    rules: Rules
+    key: tuple[int, ...]
+
+    @property
+    def rows(self) -> Index:
+        """All rows (n,) of the evidence."""
+        return np.arange(self.ballots.n_items)
+
+    def part(self, rows: Index, number: int) -> Evidence:
+        """Some of the rows, with a stream of its own."""
+        return replace(self, ballots=rows_of(self.ballots, rows), key=(*self.key, number))
+
+    def comparison(self, inner: Inner = "folds") -> Comparison:
+        """Panels compared on these rows alone, by inner folds or by one inner split."""
+        rules = self.rules
+        if inner == "split":
+            return by_split(
+                self.ballots,
+                self.rows,
+                rules.aggregator,
+                rules.calibrator,
+                seed=rules.seed,
+                key=(*self.key, 101),
+            )
+        return by_folds(
+            self.ballots,
+            self.rows,
+            rules.aggregator,
+            rules.calibrator,
+            n_folds=rules.folds,
+            seed=rules.seed,
+            key=(*self.key, 102),
+        )
+
+    def seen_nll(self, judges: Bools) -> float:
+        """NLL of one panel (n_judges,) by inner folds of these rows."""
+        return float(self.comparison()(judges[None]).nll[0])
+
+
+def evidence_of(
+    ballots: Ballots, rows: Index, known: Known, rules: Rules, key: tuple[int, ...]
+) -> Evidence:
+    """Evidence from these calibration rows of the ballots."""
+    return Evidence(rows_of(ballots, rows), known, rules, key)
+
+
+def rows_of(ballots: Ballots, rows: Index) -> Ballots:
+    """Some of the labelled rows, without the unlabelled ones."""
+    return replace(
+        ballots,
+        votes=ballots.votes[rows],
+        signs=ballots.signs[rows],
+        units=ballots.units[rows],
+        unlabelled=None,
+    )
+
+
+def judges_of(ballots: Ballots, judges: Bools) -> Ballots:
+    """The same rows seen by some of the judges (n_judges,)."""
+    unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, judges]
+    return replace(ballots, votes=ballots.votes[:, judges], unlabelled=unlabelled)
+
+
+def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:
+    """Families and costs from the judge table, in the order of the ballots' columns.
+
+    Raises
+    ------
+    InputError
+        A cost below 0, or one that is not a number.
+    """
+    place = {name: j for j, name in enumerate(votes.judges)}
+    columns = [place[name] for name in prepared.judges]
+    families = families_of(votes)
+    costs = _costs(votes)
+    return Known(
+        tuple(families[j] for j in columns),
+        None if costs is None else tuple(costs[j] for j in columns),
+    )
+
+
+def _costs(votes: VoteMatrix) -> list[float] | None:
+    if votes.judge_table is None or COST not in votes.judge_table:
+        return None
+    given = votes.judge_table[COST]
+    costs = [float(value) for value in pd.to_numeric(given, errors="coerce")]
+    for judge, text, cost in zip(votes.judges, given, costs, strict=True):
+        blank = pd.isna(text) or str(text).strip() == ""
+        if not blank and not 0.0 <= cost < float("inf"):
+            raise InputError(
+                f"the cost of judge {judge} is not a price",
+                file="the judge table",
+                column=COST,
+                value=text,
+                allowed="a number, 0 or more",
+            )
+    return None if any(math.isnan(cost) for cost in costs) else costs

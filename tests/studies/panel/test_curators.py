@@ -1,0 +1,372 @@
+"""Curators: what they may look at, what they choose, and what their figures say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.kernels.aggregate.prefixes import prefix_scores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contract import Chunk
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.curated import curated, evidence_in
+from judgepanel.studies.panel.curator_list import CURATORS, NAMES, ORACLE, SELECTOR
+from judgepanel.studies.panel.curators import (
+    CURATORS_STUDY,
+    Curators,
+    CuratorsSpec,
+    combine_tallies,
+    merge,
+    run_chunk,
+)
+from judgepanel.studies.panel.curators_estimates import stability
+from judgepanel.studies.panel.evidence import Known, Rules, known_judges
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_ballots, make_votes
+
+FAMILIES = ("a", "a", "b", "b", "c", "", "c")
+COSTS = (3.0, 1.0, 2.0, 5.0, 1.0, 0.5, 4.0)
+DEPLOYABLE = tuple(name for name in NAMES if CURATORS[name].deployable)
+RULES = Rules(calibrator="temperature", folds=3, size=3, steps=4, groups=4)
+
+
+def votes(**more):
+    made = make_votes(**({"seed": 1, "n_items": 80, "n_judges": 7} | more))
+    table = pd.DataFrame({"family": FAMILIES[: made.n_judges], "cost": COSTS[: made.n_judges]})
+    return replace(made, judge_table=table)
+
+
+def spec(splits=3, **more):
+    given = {"calibrator": "temperature", "folds": 3, "size": 3, "steps": 4, "groups": 4}
+    return CuratorsSpec(Settings(splits=splits), **(given | more))
+
+
+@cache
+def result() -> Curators:
+    return run(CURATORS_STUDY, votes(), spec(), jobs=1)
+
+
+def evidence(ballots, rows, rules=RULES):
+    n = ballots.n_judges
+    return evidence_in(ballots, rows, Known(FAMILIES[:n], COSTS[:n]), rules, 0)
+
+
+@pytest.mark.parametrize("name", DEPLOYABLE)
+def test_labels_of_evaluation_rows_move_no_choice_and_no_calibrator(name):
+    ballots = make_ballots(3, 60, 7, missing=0.2)
+    one = split(ballots.units, 0)
+    signs = ballots.signs.copy()
+    signs[one.evaluation] = np.random.default_rng(0).permutation(signs[one.evaluation])
+    made = []
+    for given in (ballots, replace(ballots, signs=signs)):
+        seen = evidence(given, one.calibration)
+        made.append(curated(given, one, CURATORS[name], seen, "one_coin"))
+    np.testing.assert_array_equal(made[0].chosen.judges, made[1].chosen.judges)
+    assert made[0].chosen.nll == made[1].chosen.nll
+    np.testing.assert_array_equal(made[0].scores.calibration, made[1].scores.calibration)
+
+
+def test_evidence_holds_nothing_but_calibration_rows():
+    ballots = make_ballots(3, 60, 7)
+    rows = split(ballots.units, 0).calibration
+    seen = evidence(replace(ballots, unlabelled=ballots.votes[:3]), rows).ballots
+    np.testing.assert_array_equal(seen.votes, ballots.votes[rows])
+    np.testing.assert_array_equal(seen.signs, ballots.signs[rows])
+    assert seen.unlabelled is None
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(DEPLOYABLE) - {"accuracy", "informativeness", SELECTOR})
+)
+def test_turning_the_label_of_a_calibration_row_does_not_move_its_own_score(name):
+    """Those left out may take another number of judges for it; their ranking is tested with the
+    prefixes.
+    """
+    ballots = make_ballots(5, 50, 5, missing=0.1)
+    one = split(ballots.units, 1)
+    signs = ballots.signs.copy()
+    signs[one.calibration[4]] *= -1
+    first, second = (
+        curated(given, one, CURATORS[name], evidence(given, one.calibration), "one_coin").scores
+        for given in (ballots, replace(ballots, signs=signs))
+    )
+    assert not first.calibration_empty[0, 4]
+    assert first.calibration[0, 4] == pytest.approx(second.calibration[0, 4], abs=1e-12)
+    assert (first.evaluation != second.evaluation).any()
+
+
+@pytest.mark.parametrize("name", DEPLOYABLE)
+@pytest.mark.parametrize("kind", ["one judge", "constant", "sparse", "one class", "groups"])
+def test_every_curator_answers_on_awkward_votes(name, kind):
+    made = {
+        "one judge": lambda: make_ballots(1, 40, 1),
+        "constant": lambda: constant(make_ballots(1, 40, 4)),
+        "sparse": lambda: make_ballots(1, 60, 7, missing=0.85),
+        "one class": lambda: one_class(make_ballots(1, 40, 4, symmetric=True)),
+        "groups": lambda: make_ballots(1, 60, 4, groups=9),
+    }
+    ballots = made[kind]()
+    one = split(ballots.units, 0)
+    found = curated(ballots, one, CURATORS[name], evidence(ballots, one.calibration), "one_coin")
+    assert 1 <= found.chosen.size <= ballots.n_judges
+    assert np.isfinite(found.chosen.nll)
+    assert np.isfinite(found.scores.calibration).all()
+    assert np.isfinite(found.scores.evaluation).all()
+
+
+def constant(ballots):
+    cast = ballots.votes.copy()
+    cast[:, 0] = 1
+    return replace(ballots, votes=cast)
+
+
+def one_class(ballots):
+    turned = ballots.votes * ballots.signs[:, None]
+    return Ballots(turned, np.ones_like(ballots.signs), ballots.units, symmetric=True)
+
+
+def test_rules_of_thumb_do_what_they_say():
+    ballots = make_ballots(2, 80, 7, missing=0.0)
+    seen = evidence(ballots, np.arange(80))
+    right = (ballots.votes == ballots.signs[:, None]).mean(axis=0)
+    chosen = {name: CURATORS[name].choose(seen) for name in DEPLOYABLE}
+    assert chosen["all"].size == 7
+    assert set(np.flatnonzero(chosen["fixed_size"].judges)) == set(np.argsort(-right)[:3])
+    assert chosen["random"].size == 3
+    best = {max((0, 1), key=right.__getitem__), max((2, 3), key=right.__getitem__), 5}
+    best.add(max((4, 6), key=right.__getitem__))
+    assert set(np.flatnonzero(chosen["one_per_family"].judges)) == best
+    by_cost = np.argsort(COSTS, kind="stable")
+    cheapest = chosen["cheapest"]
+    assert set(np.flatnonzero(cheapest.judges)) == set(by_cost[: cheapest.size])
+
+
+def test_a_broken_judge_fails_the_checks_and_one_below_chance_only_where_that_is_asked():
+    ballots = make_ballots(2, 200, 5, missing=0.0)
+    cast = ballots.votes.copy()
+    cast[:, 0] = 1
+    cast[:, 1] = -ballots.signs
+    cast[::7, 1] *= -1
+    seen = evidence(replace(ballots, votes=cast), np.arange(200))
+    assert CURATORS["checks"].choose(seen).judges.tolist()[:2] == [False, True]
+    assert CURATORS["above_chance"].choose(seen).judges.tolist()[:2] == [False, False]
+
+
+def test_the_selector_takes_a_table_where_judges_interact_and_sums_where_they_add_up():
+    rng = np.random.default_rng(1)
+    cast = np.where(rng.random((400, 3)) < 0.5, 1, -1).astype(np.int8)
+    signs = (cast[:, 0] * cast[:, 1]).astype(np.int8)
+    interact = Ballots(cast, signs, np.arange(400))
+    choose = CURATORS[SELECTOR].choose
+    assert choose(evidence(interact, np.arange(300))).table
+    additive = make_ballots(3, 200, 6, missing=0.0)
+    assert not choose(evidence(additive, np.arange(200))).table
+    one = split(interact.units, 0)
+    seen = evidence(interact, one.calibration)
+    found = curated(interact, one, CURATORS[SELECTOR], seen, "one_coin")
+    assert (np.sign(found.scores.evaluation[0]) == signs[one.evaluation]).mean() > 0.95
+
+
+def test_a_search_sees_too_good_an_nll_on_judges_that_know_nothing():
+    rng = np.random.default_rng(4)
+    cast = np.where(rng.random((240, 12)) < 0.5, 1, -1).astype(np.int8)
+    signs = np.where(rng.random(240) < 0.5, 1, -1).astype(np.int8)
+    noise = replace(
+        make_votes(0, 240, 12),
+        votes=((cast + 1) // 2).astype(np.int8),
+        labels=((signs + 1) // 2).astype(np.int8),
+    )
+    found = run(CURATORS_STUDY, noise, spec(4, curators=("backward", "forward")), jobs=1)
+    for name in ("backward", "forward", "looked_best"):
+        one = found.named(name)
+        assert one.optimism > 0.0, name
+        assert one.nll > 0.68
+
+
+def test_all_judges_and_top_k_are_those_of_the_panel_curve():
+    settings = Settings(splits=3)
+    curve = run(
+        PANEL_CURVE,
+        votes(),
+        PanelCurveSpec(settings, calibrators=("temperature",), ks=(3,), compare=(3,)),
+        jobs=1,
+    )
+    assert result().everyone.nll == pytest.approx(float(curve.nll[0, -1]), abs=1e-12)
+    found, wanted = result().named("fixed_size"), curve.comparison("temperature", "top-3")
+    assert (found.nll, found.delta, found.lo, found.hi, found.verdict) == pytest.approx(
+        (wanted.nll, wanted.delta, wanted.lo, wanted.hi, wanted.verdict)
+    )
+
+
+def test_every_curator_has_its_figures():
+    found = result()
+    assert [one.curator for one in found.curators] == [*NAMES, "looked_best"]
+    assert found.everyone.verdict == "tie"
+    assert found.everyone.size == 7
+    for one in found.curators[:-1]:
+        assert one.nll_lo < one.nll < one.nll_hi
+        if one.deployable:
+            assert one.optimism == pytest.approx(one.nll - one.seen)
+        shares = found.shares(one.curator)
+        assert shares.sum() == pytest.approx(one.size)
+    seen = [one.seen for one in found.deployable[:-1]]
+    assert found.curators[-1].seen <= min(seen) + 1e-12
+
+
+def test_the_oracle_is_marked_and_never_looks_best():
+    found = result().named(ORACLE)
+    assert not found.deployable
+    assert found.note == "not deployable: chosen on the evaluation rows"
+    assert np.isnan(found.seen)
+    assert found.looked_best_share == 0.0
+    accuracy = result().named("accuracy")
+    assert found.nll <= accuracy.nll + 1e-12
+
+
+def test_results_are_the_same_in_any_order_and_part_of_the_splits_is_marked():
+    wanted = spec(4, curators=("accuracy", "backward", SELECTOR, "random"))
+    parts = [run_chunk(votes(), wanted, Chunk(n, n, 1)) for n in range(4)]
+    forth = combine_tallies(
+        combine_tallies(parts[0], parts[1]), combine_tallies(parts[2], parts[3])
+    )
+    back = combine_tallies(combine_tallies(parts[3], parts[1]), combine_tallies(parts[0], parts[2]))
+    assert to_plain(merge(votes(), wanted, forth)) == to_plain(merge(votes(), wanted, back))
+    some = merge(votes(), wanted, parts[0])
+    assert some.partial
+    assert np.isnan(some.curators[1].lo)
+    assert some.curators[1].verdict == "undecided"
+
+
+def test_results_survive_json():
+    plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))
+    assert to_plain(from_plain(Curators, plain)) == to_plain(result())
+    json.dumps(result().summary(), allow_nan=False)
+    assert len(result().frame()) == len(NAMES) + 1
+    assert len(result().stability_frame()) == 7 * (len(NAMES) + 1)
+
+
+def test_permuting_the_columns_of_a_file_changes_no_figure():
+    wanted = spec(2, curators=("beam", "lasso", "exhaustive", "one_per_family", "cheapest"))
+    made = votes()
+    order = [made.judges[j] for j in (3, 1, 6, 0, 2, 5, 4)]
+    found, other = (run(CURATORS_STUDY, v, wanted, jobs=1) for v in (made, made.with_judges(order)))
+    assert to_plain(found) == to_plain(other)
+
+
+def test_chosen_judges_can_be_refitted_jointly():
+    wanted = spec(2, curators=("backward", "fixed_size", SELECTOR), refit="joint")
+    found = run(CURATORS_STUDY, votes(), wanted, jobs=1)
+    plain = run(CURATORS_STUDY, votes(), replace(wanted, refit=None), jobs=1)
+    assert found.refit == "joint"
+    for one, other in zip(found.curators, plain.curators, strict=True):
+        if one.curator != "looked_best":
+            assert (one.size, one.seen) == (other.size, other.seen)
+            assert one.nll != other.nll
+    curve = run(
+        PANEL_CURVE,
+        votes(),
+        PanelCurveSpec(
+            Settings(splits=2),
+            aggregator="joint",
+            calibrators=("temperature",),
+            ks=(3,),
+            compare=(3,),
+        ),
+        jobs=1,
+    )
+    assert found.everyone.nll == pytest.approx(float(curve.nll[0, -1]), abs=1e-9)
+
+
+def test_one_class_labels_flatter_nobody():
+    coded = make_votes(2, 120, 4, low=0.5, high=0.5, one_class=True, missing=0.0)
+    wanted = spec(2, curators=("backward", "accuracy", ORACLE))
+    found = run(CURATORS_STUDY, coded, wanted, jobs=1)
+    assert found.orientation == "symmetric"
+    assert found.null_nll == pytest.approx(np.log(2))
+    assert min(one.nll for one in found.curators) > 0.6
+    assert found.constant_nll == pytest.approx(np.log(2))
+
+
+def test_what_is_missing_is_said():
+    bare = replace(votes(), judge_table=None)
+    found = run(CURATORS_STUDY, bare, spec(2), jobs=1)
+    assert found.named("cheapest") is None
+    assert found.named("one_per_family") is None
+    said = " ".join(found.warnings)
+    assert "a cost for every judge" in said
+    assert "a judge table with families" in said
+
+
+def test_long_searches_are_left_out_unless_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr("judgepanel.studies.panel.curator_list.MOST_CELLS", 100.0)
+    found = run(CURATORS_STUDY, votes(), spec(2), jobs=1)
+    assert found.named("backward") is None
+    assert any("ask for it by name (backward)" in line for line in found.warnings)
+    asked = run(CURATORS_STUDY, votes(), spec(2, curators=("backward",)), jobs=1)
+    assert asked.named("backward") is not None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"curators": ("best",)}, "unknown curator"),
+        ({"aggregator": "joint"}, "unknown aggregator that curators compare under"),
+        ({"calibrator": "none at all"}, "unknown calibrator"),
+        ({"refit": "sum"}, "unknown aggregator"),
+        ({"folds": 1}, "too few inner folds"),
+        ({"size": 0}, "size is too small"),
+        ({"groups": 13}, "number of groups out of range"),
+        ({"settings": Settings(protocol="paper")}, "in-sample scores"),
+    ],
+)
+def test_a_spec_refuses_what_it_cannot_do(wrong, said):
+    with pytest.raises(InputError, match=said):
+        CuratorsSpec(**wrong)
+
+
+@pytest.mark.parametrize(("cost", "fine"), [("-1", False), ("cheap", False), ("", True)])
+def test_a_cost_that_is_no_price_is_refused_and_a_blank_one_is_unknown(cost, fine):
+    made = make_votes(1, 30, 2)
+    made = replace(made, judge_table=pd.DataFrame({"cost": ["1", cost]}))
+    prepared = prepare(made, Settings())
+    if fine:
+        assert known_judges(made, prepared).costs is None
+    else:
+        with pytest.raises(InputError, match=r"cost of judge judge001.*0 or more"):
+            known_judges(made, prepared)
+
+
+def test_costs_follow_the_names_whatever_the_order_of_the_columns():
+    made = votes()
+    turned = made.with_judges(made.judges[::-1])
+    for one in (made, turned):
+        assert known_judges(one, prepare(one, Settings())).costs == COSTS
+
+
+def test_stability_is_one_for_equal_panels_and_about_zero_for_random_ones():
+    assert stability(np.array([5, 5, 0, 0]), 5) == 1.0
+    rng = np.random.default_rng(0)
+    picked = sum(np.isin(np.arange(30), rng.permutation(30)[:10]) for _ in range(200))
+    assert stability(picked, 200) == pytest.approx(0.0, abs=0.02)
+    assert np.isnan(stability(np.array([4, 4]), 4))
+    assert np.isnan(stability(np.array([1, 0]), 1))
+
+
+def test_a_fixed_panel_is_scored_as_those_judges_alone():
+    ballots = make_ballots(2, 60, 6)
+    one = split(ballots.units, 0)
+    seen = evidence(ballots, one.calibration)
+    found = curated(ballots, one, CURATORS["random"], seen, "one_coin")
+    alone = replace(ballots, votes=ballots.votes[:, found.chosen.judges])
+    wanted = prefix_scores(alone, one.calibration, one.evaluation, np.array([3]))
+    np.testing.assert_array_equal(found.scores.calibration, wanted.calibration)
+    np.testing.assert_array_equal(found.scores.evaluation, wanted.evaluation)
