@@ -11,8 +11,8 @@ TERMS: dict[str, str] = {
     "ECE": "Expected calibration error: how far stated confidence and the share of right "
     "decisions lie apart, over 10 bins.",
     "Confidence": "The probability of the label the panel decides for, from 50 % on.",
-    "Calibration slope": "1 where stated log-odds mean what they say; too extreme below 1, too timid "
-    "above.",
+    "Calibration slope": "1 where stated log-odds mean what they say; below 1 they are too "
+    "extreme, above 1 too timid.",
     "AUAC": "Area under the accuracy-coverage curve: mean share right when the surest items are "
     "answered first.",
     "Disagreement": "How evenly an item's votes are divided: 0 all alike, 1 half against half.",
@@ -47,4 +47,7 @@ TERMS: dict[str, str] = {
     "Symmetric": "Each item is used together with its swap, so nothing can be learnt from which "
     "response came first.",
     "Margin": "Differences below 2 % of the NLL of all judges are treated as no loss.",
+    "Equivalent": "Shown to differ by less than a margin, by a test of its own (two one-sided "
+    "tests): not the same as no difference being shown.",
+    "Jury bound": "How rarely the best weighting of judges can err if they err independently.",
 }
