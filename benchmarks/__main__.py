@@ -12,6 +12,7 @@ BENCHES = {
     "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
     "joint": "joint against the best one-coin cell in hindsight; its time",
     "irt": "2PL against girth; recovery of abilities, discriminations and shares",
+    "label_budget": "label budgets: size and power of the joint test, coverage, time",
     "methods": "the method grid: time, and memory on sparse votes",
     "inference": "coverage and width of the interval of delta, and the three real controls",
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",

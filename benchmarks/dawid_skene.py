@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from benchmarks.process import GIB, answer, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.kernels.aggregate.crossfit import cross_fitted
@@ -206,11 +204,7 @@ def _table(votes: NDArray[np.int8]) -> Floats:
 
 def _measure(name: str) -> Cost:
     """Run one sparse panel in a fresh process, so that its peak memory is its own."""
-    command = [sys.executable, "-m", "benchmarks.dawid_skene", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    cost = Cost(**json.loads(done.stdout))
+    cost = Cost(**measured("benchmarks.dawid_skene", name))
     say(f"{name}: {cost.seconds:.2f} s, {cost.peak:.2f} GiB")
     return cost
 
@@ -239,11 +233,11 @@ def _here(name: str) -> Cost:
             key=(0, 4),
         )
         panels = time.perf_counter() - started
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
     missing = float(np.mean(votes.votes == MISSING))
-    return Cost(*votes.votes.shape, missing, seconds, model.n_iter_, accuracy, panels, peak)
+    return Cost(
+        *votes.votes.shape, missing, seconds, model.n_iter_, accuracy, panels, peak_bytes() / GIB
+    )
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(_here(sys.argv[1]))))
+    answer(_here(sys.argv[1]))

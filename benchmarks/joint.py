@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from benchmarks.process import GIB, answer, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
 from judgepanel.kernels.aggregate.aggregation import panel_scores
@@ -300,11 +298,7 @@ def _sparse() -> tuple[Table, str]:
     rows, costs = [], []
     for name in ("sentpop", "simulated"):
         for kind in ("joint", "stacking"):
-            command = [sys.executable, "-m", "benchmarks.joint", name, kind]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise RuntimeError(done.stderr)
-            cost = Cost(**json.loads(done.stdout))
+            cost = Cost(**measured("benchmarks.joint", name, kind))
             costs.append(cost)
             say(f"{name}, {kind}: {cost}")
             rows.append((name, kind, f"{cost.fit:.1f}", f"{cost.split:.1f}", f"{cost.peak:.2f}"))
@@ -329,9 +323,8 @@ def _here(name: str, kind: str) -> Cost:
         one = _seconds(lambda: KERNELS[kind](ballots, alone, all_judges, "accuracy"))
         whole = _cross_fitting(ballots, KERNELS[kind], all_judges)
         every = _seconds(lambda: whole(half))
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(one, every, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30)
+    return Cost(one, every, peak_bytes() / GIB)
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(_here(sys.argv[1], sys.argv[2]))))
+    answer(_here(sys.argv[1], sys.argv[2]))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+from benchmarks.process import GIB, answer, job_text, measured, peak_bytes
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
@@ -108,11 +107,7 @@ def run() -> Report:
 
 def measure(job: Job) -> Cost:
     """Run a job in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.methods", json.dumps(asdict(job))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return Cost(**json.loads(done.stdout))
+    return Cost(**measured("benchmarks.methods", job_text(job)))
 
 
 def here(job: Job) -> Cost:
@@ -132,14 +127,13 @@ def here(job: Job) -> Cost:
     started = time.perf_counter()
     grid: MethodGrid = run_study(METHOD_GRID, votes, spec)
     seconds = time.perf_counter() - started
-    unit = 1 if sys.platform == "darwin" else 1024
     a, c = grid.best
     return Cost(
         n_items=votes.n_items,
         n_judges=votes.n_judges,
         missing=float((votes.votes < 0).mean()),
         seconds=seconds,
-        peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30,
+        peak=peak_bytes() / GIB,
         best=f"{grid.aggregators[a]}, {grid.calibrators[c]}",
         nll=float(grid.nll[grid.best]),
         null=grid.null_nll,
@@ -147,4 +141,4 @@ def here(job: Job) -> Cost:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(here(Job(**json.loads(sys.argv[1]))))))
+    answer(here(Job(**json.loads(sys.argv[1]))))

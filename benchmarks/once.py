@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
-from joblib.externals.loky import get_reusable_executor
 from threadpoolctl import threadpool_limits
 
+from benchmarks.process import MIB, answer, job_text, measured, peak_bytes
 from benchmarks.real import real_votes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
@@ -53,11 +51,7 @@ class Cost:
 
 def measure(job: Job) -> Cost:
     """Run a job in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.once", json.dumps(asdict(job))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return Cost(**json.loads(done.stdout))
+    return Cost(**measured("benchmarks.once", job_text(job)))
 
 
 def here(job: Job) -> Cost:
@@ -79,9 +73,7 @@ def here(job: Job) -> Cost:
         workers = Parallel(n_jobs=job.jobs, backend=job.backend)
         workers(delayed(_scores)(ballots, spec, chunk) for chunk in chunks)
     seconds, used = time.perf_counter() - started, time.process_time() - cpu
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
-    return Cost(seconds, used, peak)
+    return Cost(seconds, used, peak_bytes() / MIB)
 
 
 def _scores(ballots: Ballots, spec: PanelCurveSpec, chunk: Chunk) -> np.ndarray:
@@ -104,6 +96,4 @@ def _scores(ballots: Ballots, spec: PanelCurveSpec, chunk: Chunk) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(here(Job(**json.loads(sys.argv[1]))))))
-    # Idle worker processes would hold the output open, and the caller with it.
-    get_reusable_executor().shutdown(wait=True)
+    answer(here(Job(**json.loads(sys.argv[1]))))

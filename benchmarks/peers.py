@@ -58,7 +58,7 @@ def plain_loop(ballots: Ballots, sample: list[tuple[int, int]], peer: str) -> La
         warnings.simplefilter("ignore")
         for number, k in sample:
             one = split(ballots.units, number)
-            top, weights = _ranked(ballots, one.calibration)
+            top, weights = ranked(ballots, one.calibration)
             started, used = time.perf_counter(), time.process_time()
             seen, held = (
                 ballots.votes[rows][:, top[:k]] @ weights[top[:k]]
@@ -66,9 +66,9 @@ def plain_loop(ballots: Ballots, sample: list[tuple[int, int]], peer: str) -> La
             )
             labels = ballots.signs[one.calibration] > 0
             fitting = time.perf_counter()
-            predict = _betacal(seen, labels) if peer == "betacal" else _lbfgs(seen, labels)
+            predict = betacal_map(seen, labels) if peer == "betacal" else _lbfgs(seen, labels)
             fits += time.perf_counter() - fitting
-            _metrics(predict(held), ballots.signs[one.evaluation] > 0)
+            metrics(predict(held), ballots.signs[one.evaluation] > 0)
             whole += time.perf_counter() - started
             cpu += time.process_time() - used
     return Lap(fits / len(sample), whole / len(sample), cpu / len(sample))
@@ -79,7 +79,7 @@ def agreement(ballots: Ballots, sample: list[tuple[int, int]]) -> Agreement:
     peer_above = ours_above = -np.inf
     for number, k in sample:
         one: Split = split(ballots.units, number)
-        top, weights = _ranked(ballots, one.calibration)
+        top, weights = ranked(ballots, one.calibration)
         raw = ballots.votes[one.calibration][:, top[:k]] @ weights[top[:k]]
         signs = ballots.signs[one.calibration].astype(np.float64)
         ours = fit(("beta",), raw[None], signs)["beta"].params[0]
@@ -112,7 +112,7 @@ def _lbfgs(raw: Floats, labels: NDArray[np.bool_]):  # type: ignore[no-untyped-d
     return lambda held: expit(apply_map(params[None], held[None])[0])
 
 
-def _betacal(raw: Floats, labels: NDArray[np.bool_]):  # type: ignore[no-untyped-def]
+def betacal_map(raw: Floats, labels: NDArray[np.bool_]):  # type: ignore[no-untyped-def]
     chances = np.asarray(expit(raw))
     model = BetaCalibration("abm").fit(chances[:, None], labels.astype(int))
     return lambda held: model.predict(np.asarray(expit(held))[:, None])
@@ -125,14 +125,14 @@ def _objective(params: Floats, raw: Floats, signs: Floats) -> float:
     return float(softplus(-signs * m).mean() + penalty)
 
 
-def _ranked(ballots: Ballots, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+def ranked(ballots: Ballots, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
     agreement_ = ballots.votes[rows] * ballots.signs[rows, None]
     right, voted = (agreement_ > 0).sum(axis=0), (agreement_ != 0).sum(axis=0)
     order = np.argsort(-(right + 1) / (voted + 2), kind="stable")
     return order, np.log((right + 1) / (voted - right + 1))
 
 
-def _metrics(p: Floats, labels: NDArray[np.bool_]) -> tuple[float, float, float, float]:
+def metrics(p: Floats, labels: NDArray[np.bool_]) -> tuple[float, float, float, float]:
     p = np.clip(p, 0.001, 0.999)
     nll = -np.log(np.where(labels, p, 1 - p)).mean()
     hit = (p >= 0.5) == labels

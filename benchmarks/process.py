@@ -1,0 +1,41 @@
+"""A job in a process of its own: nothing that ran before warms it or counts in its memory."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from joblib.externals.loky import get_reusable_executor
+
+MIB, GIB = 2**20, 2**30
+
+
+def measured(module: str, *arguments: str) -> Any:
+    """Run `python -m MODULE ...` and return the JSON that it prints."""
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+def job_text(job: Any) -> str:
+    """A frozen job as one argument."""
+    return json.dumps(asdict(job))
+
+
+def answer(found: Any) -> None:
+    """Print what a job found, for :func:`measured`."""
+    print(json.dumps(asdict(found) if is_dataclass(found) else found))  # type: ignore[arg-type]
+    # Idle worker processes would hold the output open, and the caller with it.
+    get_reusable_executor().shutdown(wait=True)
+
+
+def peak_bytes() -> int:
+    """Peak memory of this process."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
