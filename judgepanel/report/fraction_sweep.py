@@ -55,7 +55,10 @@ def why_sentence(found: FractionSweep, calibrator: str) -> str:
     )
     reach = [float(found.nll_hi[c, -1, f] - found.nll_lo[c, -1, f]) / 2 for f in (best, last)]
     if best == last:
-        return f"{text} Here the interval is still narrowest there (± {fixed(reach[0], 3)})."
+        return (
+            f"{text} Here what the labels gain still outweighs that: the interval is narrowest "
+            f"there (± {fixed(reach[0], 3)})."
+        )
     return (
         f"{text} The interval is narrowest at {_share(found.shares[best])} "
         f"(± {fixed(reach[0], 3)}), and ± {fixed(reach[1], 3)} at {_share(found.shares[last])}."

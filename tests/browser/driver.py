@@ -14,6 +14,7 @@ CURVE = "panel_curve"
 RECOMMENDED = "recommended_panel"
 JUDGES = "judges"
 METHODS = "methods"
+BUDGET = "label_budget"
 
 
 def address(server: Server, page: str = "", analysis: str | None = None, **state: str) -> str:
@@ -81,6 +82,12 @@ def finished_methods(page: Page) -> None:
     """Wait for the grid, the steps and the shapes."""
     buttons = page.get_by_role("button", name="Table as CSV")
     expect(buttons).to_have_count(3, timeout=LONG)
+
+
+def finished_budget(page: Page) -> None:
+    """Wait for the curve over the labels, and for the sweep over the shares."""
+    buttons = page.get_by_role("button", name="Table as CSV")
+    expect(buttons).to_have_count(2, timeout=LONG)
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:

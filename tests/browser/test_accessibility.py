@@ -10,6 +10,7 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
+    BUDGET,
     CURVE,
     JUDGES,
     LONG,
@@ -17,6 +18,7 @@ from tests.browser.driver import (
     RECOMMENDED,
     address,
     answer,
+    finished_budget,
     finished_curve,
     finished_judges,
     finished_methods,
@@ -78,6 +80,9 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     finished_methods(page)
     page.get_by_text("How this was computed").first.click()
     yield "methods, filled"
+    page.goto(address(server, BUDGET, analysis))
+    finished_budget(page)
+    yield "label budget, filled"
 
 
 @pytest.mark.parametrize("look", LOOKS)

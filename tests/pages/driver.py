@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CURVE = "pages/panel_curve.py"
 RECOMMENDED = "pages/recommended_panel.py"
 JUDGES = "pages/judges.py"
-PAGES = (None, CURVE, RECOMMENDED, JUDGES)
+BUDGET = "pages/label_budget.py"
+PAGES = (None, CURVE, RECOMMENDED, JUDGES, BUDGET)
 DEADLINE = 60.0
 _TAG = re.compile(r"<[^>]*>")
 
