@@ -28,7 +28,7 @@ from playwright.sync_api import Page
 NLL, ACCURACY, SKILL = 0.05, 0.99, 0.93
 MARK = "measures the coding"
 PARTS = re.compile(
-    r"\b(easy|easiest|hard|hardest|tercile|stratum|slice|confiden\w*|says|sure|abstain\w*|"
+    r"\b(easy|easiest|hard|hardest|tercile|stratum|slice|confiden\w*|when it says|abstain\w*|"
     r"coverage|covered|kept at|retained)\b",
     re.I,
 )
@@ -43,7 +43,7 @@ _HEADS = {
     "accuracy": re.compile(r"^(?:\w+ )?accuracy\b(?!.*95)", re.I),
     "skill": re.compile(r"^skill\b", re.I),
 }
-_CHANGE = re.compile(r"differ|change|less|worth|value|gain|saved|Δ", re.I)
+_CHANGE = re.compile(r"differ|change|less|worth|value|gain|saved|Δ|NLL.*NLL", re.I | re.S)
 _READ = """() => {
   const main = document.querySelector('[data-testid=stMain]');
   const mark = 'measures the coding';
