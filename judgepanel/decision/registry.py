@@ -21,6 +21,7 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.panel.curators import CURATORS_STUDY
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
 from judgepanel.studies.robustness.distortion import DISTORTION
@@ -39,6 +40,7 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
         for study in (
             PANEL_CURVE,
             RECOMMEND,
+            CURATORS_STUDY,
             JUDGES,
             VARIANCE_DECOMPOSITION,
             METHOD_GRID,

@@ -11,6 +11,7 @@ from judgepanel.report.ablation import ablation_text
 from judgepanel.report.claim_tables import claim_text
 from judgepanel.report.confidence import reliability_text, selective_text
 from judgepanel.report.confidence_groups import conformal_text, items_text
+from judgepanel.report.curators import curators_text
 from judgepanel.report.fraction_sweep import sweep_text
 from judgepanel.report.group_change import group_text
 from judgepanel.report.judges import judges_text
@@ -43,6 +44,7 @@ from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSIT
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.panel.curators import CURATORS_STUDY
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
 from judgepanel.studies.robustness.distortion import DISTORTION
@@ -94,6 +96,7 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
         PANEL_CURVE.name: curve_text,
         RECOMMEND.name: recommendation_text,
+        CURATORS_STUDY.name: curators_text,
         JUDGES.name: judges_text,
         VARIANCE_DECOMPOSITION.name: variance_text,
         METHOD_GRID.name: grid_text,

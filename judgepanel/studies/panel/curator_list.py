@@ -31,14 +31,14 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
         curator.name: curator
         for curator in (
             Curator(EVERYONE, "all judges", simple.everyone, uses_labels=False),
-            Curator("accuracy", "most accurate, best k", partial(simple.top_k, ranking="accuracy")),
+            Curator("accuracy", "top k by accuracy", partial(simple.top_k, ranking="accuracy")),
             Curator(
                 "informativeness",
-                "furthest from chance, best k",
+                "top k by distance from chance",
                 partial(simple.top_k, ranking="informativeness"),
             ),
-            Curator("fixed_size", "most accurate, k given", simple.fixed_size),
-            Curator("random", "random, k given", simple.random_k, uses_labels=False),
+            Curator("fixed_size", "top by accuracy, k given", simple.fixed_size),
+            Curator("random", "random judges, k given", simple.random_k, uses_labels=False),
             Curator("forward", "greedy forward", searching.greedy_forward),
             Curator("beam", "forward beam", searching.beam_forward, searches=_beam),
             Curator(
@@ -51,10 +51,10 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
             Curator("checks", "without P1 failures", simple.without_failures),
             Curator("above_chance", "without judges below chance", simple.above_chance),
             Curator(
-                "cheapest", "cheapest, best k", simple.cheapest_k, uses_labels=True, needs="costs"
+                "cheapest", "the k cheapest", simple.cheapest_k, uses_labels=True, needs="costs"
             ),
             Curator(SELECTOR, "finite-calibration selector", searching.finite_calibration),
-            Curator(ORACLE, "oracle k (not deployable)", None),
+            Curator(ORACLE, "oracle k", None),
         )
     }
 )

@@ -54,7 +54,8 @@ class CuratorsSpec:
 
     settings: Settings = Settings()
     curators: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "ways of choosing (all that are not too long)"}
+        default=None,
+        metadata={"help": f"ways of choosing (all that are not too long): {', '.join(NAMES)}"},
     )
     aggregator: ClosedForm = field(
         default="one_coin", metadata={"help": "how votes are summed where panels are compared"}

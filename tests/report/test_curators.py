@@ -1,0 +1,103 @@
+"""What is said about curators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from judgepanel.report.curators import (
+    chosen_sentence,
+    chosen_table,
+    curators_sentence,
+    curators_table,
+    curators_text,
+    looked_best_sentence,
+    selector_sentence,
+)
+from judgepanel.report.sentences import CODING
+from judgepanel.report.summaries import result_text
+from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def result(names=("fixed_size", "forward", "finite_calibration", "oracle"), n_judges=6):
+    spec = CuratorsSpec(
+        Settings(splits=3), curators=names, calibrator="temperature", folds=3, size=2, steps=3
+    )
+    return run(CURATORS_STUDY, make_votes(2, 80, n_judges), spec, jobs=1)
+
+
+def with_best(**changes):
+    """The result, the second curator changed and all others far worse."""
+    first, second, *others = result().curators
+    second = replace(second, nll=0.1, **changes)
+    return replace(result(), curators=(first, second, *others))
+
+
+def test_the_answer_names_the_best_curator_with_the_band_of_all():
+    said = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=-0.05, margin=0.01))
+    assert said.startswith("Choosing pays: top by accuracy, k given keeps 2.0 of 6 judges")
+    assert "-0.10 [-0.20, -0.05], all curators taken together" in said
+    said = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=0.05, margin=0.01))
+    assert said.startswith("No curator is shown to beat all 6 judges. The best of them, top by")
+
+
+def test_curators_that_cost_are_counted():
+    first, second, third, *others = result().curators
+    worse = replace(third, delta=0.3, band_lo=0.2, band_hi=0.4, margin=0.01)
+    second = replace(second, nll=0.1, band_hi=0.4)
+    found = replace(result(), curators=(first, second, worse, *others))
+    assert "are shown to cost NLL" in curators_sentence(found)
+
+
+def test_nothing_is_claimed_where_nothing_can_be():
+    nobody = replace(result(), curators=result().curators[:1])
+    assert curators_sentence(nobody) == "No curator was compared with all judges."
+    early = with_best(band_lo=float("nan"))
+    assert curators_sentence(early) == "Not enough splits yet to say."
+    assert "nothing to choose" in curators_sentence(replace(result(), n_judges=1))
+    null = min(one.nll_lo for one in result().curators) - 0.01
+    assert "beat the base rate" in curators_sentence(replace(result(), null_nll=null))
+    assert curators_sentence(replace(result(), measures_coding=True)).endswith(CODING)
+
+
+def test_optimism_stability_and_the_selector_are_said():
+    assert "promised NLL" in looked_best_sentence(result())
+    assert "our reading of arXiv:2606.01034" in selector_sentence(result())
+    assert selector_sentence(result(("fixed_size",))) == ""
+    said = chosen_sentence(result(), "forward")
+    assert said.startswith("Greedy forward chooses most often judge")
+    assert "Stability" in said
+    assert chosen_sentence(result(), "all") == "All judges keeps everybody in every split."
+    assert chosen_sentence(result(), "lasso") == ""
+
+
+def test_the_table_has_a_row_a_curator_and_marks_the_oracle():
+    table = curators_table(result()).set_index("curator")
+    assert len(table) == 6
+    assert table.loc["all judges", "verdict"] == "reference"
+    assert table.loc["oracle k", "verdict"] == "not deployable"
+    assert table.loc["oracle k", "NLL where it chose"] == "n/a"
+    assert table.loc["greedy forward", "optimism"][0] in "+-"
+    assert len(chosen_table(result())) == 6
+
+
+def test_the_terminal_gets_it_all_and_hostile_names_stay_on_their_line():
+    text = curators_text(result())
+    assert text == result_text(CURATORS_STUDY, result())
+    for part in ("null NLL", "not deployable: chosen on the evaluation rows", "Stability"):
+        assert part in text
+    hostile = replace(result(), judges=("a\x1b[31m\nb", *result().judges[1:]))
+    said = chosen_sentence(hostile, "random") + chosen_sentence(hostile, "forward")
+    assert "\x1b" not in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("n_judges", [1, 2])
+def test_small_panels_have_words_too(n_judges):
+    assert curators_text(result(("forward", "fixed_size"), n_judges))
