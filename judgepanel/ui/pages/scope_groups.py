@@ -107,10 +107,11 @@ def _pick(label: str, names: Sequence[str], key: str) -> str:
 
 def _draw(shown: Shown, spec: GroupChangeSpec, found: GroupChange) -> None:
     so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
-    first = group_sentence(found, found.arms[0].aggregator)
-    said(so_far + first)
+    in_use = found.arms[0]
+    said(so_far + group_sentence(found, in_use.aggregator))
     for arm in found.arms[1:]:
-        said(group_sentence(found, arm.aggregator))
+        if arm.verdict != in_use.verdict:
+            said(group_sentence(found, arm.aggregator))
     said(members_sentence(found))
     notes(in_words(found.warnings))
     if not found.members:

@@ -1,0 +1,55 @@
+"""The Scope page in a real browser: the cards, one click to compare, the link, a narrow screen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import LONG, address, answer, idle
+from tests.browser.service import prepared
+from tests.browser.test_accessibility import RULES, SIDEWAYS
+
+pytestmark = pytest.mark.browser
+
+SCOPE = "scope"
+
+
+def finished(page: Page, n: int = 1) -> None:
+    """Wait for the checks, and for the comparison where n is 2."""
+    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(n, timeout=LONG)
+
+
+def accessible(page: Page) -> None:
+    idle(page)
+    violations = Axe().run(page, options=RULES).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert not page.evaluate(SIDEWAYS)
+
+
+def test_the_checks_are_read_compared_and_found_again_by_their_link(
+    page: Page, open_page: Callable[..., Page], server: Server, guard: Guard
+) -> None:
+    page.goto(address(server, SCOPE, prepared(server.home, "hard_panel", splits=4)))
+    finished(page)
+    expect(answer(page)).to_contain_text("of 4 checks pass")
+    expect(answer(page)).to_contain_text("judge 'fam4-judge14' parses 51 %.")
+    expect(page.locator(".js-plotly-plot")).to_have_count(3)
+    page.get_by_role("radio", name="What the filter drops").click()
+    finished(page, 2)
+    expect(page).to_have_url(re.compile("group="))
+    accessible(page)
+    narrow = open_page(width=390, height=844, dark=True)
+    narrow.goto(page.url)
+    finished(narrow, 2)
+    expect(narrow.get_by_text("what the filter drops (2 judges)").first).to_be_visible()
+    accessible(narrow)
+    before = page.url
+    page.get_by_role("button", name="Apply the filter as a new analysis").click()
+    expect(page).not_to_have_url(before)
+    expect(page.get_by_text("The filter drops nobody")).to_be_visible(timeout=LONG)
+    guard.check()

@@ -1,0 +1,70 @@
+"""The Scope page: the answer, four cards, the filter in one click, nothing flattering."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.ui.session import workspace
+from tests.pages.driver import (
+    analysis_in,
+    answer_of,
+    checked,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    until,
+)
+
+SCOPE = "pages/scope.py"
+
+
+@cache
+def analysis(name: str) -> str:
+    return prepared(name, splits=4)
+
+
+def finished(name: str) -> AppTest:
+    app = open_app(SCOPE, analysis=analysis(name))
+    return until(app, lambda: len(app.get("download_button")) == 2)
+
+
+def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
+    app = open_app(SCOPE)
+    assert app.info[0].value.startswith("No votes yet. This page checks whether keeping all")
+    assert links(app) == ["Go to Start"]
+
+
+def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
+    app = finished("hard_panel")
+    assert answer_of(app) == "0 of 4 checks pass; judge 'fam4-judge14' parses 51 %."
+    said = htmls(app)
+    for title in ("P0 Item order: look.", "P1 ", "P2 ", "P3 "):
+        assert any(text.startswith(title) for text in said)
+    commands = [code.value for code in app.code]
+    assert sum(" study scope " in command for command in commands) == 4
+    assert any(" inspect " in command for command in commands)
+    assert links(app) == ["Next: which judges, which pipeline?"]
+    app.segmented_control(key="group").set_value("filter")
+    until(checked(app.run()), lambda: len(app.get("download_button")) == 4)
+    assert any("what the filter drops (2 judges)" in text for text in htmls(app, "jp-said"))
+    before = analysis_in(app)
+    app.button(key="apply-filter").click()
+    checked(app.run())
+    assert analysis_in(app) != before
+    kept = workspace().open(analysis_in(app)).settings.judges
+    assert kept is not None
+    assert len(kept) == 28
+    assert "fam4-judge14" not in kept
+
+
+def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:
+    app = finished("one_class")
+    assert answer_of(app).endswith("every label is the same.")
+    levels = [float(text) for text in re.findall(r"NLL[^:;]{0,20}: (\d\.\d+)", text_of(app))]
+    assert levels
+    assert min(levels) > 0.1
