@@ -16,6 +16,7 @@ BENCHES = {
     "methods": "the method grid: time, and memory on sparse votes",
     "inference": "coverage and width of the interval of delta, and the three real controls",
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
+    "scope": "scope checks: clean panels that pass, false alarms and power",
 }
 
 
