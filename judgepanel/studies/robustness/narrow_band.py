@@ -70,7 +70,7 @@ class NarrowBandSpec:
     shares: tuple[float, ...] = field(
         default=(0.5, 1.0 / 3.0), metadata={"help": "shares of the judges that pruning keeps"}
     )
-    replicates: int = field(default=40, metadata={"help": "simulated panels a cell"})
+    replicates: int = field(default=24, metadata={"help": "simulated panels a cell"})
 
     def __post_init__(self) -> None:
         check_known("aggregator", AGGREGATORS, (self.aggregator,))
