@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import LONG, address, answer, idle
 from tests.browser.service import prepared
-from tests.browser.test_accessibility import SIDEWAYS
+from tests.browser.test_accessibility import RULES, SIDEWAYS
 
 pytestmark = pytest.mark.browser
 
@@ -20,6 +21,12 @@ CONFIDENCE = "confidence"
 def finished(page: Page) -> None:
     """Wait for the last section."""
     page.get_by_role("button", name="All items as CSV").wait_for(timeout=LONG)
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds, with the element."""
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [f"{one['id']}: {node['html'][:160]}" for one in found for node in one["nodes"]]
 
 
 def test_controls_move_the_address_and_the_link_shows_the_same_again(
@@ -36,9 +43,13 @@ def test_controls_move_the_address_and_the_link_shows_the_same_again(
     finished(page)
     idle(page)
     said = answer(page).inner_text()
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
     page.reload()
     finished(page)
     expect(answer(page)).to_have_text(said)
+    idle(page)
+    assert violations(page) == []
     assert not page.evaluate(SIDEWAYS)
     guard.check()

@@ -158,7 +158,7 @@ def test_hard_and_easy_items_are_compared_with_what_is_said_of_them():
     assert "(too sure)" in items_sentence(replace(found, confidence=confidence))
     assert len(strata_table(found, "errors")) == 3
     table = item_table(found, found.worst(4))
-    assert table["NLL"].is_monotonic_decreasing
+    assert table["surprise (NLL)"].is_monotonic_decreasing
     assert "\x1b" not in table.to_string()
 
 
