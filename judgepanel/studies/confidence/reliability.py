@@ -199,6 +199,11 @@ def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
         for name, slope in zip(STAGES, slopes, strict=True)
         if not np.isfinite(slope)
     ]
+    if len(np.unique(of.units)) < of.n_items:
+        found.append(
+            "The chance level of the ECE takes the items of a group as independent; where they "
+            "share their luck, chance alone shows more."
+        )
     if of.symmetric:
         found.append(
             "Each item is used together with its swap, so the intercept is 0 by construction and "

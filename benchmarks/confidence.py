@@ -1,0 +1,297 @@
+"""Do the figures of confidence hold? Intervals, chance levels and conformal promises, simulated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import stats
+from threadpoolctl import threadpool_limits
+
+from benchmarks.report import Report, Table, cores, say
+from benchmarks.scenarios import SCENARIOS, Scenario
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.splits import split
+from judgepanel.studies.confidence import conformal, reliability, selective
+from judgepanel.studies.confidence.probabilities import OutOfSample, evaluations
+from judgepanel.studies.contract import Chunk
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.simulate import simulate
+
+Floats = NDArray[np.float64]
+
+N_DATA_SETS = 200
+N_STATED = 500
+SPLITS = 20
+CELLS = ((0, 400), (1, 400), (2, 400), (0, 120))
+STATED_SIZES = ((100, 1), (400, 1), (400, 4))
+LEVELS = (0.8, 0.9)
+_CHUNK = 10
+_TARGET = 0.93
+_ASKED = 4  # the bin about 90 %
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """Values and bounds of one quantity over data sets, each (n,)."""
+
+    name: str
+    value: Floats
+    lo: Floats
+    hi: Floats
+
+
+def run() -> Report:
+    started = time.monotonic()
+    stated, sizes, worlds, promises = [], [], [], []
+    with Parallel(n_jobs=cores()) as parallel:
+        for n, per_unit in STATED_SIZES:
+            found = parallel(
+                delayed(_stated_chunk)(n, per_unit, first)
+                for first in range(0, N_STATED, 10 * _CHUNK)
+            )
+            rows, size = _stated_rows(n, per_unit, [one for part in found for one in part])
+            stated += rows
+            sizes.append(size)
+            say(f"calibrated scores, {n} items: {time.monotonic() - started:.0f} s")
+        for which, n in CELLS:
+            found = parallel(
+                delayed(_world_chunk)(SCENARIOS[which], n, first)
+                for first in range(0, N_DATA_SETS, _CHUNK)
+            )
+            sets = [one for part in found for one in part]
+            worlds += _coverage_rows(SCENARIOS[which].name, n, sets)
+            promises += _promise_rows(SCENARIOS[which].name, n, sets)
+            say(f"{SCENARIOS[which].name}, {n} items: {time.monotonic() - started:.0f} s")
+    return _report(stated, sizes, worlds, promises, time.monotonic() - started)
+
+
+def _stated_chunk(n: int, per_unit: int, first: int) -> list[dict[str, Any]]:
+    with threadpool_limits(1):
+        return [_stated(first + i, n, per_unit) for i in range(10 * _CHUNK)]
+
+
+def _stated(seed: int, n: int, per_unit: int) -> dict[str, Any]:
+    """One data set of probabilities that are right: what is said of it."""
+    rng = np.random.default_rng(seed)
+    level = np.repeat(rng.normal(0.0, 1.6, n // per_unit), per_unit)
+    luck = np.repeat(rng.random(n // per_unit), per_unit)
+    units = np.repeat(np.arange(n // per_unit), per_unit)
+    signs = np.where(luck < 1 / (1 + np.exp(-level)), 1, -1).astype(np.int8)
+    splits = [split(units, number, seed=seed) for number in range(SPLITS)]
+    rows = np.concatenate([one.evaluation for one in splits])
+    done = OutOfSample(
+        numbers=np.arange(SPLITS),
+        n_calibration=np.array([len(one.calibration) for one in splits]),
+        n_evaluation=np.array([len(one.evaluation) for one in splits]),
+        rows=rows,
+        logits=np.stack([level[rows]] * 2),
+        null=np.zeros(SPLITS),
+        constant_nll=np.zeros(SPLITS),
+        replaced=np.zeros(SPLITS, dtype=np.int64),
+    )
+    ballots = Ballots(np.zeros((n, 1), np.int8), signs, units)
+    of = evaluations(done, SimpleNamespace(ballots=ballots))  # type: ignore[arg-type]
+    slopes, errors = reliability.slopes(of), reliability.errors(of, seed)
+    names = ("slope", "intercept")
+    return {
+        **{name: [float(slopes[name + end][1]) for end in ("", "_lo", "_hi")] for name in names},
+        "p": float(errors["ece_p"][1, 0]),
+        "ece": float(errors["ece"][1, 0]),
+        "corrected": float(errors["ece_corrected"][1, 0]),
+        "null": float(errors["ece_null"][1, 0]),
+    }
+
+
+def _world_chunk(scenario: Scenario, n: int, first: int) -> list[dict[str, Any]]:
+    with threadpool_limits(1):
+        spec = replace(scenario.spec, n_items=_CHUNK * n, seed=10_000 + first)
+        votes = simulate(spec).with_task("pointwise")
+        parts = [votes.with_items(np.arange(i * n, (i + 1) * n)) for i in range(_CHUNK)]
+        return [_analysed(part) for part in parts]
+
+
+def _analysed(votes: VoteMatrix) -> dict[str, Any]:
+    """Everything said of one simulated data set: [value, lo, hi] by name, and coverage of sets."""
+    settings, whole = Settings(splits=SPLITS), Chunk(0, 0, SPLITS)
+    spec = reliability.ReliabilitySpec(settings)
+    done = reliability.run_chunk(votes, spec, whole)
+    reliable = reliability.merge(votes, spec, done)
+    sure = selective.merge(votes, selective.SelectiveSpec(settings), done)
+    set_spec = conformal.ConformalSpec(settings, levels=LEVELS)
+    sets = conformal.merge(votes, set_spec, conformal.run_chunk(votes, set_spec, whole))
+    stated = reliable.binned("stated")
+    limit = sure.confidences.index(0.8)
+    own = {
+        method: [
+            (sets.coverage[m, :, g], sets.items[g])
+            for g, way in enumerate(sets.groupings)
+            if way == method
+        ]
+        for m, method in enumerate(sets.methods)
+    }
+    return {
+        "slope": [
+            float(part[1]) for part in (reliable.slope, reliable.slope_lo, reliable.slope_hi)
+        ],
+        "right where it says 90 %": [
+            float(part[1, _ASKED]) for part in (stated.accuracy, stated.lo, stated.hi)
+        ],
+        "right where 80 % sure or more": [
+            float(part[1, limit]) for part in (sure.right, sure.right_lo, sure.right_hi)
+        ],
+        "AUAC": [float(part[1]) for part in (sure.auac, sure.auac_lo, sure.auac_hi)],
+        "held by 90 % sets": [
+            float(part[0, 1, 0]) for part in (sets.coverage, sets.coverage_lo, sets.coverage_hi)
+        ],
+        "sets": sets.coverage[:, :, 0],
+        "methods": sets.methods,
+        "within": own,
+        "n_slice": sets.n_slice,
+    }
+
+
+def _stated_rows(
+    n: int, per_unit: int, sets: Sequence[dict[str, Any]]
+) -> tuple[list[tuple[str, ...]], float]:
+    """Coverage of slope and intercept, and how often calibrated scores are called worse."""
+    name = f"{n}" if per_unit == 1 else f"{n} in groups of {per_unit}"
+    rows = []
+    for field, truth in (("slope", 1.0), ("intercept", 0.0)):
+        rows.append((name, field, *_covered(np.array([one[field] for one in sets]), truth)))
+    size = float(np.mean([one["p"] < 0.05 for one in sets]))
+    means = [float(np.mean([one[field] for one in sets])) for field in ("ece", "null", "corrected")]
+    rows.append(
+        (
+            name,
+            "ECE",
+            f"{100 * size:.1f}% at p < .05",
+            "",
+            "",
+            f"{means[0]:.4f}, by chance {means[1]:.4f}, corrected {means[2]:.4f}",
+        )
+    )
+    return rows, size
+
+
+def _coverage_rows(name: str, n: int, sets: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
+    rows = []
+    for field in (
+        *("slope", "right where it says 90 %", "right where 80 % sure or more"),
+        *("AUAC", "held by 90 % sets"),
+    ):
+        values = np.array([one[field] for one in sets])
+        values = values[np.isfinite(values).all(axis=1)]
+        rows.append((name, str(n), field, *_covered(values, float(values[:, 0].mean()))))
+    return rows
+
+
+def _covered(values: Floats, truth: float) -> tuple[str, str, str, str]:
+    """Share of intervals (n, 3) that hold the truth, its limits, width over ideal, the truth."""
+    values = values[np.isfinite(values).all(axis=1)]
+    hits = (values[:, 1] <= truth) & (truth <= values[:, 2])
+    limits = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci()
+    width = (values[:, 2] - values[:, 1]).mean() / (2 * 1.96 * values[:, 0].std(ddof=1))
+    return (
+        f"{hits.mean():.1%}",
+        f"{limits.low:.1%} to {limits.high:.1%}",
+        f"{width:.2f}",
+        f"{truth:.3f}",
+    )
+
+
+def _promise_rows(name: str, n: int, sets: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Mean coverage of every kind of set, over all items and in its own groups."""
+    rows = []
+    most = max(len(one["methods"]) for one in sets)
+    methods = next(one["methods"] for one in sets if len(one["methods"]) == most)
+    for m, method in enumerate(methods):
+        for level_row, level in enumerate(LEVELS):
+            overall = np.array([one["sets"][m, level_row] for one in sets])
+            groups = np.array(
+                [[part[0][level_row] for part in one["within"][method][:2]] for one in sets]
+            )
+            lowest = groups.mean(axis=0).min()
+            rows.append(
+                (
+                    name,
+                    str(n),
+                    "all items" if method == "all" else f"within {method}",
+                    f"{level:.0%}",
+                    f"{overall.mean():.4f}",
+                    f"{overall.std(ddof=1) / np.sqrt(len(overall)):.4f}",
+                    f"{level + 1 / (sets[0]['n_slice'] + 1):.4f}" if method == "all" else "",
+                    f"{lowest:.4f}",
+                )
+            )
+    return rows
+
+
+def _report(
+    stated: list[tuple[str, ...]],
+    sizes: list[float],
+    worlds: list[tuple[str, ...]],
+    promises: list[tuple[str, ...]],
+    seconds: float,
+) -> Report:
+    shares = [float(row[3].rstrip("%")) / 100 for row in worlds]
+    own = [float(row[2].rstrip("%")) / 100 for row in stated if row[1] != "ECE"]
+    short = [row for row in promises if float(row[4]) + 3 * float(row[5]) < _level(row[3])]
+    return Report(
+        "Confidence: do intervals, chance levels and promises hold?",
+        "Scores that are calibrated by construction, and panels of 12 judges (one-coin, beta) on "
+        "simulated votes; 20 splits each.",
+        [
+            Table(
+                f"Scores that are calibrated by construction, {N_STATED:,} data sets a row",
+                ("items", "figure", "covers", "95 % limits", "width / ideal", "truth"),
+                stated,
+                "The probabilities are given, so nothing is fitted. For the ECE: how often "
+                "calibrated scores are called worse than chance, and its mean beside the mean of "
+                "its chance level and of its corrected form (the truth is 0).",
+            ),
+            Table(
+                f"Intervals of panels, {N_DATA_SETS:,} data sets a row",
+                (
+                    *("scenario", "items", "figure", "covers", "95 % limits", "width / ideal"),
+                    "truth",
+                ),
+                worlds,
+                "Half of the items calibrate. The truth is the mean of the estimates over the data "
+                "sets; width is the mean width over 2 x 1.96 x their spread.",
+            ),
+            Table(
+                f"Conformal promises, {N_DATA_SETS:,} data sets a row",
+                (
+                    *("scenario", "items", "sets", "level", "coverage", "its error"),
+                    *("level + 1/(n + 1)", "lowest of its first two groups"),
+                ),
+                promises,
+                "Mean coverage of new items and its Monte Carlo error; n is the size of the slice.",
+            ),
+        ],
+        (
+            f"Smallest coverage of panels' intervals: {min(shares):.1%} (target at least "
+            f"{_TARGET:.0%}: {'met' if min(shares) >= _TARGET else 'MISSED'}).",
+            f"Smallest coverage of slope and intercept of calibrated scores: {min(own):.1%} "
+            f"(target at least {_TARGET:.0%}: {'met' if min(own) >= _TARGET else 'MISSED'}).",
+            f"Calibrated scores of single items called worse than chance at p < .05: at most "
+            f"{max(sizes[:2]):.1%} (target at most 6.5 %: "
+            f"{'met' if max(sizes[:2]) <= 0.065 else 'MISSED'}); in groups of four that share "
+            f"their label, which the chance level does not know: {sizes[2]:.1%}.",
+            f"Conformal coverage below its level by more than 3 errors: {len(short)} of "
+            f"{len(promises)} rows.",
+            f"Simulated in {seconds / 60:.1f} minutes.",
+        ),
+    )
+
+
+def _level(text: str) -> float:
+    return float(text.rstrip("%")) / 100
