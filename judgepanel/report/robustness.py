@@ -169,7 +169,7 @@ def slice_sentence(found: SliceTransfer) -> str:
     level = _level(*(float(part[worst, 1]) for part in (found.nll, found.nll_lo, found.nll_hi)))
     if outcomes[worst] == "fails":
         text = (
-            f"Without labels of '{name}' items it fails on them: NLL {level}, "
+            f"Without labels of the slice '{name}' it fails there: NLL {level}, "
             f"{fixed(float(found.nll[worst, 0]), 3)} with as many labels of its own (loss {loss}; "
             f"base rate {fixed(float(found.null_nll[worst, 1]), 3)}). "
             f"{capital(_counts(failing, outcomes))}."

@@ -54,7 +54,7 @@ def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:
     app = finished("hard_panel", method="stratified", slices="difficulty")
     assert app.main.get("selectbox")[0].value == "difficulty"
     assert any("'difficulty'" in code.value or "difficulty" in code.value for code in app.code)
-    assert not any("'code' items" in text for text in htmls(app, "jp-said"))
+    assert not any("slice 'code'" in text for text in htmls(app, "jp-said"))
 
 
 def test_one_class_votes_without_features_get_a_notice_and_no_flattering_number() -> None:

@@ -138,7 +138,9 @@ def test_every_cell_is_in_the_table_with_its_base_rate():
 
 def test_slices_that_fail_are_named_and_counted():
     text = slice_sentence(failing_slice())
-    assert text.startswith(f"Without labels of '{slices().slices[0]}' items it fails on them: NLL")
+    assert text.startswith(
+        f"Without labels of the slice '{slices().slices[0]}' it fails there: NLL"
+    )
     assert "Of 2 slices 1 fails" in text
     assert "base rate" in text
     quiet = replace(slices(), p_holm=np.full((2, 3), 0.9))

@@ -146,6 +146,35 @@ def test_labels_of_easy_items_alone_fail_on_hard_ones():
     assert cell.nll > found.cell("beta", "plain", "hard", "hard").nll + 0.1
 
 
+def test_weights_repair_a_shift_that_they_can_repair_and_only_that():
+    """Judges share an error on harder items. Kinds told apart by a noisy measure of difficulty
+    overlap in disagreement, which is what weights go by; kinds cut by disagreement do not.
+    """
+    rng = np.random.default_rng(79)
+    plain = make_votes(0, 600, 12)
+    difficulty = rng.normal(size=600)
+    own = rng.random((600, 12)) < 1 / (1 + np.exp(difficulty - 1.6))[:, None]
+    shared = rng.random(600) < 1 / (1 + np.exp(difficulty - 0.8))
+    right = np.where(rng.random((600, 12)) < 0.5, shared[:, None], own)
+    cast = np.where(right, plain.labels[:, None], 1 - plain.labels[:, None]).astype(np.int8)
+    given = with_feature(replace(plain, votes=cast), difficulty + rng.normal(size=600))
+    settings = Settings(splits=6)
+    overlapping, apart = (
+        run(
+            DIFFICULTY_TRANSFER,
+            given,
+            spec(settings=settings, calibrators=("platt",), by=by),
+            jobs=1,
+        )
+        for by in ("effort", None)
+    )
+    cell = overlapping.cell("platt", "weighted", "easy", "hard")
+    assert cell.gain_hi < 0
+    assert overlapping.cell("platt", "plain", "easy", "hard").delta > 0.05
+    assert 0.2 < cell.effective < 0.9
+    assert apart.cell("platt", "weighted", "easy", "hard").gain > cell.gain / 2
+
+
 def test_one_class_votes_get_the_null_of_swapped_items_and_no_flattery():
     coded = make_votes(4, 180, 8, one_class=True)
     found = run(DIFFICULTY_TRANSFER, coded, spec(), jobs=1)

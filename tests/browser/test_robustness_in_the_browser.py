@@ -1,0 +1,41 @@
+"""The Robustness page in a real browser: the matrix, other views, the link, a quiet console."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import LONG, address, answer, idle
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+
+ROBUSTNESS = "robustness"
+
+
+def finished(page: Page) -> None:
+    """Wait for the matrix, the slices and the permuted labels."""
+    expect(page.get_by_role("heading", name="Corrupted votes")).to_be_visible(timeout=LONG)
+
+
+def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_them(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    page.goto(address(server, ROBUSTNESS, prepared(server.home, "hard_panel", splits=4)))
+    finished(page)
+    expect(page.locator(".js-plotly-plot .annotation").first).to_contain_text("base rate 0.6")
+    expect(answer(page)).to_contain_text("NLL")
+    page.get_by_role("radio", name="stratified").click()
+    expect(page).to_have_url(re.compile("method=stratified"))
+    page.get_by_role("radio", name="Platt").click()
+    expect(page).to_have_url(re.compile("calibrator=Platt"))
+    page.reload()
+    finished(page)
+    expect(page.get_by_role("radio", name="Platt")).to_be_checked()
+    idle(page)
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    guard.check()
