@@ -61,7 +61,10 @@ def target_sentence(found: LabelBudget, calibrator: str) -> str:
         return ""
     goal = f"NLL {one.goal:g}"
     if not math.isfinite(one.n):
-        return f"By the fitted curve no number of labels brings {found.arms[-1]} to {goal}."
+        never = f"By the fitted curve no number of labels brings {found.arms[-1]} to {goal}"
+        if not math.isfinite(one.n_lo):
+            return f"{never}."
+        return f"{never}; the 95 % interval starts at {_count(one.n_lo)}."
     how = ", by extrapolating the fitted curve," if one.extrapolated else ""
     most = " or fewer" if one.at_start else ""
     return f"{_count(one.n)}{most} {_span(one)}{how} bring {found.arms[-1]} to {goal}."

@@ -93,6 +93,13 @@ def test_a_target_is_answered_with_its_doubt(changes, words):
     assert ("no limit]" in sentence) == ("n_hi" in changes)
 
 
+def test_a_target_out_of_reach_still_shows_the_doubt_about_it():
+    doubtful = target_sentence(needing(n=float("nan"), n_lo=44.4, n_hi=float("nan")), "beta")
+    assert doubtful.endswith("to NLL 0.4; the 95 % interval starts at 44 labels.")
+    never = target_sentence(needing(n=float("nan"), n_lo=float("nan")), "beta")
+    assert never.endswith("brings all 9 to NLL 0.4.")
+
+
 def test_the_price_of_more_labels_is_marked_as_extrapolated():
     sentence = next_sentence(found(), "beta")
     assert sentence.startswith("You have 120 labels: the next 100 buy you about ")
