@@ -9,11 +9,13 @@ from benchmarks.report import Report, publish
 
 BENCHES = {
     "engine": "the panel curve against the loop a user would write; growth, workers, memory",
+    "curators": "searches among panels against loops that refit one candidate at a time",
     "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
     "joint": "joint against the best one-coin cell in hindsight; its time",
     "irt": "2PL against girth; recovery of abilities, discriminations and shares",
     "label_budget": "label budgets: size and power of the joint test, coverage, time",
     "methods": "the method grid: time, and memory on sparse votes",
+    "confidence": "intervals, chance levels and conformal promises of confidence",
     "inference": "coverage and width of the interval of delta, and the three real controls",
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
     "scope": "scope checks: clean panels that pass, false alarms and power",

@@ -15,6 +15,7 @@ RECOMMENDED = "recommended_panel"
 JUDGES = "judges"
 METHODS = "methods"
 BUDGET = "label_budget"
+CONFIDENCE = "confidence"
 
 
 def address(server: Server, page: str = "", analysis: str | None = None, **state: str) -> str:
@@ -88,6 +89,11 @@ def finished_budget(page: Page) -> None:
     """Wait for the curve over the labels, and for the sweep over the shares."""
     buttons = page.get_by_role("button", name="Table as CSV")
     expect(buttons).to_have_count(2, timeout=LONG)
+
+
+def finished_confidence(page: Page) -> None:
+    """Wait for the last section, the items."""
+    page.get_by_role("button", name="All items as CSV").wait_for(timeout=LONG)
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:

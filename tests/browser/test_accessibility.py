@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,
+    CONFIDENCE,
     CURVE,
     JUDGES,
     LONG,
@@ -19,6 +20,7 @@ from tests.browser.driver import (
     address,
     answer,
     finished_budget,
+    finished_confidence,
     finished_curve,
     finished_judges,
     finished_methods,
@@ -83,6 +85,9 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(address(server, BUDGET, analysis))
     finished_budget(page)
     yield "label budget, filled"
+    page.goto(address(server, CONFIDENCE, analysis))
+    finished_confidence(page)
+    yield "confidence, filled"
 
 
 @pytest.mark.parametrize("look", LOOKS)

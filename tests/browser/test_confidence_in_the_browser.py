@@ -9,18 +9,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import LONG, address, answer, idle
+from tests.browser.driver import CONFIDENCE, address, answer, finished_confidence, idle
 from tests.browser.service import prepared
 from tests.browser.test_accessibility import RULES, SIDEWAYS
 
 pytestmark = pytest.mark.browser
-
-CONFIDENCE = "confidence"
-
-
-def finished(page: Page) -> None:
-    """Wait for the last section."""
-    page.get_by_role("button", name="All items as CSV").wait_for(timeout=LONG)
 
 
 def violations(page: Page) -> list[str]:
@@ -33,21 +26,21 @@ def test_controls_move_the_address_and_the_link_shows_the_same_again(
     page: Page, server: Server, guard: Guard
 ) -> None:
     page.goto(address(server, CONFIDENCE, prepared(server.home, "clean_pairwise", splits=4)))
-    finished(page)
+    finished_confidence(page)
     expect(answer(page)).to_contain_text("When it says")
     page.get_by_role("radio", name="top-5").click()
     page.get_by_role("radio", name="15", exact=True).click()
     page.get_by_role("radio", name="most contested").click()
     expect(page).to_have_url(re.compile("panel=top-5"))
     expect(page).to_have_url(re.compile("bins=15"))
-    finished(page)
+    finished_confidence(page)
     idle(page)
     said = answer(page).inner_text()
     assert violations(page) == []
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
     page.reload()
-    finished(page)
+    finished_confidence(page)
     expect(answer(page)).to_have_text(said)
     idle(page)
     assert violations(page) == []

@@ -20,7 +20,8 @@ CURVE = "pages/panel_curve.py"
 RECOMMENDED = "pages/recommended_panel.py"
 JUDGES = "pages/judges.py"
 BUDGET = "pages/label_budget.py"
-PAGES = (None, CURVE, RECOMMENDED, JUDGES, BUDGET)
+CONFIDENCE = "pages/confidence.py"
+PAGES = (None, CURVE, RECOMMENDED, JUDGES, BUDGET, CONFIDENCE)
 DEADLINE = 60.0
 _TAG = re.compile(r"<[^>]*>")
 

@@ -7,9 +7,16 @@ from functools import cache
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.driver import answer_of, htmls, links, open_app, prepared, text_of, until
-
-CONFIDENCE = "pages/confidence.py"
+from tests.pages.driver import (
+    CONFIDENCE,
+    answer_of,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    until,
+)
 
 
 @cache
