@@ -18,6 +18,7 @@ BENCHES = {
     "confidence": "intervals, chance levels and conformal promises of confidence",
     "inference": "coverage and width of the interval of delta, and the three real controls",
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
+    "robustness_votes": "damaged votes, weighting, juries: tests, coverage, real votes",
     "scope": "scope checks: clean panels that pass, false alarms and power",
 }
 
