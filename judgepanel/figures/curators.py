@@ -55,7 +55,9 @@ def prepare_curators(result: Curators) -> CuratorRows:
     """Curators by their NLL on new items, the highest first."""
     ranked = sorted(result.curators, key=lambda one: -one.nll)
     return CuratorRows(
-        names=tuple(one.title for one in ranked),
+        names=tuple(
+            one.title if one.deployable else f"{one.title} (not deployable)" for one in ranked
+        ),
         seen=np.array([one.seen for one in ranked]),
         nll=np.array([one.nll for one in ranked]),
         lo=np.array([one.nll_lo for one in ranked]),
@@ -108,10 +110,19 @@ def plot_curators(rows: CuratorRows) -> go.Figure:
         name="on new items, 95 %",
         hovertemplate="%{y}<br>on new items: %{x:.3f}<extra></extra>",
     )
-    figure.add_vline(x=rows.everyone, line={"color": INCLUDE, "width": 1.5, "dash": "dash"})
-    figure.add_vline(x=rows.null, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-    height = 110 + _ROW * len(rows.names)
-    laid_out(figure, x="NLL (dashed: all judges, dotted: the base rate)", y="", height=height)
+    for value, name, colour, dash in (
+        (rows.everyone, "all judges", INCLUDE, "dash"),
+        (rows.null, "base rate", NEUTRAL, "dot"),
+    ):
+        figure.add_scatter(
+            x=[value, value],
+            y=[rows.names[0], rows.names[-1]],
+            mode="lines",
+            line={"color": colour, "width": 1.5, "dash": dash},
+            name=name,
+            hovertemplate=f"{name}: %{{x:.3f}}<extra></extra>",
+        )
+    laid_out(figure, x="NLL (nats per item)", y="", height=130 + _ROW * len(rows.names))
     figure.update_yaxes(categoryorder="array", categoryarray=list(rows.names))
     return figure
 

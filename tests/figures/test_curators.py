@@ -43,13 +43,16 @@ def test_every_curator_has_what_it_saw_and_what_it_got():
     found = traces(figure)
     new, seen = found["on new items, 95 %"], found["where it chose"]
     assert len(new.x) == len(result().curators) == 5
-    oracle = rows.names.index("oracle k")
+    oracle = rows.names.index("oracle k (not deployable)")
     assert seen.x[oracle] is None
     for place, name in enumerate(rows.names):
-        one = next(c for c in result().curators if c.title == name)
+        one = next(
+            c for c in result().curators if c.title == name.removesuffix(" (not deployable)")
+        )
         assert new.x[place] == one.nll
         assert new.x[place] + new.error_x.array[place] == one.nll_hi
-    assert len(figure.layout.shapes) == 2
+    assert set(found["all judges"].x) == {result().everyone.nll}
+    assert set(found["base rate"].x) == {result().null_nll}
 
 
 def test_a_single_split_is_drawn_without_bars():

@@ -1,0 +1,254 @@
+"""Searches among panels against loops that refit one candidate at a time."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from benchmarks.real import real_votes
+from benchmarks.report import Report, Table, say
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, Calibrator
+from judgepanel.kernels.select.groups import found_groups
+from judgepanel.kernels.select.search import Found, backward, exhaustive
+from judgepanel.kernels.select.subsets import Comparison, by_folds
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.splits import Split, split
+from judgepanel.studies.settings import Settings, prepare
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+FOLDS = 5
+ROUNDS = 3
+SAMPLED = 15
+GROUPS = 9
+SPLITS = 20
+TARGET_RATIO = 10.0
+TARGET_SECONDS = 10.0
+START = np.array([1.0, -1.0, 0.0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learnt:
+    """What a plain loop may work out once a fold: votes weighed, own votes left out where it
+    learns.
+    """
+
+    learn: Floats
+    held: Floats
+    labels: Bools
+    truth: Bools
+
+
+def run() -> Report:
+    with threadpool_limits(1):
+        ballots = prepare(real_votes("rewardbench"), Settings()).ballots
+        rounds, lines = _elimination(ballots)
+        unions, more = _unions()
+    return Report(
+        "Curators: searches among panels",
+        f"Backward elimination from all {ballots.n_judges} judges of rewardbench, one split "
+        f"({len(split(ballots.units, 0).calibration)} calibration rows), one-coin, every panel "
+        f"refitted in {FOLDS} inner folds; and every union of {GROUPS} groups over {SPLITS} "
+        "splits. Times are CPU seconds of one thread, so that other work on the machine does not "
+        "count.",
+        [rounds, unions],
+        [*lines, *more],
+    )
+
+
+def _elimination(ballots: Ballots) -> tuple[Table, list[str]]:
+    one = split(ballots.units, 0)
+    n_judges = ballots.n_judges
+    panels = n_judges * (n_judges + 1) // 2
+    rows, lines = [], []
+    peers: tuple[tuple[Calibrator, str, Callable[[Learnt, Bools], float]], ...] = (
+        ("beta", "scipy L-BFGS-B", _scipy_beta),
+        ("platt", "scikit-learn LogisticRegression", _sklearn_platt),
+        ("temperature", "scipy L-BFGS-B", _scipy_temperature),
+    )
+    for calibrator, name, peer in peers:
+        ratios, worst = [], 0.0
+        for number in range(ROUNDS):
+            seconds, found, compared = _ours(ballots, one, calibrator)
+            learnt = [_learnt(ballots, trial.split) for trial in compared.trials]
+            sample = _sample(found, number)
+            each, nll = _theirs(learnt, sample, peer)
+            worst = max(worst, float(np.abs(nll - compared(sample).nll).max()))
+            ratios.append(each * panels / seconds)
+            rows.append(
+                (
+                    calibrator,
+                    name,
+                    f"{number + 1}",
+                    f"{seconds:.1f}",
+                    f"{1e3 * each:.1f}",
+                    f"{each * panels:.0f}",
+                    f"{ratios[-1]:.1f}",
+                    f"{found.best.sum()}",
+                )
+            )
+            say(f"{calibrator}, round {number + 1}: {ratios[-1]:.1f} times faster")
+        ratio = float(np.median(ratios))
+        met = "met" if ratio >= TARGET_RATIO else "MISSED"
+        lines.append(
+            f"{calibrator}: {ratio:.1f} times faster than {name} (median of {ROUNDS} rounds, "
+            f"target {TARGET_RATIO:.0f}: {met}); NLLs of the sampled panels agree to {worst:.0e}."
+        )
+    headings = (
+        *("calibrator", "peer", "round", "ours, s", "peer, ms a panel", "peer, s in all"),
+        *("ratio", "judges kept"),
+    )
+    note = (
+        f"The search compares {panels:,} panels. The peer loop is timed on {SAMPLED} panels a "
+        "round, drawn evenly from the steps of the search just made (the sum of a step's panels "
+        "is in proportion to its number of judges, and so is the draw), and extrapolated to all. "
+        "For every panel and fold it sums ready-made columns of what votes add, fits the "
+        "calibrator and scores the held-out rows: it does not recount votes. Its "
+        "times are CPU seconds, too."
+    )
+    return Table("Backward elimination", headings, rows, note), lines
+
+
+def _ours(ballots: Ballots, one: Split, calibrator: Calibrator) -> tuple[float, Found, Comparison]:
+    started = time.process_time()
+    compared = by_folds(
+        ballots, one.calibration, "one_coin", calibrator, n_folds=FOLDS, seed=0, key=(0, 1)
+    )
+    found = backward(compared, np.ones(ballots.n_judges, dtype=bool))
+    return time.process_time() - started, found, compared
+
+
+def _sample(found: Found, number: int) -> Bools:
+    """Panels that the search compared, steps in proportion to how many it compared there."""
+    rng = np.random.default_rng(number)
+    sizes = found.path.sum(axis=1).astype(np.float64)
+    large = np.flatnonzero(sizes > 1)
+    steps = rng.choice(large, SAMPLED, p=sizes[large] / sizes[large].sum())
+    masks: Bools = found.path[steps].copy()
+    for mask in masks:
+        mask[rng.choice(np.flatnonzero(mask))] = False
+    return masks
+
+
+def _learnt(ballots: Ballots, one: Split) -> Learnt:
+    """As a user would write it: counts, and weights without the item's own vote."""
+    votes, signs = ballots.votes[one.calibration], ballots.signs[one.calibration, None]
+    agree = votes * signs
+    right, voted = (agree > 0).sum(axis=0), (agree != 0).sum(axis=0)
+    own_right, own_voted = right - (agree > 0), voted - (agree != 0)
+    own = np.log((own_right + 1) / (own_voted - own_right + 1))
+    weights = np.log((right + 1) / (voted - right + 1))
+    return Learnt(
+        learn=votes * own,
+        held=ballots.votes[one.evaluation] * weights,
+        labels=ballots.signs[one.calibration] > 0,
+        truth=ballots.signs[one.evaluation] > 0,
+    )
+
+
+def _theirs(
+    learnt: list[Learnt], masks: Bools, peer: Callable[[Learnt, Bools], float]
+) -> tuple[float, Floats]:
+    """CPU seconds a panel, and the NLL (n_masks,) of each."""
+    nll = np.zeros(len(masks))
+    items = sum(len(one.truth) for one in learnt)
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for place, mask in enumerate(masks):
+            nll[place] = sum(peer(one, mask) for one in learnt) / items
+    return (time.process_time() - started) / len(masks), nll
+
+
+def _loss(p: Floats, truth: Bools) -> float:
+    p = np.clip(p, CLIP, 1.0 - CLIP)
+    return float(-np.log(np.where(truth, p, 1.0 - p)).sum())
+
+
+def _scipy_beta(one: Learnt, mask: Bools) -> float:
+    """a, b and c of the elastic net, split into what is above and below the identity."""
+    raw = one.learn[:, mask].sum(axis=1)
+    log_p, log_q = log_expit(raw), log_expit(-raw)
+    signs = np.where(one.labels, 1.0, -1.0)
+    design = np.stack([log_p, log_q, np.ones_like(raw)])
+    sides = np.concatenate([np.eye(3), -np.eye(3)])
+
+    def objective(x: Floats) -> tuple[float, Floats]:
+        d = x @ sides
+        m = (START + d) @ design
+        loss = -log_expit(signs * m).mean() + LAMBDA * (ALPHA * x.sum() + (1 - ALPHA) * d @ d)
+        slope = design @ (-signs * expit(-signs * m)) / len(raw) + 2 * LAMBDA * (1 - ALPHA) * d
+        return float(loss), sides @ slope + LAMBDA * ALPHA
+
+    bounds = [(0, None)] * 3 + [(0, 1), (0, None), (0, None)]
+    bounds[1] = (0, 1)  # b stays below 0, a above
+    found = minimize(objective, np.zeros(6), jac=True, method="L-BFGS-B", bounds=bounds)
+    a, b, c = START + found.x @ sides
+    held = one.held[:, mask].sum(axis=1)
+    return _loss(expit(a * log_expit(held) + b * log_expit(-held) + c), one.truth)
+
+
+def _scipy_temperature(one: Learnt, mask: Bools) -> float:
+    raw = one.learn[:, mask].sum(axis=1) * np.where(one.labels, 1.0, -1.0)
+
+    def objective(x: Floats) -> tuple[float, Floats]:
+        return float(-log_expit(x * raw).mean()), np.array([-(raw * expit(-x * raw)).mean()])
+
+    found = minimize(objective, np.ones(1), jac=True, method="L-BFGS-B", bounds=[(0, None)])
+    return _loss(expit(found.x[0] * one.held[:, mask].sum(axis=1)), one.truth)
+
+
+def _sklearn_platt(one: Learnt, mask: Bools) -> float:
+    raw = one.learn[:, mask].sum(axis=1)
+    model = LogisticRegression(C=1e10).fit(raw[:, None], one.labels)
+    return _loss(model.predict_proba(one.held[:, mask].sum(axis=1)[:, None])[:, 1], one.truth)
+
+
+def _unions() -> tuple[Table, list[str]]:
+    rows, lines = [], []
+    for name in ("llmbar", "rewardbench"):
+        ballots = prepare(real_votes(name), Settings()).ballots
+        for calibrator in ("temperature", "beta"):
+            started = time.process_time()
+            sizes = [_every_union(ballots, number, calibrator) for number in range(SPLITS)]
+            seconds = time.process_time() - started
+            met = "met" if seconds < TARGET_SECONDS else "MISSED"
+            kept = f"{np.mean(sizes):.0f} of {ballots.n_judges}"
+            rows.append((name, calibrator, f"{2**GROUPS - 1}", f"{seconds:.1f}", met, kept))
+            say(f"{name}, {calibrator}: {seconds:.1f} s")
+            lines.append(
+                f"Every union of {GROUPS} groups on {name}, {SPLITS} splits, {calibrator}: "
+                f"{seconds:.1f} s (target {TARGET_SECONDS:.0f} s: {met})."
+            )
+    headings = ("votes", "calibrator", "panels a split", "seconds", "target", "judges kept, mean")
+    note = (
+        f"Groups are found from the calibration rows of each split; every panel is refitted in "
+        f"{FOLDS} inner folds."
+    )
+    return Table(f"Exhaustive search, {SPLITS} splits", headings, rows, note), lines
+
+
+def _every_union(ballots: Ballots, number: int, calibrator: Calibrator) -> int:
+    rows = split(ballots.units, number).calibration
+    seen = Ballots(ballots.votes[rows], ballots.signs[rows], ballots.units[rows])
+    compared = by_folds(
+        seen,
+        np.arange(len(rows)),
+        "one_coin",
+        calibrator,
+        n_folds=FOLDS,
+        seed=0,
+        key=(number, 1),
+    )
+    return int(exhaustive(compared, found_groups(seen, GROUPS)).best.sum())
