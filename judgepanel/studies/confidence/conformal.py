@@ -35,7 +35,8 @@ from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, subsplit
 from judgepanel.studies.common import run_fields, splits_of
 from judgepanel.studies.confidence.conformal_result import KIND_FIELDS, Conformal, Grouping
-from judgepanel.studies.confidence.probabilities import PanelSpec, Repeats, panel_notes, repeats
+from judgepanel.studies.confidence.probabilities import PanelSpec, panel_notes
+from judgepanel.studies.confidence.repeats import Repeats, repeats
 from judgepanel.studies.confidence.shares import Shares, Sums, binned_sums, ratios, shares
 from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
 from judgepanel.studies.contract import Chunk, Study
@@ -124,50 +125,44 @@ def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]
 def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
     """Make the sets of the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
-    ballots, recipe = prepared.ballots, replace(spec.recipe, calibrators=(spec.calibrator,))
     strata = strata_of(prepared, spec)
-    ks = np.array([spec.size(ballots.n_judges)])
-    numbers, n_calibration, behind, rows, kinds, replaced = ([] for _ in range(6))
-    for one in splits_of(prepared, spec.settings, chunk):
-        learn, hold = subsplit(
-            ballots.units,
-            one.calibration,
-            fraction=1.0 - SLICE,
-            seed=spec.settings.seed,
-            key=(one.number, 13),
-        )
-        apart = Split(one.number, learn, np.concatenate([hold, one.evaluation]))
-        scores = evaluate_split(ballots, apart, ks, recipe)
-        logits = scores.fitted.logits_of(spec.calibrator, slice(0, 1))[0]
-        p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
-        labels = (ballots.signs[hold] > 0).astype(np.int64)
-        own = nonconformity(p[: len(hold)], labels)
-        new = p[len(hold) :]
-        kinds.append(
-            np.stack(
-                [
-                    [
-                        sets_within(own, new, part, (hold, one.evaluation), level, way)
-                        for level in spec.levels
-                    ]
-                    for way, part in strata.items()
-                ]
-            )
-        )
-        numbers.append(one.number)
-        n_calibration.append(len(one.calibration))
-        behind.append(_counts(strata, hold))
-        rows.append(one.evaluation)
-        replaced.append(scores.replaced[spec.calibrator])
+    splits = list(splits_of(prepared, spec.settings, chunk))
+    found = [_of_split(prepared, spec, strata, one) for one in splits]
     return SetsDone(
-        numbers=np.array(numbers),
-        n_calibration=np.array(n_calibration),
-        n_evaluation=np.array([len(part) for part in rows]),
-        behind=np.array(behind),
-        rows=np.concatenate(rows),
-        kinds=np.concatenate(kinds, axis=-1),
-        replaced=np.array(replaced),
+        numbers=np.array([one.number for one in splits]),
+        n_calibration=np.array([len(one.calibration) for one in splits]),
+        n_evaluation=np.array([len(one.evaluation) for one in splits]),
+        behind=np.array([behind for _, behind, _ in found]),
+        rows=np.concatenate([one.evaluation for one in splits]),
+        kinds=np.concatenate([kinds for kinds, _, _ in found], axis=-1),
+        replaced=np.array([replaced for _, _, replaced in found]),
     )
+
+
+def _of_split(
+    prepared: Prepared, spec: ConformalSpec, strata: dict[Grouping, Strata], one: Split
+) -> tuple[Kinds, Ints, int]:
+    """Sets (n_methods, n_levels, n_eval), the slice's items by group, and what was replaced."""
+    ballots, recipe = prepared.ballots, replace(spec.recipe, calibrators=(spec.calibrator,))
+    learn, hold = subsplit(
+        ballots.units,
+        one.calibration,
+        fraction=1.0 - SLICE,
+        seed=spec.settings.seed,
+        key=(one.number, 13),
+    )
+    apart = Split(one.number, learn, np.concatenate([hold, one.evaluation]))
+    ks = np.array([spec.size(ballots.n_judges)])
+    scores = evaluate_split(ballots, apart, ks, recipe)
+    logits = scores.fitted.logits_of(spec.calibrator, slice(0, 1))[0]
+    p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
+    own = nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
+    new, items = p[len(hold) :], (hold, one.evaluation)
+    kinds = [
+        [sets_within(own, new, part, items, level, way) for level in spec.levels]
+        for way, part in strata.items()
+    ]
+    return np.array(kinds, dtype=np.int8), _counts(strata, hold), scores.replaced[spec.calibrator]
 
 
 def sets_within(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Estimate
-from judgepanel.studies.confidence.probabilities import Repeats
+from judgepanel.studies.confidence.repeats import Repeats
 from judgepanel.studies.judges.judge_table import wilson
 
 Floats = NDArray[np.float64]
