@@ -110,12 +110,11 @@ def _elimination(ballots: Ballots) -> tuple[Table, list[str]]:
         *("ratio", "judges kept"),
     )
     note = (
-        f"The search compares {panels:,} panels. The peer loop is timed on {SAMPLED} panels a "
-        "round, drawn evenly from the steps of the search just made (the sum of a step's panels "
-        "is in proportion to its number of judges, and so is the draw), and extrapolated to all. "
-        "For every panel and fold it sums ready-made columns of what votes add, fits the "
-        "calibrator and scores the held-out rows: it does not recount votes. Its "
-        "times are CPU seconds, too."
+        f"The search compares {panels:,} panels. The peer loop is timed on {SAMPLED} of them a "
+        "round, drawn from the steps of the search just made, each step as often as it has panels "
+        "to compare, and extrapolated to all. For every panel and fold it sums ready-made columns "
+        "of what votes add, fits the calibrator and scores the held-out rows; it does not count "
+        "votes again. Its times are CPU seconds, too."
     )
     return Table("Backward elimination", headings, rows, note), lines
 
