@@ -6,7 +6,7 @@ import pandas as pd
 
 from judgepanel.report.numbers import counted, fixed, interval, p_value, sig, with_interval
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
-from judgepanel.report.terminal import one_line
+from judgepanel.report.terminal import printable
 from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
 from judgepanel.votes.errors import listed
 
@@ -85,13 +85,14 @@ def group_table(found: GroupChange) -> pd.DataFrame:
 def group_text(found: GroupChange) -> str:
     """Every aggregator's answer and the table, for a terminal."""
     lines = [group_sentence(found, arm.aggregator) for arm in found.arms]
-    lines.append(one_line(members_sentence(found)))
+    lines.append(members_sentence(found))
     lines.append(
         f"{found.n_splits} splits, {CALIBRATED[found.calibrator]}, orientation "
         f"{found.orientation}, protocol {found.protocol}, seed {found.seed}; null NLL "
         f"{fixed(found.null_nll, 4)}."
     )
-    return "\n".join([*lines, group_table(found).round(3).to_string(index=False)])
+    lines.append(group_table(found).round(3).to_string(index=False))
+    return printable("\n".join(line for line in lines if line))
 
 
 def _level(value: float, lo: float, hi: float) -> str:

@@ -12,7 +12,6 @@ from judgepanel.report.numbers import (
     interval,
     p_value,
     percent,
-    sig,
     with_interval,
 )
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
@@ -238,7 +237,7 @@ def _level(value: float, lo: float, hi: float) -> str:
 
 def _relative(change: tuple[float, float, float]) -> str:
     value, lo, hi = change
-    return f"{sig(value, 2)} % {interval(lo, hi, sign=True)}"
+    return f"{value:+.1f} % [{lo:+.1f}, {hi:+.1f}]" if np.isfinite(lo) else f"{value:+.1f} %"
 
 
 def _verdict_words(verdict: str) -> str:

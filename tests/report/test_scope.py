@@ -136,3 +136,8 @@ def test_a_group_of_nobody_changes_nothing():
 def test_the_group_table_and_text_have_the_null():
     assert group_table(changed(0.01, 0.03))["base rate"].tolist() == [0.693]
     assert "null NLL 0.6930" in group_text(changed(0.01, 0.03))
+
+
+def test_a_family_with_escape_sequences_stays_harmless_on_a_terminal():
+    text = group_text(changed(0.01, 0.03, name="family a\x1b[31mb", members=("x\x1by",)))
+    assert "\x1b" not in text
