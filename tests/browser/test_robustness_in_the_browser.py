@@ -32,10 +32,11 @@ def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_t
     expect(page).to_have_url(re.compile("method=stratified"))
     page.get_by_role("radio", name="Platt").click()
     expect(page).to_have_url(re.compile("calibrator=Platt"))
+    idle(page)
     page.reload()
     finished(page)
-    expect(page.get_by_role("radio", name="Platt")).to_be_checked()
     idle(page)
+    expect(page.get_by_role("radio", name="Platt")).to_be_checked()
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     guard.check()

@@ -38,7 +38,8 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
     app = finished("hard_panel")
     assert headers(app)[:3] == OWN
     said = htmls(app, "jp-said")
-    assert answer_of(app) in said
+    assert "cost NLL on the others" in answer_of(app)
+    assert answer_of(app) not in said
     assert any("permuted labels it falls back to the base rate" in text for text in said)
     commands = [code.value for code in app.code if " study " in code.value]
     for study in ("difficulty_transfer", "slice_transfer", "permutation"):

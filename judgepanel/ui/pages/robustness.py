@@ -57,7 +57,7 @@ def page(shown: Shown) -> None:
     known: set[str] = set()
 
     def draw(found: DifficultyTransfer) -> None:
-        _banner(shown, found, calibrator)
+        known.add(_banner(shown, found, calibrator))
         _draw_transfer(shown, spec, found, calibrator, method, known)
 
     if show_result(DIFFICULTY_TRANSFER, shown, spec, draw):
@@ -91,8 +91,11 @@ def _stored(shown: Shown, study: Study[Any, Any, Any], spec: Spec) -> Any:
     return None if found is None else found.result
 
 
-def _banner(shown: Shown, transfer: DifficultyTransfer | None, calibrator: Calibrator) -> None:
-    """The worst of what is known: the matrix drawn below, and what has been stored of the rest."""
+def _banner(shown: Shown, transfer: DifficultyTransfer | None, calibrator: Calibrator) -> str:
+    """The worst of what is known: the matrix drawn below, and what has been stored of the rest.
+
+    Returns the sentence, which the matrix need not repeat right under it.
+    """
     slices: SliceTransfer | None = _stored(shown, SLICE_TRANSFER, _slice_spec(shown))
     permutation: Permutation | None = _stored(shown, PERMUTATION, _permutation_spec(shown))
     finding = worst_finding(transfer, calibrator, slices, permutation)
@@ -100,6 +103,7 @@ def _banner(shown: Shown, transfer: DifficultyTransfer | None, calibrator: Calib
     if transfer is not None and transfer.partial:
         so_far = f"So far, {transfer.n_splits} of {transfer.planned_splits} splits: "
     answer(so_far + finding.sentence, finding.tone)
+    return finding.sentence
 
 
 def _draw_transfer(
@@ -112,7 +116,9 @@ def _draw_transfer(
 ) -> None:
     _notes(found.warnings, known)
     st.header("Easy and hard items")
-    said(transfer_sentence(found, calibrator, method))
+    sentence = transfer_sentence(found, calibrator, method)
+    if sentence not in known:
+        said(sentence)
     for sentence in (difficulty_sentence(found, calibrator), remedy_sentence(found, calibrator)):
         if sentence:
             said(sentence)
