@@ -14,6 +14,7 @@ BENCHES = {
     "joint": "joint against the best one-coin cell in hindsight; its time",
     "irt": "2PL against girth; recovery of abilities, discriminations and shares",
     "label_budget": "label budgets: size and power of the joint test, coverage, time",
+    "claim": "one-class coding against honest labels on real votes, beside the paper",
     "methods": "the method grid: time, and memory on sparse votes",
     "confidence": "intervals, chance levels and conformal promises of confidence",
     "inference": "coverage and width of the interval of delta, and the three real controls",

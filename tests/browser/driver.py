@@ -14,6 +14,7 @@ CURVE = "panel_curve"
 RECOMMENDED = "recommended_panel"
 JUDGES = "judges"
 METHODS = "methods"
+CLAIM = "claim"
 BUDGET = "label_budget"
 CONFIDENCE = "confidence"
 
@@ -94,6 +95,11 @@ def finished_budget(page: Page) -> None:
 def finished_confidence(page: Page) -> None:
     """Wait for the last section, the items."""
     page.get_by_role("button", name="All items as CSV").wait_for(timeout=LONG)
+
+
+def finished_claim(page: Page) -> None:
+    """Wait for the last section, votes seen jointly."""
+    page.get_by_role("button", name="Table as CSV").wait_for(timeout=LONG)
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:

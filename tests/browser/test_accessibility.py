@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,
+    CLAIM,
     CONFIDENCE,
     CURVE,
     JUDGES,
@@ -20,6 +21,7 @@ from tests.browser.driver import (
     address,
     answer,
     finished_budget,
+    finished_claim,
     finished_confidence,
     finished_curve,
     finished_judges,
@@ -82,6 +84,9 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     finished_methods(page)
     page.get_by_text("How this was computed").first.click()
     yield "methods, filled"
+    page.goto(address(server, CLAIM, analysis))
+    finished_claim(page)
+    yield "claim, filled"
     page.goto(address(server, BUDGET, analysis))
     finished_budget(page)
     yield "label budget, filled"

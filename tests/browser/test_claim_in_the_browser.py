@@ -1,0 +1,53 @@
+"""The claim page in a real browser: from the menu, a sample in the address, narrow, with axe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from judgepanel.report.tables import csv_text
+from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import LONG, address, answer, downloaded, finished_claim, idle
+from tests.browser.service import prepared
+from tests.browser.test_accessibility import RULES, SIDEWAYS
+
+pytestmark = pytest.mark.browser
+
+
+def test_from_the_menu_to_a_sample_and_back_by_its_address(
+    open_page: Callable[..., Page], server: Server, guard: Guard
+) -> None:
+    page = open_page()
+    page.set_default_timeout(LONG)
+    page.goto(address(server, "", prepared(server.home, "one_class", splits=2)))
+    page.get_by_test_id("stSidebar").get_by_role("link", name="The claim").click()
+    finished_claim(page)
+    expect(answer(page)).to_contain_text("which measures the coding, not the judges; with honest")
+    votes = load_votes(sample_bytes("one_class")).votes
+    wanted = run(CLAIM, votes, ClaimSpec(Settings(splits=2)), jobs=1)
+    assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
+    own = answer(page).inner_text()
+    page.get_by_role("combobox", name="Votes").click()
+    page.get_by_role("option", name="A clean pairwise panel").click()
+    expect(answer(page)).not_to_have_text(own, timeout=LONG)
+    finished_claim(page)
+    expect(page).to_have_url(re.compile("votes=A"))
+    said = answer(page).inner_text()
+    narrow = open_page(width=390, height=844, dark=True)
+    narrow.goto(page.url)
+    finished_claim(narrow)
+    expect(answer(narrow)).to_have_text(said)
+    idle(narrow)
+    violations = Axe().run(narrow, options=RULES).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert not narrow.evaluate(SIDEWAYS)
+    guard.check()
