@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from judgepanel import __version__
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.registry import STUDIES
 from judgepanel.decision.score import score
 from judgepanel.report.output import check_output, write_whole
@@ -42,6 +42,7 @@ from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.table import check_size
 
 _LONGEST_MESSAGE = 1000
+_STUDY_OUT = ".csv: the table; .json: all"
 _STUDY_HELP = "run one study by name; `study NAME --help` lists its own options"
 
 
@@ -127,7 +128,8 @@ def _parser() -> argparse.ArgumentParser:
     _studying_one(curve, PANEL_CURVE)
 
     recommend = _command(commands, "recommend", _recommend, "choose and export a panel")
-    _studying(recommend, "the panel, a .json file for `score`")
+    _studying_one(recommend, RECOMMEND, "the panel, a .json file for `score`")
+    recommend.set_defaults(taken="recommend")
 
     scoring = _command(commands, "score", _score, "probabilities of new votes")
     scoring.add_argument("panel", type=Path, metavar="panel.json")
@@ -158,7 +160,7 @@ def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row a judge")
 
 
-def _studying(parser: argparse.ArgumentParser, out: str = ".csv: the table; .json: all") -> None:
+def _studying(parser: argparse.ArgumentParser, out: str) -> None:
     _reading(parser)
     parser.add_argument("--orientation", choices=POLICIES, default="auto")
     parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
@@ -173,9 +175,11 @@ def _studying(parser: argparse.ArgumentParser, out: str = ".csv: the table; .jso
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
 
 
-def _studying_one(parser: argparse.ArgumentParser, study: Study[Any, Any, Any]) -> None:
+def _studying_one(
+    parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
+) -> None:
     """Options of a study: what all share, and the knobs of its spec."""
-    _studying(parser)
+    _studying(parser, out)
     parser.set_defaults(study=study, taken=f"the study {study.name}")
     for knob in knobs_of(study.spec):
         known = f" [{', '.join(knob.choices)}]" if knob.choices else ""
@@ -288,7 +292,7 @@ def _study(options: argparse.Namespace) -> None:
 
 def _recommend(options: argparse.Namespace) -> None:
     _check_out(options, ".json")
-    spec = RecommendSpec(settings=_settings(options))
+    spec = _spec(options)
     loaded = _load(options)
     result = _run(RECOMMEND, loaded, spec, options)
     if options.out is not None:

@@ -22,8 +22,9 @@ _DEFAULT = Settings()
 def recommend_command(
     file: str, spec: RecommendSpec, *, task: Task, columns: tuple[str, ...]
 ) -> str:
-    """The ``recommend`` command of a spec's settings."""
-    options = [*_shared(spec.settings, task, columns), ("--out", "panel.json")]
+    """The ``recommend`` command of a spec."""
+    options = [*_shared(spec.settings, task, columns), *written_knobs(spec)]
+    options.append(("--out", "panel.json"))
     return _command("recommend", [file], options)
 
 

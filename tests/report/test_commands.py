@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.cli import _parser, _settings, _spec
+from judgepanel.cli import _parser, _spec
+from judgepanel.decision.candidates import LISTS
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
@@ -99,16 +100,17 @@ def test_a_curve_command_reads_back_to_its_spec(file, spec, task, columns):
 
 
 @settings(max_examples=40)
-@given(FILES, SETTINGS, st.sampled_from(TASKS), COLUMNS)
-def test_a_recommend_command_reads_back_to_its_settings(file, shared, task, columns):
+@given(FILES, SETTINGS, st.sampled_from(sorted(LISTS)), st.sampled_from(TASKS), COLUMNS)
+def test_a_recommend_command_reads_back_to_its_spec(file, shared, candidates, task, columns):
     honest = Settings(
         shared.orientation, "honest", shared.judges, shared.splits, shared.fraction, shared.seed
     )
-    command = recommend_command(file, RecommendSpec(honest), task=task, columns=columns)
+    spec = RecommendSpec(honest, candidates)
+    command = recommend_command(file, spec, task=task, columns=columns)
     options = parsed(command)
     assert (str(options.votes), str(options.out)) == (file, "panel.json")
     assert columns_of(options) == pairs(columns)
-    assert _settings(options) == honest
+    assert _spec(options) == spec
 
 
 @pytest.mark.parametrize("file", HOSTILE)
