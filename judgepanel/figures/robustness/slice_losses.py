@@ -89,7 +89,7 @@ def plot_slices(losses: SliceLosses) -> go.Figure:
     n = len(losses.names)
     laid_out(
         figure,
-        x="NLL with labels from elsewhere - NLL with its own",
+        x="loss of NLL without own labels",
         y="",
         height=110 + _ROW_HEIGHT * n,
     )

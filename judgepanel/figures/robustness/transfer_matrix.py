@@ -81,7 +81,7 @@ def plot_transfer(matrix: TransferCells) -> go.Figure:
     )
     figure.update_xaxes(
         tickvals=list(range(n_t)),
-        ticktext=[f"scored on {name} items" for name in TARGETS],
+        ticktext=[f"on {name} items" for name in TARGETS],
         range=[-0.5, n_t - 0.5],
         side="top",
     )
@@ -103,14 +103,14 @@ def _written(matrix: TransferCells, s: int, t: int) -> dict[str, object]:
     cell = matrix.cells[s][t]
     lines = [f"<b>{cell.nll:.3f}</b>{_interval(cell.nll_lo, cell.nll_hi)}"]
     if cell.source != cell.target and np.isfinite(cell.delta_lo):
-        lines.append(f"{cell.delta:+.2f}{_interval(cell.delta_lo, cell.delta_hi, '+.2f')}")
+        lines.append(f"{cell.delta:+.2f}{_interval(cell.delta_lo, cell.delta_hi)}")
     lines.append(f"base rate {cell.null_nll:.3f}")
     return {
         "x": t,
         "y": s,
         "text": "<br>".join(lines),
         "showarrow": False,
-        "font": {"color": text_on(matrix.colour(s, t)), "size": 12},
+        "font": {"color": text_on(matrix.colour(s, t)), "size": 11},
     }
 
 
