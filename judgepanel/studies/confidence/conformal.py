@@ -196,9 +196,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     """Coverage, size and kinds from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     done, strata = partial.in_order(), strata_of(prepared, spec)
-    # Panel and thresholds rest on disjoint parts of the calibration items; the larger one counts.
-    learnt = np.maximum(done.n_calibration - done.behind[:, 0], done.behind[:, 0])
-    of = Repeats(**repeats(prepared, done.rows, learnt, done.n_evaluation))
+    of = Repeats(**repeats(prepared, done.rows, done.n_calibration, done.n_evaluation))
     found: dict[str, Any] = {
         name: np.stack(values) for name, values in _figures(of, done, list(strata.values())).items()
     }
@@ -227,7 +225,7 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         infinite=infinite,
         n_slice=float(done.behind[:, 0].mean()),
         n_judges=prepared.ballots.n_judges,
-        n_calibration=float(done.n_calibration.mean()),
+        n_calibration=of.n_calibration,
         **run_fields(prepared, spec.settings, done),
         warnings=(*panel_notes(prepared, spec, done), *notes),
     )

@@ -27,7 +27,7 @@ class Repeats:
     ``item`` (E,) numbers the items evaluated at least once and ``split`` (E,) the splits;
     ``times`` (N,) counts an item's evaluations, ``sizes`` (S,) a split's. ``seen`` (N,) are the
     items' positions among the labelled ones, ``units`` (N,) their groups, ``signs`` (E,) labels
-    as -1 or +1. Every fit rests on at most ``n_calibration`` items and leaves ``n_others`` out.
+    as -1 or +1.
     """
 
     item: Ints
@@ -37,7 +37,6 @@ class Repeats:
     seen: Ints
     units: Ints
     n_calibration: float
-    n_others: float
     signs: Floats
     symmetric: bool
 
@@ -84,7 +83,6 @@ class Repeats:
             self.units,
             self.n_calibration,
             float(self.sizes.mean()),
-            n_others=self.n_others,
             joint=False,
         )
 
@@ -108,7 +106,6 @@ def repeats(
         "seen": seen,
         "units": ballots.units[seen],
         "n_calibration": float(n_calibration.mean()),
-        "n_others": ballots.n_items - float(n_calibration.mean()),
         "signs": ballots.signs[rows].astype(np.float64),
         "symmetric": ballots.symmetric,
     }

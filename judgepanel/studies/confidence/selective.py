@@ -27,7 +27,7 @@ from judgepanel.studies.confidence.probabilities import (
     run_chunk,
 )
 from judgepanel.studies.confidence.selective_result import Selective
-from judgepanel.studies.confidence.shares import shares, weighted_sums
+from judgepanel.studies.confidence.shares import effective_wilson, shares, weighted_sums
 from judgepanel.studies.contract import Study
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -105,8 +105,18 @@ def _curve(of: Evaluations, stage: int) -> dict[str, Floats]:
         (right - local * inside) / share[:, None] + local,
         (right_s - local * inside_s) / share[:, None] + local,
     )
-    lo, hi = (np.clip(end, 0.0, 1.0) for end in (fitted.lo, fitted.hi))
-    return {"curve": np.clip(fitted.value, 0.0, 1.0), "curve_lo": lo, "curve_hi": hi}
+    value = np.clip(fitted.value, 0.0, 1.0)
+    lo, hi = _bounds(of, value, fitted.se, share * of.n_items)
+    return {"curve": value, "curve_lo": lo, "curve_hi": hi}
+
+
+def _bounds(of: Evaluations, value: Floats, se: Floats, items: Floats) -> tuple[Floats, Floats]:
+    """Intervals of accuracies, which may be near 1; NaN from a single split."""
+    n_units = len(np.unique(of.units))
+    at_ends = items * n_units / of.n_items
+    lo, hi = effective_wilson(value, se, at_ends, items)
+    blank = np.full_like(value, np.nan)
+    return (blank, blank) if of.n_splits < 2 else (lo, hi)
 
 
 def _local(right: Floats, share: Floats) -> Floats:
@@ -130,12 +140,14 @@ def areas(of: Evaluations, stage: int) -> dict[str, Floats]:
     values[1], values[2] = hit, values[0] - hit
     fitted = of.mean(values)
     found: dict[str, Floats] = {"gain_most": most.mean()}
-    for row, name in enumerate(("auac", "accuracy", "gain")):
-        found[name] = fitted.value[row]
-        lowest = -1.0 if name == "gain" else 0.0
-        found[f"{name}_lo"], found[f"{name}_hi"] = (
-            np.clip(end[row], lowest, 1.0) for end in (fitted.lo, fitted.hi)
-        )
+    levels = np.clip(fitted.value[:2], 0.0, 1.0)
+    lo, hi = _bounds(of, levels, fitted.se[:2], np.full(2, float(of.n_items)))
+    for row, name in enumerate(("auac", "accuracy")):
+        found[name], found[f"{name}_lo"], found[f"{name}_hi"] = levels[row], lo[row], hi[row]
+    found["gain"] = fitted.value[2]
+    found["gain_lo"], found["gain_hi"] = (
+        np.clip(end[2], -1.0, 1.0) for end in (fitted.lo, fitted.hi)
+    )
     return found
 
 

@@ -91,15 +91,22 @@ def shares(of: Repeats, sums: Sums) -> Shares:
     """
     fitted, items = ratios(of, sums)
     value = np.clip(fitted.value, 0.0, 1.0)
-    spread = value * (1.0 - value)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.where(spread > 1e-12, spread / fitted.se**2, _groups(of, sums.w_items))
-    effective = np.minimum(np.where(np.isnan(effective), items, effective), items)
-    lo, hi = wilson(value * effective, effective)
+    lo, hi = effective_wilson(value, fitted.se, np.minimum(items, _groups(of, sums.w_items)), items)
     none, one_split = items == 0, of.n_splits < 2
     value = np.where(none, np.nan, value)
     lo, hi = (np.where(none | one_split, np.nan, end) for end in (lo, hi))
     return Shares(value, lo, hi, np.where(none, np.nan, fitted.se), items)
+
+
+def effective_wilson(
+    value: Floats, se: Floats, at_ends: Floats | float, items: Floats | float
+) -> tuple[Floats, Floats]:
+    """Wilson's interval on A (1 - A) / se^2 items, ``items`` at most and ``at_ends`` at 0 or 1."""
+    spread = value * (1.0 - value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effective = np.where(spread > 1e-12, spread / se**2, at_ends)
+    effective = np.minimum(np.where(np.isnan(effective), items, effective), items)
+    return wilson(value * effective, effective)
 
 
 def _groups(of: Repeats, w_items: Floats) -> Floats:
