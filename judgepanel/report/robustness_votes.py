@@ -85,7 +85,7 @@ def corruption_table(found: Corruption, scenario: str) -> pd.DataFrame:
         "damage": [percent(float(found.levels[i])) for i in places],
         "votes changed": [percent(float(found.changed[i])) for i in places],
     }
-    drops = found.drop, found.drop_lo, found.drop_hi
+    drop, drop_lo, drop_hi = (100.0 * part for part in (found.drop, found.drop_lo, found.drop_hi))
     order = [len(found.panels) - 1, *range(len(found.panels) - 1)]
     for p in order:
         columns[f"NLL, {found.arms[p]}"] = [_level(found, p, i) for i in places]
@@ -94,7 +94,7 @@ def corruption_table(found: Corruption, scenario: str) -> pd.DataFrame:
         ]
         columns[f"accuracy, {found.arms[p]}"] = [_accuracy(found, p, i) for i in places]
         columns[f"points of it lost, {found.arms[p]}"] = [
-            _difference(*(100.0 * part for part in drops), p, i) for i in places
+            _difference(drop, drop_lo, drop_hi, p, i) for i in places
         ]
     for p in order[1:]:
         columns[f"{found.arms[p]} loses more"] = [
