@@ -21,7 +21,8 @@ PANELS = ("top-3", "top-5", "top-10", "all")
 @dataclass(frozen=True, slots=True)
 class Known:
     """Figures of an earlier, independent implementation, with a step of the claim; ``rel`` is
-    three of its standard errors and half of its last digit.
+    three standard errors of the difference (ours is 1 to 2.5 % at 100 splits, largest on LLMBar's
+    210 labels), beside half of the last digit.
     """
 
     data: str
@@ -41,7 +42,7 @@ KNOWN = (
     Known("llmbar", "honest_clipped", (0.345, 0.353, 0.394, 0.384), 0.06),
     Known("llmbar", "honest_beta", (0.344, 0.331, 0.339, 0.329), 0.06),
     Known("llmbar", "honest_temperature", (0.337, 0.326, 0.335, 0.326), 0.06),
-    Known("llmbar", "paper", (0.0146, 0.0116, 0.0093, 0.0082), 0.07),
+    Known("llmbar", "paper", (0.0146, 0.0116, 0.0093, 0.0082), 0.09),
 )
 
 
