@@ -122,7 +122,7 @@ def curators_table(found: Curators) -> pd.DataFrame:
             "NLL on new items": [
                 f"{fixed(one.nll, 3)} {interval(one.nll_lo, one.nll_hi, 3)}" for one in rows
             ],
-            "optimism": ["n/a" if _blind(one) else signed(one.optimism) for one in rows],
+            "optimism": [signed(one.optimism) for one in rows],
             "skill": [percent(one.skill) for one in rows],
             "against all judges": [
                 "reference"

@@ -5,7 +5,9 @@ must not come from a panel that an item's own label had a part in choosing:
 
 - a panel that no label chose is scored by counts without the item's own unit;
 - the best so many by a ranking are ranked anew without it;
-- everything else is chosen again in each of five folds, from the rows outside it, and scored there.
+- everything else is chosen again for each of five folds, from the rows outside it. The fold is
+  scored by counts without the item's own unit, or, where there are no such counts, by a fit to the
+  rows outside the fold.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.select.table import table, table_kernel
-from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.panel.curator import Chosen, Curator
 from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of, judges_of
 from judgepanel.studies.panel.simple_curators import first_of
@@ -104,41 +106,55 @@ def _chosen_anew(
     """Calibration scores put together from folds, the choice made again outside each."""
     if curator.choose is None:
         raise ValueError("the oracle cannot be asked again")
-    rows = split.calibration
-    pieces = folds(ballots.units, rows, N_FOLDS, seed=evidence.rules.seed, key=(split.number, 4))
-    fold = fold_of(pieces, ballots.n_items)
-    logits, empty = np.empty(ballots.n_items), np.empty(ballots.n_items, dtype=bool)
+    rows, seed = split.calibration, evidence.rules.seed
+    fold = np.empty(len(rows), dtype=np.int64)
+    logits, empty = np.empty(len(rows)), np.empty(len(rows), dtype=bool)
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
+    pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
     for piece in pieces:
+        fold[place[piece.evaluation]] = piece.number
+    for piece in pieces:
+        inside = place[piece.evaluation]
         part = evidence.part(place[piece.calibration], piece.number)
         judges = curator.choose(part).judges
-        fit = Fit(piece.calibration, piece.evaluation, fold[piece.calibration])
-        logits[fit.score], empty[fit.score] = _scored(ballots, fit, judges, refit)
-    fit = Fit(rows, split.evaluation, fold[rows])
-    logits[fit.score], empty[fit.score] = _scored(ballots, fit, chosen.judges, refit)
+        if cross_fits(refit):
+            learn = Fit(piece.calibration, piece.evaluation, fold[place[piece.calibration]])
+            logits[inside], empty[inside] = _fitted(ballots, learn, judges, refit)
+        else:
+            found = _fixed(ballots, split, judges, refit)
+            logits[inside] = found.calibration[0, inside]
+            empty[inside] = found.calibration_empty[0, inside]
+    if cross_fits(refit):
+        whole = Fit(rows, split.evaluation, fold)
+        held, unseen = _fitted(ballots, whole, chosen.judges, refit)
+    else:
+        final = _fixed(ballots, split, chosen.judges, refit)
+        held, unseen = final.evaluation[0], final.evaluation_empty[0]
     return PrefixScores(
         np.array([chosen.size]),
         np.arange(ballots.n_judges),
-        logits[None, rows],
-        empty[None, rows],
-        logits[None, split.evaluation],
-        empty[None, split.evaluation],
-        fold[rows],
+        logits[None],
+        empty[None],
+        held[None],
+        unseen[None],
+        fold,
     )
 
 
-def _scored(
+def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator) -> PrefixScores:
+    """Both sides under one panel, calibration rows by counts without the item's own unit."""
+    size = np.array([int(judges.sum())])
+    return panel_scores(judges_of(ballots, judges), split, size, aggregator=aggregator)
+
+
+def _fitted(
     ballots: Ballots, fit: Fit, judges: Bools, aggregator: Aggregator
 ) -> tuple[Floats, Bools]:
     """Raw logits (n_score,) of one panel (n_judges,), and where none of it voted."""
-    seen, k = judges_of(ballots, judges), np.array([int(judges.sum())])
-    empty = without_votes(seen, fit.score, np.arange(int(k[0])), k)[0]
-    if cross_fits(aggregator):
-        return KERNELS[aggregator](seen, [fit], k, "accuracy")[0][0], empty
-    one = Split(0, fit.learn, fit.score)
-    scores = panel_scores(seen, one, k, aggregator=aggregator, own_label="seen")
-    return scores.evaluation[0], empty
+    seen, size = judges_of(ballots, judges), np.array([int(judges.sum())])
+    empty = without_votes(seen, fit.score, np.arange(seen.n_judges), size)[0]
+    return KERNELS[aggregator](seen, [fit], size, "accuracy")[0][0], empty
 
 
 def _oracle(ballots: Ballots, split: Split, evidence: Evidence) -> Chosen:

@@ -210,7 +210,13 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     order = np.argsort(partial.scores.numbers, kind="stable")
     done, sizes, looks = partial.scores.in_order(), partial.sizes[order], partial.looks[order]
     figures = curator_figures(
-        done, prepared.ballots.units, curators, sizes, partial.picked, spec.settings.seed
+        done,
+        prepared.ballots.units,
+        curators,
+        sizes,
+        partial.picked,
+        comparable=spec.refitted == spec.aggregator,
+        seed=spec.settings.seed,
     )
     n_calibration = float(done.n_calibration.mean())
     return Curators(
@@ -237,6 +243,11 @@ def _warnings(
     found += few_labels(prepared, float(done.n_calibration.mean()))
     fits = len(done.numbers) * done.n_arms
     found += stand_ins((spec.calibrator,), done.replaced.tolist(), fits)
+    if spec.refitted != spec.aggregator:
+        found.append(
+            f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
+            "NLL where they were chosen is not one that they could keep, and no optimism is given."
+        )
     if prepared.ballots.n_judges == 1:
         found.append("There is one judge only, so there is nothing to choose.")
     return tuple(found)

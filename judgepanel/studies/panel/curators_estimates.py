@@ -30,12 +30,16 @@ def curator_figures(
     curators: tuple[Curator, ...],
     sizes: Ints,
     picked: Ints,
+    *,
+    comparable: bool,
     seed: int,
 ) -> tuple[CuratorFigures, ...]:
     """Figures of every curator, then of the one that looked best; all judges are the reference.
 
     ``sizes`` (S, n_curators) and ``picked`` (n_curators + 1, n_judges), see
     :class:`judgepanel.studies.panel.curators.CuratorTally`. Bounds are NaN from a single split.
+    ``comparable``: what was seen and what was got are NLLs of the same aggregator; otherwise their
+    difference says nothing and is NaN.
     """
     table = grid_estimates(done, units)
     best = done.chosen[:, 0]
@@ -54,8 +58,9 @@ def curator_figures(
         value, lo, hi, p, se = _gap(gaps, table["nll"][0][0], a)
         levels = {metric: [float(end[0, a]) for end in table[metric]] for metric in METRICS}
         low, high = np.quantile(all_sizes[:, a], (0.025, 0.975), method="nearest")
-        seen = _finite(saw[:, a])
-        bounds = np.quantile(optimism[:, a], (0.025, 0.975)) if seen.all() else (np.nan, np.nan)
+        seen = float(saw[:, a].mean()) if np.isfinite(saw[:, a]).all() else float("nan")
+        known = comparable and np.isfinite(seen)
+        bounds = np.quantile(optimism[:, a], (0.025, 0.975)) if known else (np.nan, np.nan)
         found.append(
             CuratorFigures(
                 curator=name,
@@ -71,8 +76,8 @@ def curator_figures(
                 accuracy=levels["accuracy"][0],
                 ece=levels["ece"][0],
                 skill=1.0 - levels["nll"][0] / null,
-                seen=float(saw[:, a].mean()) if seen.all() else float("nan"),
-                optimism=levels["nll"][0] - float(saw[:, a].mean()) if seen.all() else float("nan"),
+                seen=seen,
+                optimism=levels["nll"][0] - seen if known else float("nan"),
                 optimism_lo=float(bounds[0]),
                 optimism_hi=float(bounds[1]),
                 delta=value,
@@ -89,10 +94,6 @@ def curator_figures(
             )
         )
     return tuple(found)
-
-
-def _finite(values: Floats) -> NDArray[np.bool_]:
-    return np.asarray(np.isfinite(values))
 
 
 def _gaps(done: Tally, units: Ints) -> tuple[Estimate | None, NDArray[np.bool_]]:

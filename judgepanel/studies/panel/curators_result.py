@@ -26,7 +26,8 @@ class CuratorFigures:
 
     ``nll`` [``nll_lo``, ``nll_hi``] is in nats on new items; ``seen`` is the NLL where it chose
     and ``optimism`` = ``nll`` - ``seen``, whose central 95 % over splits are ``optimism_lo`` and
-    ``optimism_hi``; all NaN where nothing could be seen. ``delta`` = NLL(curator) - NLL(all judges)
+    ``optimism_hi``; all NaN where nothing could be seen, optimism also where panels were compared
+    under another aggregator than they are scored under. ``delta`` = NLL(curator) - NLL(all judges)
     on the same items: above 0 keeping everyone is better; ``lo``, ``hi``, ``p`` and the verdict
     against ``margin`` follow METHODS section 7, ``band_lo`` and ``band_hi`` cover all curators
     together. ``size`` is the mean number of judges, between ``size_lo`` and ``size_hi`` in 95 % of

@@ -207,6 +207,13 @@ def test_all_judges_and_top_k_are_those_of_the_panel_curve():
     )
 
 
+def test_a_curator_that_keeps_everybody_ties_with_all_judges():
+    found = run(CURATORS_STUDY, votes(missing=0.0), spec(2, curators=("checks",)), jobs=1)
+    assert found.named("checks").size == 7
+    assert found.named("checks").verdict == "tie"
+    assert found.named("checks").nll == found.everyone.nll
+
+
 def test_every_curator_has_its_figures():
     found = result()
     assert [one.curator for one in found.curators] == [*NAMES, "looked_best"]
@@ -271,6 +278,8 @@ def test_chosen_judges_can_be_refitted_jointly():
         if one.curator != "looked_best":
             assert (one.size, one.seen) == (other.size, other.seen)
             assert one.nll != other.nll
+            assert np.isnan(one.optimism)
+    assert any("no optimism is given" in line for line in found.warnings)
     curve = run(
         PANEL_CURVE,
         votes(),
