@@ -17,6 +17,7 @@ from judgepanel.report.numbers import (
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.studies.scope.compatibility import gap_sentence
 from judgepanel.studies.scope.parse import REVIEW_RATE
+from judgepanel.studies.scope.saturation import written_change
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import shown
@@ -99,7 +100,7 @@ def _gaps(found: Scope) -> str:
 def filter_sentence(found: Scope) -> str:
     """Whom the filter would drop, and why."""
     if not found.suggested:
-        return "The filter drops nobody: every judge parses and is not constant."
+        return "The filter drops nobody."
     named = [f"{shown(one.judge)} ({one.why})" for one in found.suggested[:4]]
     more = len(found.suggested) - len(named)
     text = ", ".join(named) + (f" and {more} more" if more else "")
@@ -166,7 +167,7 @@ def curve_table(found: Scope) -> pd.DataFrame:
             "share": line.sizes / line.n_judges,
             "NLL": [_level(line.nll[i], line.nll_lo[i], line.nll_hi[i]) for i in rows],
             "adding the others": [
-                "" if i == len(line.sizes) - 1 else _relative(line.relative(i)) for i in rows
+                "" if i == len(line.sizes) - 1 else written_change(*line.relative(i)) for i in rows
             ],
             "against 1 %": [*line.outcome[:-1], ""],
             "base rate": found.null_nll,
@@ -233,11 +234,6 @@ def scope_text(found: Scope) -> str:
 
 def _level(value: float, lo: float, hi: float) -> str:
     return f"{fixed(float(value), 3)} {interval(float(lo), float(hi), 3)}"
-
-
-def _relative(change: tuple[float, float, float]) -> str:
-    value, lo, hi = change
-    return f"{value:+.1f} % [{lo:+.1f}, {hi:+.1f}]" if np.isfinite(lo) else f"{value:+.1f} %"
 
 
 def _verdict_words(verdict: str) -> str:

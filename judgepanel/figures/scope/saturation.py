@@ -16,7 +16,7 @@ from judgepanel.figures.style import (
     rank_axis,
     with_opacity,
 )
-from judgepanel.studies.scope.saturation import Saturation
+from judgepanel.studies.scope.saturation import Saturation, written_change
 
 Floats = NDArray[np.float64]
 
@@ -40,19 +40,18 @@ def prepare_saturation(found: Saturation) -> SaturationLine:
     """The curve in the order of the panel sizes."""
     words = []
     for position in range(len(found.sizes)):
-        value, lo, hi = found.relative(position)
-        known = np.isfinite(lo) and position < len(found.sizes) - 1
-        span = f" [{lo:+.1f}, {hi:+.1f}]" if known else ""
-        words.append(f"adding the others: {value:+.1f} %{span}" if known else "all judges")
-    everyone = float(found.nll[-1])
+        change = written_change(*found.relative(position))
+        everyone = position == len(found.sizes) - 1
+        words.append("all judges" if everyone else f"adding the others: {change}")
+    level = float(found.nll[-1])
     return SaturationLine(
         sizes=found.sizes,
         value=found.nll,
         lo=found.nll_lo,
         hi=found.nll_hi,
         words=tuple(words),
-        low=everyone - found.margin,
-        high=everyone + found.margin,
+        low=level - found.margin,
+        high=level + found.margin,
     )
 
 

@@ -146,7 +146,7 @@ def check_compatibility(
         ]
     numbers: dict[str, float | int | str] = {
         "votes missing": f"{100 * missing.n_missing / max(missing.n_cells, 1):.1f} %",
-        "judges missing 5 % or more": len(partly),
+        "judges left out for missing 5 % or more": len(partly),
         "tests": missing.n_tests,
         "related (Holm)": missing.n_related,
     }
@@ -186,7 +186,8 @@ def _missing_sentence(missing: Missingness) -> str:
             f"({missing.n_tests:,} tests, Holm)."
         )
     shown_tests = _one_a_judge([one for one in missing.tests if one.related])
-    found = "; ".join(gap_sentence(one) for one in shown_tests[:3])
+    said = [gap_sentence(one) for one in shown_tests[:3]]
+    found = "; ".join(text.replace("Votes are", "votes are", 1) for text in said)
     return (
         f"Missing votes are no matter of chance ({missing.n_related:,} of {missing.n_tests:,} "
         f"tests, Holm): {found}."

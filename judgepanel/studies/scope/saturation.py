@@ -223,10 +223,14 @@ def _gain(found: Saturation) -> str:
 
 
 def _change(found: Saturation, position: int) -> str:
-    value, lo, hi = found.relative(position)
+    return written_change(*found.relative(position))
+
+
+def written_change(value: float, lo: float, hi: float) -> str:
+    """``-34.3 % [-58.2, -10.4]``: a change in per cent, without bounds where there are none."""
     if not (math.isfinite(lo) and math.isfinite(hi)):
-        return f"{value:+.1f} %"
-    return f"{value:+.1f} % [{lo:+.1f}, {hi:+.1f}]"
+        return f"{value:+z.1f} %"
+    return f"{value:+z.1f} % [{lo:+z.1f}, {hi:+z.1f}]"
 
 
 def _needed(effect: float, se: float, n_labels: int) -> str:
