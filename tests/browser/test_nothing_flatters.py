@@ -118,7 +118,8 @@ def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
     page.evaluate(UNMARK)
     expect(page.get_by_text(MARK)).to_have_count(0)
     where = " ".join(one.where for one in flattering(figures_of(page)))
-    for place in ("one half for every item gets NLL 0.02", 'NLL, top-3: ["the paper', "figure, NLL"):
+    places = ("one half for every item gets NLL 0.02", 'NLL, top-3: ["the paper', "figure, NLL")
+    for place in places:
         assert place in where
     settled(page, address(server, "panel_curve", analysed(server, votes, protocol="paper")))
     kinds = {one.where[:6] for one in flattering(figures_of(page))}
