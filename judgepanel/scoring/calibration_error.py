@@ -5,9 +5,11 @@ Confidence is max(p, 1 - p), in [.5, 1]; bins are right-open, the last one close
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,6 +43,36 @@ def excess_gap(gap: Floats, se: Floats) -> Floats:
     return np.asarray(folded - size)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedLuck:
+    """Groups of items that are right or wrong together.
+
+    ``group`` int (n_items,) and ``correlation`` in [0, 1], that of the items' normal scores of luck
+    within a group.
+    """
+
+    group: Ints
+    correlation: float
+
+
+def shared_luck(residual: Floats, group: Ints) -> SharedLuck:
+    """How far items of a group share their luck, from residuals (n_items,) right - stated.
+
+    The intraclass correlation r of the residuals, by products of pairs, becomes that of normal
+    scores by sin(pi r / 2), which is exact for even odds.
+    """
+    _, codes = np.unique(group, return_inverse=True)
+    centred = residual - residual.mean()
+    sizes = np.bincount(codes)
+    pairs = float((sizes * (sizes - 1)).sum())
+    sums, squares = np.bincount(codes, centred), np.bincount(codes, centred**2)
+    spread = float(squares.sum()) / len(residual)
+    if pairs == 0.0 or spread == 0.0:
+        return SharedLuck(codes, 0.0)
+    within = float((sums**2 - squares).sum()) / pairs / spread
+    return SharedLuck(codes, float(np.sin(np.pi / 2.0 * np.clip(within, 0.0, 1.0))))
+
+
 def chance_errors(
     p: Floats,
     cells: Ints,
@@ -50,6 +82,7 @@ def chance_errors(
     n_cells: int,
     draws: int,
     seed: int,
+    shared: SharedLuck | None = None,
 ) -> Floats:
     """Calibration errors (draws,) of a panel whose every probability is right.
 
@@ -62,13 +95,24 @@ def chance_errors(
     p : float (n,), probability of label 1 of every evaluation.
     cells, item : int (n,), its bin (or its bin and split) in 0..n_cells - 1, and its item.
     weights : float (n,), what it counts for; they sum to 1.
+    shared : groups whose items share their luck; None where each has its own.
     """
     confidence, up = np.maximum(p, 1.0 - p), p >= 0.5
     stated = np.bincount(cells, weights * confidence, n_cells)
     found = np.empty(draws)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 12)))
     n_items = int(item.max()) + 1
+    leans_up = np.bincount(item, p - 0.5, n_items) >= 0
     for draw in range(draws):
-        hit = (rng.random(n_items)[item] < p) == up
-        found[draw] = np.abs(np.bincount(cells, weights * hit, n_cells) - stated).sum()
+        luck = rng.random(n_items) if shared is None else _luck(rng, shared, n_items)
+        label = np.where(leans_up, luck, 1.0 - luck)[item] < p
+        found[draw] = np.abs(np.bincount(cells, weights * (label == up), n_cells) - stated).sum()
     return found
+
+
+def _luck(rng: np.random.Generator, shared: SharedLuck, n_items: int) -> Floats:
+    """Uniform numbers (n_items,) that are alike within groups: below the confidence is right."""
+    common = rng.standard_normal(int(shared.group.max()) + 1)[shared.group]
+    own = rng.standard_normal(n_items)
+    rho = shared.correlation
+    return np.asarray(special.ndtr(np.sqrt(rho) * common + np.sqrt(1.0 - rho) * own))

@@ -11,6 +11,7 @@ from judgepanel.scoring.calibration_error import (
     chance_errors,
     equal_width_edges,
     excess_gap,
+    shared_luck,
 )
 from judgepanel.scoring.metrics import binned_gap
 
@@ -62,3 +63,21 @@ def test_evaluations_of_one_item_share_its_luck():
     shared = chance_errors(p, cells, item, weights, n_cells=1, draws=400, seed=0).mean()
     apart = chance_errors(p, cells, np.arange(1000), weights, n_cells=1, draws=400, seed=0).mean()
     assert shared / apart == pytest.approx(np.sqrt(20), rel=0.15)
+
+
+def test_items_of_a_group_share_their_luck_as_far_as_their_residuals_do():
+    rng = np.random.default_rng(4)
+    group = np.repeat(np.arange(400), 4)
+    alike = np.repeat(rng.normal(size=400), 4)
+    assert shared_luck(alike, group).correlation == pytest.approx(1.0, abs=0.01)
+    assert shared_luck(rng.normal(size=1600), group).correlation < 0.1
+    assert shared_luck(alike, np.arange(1600)).correlation == 0.0
+    p = rng.uniform(0.6, 0.9, 1600)
+    cells, weights = np.zeros(1600, dtype=int), np.full(1600, 1 / 1600)
+    chance = [
+        chance_errors(
+            p, cells, np.arange(1600), weights, n_cells=1, draws=600, seed=0, shared=shared
+        ).mean()
+        for shared in (None, shared_luck(alike, group))
+    ]
+    assert chance[1] / chance[0] == pytest.approx(2.0, rel=0.15)

@@ -20,6 +20,7 @@ from judgepanel.scoring.calibration_error import (
     chance_errors,
     equal_width_edges,
     excess_gap,
+    shared_luck,
 )
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.recalibration import recalibrate
@@ -164,11 +165,20 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
     ece = float(share @ np.abs(gaps.value))
     excess = np.where(items > 0, excess_gap(gaps.value, gaps.se), 0.0)
-    cells = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
+    by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
+    grouped = len(np.unique(of.units)) < of.n_items
+    shared = shared_luck(of.by_item(difference)[0], of.units) if grouped else None
     null, single = (
         chance_errors(
-            of.p[stage], cells, of.item, weights, n_cells=n_cells, draws=number, seed=seed
+            of.p[stage],
+            cells,
+            of.item,
+            weights,
+            n_cells=n_cells,
+            draws=number,
+            seed=seed,
+            shared=shared,
         )
         for cells, n_cells, weights, number in (
             (codes, n, 1.0 / (of.n_items * of.times[of.item]), draws),
@@ -186,7 +196,7 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
         "ece_null_lo": np.quantile(null, 0.025),
         "ece_null_hi": np.quantile(null, 0.975),
         "ece_p": (1.0 + np.count_nonzero(null >= ece)) / (1.0 + draws),
-        "ece_split": np.abs(cells).sum(),
+        "ece_split": np.abs(by_split).sum(),
         "ece_split_null": single.mean(),
     }
 
@@ -199,11 +209,6 @@ def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
         for name, slope in zip(STAGES, slopes, strict=True)
         if not np.isfinite(slope)
     ]
-    if len(np.unique(of.units)) < of.n_items:
-        found.append(
-            "The chance level of the ECE takes the items of a group as independent; where they "
-            "share their luck, chance alone shows more."
-        )
     if of.symmetric:
         found.append(
             "Each item is used together with its swap, so the intercept is 0 by construction and "

@@ -154,3 +154,10 @@ def test_the_corrected_error_is_nearer_to_the_truth_of_none():
     null = np.mean([one["ece_null"][1, 0] for one in found])
     assert corrected < 0.7 * plain
     assert plain == pytest.approx(null, rel=0.25)
+
+
+def test_groups_that_share_their_label_are_not_called_worse_than_chance_for_it():
+    p = [
+        reliability.errors(stated(seed, 200, 8, per_unit=4), 0)["ece_p"][1, 0] for seed in range(30)
+    ]
+    assert np.mean(np.array(p) < 0.05) <= 0.17
