@@ -1,4 +1,4 @@
-"""Label budgets: size and power of the joint test, coverage, and the time that a page waits."""
+"""Label budgets: size and power of the joint test, coverage of the intervals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from benchmarks.budget_speed import speed
 from benchmarks.budget_worlds import (
     APART,
     BUDGETS,
@@ -51,13 +50,12 @@ def run() -> Report:
     tests, largest, paper = test_table()
     covered, lowest = coverage_table()
     minutes = (time.monotonic() - started) / 60
-    times, lines = speed()
     return Report(
-        "Label budgets: size, power, coverage, time",
+        "Label budgets: size, power, coverage",
         f"Data sets of {N_ITEMS} items and 12 judges, one-coin and temperature, budgets "
         f"{', '.join(map(str, BUDGETS.tolist()))}, {SPLITS} splits unless said. Every data set is "
         "analysed by the code of the study.",
-        [tests, covered, times],
+        [tests, covered],
         (
             f"Largest size of the max-t joint test with equal arms: {largest:.1%} (target at most "
             f"{TARGET_SIZE:.1%}: {'met' if largest <= TARGET_SIZE else 'MISSED'}).",
@@ -65,7 +63,6 @@ def run() -> Report:
             f"{paper[1]:.0%} of them; its size grows with the number of splits.",
             f"Smallest coverage of the simultaneous band and of labels needed: {lowest:.1%}.",
             f"Simulated in {minutes:.1f} minutes.",
-            *lines,
         ),
     )
 

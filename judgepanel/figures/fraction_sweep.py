@@ -79,7 +79,7 @@ def plot_fraction_sweep(lines: ShareLines) -> go.Figure:
         figure.add_vline(x=lines.enough, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
     laid_out(
         figure,
-        x="share of the items that calibrates, and how many labels that is",
+        x="share that calibrates, and its labels",
         y="NLL (nats per item)",
         height=340,
     )

@@ -252,7 +252,7 @@ def plot_difference(band: DifferenceBand) -> go.Figure:
     laid_out(
         figure,
         x="labels the panel is fitted on",
-        y=f"NLL of {band.name} -<br>NLL of {band.reference}",
+        y="difference in NLL",
         height=320,
     )
     _log_axis(figure, band.labels)
