@@ -20,6 +20,8 @@ from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 
 Floats = NDArray[np.float64]
 
+_APART = 18.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShareLines:
@@ -83,12 +85,14 @@ def plot_fraction_sweep(lines: ShareLines) -> go.Figure:
         y="NLL (nats per item)",
         height=340,
     )
+    ticks = _apart(lines.shares)
     figure.update_xaxes(
-        tickvals=lines.shares,
+        tickvals=lines.shares[ticks],
         ticktext=[
             f"{share:g} %<br>{n:,.0f}"
-            for share, n in zip(lines.shares.tolist(), lines.labels.tolist(), strict=True)
+            for share, n in zip(lines.shares[ticks], lines.labels[ticks], strict=True)
         ],
+        tickangle=0,
     )
     return figure
 
@@ -96,3 +100,12 @@ def plot_fraction_sweep(lines: ShareLines) -> go.Figure:
 def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = None) -> go.Figure:
     """NLL against the calibration share."""
     return plot_fraction_sweep(prepare_fraction_sweep(result, calibrator, panel))
+
+
+def _apart(shares: Floats) -> list[int]:
+    """Positions of shares, the largest first, far enough apart for their labels on a phone."""
+    kept = [len(shares) - 1]
+    for position in range(len(shares) - 2, -1, -1):
+        if shares[kept[-1]] - shares[position] >= _APART:
+            kept.append(position)
+    return kept[::-1]

@@ -7,7 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.fraction_sweep import fraction_sweep, prepare_fraction_sweep
+from judgepanel.figures.fraction_sweep import (
+    fraction_sweep,
+    plot_fraction_sweep,
+    prepare_fraction_sweep,
+)
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -33,6 +37,13 @@ def test_lines_bands_and_null_are_the_result(result):
 def test_ticks_say_the_share_and_the_number_of_labels(result):
     figure = fraction_sweep(result, "temperature")
     assert list(figure.layout.xaxis.ticktext) == ["20 %<br>24", "50 %<br>60"]
+    crowded = replace(
+        prepare_fraction_sweep(result, "beta"),
+        shares=np.array([5.0, 10, 20, 30, 50, 70]),
+        labels=np.arange(6.0),
+        evaluated=np.arange(6.0),
+    )
+    assert list(plot_fraction_sweep(crowded).layout.xaxis.tickvals) == [10, 30, 50, 70]
     assert "top-3" not in {one.name for one in figure.data}
 
 
