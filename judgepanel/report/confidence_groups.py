@@ -61,11 +61,14 @@ def groups_sentence(found: Conformal, level: int, grouping: Grouping) -> str:
         ]
     )
     left = [g for g in short if found.kept(within, level, g) == "falls short"]
-    mends = "Sets made within each group mend that" if not left else "Sets within groups help less"
+    after = listed([share_of(found, "coverage", (within, level, g)) for g in short])
+    mends = "Sets made within each group are no longer shown to fall short there"
+    if left:
+        mends = "Sets made within each group still fall short there"
     sizes = ", ".join(fixed(float(found.size[m, level, short[0]]), 2) for m in (0, within))
     return (
-        f"By {by}, plain sets fall short for {names}. {mends}, at the price of larger sets there "
-        f"(mean size {sizes.replace(', ', ' and then ')})."
+        f"By {by}, plain sets fall short for {names}. {mends} ({after}); mean size there "
+        f"{sizes.replace(', ', ' and then ')}."
     )
 
 

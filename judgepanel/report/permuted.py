@@ -6,6 +6,7 @@ import math
 
 from judgepanel.report.numbers import fixed, interval, p_value
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.robustness.permutation_result import Permutation
 
 ALPHA = 0.05
@@ -28,15 +29,24 @@ def permutation_sentence(found: Permutation) -> str:
             f"Permuted labels are predicted better than their base rate: NLL {spread} against "
             f"{null}. Labels leak into the fit."
         )
+    elif found.excess[1] > MARGIN * float(found.permuted_null.mean()):
+        text = (
+            "Nothing leaks: permuted labels are predicted worse than their base rate. NLL "
+            f"{spread} against {null}: the probabilities are too sure, for lack of a calibrator. "
+        )
+        text += _real(found)
     else:
         text = f"With permuted labels it falls back to the base rate: NLL {spread}, null {null}. "
-        level = f"{fixed(found.nll, 3)} {interval(found.nll_lo, found.nll_hi, 3)}"
-        real = f"NLL {level}, {p_value(found.p)}"
-        if found.p < ALPHA:
-            text += f"With the real labels it does not: {real}."
-        else:
-            text += f"The real labels are not told from permuted ones: {real}."
+        text += _real(found)
     return f"{text} {CODING}" if found.measures_coding else text
+
+
+def _real(found: Permutation) -> str:
+    level = f"{fixed(found.nll, 3)} {interval(found.nll_lo, found.nll_hi, 3)}"
+    real = f"NLL {level}, {p_value(found.p)}"
+    if found.p < ALPHA:
+        return f"With the real labels it is otherwise: {real}."
+    return f"The real labels are not told from permuted ones: {real}."
 
 
 def permutation_text(found: Permutation) -> str:

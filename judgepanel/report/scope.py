@@ -29,7 +29,11 @@ def scope_sentence(found: Scope) -> str:
     """How many checks pass, and the worst that was found."""
     passed, total = found.counted("pass"), len(found.checks)
     if passed == total:
-        text = f"All {total} checks pass: the default is safe here."
+        text = f"All {total} checks pass: nothing they look at speaks against the default here."
+        course = found.saturation
+        if course is not None and course.outcome[course.last] == "inconclusive":
+            last = course.n_judges - int(course.sizes[course.last])
+            text += f" Whether the last {counted(last, 'judge')} matter is undecided."
     else:
         text = f"{passed} of {total} checks {'passes' if passed == 1 else 'pass'}"
         none = found.counted("not applicable")

@@ -148,7 +148,8 @@ def test_sets_are_said_in_words_by_kind_and_group():
     coverage_hi[0, 1, found.groupings.index("difficulty")] = 0.85
     short = groups_sentence(replace(found, coverage_hi=coverage_hi), 1, "difficulty")
     assert "plain sets fall short for judges agree" in short
-    assert "mend that, at the price of larger sets" in short
+    assert "Sets made within each group are no longer shown to fall short there (" in short
+    assert "mean size there" in short
 
 
 def test_hard_and_easy_items_are_compared_with_what_is_said_of_them():

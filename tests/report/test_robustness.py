@@ -158,7 +158,11 @@ def test_permuted_labels_are_held_against_their_base_rate():
     text = permutation_sentence(permutation())
     assert text.startswith("With permuted labels it falls back to the base rate: NLL 0.")
     assert ", null 0.70" in text
-    assert "With the real labels it does not" in text
+    assert "With the real labels it is otherwise" in text
+    sure = replace(permutation(), permuted_nll=permutation().permuted_nll + 0.2)
+    assert permutation_sentence(sure).startswith(
+        "Nothing leaks: permuted labels are predicted worse"
+    )
     unsure = replace(permutation(), nll=0.9)
     assert "are not told from permuted ones" in permutation_sentence(unsure)
     leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)

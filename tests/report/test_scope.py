@@ -50,9 +50,17 @@ def test_one_check_passes_in_the_singular(hard):
     assert said.startswith("1 of 4 checks passes; ")
 
 
-def test_when_all_pass_the_default_is_safe(hard):
+def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
     fine = outcomes(hard, P0="pass", P1="pass", P2="pass", P3="pass")
-    assert scope_sentence(fine) == "All 4 checks pass: the default is safe here."
+    course = hard.saturation
+    texts = {}
+    for outcome in ("inconclusive", "equivalent"):
+        held = tuple(outcome if i == course.last else one for i, one in enumerate(course.outcome))
+        texts[outcome] = scope_sentence(replace(fine, saturation=replace(course, outcome=held)))
+    said = "All 4 checks pass: nothing they look at speaks against the default here."
+    assert texts["equivalent"] == said
+    assert texts["inconclusive"].startswith(said)
+    assert "matter is undecided" in texts["inconclusive"]
     assert safe(fine)
 
 
