@@ -2,6 +2,8 @@
 
 All tests are permutation tests of H0: whether an item is missed has nothing to do with its value.
 That is what missing completely at random means for one judge, whatever the judges do together.
+Units of different size are not exchangeable (the share missing of a small unit varies more), so
+they are permuted inside ``classes`` of units of one size only; without ``classes``, all together.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 FEWEST_EXPECTED = 5.0
@@ -27,46 +30,60 @@ def fisher(both: Floats | float, row: Floats | float, column: Floats | float, n:
     return np.asarray(np.minimum(1.0, 2.0 * np.minimum(low, high)))
 
 
-def permutation_p(missing: Floats, values: Floats) -> float:
-    """Two-sided p-value of the correlation of ``missing`` (n,) and ``values`` (n,), by
-    z = r sqrt(n - 1), the permutation standard deviation being exact; NaN without spread.
+def permutation_p(missing: Floats, values: Floats, classes: Ints | None = None) -> float:
+    """Two-sided p-value of the correlation of ``missing`` (n,) and ``values`` (n,) inside
+    ``classes`` (n,), a and b being centred in each class s of n_s units:
+    z = sum_s a_s.b_s / sqrt(sum_s |a_s|^2 |b_s|^2 / (n_s - 1)), the permutation standard deviation
+    being exact; NaN without spread. A class of one unit adds nothing.
 
-    With 0/1 ``missing`` and ranks as ``values`` this is Wilcoxon's rank-sum test with ties.
+    With one class, 0/1 ``missing`` and ranks as ``values`` this is Wilcoxon's rank-sum test with
+    ties.
     """
-    a, b = missing - missing.mean(), values - values.mean()
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    if size <= 0.0 or len(a) < 2:
+    if len(missing) < 2:
         return float("nan")
-    z = float(a @ b) / size * np.sqrt(len(a) - 1.0)
-    return float(2.0 * stats.norm.sf(abs(z)))
+    codes = _codes(classes, len(missing))
+    a, b = _centred(missing, codes), _centred(values, codes)
+    spread = np.bincount(codes, a * a) * np.bincount(codes, b * b)
+    variance = float((spread / np.maximum(np.bincount(codes) - 1.0, 1.0)).sum())
+    if variance <= 0.0:
+        return float("nan")
+    return float(2.0 * stats.norm.sf(abs(float(a @ b)) / np.sqrt(variance)))
 
 
-def rank_p(missing: Floats, values: Floats) -> float:
+def rank_p(missing: Floats, values: Floats, classes: Ints | None = None) -> float:
     """:func:`permutation_p` of the ranks of ``values``; items whose value is NaN do not count."""
     known = np.isfinite(values)
     if known.sum() < 2:
         return float("nan")
-    return permutation_p(missing[known], stats.rankdata(values[known]))
+    inside = None if classes is None else classes[known]
+    return permutation_p(missing[known], stats.rankdata(values[known]), inside)
 
 
-def share_p(missing: Floats, inside: Floats) -> Floats:
+def share_p(missing: Floats, inside: Floats, classes: Ints | None = None) -> Floats:
     """P-values (J, L) of missing, (n, J), more or less often inside slices, (n, L), than outside.
 
-    Exact where both are 0/1. Shares of larger units (groups) take the permutation z, and NaN where
-    fewer than ``FEWEST_EXPECTED`` are expected on either side; NaN where nothing varies.
+    Exact where both are 0/1 and there is one class of two units or more. Else the permutation z,
+    and NaN where fewer than ``FEWEST_EXPECTED`` are expected on either side; NaN where nothing
+    varies.
     """
+    codes = _codes(classes, len(missing))
+    kept = np.bincount(codes)[codes] > 1
+    missing, inside, codes = missing[kept], inside[kept], codes[kept]
     n = float(len(missing))
     row, column = missing.sum(axis=0)[:, None], inside.sum(axis=0)[None, :]
     shape = (missing.shape[1], inside.shape[1])
     found = np.full(shape, np.nan)
+    if not len(missing):
+        return found
     varies = np.broadcast_to((row > 0) & (row < n) & (column > 0) & (column < n), shape)
     exact = varies & _is_binary(missing)[:, None] & _is_binary(inside)[None, :]
+    exact &= bool((codes == codes[0]).all())
     both = missing.T @ inside
     rows, columns = np.broadcast_to(row, shape), np.broadcast_to(column, shape)
     found[exact] = fisher(both[exact], rows[exact], columns[exact], n)
-    expected = row * np.minimum(column, n - column) / n
+    expected = _fewest_expected(missing, inside, codes)
     for j, level in np.argwhere(varies & ~exact & (expected >= FEWEST_EXPECTED)):
-        found[j, level] = permutation_p(missing[:, j], inside[:, level])
+        found[j, level] = permutation_p(missing[:, j], inside[:, level], codes)
     return found
 
 
@@ -79,6 +96,35 @@ def unit_means(values: Floats, units: NDArray[np.int64]) -> Floats:
     np.add.at(total, codes, np.where(known, values, 0.0))
     np.add.at(count, codes, known.astype(np.float64))
     return np.asarray(np.divide(total, count, out=np.full(shape, np.nan), where=count > 0))
+
+
+def unit_sizes(units: Ints) -> Ints:
+    """Items of each unit, in the order of :func:`unit_means`."""
+    return np.asarray(np.unique(units, return_counts=True)[1], dtype=np.int64)
+
+
+def _codes(classes: Ints | None, n: int) -> Ints:
+    if classes is None:
+        return np.zeros(n, dtype=np.int64)
+    return np.asarray(np.unique(classes, return_inverse=True)[1], dtype=np.int64)
+
+
+def _centred(values: Floats, codes: Ints) -> Floats:
+    """Values less the mean of their class; what only rounding leaves is 0."""
+    found = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
+    slip = 1e-12 * float(np.abs(values).max(initial=0.0))
+    return np.asarray(np.where(np.abs(found) > slip, found, 0.0))
+
+
+def _fewest_expected(missing: Floats, inside: Floats, codes: Ints) -> Floats:
+    """Missing expected inside or outside, (J, L), whichever is less, by shares of each class."""
+    within, without = np.zeros((2, missing.shape[1], inside.shape[1]))
+    for code in np.unique(codes):
+        one = codes == code
+        row, column = missing[one].sum(axis=0)[:, None], inside[one].mean(axis=0)[None, :]
+        within += row * column
+        without += row * (1.0 - column)
+    return np.asarray(np.minimum(within, without))
 
 
 def _is_binary(values: Floats) -> Bools:

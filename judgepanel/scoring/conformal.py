@@ -174,8 +174,11 @@ def report_sets(
     )
 
 
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact interval of a proportion (1934, doi:10.1093/biomet/26.4.404)."""
+def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
+    """Exact interval of a proportion (1934, doi:10.1093/biomet/26.4.404).
+
+    Effective counts need not be whole numbers.
+    """
     tail = (1.0 - level) / 2.0
     failures = trials - successes
     lo = float(stats.beta.ppf(tail, successes, failures + 1)) if successes else 0.0

@@ -1,5 +1,7 @@
 """Tests of missing against something known, held against scipy's and against brute force."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -75,3 +77,49 @@ def test_turning_missing_and_present_round_changes_no_p_value(seed):
     np.testing.assert_allclose(rank_p(missing, values), rank_p(1.0 - missing, values))
     exact = [share_p(one[:, None], inside[:, None]) for one in (missing, 1.0 - missing)]
     np.testing.assert_allclose(*exact)
+
+
+def small_and_large(rng, n_small=40, n_large=160):
+    """Shares of units of 1 and of 30 items, missing and values unrelated; and the sizes."""
+    sizes = np.repeat([1, 30], [n_small, n_large])
+    return rng.binomial(sizes, 0.3) / sizes, rng.binomial(sizes, 0.5) / sizes, sizes
+
+
+def test_units_of_different_size_raise_no_more_alarms_than_promised():
+    rng = np.random.default_rng(4)
+    pairs = [small_and_large(rng) for _ in range(400)]
+    shares = [share_p(a[:, None], b[:, None], sizes)[0, 0] for a, b, sizes in pairs]
+    ranks = [rank_p(a, b, sizes) for a, b, sizes in pairs]
+    assert np.mean(np.array(shares) < 0.05) < 0.08
+    assert np.mean(np.array(ranks) < 0.05) < 0.08
+    assert np.mean([share_p(a[:, None], b[:, None])[0, 0] < 0.05 for a, b, _ in pairs]) > 0.15
+
+
+def test_the_variance_inside_classes_is_that_of_all_permutations():
+    missing, values = np.array([0.0, 1, 0.5, 0.2, 0.9]), np.array([1.0, 4, 2, 5, 3])
+    classes = np.array([1, 1, 1, 2, 2])
+    sums = [
+        missing[:3] @ values[list(one)] + missing[3:] @ values[list(two)]
+        for one in permutations(range(3))
+        for two in permutations((3, 4))
+    ]
+    z = (missing @ values - np.mean(sums)) / np.std(sums)
+    found = permutation_p(missing, values, classes)
+    assert found == pytest.approx(2.0 * stats.norm.sf(abs(z)))
+
+
+def test_a_class_of_one_unit_adds_nothing():
+    missing, values = random_pair(3)
+    inside, sizes = (values > 2).astype(float), np.repeat([1, 7], [39, 1])
+    assert rank_p(missing[:39], inside[:39]) == pytest.approx(rank_p(missing, inside, sizes))
+    exact = share_p(missing[:39, None], inside[:39, None])
+    assert share_p(missing[:, None], inside[:, None], sizes) == pytest.approx(exact)
+    assert np.isnan(share_p(missing[:, None], inside[:, None], np.arange(40))).all()
+
+
+def test_zeros_and_ones_of_several_classes_are_not_pooled_into_one_table():
+    sizes = np.repeat([1, 2], 40)
+    missing = np.concatenate([np.tile([0.0, 1], 20), np.tile([0.0, 0, 0, 1], 10)])
+    inside = np.tile([0.0, 0, 1, 1], 20)
+    (found,) = share_p(missing[:, None], inside[:, None], sizes)
+    assert found == pytest.approx([permutation_p(missing, inside, sizes)])

@@ -5,7 +5,8 @@ to the label, to how hard the item is, or to a slice of the items (an item featu
 the accuracy of the *other* judges on that item, each counted against its own mean, so that neither
 the judge itself nor who else is absent moves it. All p-values are adjusted together by Holm.
 
-With groups the unit of a test is the group: items of one prompt are not separate evidence.
+With groups the unit of a test is the group: items of one prompt are not separate evidence. Groups
+are compared with groups of the same size only.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from judgepanel.scoring.association import rank_p, share_p, unit_means
+from judgepanel.scoring.association import rank_p, share_p, unit_means, unit_sizes
 from judgepanel.scoring.multiplicity import holm
 from judgepanel.studies.scope.parse import ALPHA
 from judgepanel.studies.settings import Prepared
@@ -97,6 +98,7 @@ def missingness(prepared: Prepared) -> Missingness:
     if len(tested):
         ease = relative_ease(ballots.votes, ballots.signs)
         rows = _tests(prepared, absent, tested, known, ease)
+        left_out = (*left_out, *_lone_groups(ballots.units))
     elif n_absent.any():
         left_out = (
             *left_out,
@@ -144,12 +146,13 @@ def _tests(
     total, terms = ease
     cast = (ballots.votes != 0).astype(np.float64)
     n_cast = cast.sum(axis=1)
+    sizes = unit_sizes(units)
     missed = unit_means(absent[:, tested], units)
     shares = [one for one in known if one.kind in ("label", "slice")]
     numbers = [one for one in known if one.kind == "number"]
     exact = np.zeros((len(tested), 0))
     if shares:
-        exact = share_p(missed, np.stack([one.values for one in shares], axis=1))
+        exact = share_p(missed, np.stack([one.values for one in shares], axis=1), sizes)
     rows: list[MissingTest] = []
     for column, judge in enumerate(tested):
         others = n_cast - cast[:, judge]
@@ -158,14 +161,27 @@ def _tests(
         )
         easy = _Known("difficulty", "", "", unit_means(value, units))
         one = missed[:, column]
-        p = [rank_p(one, other.values) for other in (easy, *numbers)]
+        p = [rank_p(one, other.values, sizes) for other in (easy, *numbers)]
         name, n = prepared.judges[judge], int(absent[:, judge].sum())
         rows += _rows(name, one, [easy, *numbers, *shares], [*p, *exact[column]], n)
     pooled = unit_means(absent.mean(axis=1), units)
     value = np.divide(total, n_cast, out=np.full(len(total), np.nan), where=n_cast > 0)
     everything = [_Known("difficulty", "", "", unit_means(value, units)), *known]
-    p = [rank_p(rankdata(pooled), one.values) for one in everything]
+    p = [rank_p(rankdata(pooled), one.values, sizes) for one in everything]
     return rows + _rows(POOLED, pooled, everything, p, int(absent.sum()))
+
+
+def _lone_groups(units: NDArray[np.int64]) -> tuple[str, ...]:
+    """A sentence on the groups that no test can use, if any."""
+    sizes = unit_sizes(units)
+    lone = int((np.unique(sizes, return_counts=True)[1] == 1).sum())
+    if not lone:
+        return ()
+    which = "1 group was" if lone == 1 else f"{lone:,} groups were"
+    return (
+        f"{which} left out of the tests of missing votes, of {len(sizes):,}: groups are compared "
+        "with groups of as many labelled items, and no other has as many.",
+    )
 
 
 def _rows(

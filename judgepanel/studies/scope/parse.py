@@ -1,8 +1,10 @@
 """P1: does every judge give verdicts, and verdicts that are better than a coin?
 
-A judge is below chance when the upper Clopper-Pearson limit of its accuracy lies below .5, Holm
-over judges. The paper's rule, accuracy < .5 - 2 standard errors by Wald's formula, is reported
-beside it: with one vote that is wrong its standard error is 0, and the judge is flagged.
+A judge is below chance when the binomial tail of its right verdicts under accuracy .5 is small,
+Holm over judges. With groups of items the unit is the group: counts are divided by the judge's
+design effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard errors by Wald's
+formula, is reported beside it: with one vote that is wrong its standard error is 0, and the judge
+is flagged.
 """
 
 from __future__ import annotations
@@ -12,12 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.prefixes import FRACTIONS
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.scoring.conformal import clopper_pearson
+from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
 from judgepanel.scoring.multiplicity import holm
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import shown
@@ -39,8 +40,9 @@ _NAMED = 3
 @dataclass(frozen=True, slots=True, eq=False)
 class Legible:
     """What P1 looks at, all (n_judges,): ``parsed`` is the share of items with a verdict;
-    ``p_below`` the Holm-adjusted one-sided p-value of accuracy >= .5; ``constant`` marks judges
-    with one verdict on nearly every item; ``sparse``: missing votes mean 'not asked'.
+    ``lo`` and ``hi`` limit the accuracy with 95 %, ``p_below`` is the Holm-adjusted one-sided
+    p-value of accuracy >= .5, both by units; ``constant`` marks judges with one verdict on nearly
+    every item; ``sparse``: missing votes mean 'not asked'.
     """
 
     n_items: int
@@ -85,23 +87,22 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
     """P1's figures on these rows (all labelled ones without); ``limits`` may be left out."""
     votes = ballots.votes if rows is None else ballots.votes[rows]
     signs = ballots.signs if rows is None else ballots.signs[rows]
+    units = ballots.units if rows is None else ballots.units[rows]
     cast = votes != 0
-    voted = cast.sum(axis=0)
-    correct = ((votes == signs[:, None]) & cast).sum(axis=0)
+    right = (votes == signs[:, None]) & cast
+    voted, correct = cast.sum(axis=0), right.sum(axis=0)
+    counts = unit_counts(right, cast, units)
     ones = (votes > 0).sum(axis=0)
     share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
     wald = np.sqrt(share * (1.0 - share) / np.maximum(voted, 1))
-    bounds = np.tile([[0.0], [1.0]], len(voted))
-    if limits:
-        pairs = zip(correct.tolist(), voted.tolist(), strict=True)
-        bounds = np.array([clopper_pearson(c, n) for c, n in pairs]).reshape(-1, 2).T
+    bounds = share_limits(counts) if limits else np.tile([[0.0], [1.0]], len(voted))
     return Legible(
         n_items=len(votes),
         correct=correct,
         voted=voted,
         lo=bounds[0],
         hi=bounds[1],
-        p_below=holm(np.where(voted > 0, stats.binom.cdf(correct, voted, 0.5), np.nan)),
+        p_below=holm(below_half_p(counts)),
         wald_below=share < 0.5 - 2.0 * wald,
         constant=(voted >= CONSTANT_VOTES)
         & (np.minimum(ones, voted - ones) <= CONSTANT_SLIP * voted),

@@ -115,6 +115,26 @@ def test_items_of_one_group_are_one_piece_of_evidence():
     assert grouped.n_related == 0
 
 
+def test_small_groups_that_miss_more_on_other_labels_are_no_relation_inside_a_size():
+    votes = make_votes(10, 300, 4, missing=0.0)
+    groups = tuple(f"g{i if i < 60 else 60 + i // 4}" for i in range(300))
+    small = np.arange(300) < 60
+    rng = np.random.default_rng(6)
+    labels = (rng.random(300) < np.where(small, 0.9, 0.1)).astype(votes.labels.dtype)
+    gone = np.zeros(votes.votes.shape, bool)
+    gone[:, 0] = rng.random(300) < np.where(small, 0.6, 0.1)
+    found = found_in(replace(without(votes, gone), labels=labels, groups=groups))
+    assert not any(one.related for one in found.tests if one.kind == "label")
+
+
+def test_a_group_of_a_size_of_its_own_is_left_out_with_a_sentence():
+    votes = make_votes(11, 60, 4, missing=0.2)
+    groups = tuple(f"g{max(i // 2, 2)}" for i in range(60))
+    found = found_in(replace(votes, groups=groups))
+    assert any("1 group was left out" in sentence for sentence in found.left_out)
+    assert found.n_tests > 0
+
+
 def test_a_feature_with_too_many_texts_is_left_out_with_a_sentence():
     votes = make_votes(8, 60, 4)
     names = pd.Series([f"text {i}" for i in range(60)], dtype="str")

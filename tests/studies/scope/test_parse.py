@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.conformal import clopper_pearson
 from judgepanel.studies.scope.parse import (
     ALPHA,
     check_parse_rate,
@@ -118,3 +119,28 @@ def test_the_figures_of_some_rows_are_those_of_a_panel_of_these_rows():
     some, whole = legible(ballots, rows), legible(part)
     np.testing.assert_array_equal(some.parsed, whole.parsed)
     np.testing.assert_array_equal(some.p_below, whole.p_below)
+
+
+def test_coins_that_err_by_whole_groups_are_seldom_called_below_chance():
+    rng = np.random.default_rng(8)
+    units, alarms = np.repeat(np.arange(30), 10), 0
+    for _ in range(100):
+        votes = rng.choice([-1, 1], (30, 24)).astype(np.int8)[units]
+        found = legible(Ballots(votes, np.ones(300, np.int8), units), limits=False)
+        alarms += bool(found.below.any())
+    assert alarms / 100 <= ALPHA + 0.025
+
+
+def test_a_judge_that_is_wrong_in_most_groups_is_still_found():
+    rng = np.random.default_rng(9)
+    units = np.repeat(np.arange(30), 10)
+    votes = rng.choice([-1, 1], (300, 6), p=[0.7, 0.3]).astype(np.int8)
+    assert legible(Ballots(votes, np.ones(300, np.int8), units)).below.all()
+
+
+def test_groups_of_one_item_change_no_figure():
+    ballots = panel((0.35, 0.9), (0.6, 1.0), (1.0, 0.8))
+    found = legible(ballots)
+    for j in range(3):
+        right, voted = int(found.correct[j]), int(found.voted[j])
+        assert (found.lo[j], found.hi[j]) == clopper_pearson(right, voted)
