@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Votes = NDArray[np.int8]
 
+_MOST_CELLS = 2_000_000
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JuryExponents:
@@ -63,6 +65,40 @@ def independent_majority_error(votes: Votes, accuracies: Floats, ks: Ints) -> Fl
             errors[done] = _half_tail(state, cast)
             done += 1
     return errors
+
+
+def independent_error_slopes(votes: Votes, accuracies: Floats, ks: Ints) -> Floats:
+    """Mean over items of d error / d accuracy of every judge, (n_k, n_judges), at most 0.
+
+    The error of :func:`independent_majority_error` is affine in each accuracy: its slope is minus
+    the probability that the others leave the decision to that judge, P(Y = t) among 2 t + 1 votes
+    and (P(Y = t - 1) + P(Y = t)) / 2 among 2 t. Those are read off the characteristic function of
+    all votes with that judge divided out (Hong 2013, doi:10.1016/j.csda.2012.10.006, has the
+    transform), at an odd number of frequencies: a judge at 1/2 then has no zero among them. Slopes
+    are 0 for judges beyond a prefix and on items they did not vote on. Memory is bounded; time is
+    O(n_items x n_judges x votes an item) a prefix.
+    """
+    n, n_judges = votes.shape
+    voted = votes != 0
+    n_frequencies = int(voted.sum(axis=1).max(initial=0)) | 1
+    angles = 2.0 * np.pi * np.arange((n_frequencies + 1) // 2) / n_frequencies
+    one_vote = 1.0 + accuracies[:, None] * (np.exp(1j * angles) - 1.0)
+    logs, halves = np.log(one_vote), np.where(angles > 0, 2.0, 1.0) / n_frequencies
+    found = np.zeros((len(ks), n_judges))
+    block = max(1, _MOST_CELLS // max(n_judges, len(angles)))
+    for start in range(0, n, block):
+        cast = voted[start : start + block].astype(np.float64)
+        total = np.zeros((len(cast), len(angles)), dtype=np.complex128)
+        done = 0
+        for row, k in enumerate(ks):
+            total += cast[:, done:k] @ logs[done:k]
+            done = int(k)
+            number = cast[:, :k].sum(axis=1)[:, None]
+            upper, lower = number // 2, (number - 1) // 2
+            turns = (np.exp(-1j * upper * angles) + np.exp(-1j * lower * angles)) / 2.0
+            decided = np.exp(total) * turns * halves
+            found[row, :k] -= ((cast[:, :k].T @ decided) / one_vote[:k]).real.sum(axis=1)
+    return np.asarray(found / max(n, 1))
 
 
 def _half_tail(state: Floats, cast: Ints) -> Floats:

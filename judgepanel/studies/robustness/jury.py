@@ -8,7 +8,7 @@ err together, not to how they were picked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking, counts, pre
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.jury import (
     equivalent_jury,
+    independent_error_slopes,
     independent_majority_error,
     jury_exponents,
     majority_errors,
@@ -43,6 +44,7 @@ VALUES = (
     *("majority", "one_coin", "independent", "accuracy"),
     *("jury_bound", "hoeffding_weighted", "hoeffding_majority"),
     *("jury_exponent", "weighted_exponent", "majority_exponent"),
+    "independent_by_item",
 )
 
 
@@ -102,7 +104,7 @@ def _values(ballots: Ballots, one: Split, rows: Ints, ks: Ints, ranking: Ranking
     narrow = Split(one.number, one.calibration, rows)
     scores = prefix_scores(ballots, one.calibration, rows, ks, ranking=ranking, own_label="seen")
     votes, signs = ballots.votes[rows][:, scores.order], ballots.signs[rows]
-    accuracies = _accuracies(ballots, narrow)[scores.order]
+    accuracies, influence = (part[..., scores.order] for part in _accuracies(ballots, narrow))
     theory = jury_exponents(votes, accuracies, ks)
     voted = votes != 0
     cast = np.cumsum(voted, axis=1)[:, ks - 1].T
@@ -110,25 +112,40 @@ def _values(ballots: Ballots, one: Split, rows: Ints, ks: Ints, ranking: Ranking
     exponents = [
         np.minimum(part, MOST_EXPONENT) for part in (theory.jury, theory.weighted, theory.majority)
     ]
+    independent = independent_majority_error(votes, accuracies, ks)
+    slopes = independent_error_slopes(votes, accuracies, ks)
     return np.stack(
         [
             majority_errors(votes, signs, ks),
             (1.0 - np.sign(scores.evaluation * signs)) / 2.0,
-            independent_majority_error(votes, accuracies, ks),
+            independent,
             np.where(cast > 0, known / np.maximum(cast, 1), 0.5),
             *(scale * np.exp(-part) for scale, part in zip((0.5, 1, 1), exponents, strict=True)),
             *exponents,
+            independent + slopes @ influence.T,
         ]
     )
 
 
-def _accuracies(ballots: Ballots, one: Split) -> Floats:
-    """Accuracy (n_judges,) on the evaluation rows, inside (0, 1): ``PRIOR_VOTES`` votes at the
-    panel's mean accuracy are added, which leaves the mean where it is.
+def _accuracies(ballots: Ballots, one: Split) -> tuple[Floats, Floats]:
+    """Accuracy (n_judges,) on the evaluation rows, inside (0, 1), and the items' influence on it.
+
+    ``PRIOR_VOTES`` votes at the panel's mean accuracy are added, which leaves the mean where it is.
+    The influence values (n_eval, n_judges) have mean 0: without them an item would not count for
+    the accuracies that it gave.
     """
     right, voted = counts(ballots, one.evaluation)
     mean = (right.sum() + 1.0) / (voted.sum() + 2.0)
-    return np.asarray((right + PRIOR_VOTES * mean) / (voted + PRIOR_VOTES))
+    accuracies = np.asarray((right + PRIOR_VOTES * mean) / (voted + PRIOR_VOTES))
+    votes = ballots.votes[one.evaluation]
+    cast = (votes != 0).astype(np.float64)
+    hit = (votes * ballots.signs[one.evaluation][:, None] > 0).astype(np.float64)
+    own = hit - cast * (right / np.maximum(voted, 1))
+    panel = (hit.sum(axis=1) - cast.sum(axis=1) * right.sum() / max(voted.sum(), 1)) / (
+        voted.sum() + 2.0
+    )
+    influence = len(votes) * (own + PRIOR_VOTES * panel[:, None]) / (voted + PRIOR_VOTES)
+    return accuracies, influence
 
 
 def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
@@ -139,7 +156,13 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
     n_k, units = len(ks), ballots.units
     one = np.eye(len(VALUES) * n_k).reshape(len(VALUES), n_k, -1)
     found = {name: done.contrasts(one[place], units) for place, name in enumerate(VALUES)}
-    gap = done.contrasts(one[0] - one[2], units)
+    independent = _around(
+        found["independent"].value, done.contrasts(one[VALUES.index("independent_by_item")], units)
+    )
+    gap = _around(
+        found["majority"].value - independent.value,
+        done.contrasts(one[0] - one[VALUES.index("independent_by_item")], units),
+    )
     accuracy = found["accuracy"].value
     majority = found["majority"]
     return Jury(
@@ -147,11 +170,11 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         accuracy=accuracy,
         **_bounded("majority", majority),
         **_bounded("one_coin", found["one_coin"]),
-        **_bounded("independent", found["independent"]),
+        **_bounded("independent", independent),
         gap=gap.value,
         gap_lo=gap.lo,
         gap_hi=gap.hi,
-        **{name: found[name].value for name in VALUES[4:]},
+        **{name: found[name].value for name in VALUES[4:-1]},
         effective=_equivalents(majority.value, accuracy, ks),
         effective_lo=_equivalents(np.minimum(majority.hi, 1.0), accuracy, ks),
         effective_hi=_equivalents(np.maximum(majority.lo, 0.0), accuracy, ks),
@@ -168,6 +191,12 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         seed=spec.settings.seed,
         warnings=_warnings(prepared, spec, done),
     )
+
+
+def _around(value: Floats, linear: Estimate) -> Estimate:
+    """The interval of a linearised value about the value itself."""
+    moved = value - linear.value
+    return replace(linear, value=value, lo=linear.lo + moved, hi=linear.hi + moved)
 
 
 def _bounded(name: str, fitted: Estimate) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from scipy import stats
 
 from judgepanel.kernels.judges.jury import (
     equivalent_jury,
+    independent_error_slopes,
     independent_majority_error,
     jury_exponents,
     majority_errors,
@@ -43,6 +44,23 @@ def test_the_exact_error_is_that_of_enumeration_for_every_prefix_and_missing_vot
             seen = accuracies[:k][cast[:k]]
             wanted = errors_by_enumeration(seen, np.ones(len(seen)))
             assert found[row, item] == pytest.approx(wanted, abs=1e-12)
+
+
+@given(panels)
+@settings(max_examples=15)
+def test_the_slopes_are_the_differences_between_a_judge_always_and_never_right(rng):
+    accuracies = rng.uniform(0.02, 0.98, 7)
+    accuracies[0] = 0.5
+    votes = rng.choice([-1, 0, 1], (6, 7)).astype(np.int8)
+    ks = np.array([1, 2, 4, 7])
+    found = independent_error_slopes(votes, accuracies, ks)
+    for judge in range(7):
+        ends = []
+        for p in (1.0, 0.0):
+            set_to = accuracies.copy()
+            set_to[judge] = p
+            ends.append(independent_majority_error(votes, set_to, ks).mean(axis=1))
+        np.testing.assert_allclose(found[:, judge], ends[0] - ends[1], atol=1e-12)
 
 
 @given(panels)

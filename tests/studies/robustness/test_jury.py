@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
@@ -52,6 +54,23 @@ def test_judges_who_err_together_pay_for_it():
     assert found.gap_lo[-1] > 0.02
     assert found.effective_hi[-1] < 8
     assert found.majority[-1] > found.independent_hi[-1]
+
+
+def test_intervals_see_the_items_that_accuracies_come_from_at_a_small_calibration_share():
+    plain, levels = make_votes(0, 150, 9, missing=0.0), np.linspace(0.6, 0.75, 9)
+    wanted = JurySpec(Settings(splits=6, fraction=0.2), panels=(9,))
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        noise = np.sqrt(0.3) * rng.normal(size=(150, 1)) + np.sqrt(0.7) * rng.normal(size=(150, 9))
+        cast = np.where(noise < norm.ppf(levels), plain.labels[:, None], 1 - plain.labels[:, None])
+        found.append(run(JURY, replace(plain, votes=cast.astype(np.int8)), wanted, jobs=1))
+    for name in ("independent", "gap"):
+        value, lo, hi = (
+            np.array([getattr(one, name + end)[-1] for one in found]) for end in ("", "_lo", "_hi")
+        )
+        assert np.mean((lo <= value.mean()) & (value.mean() <= hi)) >= 0.85
+        assert 0.7 < np.mean(hi - lo) / 3.92 / value.std() < 1.5
 
 
 def test_by_default_sizes_are_odd_but_for_all_judges_and_can_be_given():
