@@ -52,8 +52,9 @@ class TargetScores:
     ``scores`` has arrays (n_calibrators, n_methods, n_target); ``null_nll`` is the base rate of
     the source labels, ``constant_nll`` (n_calibrators,) a constant score through the plainly
     fitted calibrator; ``effective`` is the effective number of source rows once they are weighted,
-    ``clipped`` the share of weights that was cut back; ``replaced`` (n_calibrators,) counts methods
-    where temperature stands in.
+    ``clipped`` the share of weights that was cut back; ``replaced`` (n_calibrators,) counts fits
+    where temperature stands in, of ``fits``: two and one a stratum. In ``kept`` of ``strata``
+    strata there were too few source rows, and the plain fit was kept.
     """
 
     scores: ItemScores
@@ -62,6 +63,21 @@ class TargetScores:
     effective: float
     clipped: float
     replaced: Index
+    fits: int
+    kept: int
+    strata: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stratified:
+    """Logits (n_eval,) by calibrator; fits ``replaced`` (n_calibrators,), ``kept`` of ``strata``
+    strata, as in :class:`TargetScores`.
+    """
+
+    logits: Mapping[Calibrator, Floats]
+    replaced: Index
+    kept: int
+    strata: int
 
 
 def transferred(
@@ -86,7 +102,7 @@ def transferred(
         key=key,
     )
     plain = _calibrated(ballots, source, scores, recipe)
-    strata = _by_stratum(ballots, source, scores, recipe, plain)
+    own = _by_stratum(ballots, source, scores, recipe, plain)
     place = np.full(ballots.n_items, -1)
     place[source.evaluation] = np.arange(len(source.evaluation))
     labels = ballots.signs[source.calibration].astype(np.float64)
@@ -98,10 +114,11 @@ def transferred(
         at = place[rows]
         near = importance(summaries[source.calibration], summaries[rows], most=recipe.most)
         weighted = _calibrated(ballots, source, scores, recipe, near.weights)
-        fits = (plain, weighted)
         logits = np.stack(
             [
-                np.stack([_logits(plain, name)[at], strata[name][at], _logits(weighted, name)[at]])
+                np.stack(
+                    [_logits(plain, name)[at], own.logits[name][at], _logits(weighted, name)[at]]
+                )
                 for name in recipe.calibrators
             ]
         )
@@ -119,12 +136,10 @@ def transferred(
                 ),
                 effective=near.effective,
                 clipped=near.clipped,
-                replaced=np.array(
-                    [
-                        sum(int(one.maps[name].replaced.any()) for one in fits)
-                        for name in recipe.calibrators
-                    ]
-                ),
+                replaced=own.replaced + sum(_replaced(one, recipe) for one in (plain, weighted)),
+                fits=2 + own.strata - own.kept,
+                kept=own.kept,
+                strata=own.strata,
             )
         )
     return found
@@ -159,17 +174,20 @@ def _calibrated(
 
 def _by_stratum(
     ballots: Ballots, source: Split, scores: PrefixScores, recipe: TransferRecipe, plain: Calibrated
-) -> Mapping[Calibrator, Floats]:
-    """Calibrated logits (n_eval,) of every calibrator, each row's from its own stratum.
+) -> _Stratified:
+    """Calibrated logits of every calibrator, each row's from its own stratum.
 
     A stratum of fewer than ``FEWEST_IN_STRATUM`` source rows keeps the plain fit.
     """
     stratum = strata_of(disagreement(ballots), source.calibration, recipe.strata)
     own, new = stratum[source.calibration], stratum[source.evaluation]
     found = {name: _logits(plain, name).copy() for name in recipe.calibrators}
-    for number in np.unique(new):
+    replaced = np.zeros(len(recipe.calibrators), dtype=np.int64)
+    kept, numbers = 0, np.unique(new)
+    for number in numbers:
         inside, meant = own == number, new == number
         if np.count_nonzero(inside) < FEWEST_IN_STRATUM:
+            kept += 1
             continue
         part = replace(
             scores,
@@ -183,7 +201,13 @@ def _by_stratum(
         inner = replace(_calibrated(ballots, rows, part, recipe), null=plain.null)
         for name in recipe.calibrators:
             found[name][meant] = _logits(inner, name)
-    return found
+        replaced += _replaced(inner, recipe)
+    return _Stratified(found, replaced, kept, len(numbers))
+
+
+def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Index:
+    """1 for every calibrator (n_calibrators,) in whose place temperature stands."""
+    return np.array([int(fitted.maps[name].replaced.any()) for name in recipe.calibrators])
 
 
 def _logits(fitted: Calibrated, name: Calibrator) -> Floats:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.transfer import (
+    FEWEST_IN_STRATUM,
     METHODS,
     TargetScores,
     TransferRecipe,
@@ -33,6 +34,7 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     DifficultyTransfer,
 )
 from judgepanel.studies.robustness.shared import about
+from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS
 from judgepanel.studies.robustness.strata import Strata, difficulty_strata
 from judgepanel.studies.robustness.transfer_estimates import transfer_estimates
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -115,7 +117,9 @@ class TransferTally:
     """One tally a target (none while no split could be used); arms are sources by methods.
 
     ``effective`` and ``clipped`` (S, n_sources, n_targets) describe the importance weights of the
-    splits ``numbers`` (S,); ``skipped`` counts splits that left a stratum without items.
+    splits ``numbers`` (S,); ``skipped`` counts splits that left a stratum without items. Of
+    ``strata`` strata of stratified calibrators ``kept`` had the plain fit, and ``fits`` calibrators
+    of a name were fitted in all.
     """
 
     tallies: tuple[Tally, ...]
@@ -123,6 +127,9 @@ class TransferTally:
     effective: Floats
     clipped: Floats
     skipped: int
+    fits: int
+    kept: int
+    strata: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,6 +172,9 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
         effective=gathered("effective"),
         clipped=gathered("clipped"),
         skipped=chunk.count - len(rounds),
+        fits=int(gathered("fits").sum()),
+        kept=int(gathered("kept").sum()),
+        strata=int(gathered("strata").sum()),
     )
 
 
@@ -228,7 +238,8 @@ def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
 
 def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
     found = difficulty_strata(prepared, spec.share, spec.by)
-    units = prepared.ballots.units
+    ballots = prepared.ballots
+    units = ballots.units
     for name, rows in (("easy", found.easy), ("hard", found.hard)):
         n = len(np.unique(units[rows]))
         if n < FEWEST:
@@ -238,6 +249,16 @@ def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
                 value=n,
                 allowed=f"{FEWEST} or more; that takes about {int(np.ceil(FEWEST / spec.share))} "
                 "labelled items",
+            )
+        ones = int(np.count_nonzero(ballots.signs[rows] > 0))
+        rarer = min(ones, len(rows) - ones)
+        if not ballots.symmetric and rarer < FEWEST_OF_A_CLASS:
+            raise InputError(
+                f"too few {name} items of the rarer label: scores on items of nearly one label "
+                "measure how they are coded",
+                value=rarer,
+                allowed=f"{FEWEST_OF_A_CLASS} or more of each label among the {name} items; more "
+                "labelled items, a larger share, or items that are symmetric",
             )
     return found
 
@@ -254,6 +275,9 @@ def combine_tallies(left: TransferTally, right: TransferTally) -> TransferTally:
         effective=np.concatenate([left.effective, right.effective]),
         clipped=np.concatenate([left.clipped, right.clipped]),
         skipped=left.skipped + right.skipped,
+        fits=left.fits + right.fits,
+        kept=left.kept + right.kept,
+        strata=left.strata + right.strata,
     )
 
 
@@ -284,19 +308,26 @@ def merge(
         effective=partial.effective[order].mean(axis=0) / float(done[0].n_calibration.mean()),
         clipped=partial.clipped[order].mean(axis=0),
         **about(prepared, spec.settings, len(done[0].numbers) + partial.skipped),
-        warnings=_warnings(prepared, spec, done, partial.skipped),
+        warnings=_warnings(prepared, spec, done, partial),
     )
 
 
 def _warnings(
-    prepared: Prepared, spec: DifficultyTransferSpec, done: tuple[Tally, ...], skipped: int
+    prepared: Prepared,
+    spec: DifficultyTransferSpec,
+    done: tuple[Tally, ...],
+    partial: TransferTally,
 ) -> tuple[str, ...]:
     found = [*prepared.oriented.notices, *few_labels(prepared, float(done[0].n_calibration.mean()))]
-    if skipped:
-        found.append(f"{skipped} splits left the easy or the hard items all on one side.")
-    fits = 2 * len(SOURCES) * len(TARGETS) * len(done[0].numbers)
+    if partial.skipped:
+        found.append(f"{partial.skipped} splits left the easy or the hard items all on one side.")
     replaced = np.sum([one.replaced.sum(axis=-1) for one in done], axis=0)
-    found += stand_ins(spec.calibrators, replaced.tolist(), fits)
+    found += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
+    if partial.kept:
+        found.append(
+            f"{partial.kept} of {partial.strata} strata of the stratified calibrators have fewer "
+            f"than {FEWEST_IN_STRATUM} labelled source items and keep the plain fit."
+        )
     if prepared.ballots.symmetric and {"platt", "temperature"} <= set(spec.calibrators):
         found.append("Platt scaling and temperature are the same where items are swapped.")
     return tuple(found)

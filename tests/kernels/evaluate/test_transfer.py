@@ -66,11 +66,23 @@ def test_strata_are_quantiles_of_the_source_and_hold_whatever_lies_beyond():
 
 def test_a_stratum_has_a_calibrator_of_its_own_unless_it_is_small(monkeypatch):
     given = ballots()
-    found = transferred(given, WHOLE, (RIGHT,), RECIPE, (0, 1))[0].scores.nll
+    whole = transferred(given, WHOLE, (RIGHT,), RECIPE, (0, 1))[0]
+    found = whole.scores.nll
     assert not np.array_equal(found[:, 1], found[:, 0])
+    assert (whole.fits, whole.kept, whole.strata) == (4, 0, 2)
     monkeypatch.setattr(transfer, "FEWEST_IN_STRATUM", 1000)
-    small = transferred(given, WHOLE, (RIGHT,), RECIPE, (0, 1))[0].scores.nll
-    np.testing.assert_array_equal(small[:, 1], small[:, 0])
+    small = transferred(given, WHOLE, (RIGHT,), RECIPE, (0, 1))[0]
+    np.testing.assert_array_equal(small.scores.nll[:, 1], small.scores.nll[:, 0])
+    assert (small.fits, small.kept, small.strata) == (2, 2, 2)
+
+
+def test_a_stand_in_within_a_stratum_is_counted():
+    given = ballots()
+    calm = disagreement(given)[SOURCE] <= np.median(disagreement(given)[SOURCE])
+    signs = given.signs.copy()
+    signs[SOURCE[calm]] = 1
+    found = transferred(replace(given, signs=signs), WHOLE, (RIGHT,), RECIPE, (0, 1))[0]
+    assert found.replaced.tolist() == [0, 1]  # beta takes one class, Platt scaling does not
 
 
 def test_a_target_like_the_source_gets_even_weights_and_another_does_not():

@@ -226,6 +226,33 @@ def test_too_few_items_and_no_difference_in_difficulty_say_what_is_needed():
         run(DIFFICULTY_TRANSFER, words, spec(by="effort"), jobs=1)
 
 
+def test_easy_items_of_one_label_are_refused_for_they_measure_the_coding():
+    values = np.arange(180.0)
+    easiest = np.where(values < 60, 1, votes().labels)
+    lopsided = replace(votes(), labels=easiest.astype(votes().labels.dtype))
+    with pytest.raises(InputError, match="too few easy items of the rarer label"):
+        run(DIFFICULTY_TRANSFER, with_feature(lopsided, values), spec(by="effort"), jobs=1)
+    swapped = Settings(splits=2, orientation="symmetric")
+    run(
+        DIFFICULTY_TRANSFER,
+        with_feature(lopsided, values),
+        spec(by="effort", settings=swapped),
+        jobs=1,
+    )
+
+
+def test_strata_that_keep_the_plain_fit_are_said():
+    large = run(
+        DIFFICULTY_TRANSFER, make_votes(1, 600, 9), spec(settings=Settings(splits=2)), jobs=1
+    )
+    assert not any("keep the plain fit" in text for text in large.warnings)
+    found = run(DIFFICULTY_TRANSFER, votes(), spec(strata=6), jobs=1)
+    assert any(
+        "strata of the stratified calibrators have fewer than 10 labelled" in text
+        for text in found.warnings
+    )
+
+
 @pytest.mark.parametrize(
     ("knobs", "says"),
     [
