@@ -38,9 +38,10 @@ class Scope:
     the share of labelled items with a verdict, ``accuracy`` [``accuracy_lo``, ``accuracy_hi``]
     that of right verdicts with a Clopper-Pearson 95 % interval, ``p_below`` Holm's p-value of
     being no worse than a coin (both by groups where there are any), ``below`` and ``wald_below``
-    the verdicts of ours and of the paper's rule. ``saturation`` is P2's curve (None below five judges), ``missing`` and
-    ``switch`` are P3's tests and arms, the first arm being the aggregator in use; ``partly`` are
-    the judges that the arms without them leave out. ``suggested`` is the filter.
+    the verdicts of ours and of the paper's rule. ``saturation`` is P2's curve (None below five
+    judges), ``missing`` and ``switch`` are P3's tests and arms, the first arm being the aggregator
+    in use; ``partly`` are the judges that the arms without them leave out. ``suggested`` is the
+    filter.
     """
 
     checks: tuple[Check, ...]
