@@ -128,11 +128,14 @@ def error_sentence(found: Reliability, bins: int) -> str:
     chance = f"{fixed(float(found.ece_null[AFTER, b]), 3)} {_null_range(found, AFTER, b)}"
     p = float(found.ece_p[AFTER, b])
     verdict = "no more than chance" if p >= ALPHA else "more than chance explains"
+    alone, luck = (float(part[AFTER, b]) for part in (found.ece_split, found.ece_split_null))
     return (
-        f"After calibration the gap between stated and right averages {ece} (ECE, {bins} bins). A "
-        f"panel whose every probability is right would show {chance}: {verdict} ({p_value(p)}). "
-        f"Corrected for noise it is {fixed(float(found.ece_corrected[AFTER, b]), 3)}; before "
-        f"calibration it was {fixed(float(found.ece[BEFORE, b]), 3)}."
+        f"After calibration the gap between stated and right averages {fixed(alone, 3)} within one "
+        f"split (ECE, {bins} bins), where a panel whose every probability is right would show "
+        f"{fixed(luck, 3)} by chance. The mean over the panels of all splits is off by {ece}, by "
+        f"chance {chance}: {verdict} ({p_value(p)}). Corrected for the noise of items that is "
+        f"{fixed(float(found.ece_corrected[AFTER, b]), 3)}; before calibration it was "
+        f"{fixed(float(found.ece[BEFORE, b]), 3)}."
     )
 
 
@@ -200,7 +203,7 @@ def measures_table(found: Reliability) -> pd.DataFrame:
         single = fixed(float(found.ece_split_null[AFTER, b]), 3)
         rows += [
             _row(name, found, "ece", null, (b,)),
-            _plain_row(f"{name}, corrected for noise", found.ece_corrected[:, b], "0"),
+            _plain_row(f"{name}, corrected for the noise of items", found.ece_corrected[:, b], "0"),
             _plain_row(f"{name}, within single splits", found.ece_split[:, b], single),
         ]
     return pd.DataFrame(rows)

@@ -32,9 +32,10 @@ def bin_of(confidence: Floats, edges: Floats) -> Ints:
 def excess_gap(gap: Floats, se: Floats) -> Floats:
     """How much larger |gap| is on average than the true one, by the noise of the gap.
 
-    E|N(gap, se^2)| - |gap|: the plug-in correction of Kumar, Liang and Ma 2019 (arXiv:1909.10155,
-    'debiased' calibration error) with a folded normal in closed form. It corrects too little
-    rather than too much: what remains leans up.
+    ``se`` is that of the gap for the panels at hand, items redrawn: a panel's own error is what is
+    measured, no noise. E|N(gap, se^2)| - |gap|: the plug-in correction of Kumar, Liang and Ma
+    2019 (arXiv:1909.10155, 'debiased' calibration error) with a folded normal in closed form. It
+    corrects too little rather than too much: what remains leans up.
     """
     size = np.abs(gap)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -176,6 +176,15 @@ def verdict(lo: float, hi: float, margin: float, *, identical: bool = False) -> 
     return "undecided"
 
 
+def sampling_variance(item_means: Floats, units: NDArray[np.int64]) -> Floats:
+    """Variance (n,) of the means of ``item_means`` (n, N) over new items, clustered on ``units``.
+
+    This is v/N alone: panels are taken as they are, what their labels add is left out.
+    """
+    centred, factor, _ = _clustered(item_means - item_means.mean(axis=1)[:, None], units)
+    return np.asarray(np.vecdot(centred, centred) * factor)
+
+
 def _clustered(centred: Floats, units: NDArray[np.int64]) -> tuple[Floats, float, int]:
     """Sums over clusters (n, G), the factor that makes their squares the variance of a mean, G."""
     _, codes = np.unique(units, return_inverse=True)

@@ -42,7 +42,7 @@ from judgepanel.studies.confidence.reliability_result import (
     Bins,
     Reliability,
 )
-from judgepanel.studies.confidence.shares import binned_sums, ratios, shares
+from judgepanel.studies.confidence.shares import binned_sums, item_errors, ratios, shares
 from judgepanel.studies.contract import Study
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
@@ -160,11 +160,12 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     edges = equal_width_edges(n_bins)
     codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
     difference = of.hit[stage] - of.confidence[stage]
-    gaps, items = ratios(of, binned_sums(of, difference, codes, n))
+    sums = binned_sums(of, difference, codes, n)
+    gaps, items = ratios(of, sums)
     share = items / items.sum()
     signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
     ece = float(share @ np.abs(gaps.value))
-    excess = np.where(items > 0, excess_gap(gaps.value, gaps.se), 0.0)
+    excess = np.where(items > 0, excess_gap(gaps.value, item_errors(of, sums)), 0.0)
     by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
     grouped = len(np.unique(of.units)) < of.n_items

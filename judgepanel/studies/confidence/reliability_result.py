@@ -50,9 +50,9 @@ class Reliability:
     ``slope`` and ``intercept`` (2,) are those of labels regressed on the stated logit, 1 and 0
     where it means what it says; NaN where there is no finite fit, the intercept also under
     ``symmetric``. Expected calibration errors are (2, n_ece_bins): ``ece`` over all items, with an
-    interval, ``ece_corrected`` less what its noise adds, ``ece_null`` [``lo``, ``hi``] the mean
-    and central 95 % of a panel whose every probability is right, ``ece_p`` how often such a panel
-    shows as much. ``ece_split`` is the mean of single splits, with far fewer items each, and
+    interval, ``ece_corrected`` less what the draw of items adds, ``ece_null`` [``lo``,
+    ``hi``] the mean and central 95 % of a panel whose every probability is right, ``ece_p`` how
+    often such a panel shows as much. ``ece_split`` is the mean of single splits, with far fewer items each, and
     ``ece_split_null`` its chance level. ``nll`` and ``accuracy`` (2,) have 95 % intervals;
     ``null_nll`` is the base rate's, ``constant_nll`` that of a constant score.
     """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring.inference import Estimate, sampling_variance
 from judgepanel.studies.confidence.repeats import Repeats
 from judgepanel.studies.judges.judge_table import wilson
 
@@ -71,6 +71,19 @@ def ratios(of: Repeats, sums: Sums) -> tuple[Estimate, Floats]:
     The value of an item is A + (x - A w) / mean(w): its mean is A, its variance that of A to first
     order (the delta method).
     """
+    return of.estimated(*_linearised(sums)), sums.w_items.sum(axis=1)
+
+
+def item_errors(of: Repeats, sums: Sums) -> Floats:
+    """Standard errors (n,) of the same ratios by the draw of items alone.
+
+    A ratio pooled over splits is a mean over their panels: what one panel is off by is in it and
+    no noise of it.
+    """
+    return np.sqrt(sampling_variance(_linearised(sums)[0], of.units))
+
+
+def _linearised(sums: Sums) -> tuple[Floats, Floats]:
     weight = sums.w_items.mean(axis=1)
     live = weight > 0
     scale = np.where(live, weight, 1.0)
@@ -79,7 +92,7 @@ def ratios(of: Repeats, sums: Sums) -> tuple[Estimate, Floats]:
         ratio[:, None] + (x - ratio[:, None] * w) / scale[:, None]
         for x, w in ((sums.x_items, sums.w_items), (sums.x_splits, sums.w_splits))
     )
-    return of.estimated(items, splits), sums.w_items.sum(axis=1)
+    return items, splits
 
 
 def shares(of: Repeats, sums: Sums) -> Shares:

@@ -17,6 +17,7 @@ from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.result_file import result_content
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.votes.simulate import SimulationSpec, simulate
 from tests.helpers import flip_items, make_votes
 from tests.studies.confidence.stated import stated
 
@@ -154,6 +155,27 @@ def test_the_corrected_error_is_nearer_to_the_truth_of_none():
     null = np.mean([one["ece_null"][1, 0] for one in found])
     assert corrected < 0.7 * plain
     assert plain == pytest.approx(null, rel=0.25)
+
+
+def test_the_corrected_error_of_fitted_panels_is_not_pulled_to_zero():
+    """Panels of dependent judges, fitted on 60 labels, are off on new items; so few say so, too."""
+
+    def found(seed, n):
+        made = simulate(
+            SimulationSpec(
+                n, 9, n_families=1, family_rho=0.4, accuracy_low=0.55, accuracy_high=0.8, seed=seed
+            )
+        )
+        spec = ReliabilitySpec(Settings(splits=6, fraction=60 / n), calibrator="beta")
+        return run(RELIABILITY, made, spec, jobs=1)
+
+    truth = found(500, 3000)
+    small = [found(seed, 120) for seed in range(12)]
+    corrected = np.array([one.ece_corrected[1, 0] for one in small])
+    plain = np.mean([one.ece[1, 0] for one in small])
+    assert truth.ece_corrected[1, 0] > 0.01
+    assert truth.ece_corrected[1, 0] < corrected.mean() < 0.85 * plain
+    assert np.count_nonzero(corrected) >= 9
 
 
 def test_groups_that_share_their_label_are_not_called_worse_than_chance_for_it():
