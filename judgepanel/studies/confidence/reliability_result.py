@@ -52,9 +52,9 @@ class Reliability:
     ``symmetric``. Expected calibration errors are (2, n_ece_bins): ``ece`` over all items, with an
     interval, ``ece_corrected`` less what the draw of items adds, ``ece_null`` [``lo``,
     ``hi``] the mean and central 95 % of a panel whose every probability is right, ``ece_p`` how
-    often such a panel shows as much. ``ece_split`` is the mean of single splits, with far fewer items each, and
-    ``ece_split_null`` its chance level. ``nll`` and ``accuracy`` (2,) have 95 % intervals;
-    ``null_nll`` is the base rate's, ``constant_nll`` that of a constant score.
+    often such a panel shows as much. ``ece_split`` is the mean of single splits, with far fewer
+    items each, and ``ece_split_null`` its chance level. ``nll`` and ``accuracy`` (2,) have 95 %
+    intervals; ``null_nll`` is the base rate's, ``constant_nll`` that of a constant score.
     """
 
     bins: tuple[Bins, ...]
