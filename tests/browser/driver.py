@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser.conftest import Server
 
@@ -100,6 +101,19 @@ def finished_confidence(page: Page) -> None:
 def finished_claim(page: Page) -> None:
     """Wait for the last section, votes seen jointly."""
     page.get_by_role("button", name="Table as CSV").wait_for(timeout=LONG)
+
+
+def pick(page: Page, label: str, option: str) -> None:
+    """Take an option of a list; one that opens while the page still scrolls closes again."""
+    wanted = page.get_by_role("option", name=option, exact=True)
+    for _ in range(10):
+        page.get_by_role("combobox", name=label).click()
+        try:
+            wanted.click(timeout=2_000)
+        except PlaywrightTimeout:
+            continue
+        return
+    raise AssertionError(f"the list {label} does not stay open")
 
 
 def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:

@@ -16,7 +16,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import LONG, address, answer, downloaded, finished_claim, idle
+from tests.browser.driver import LONG, address, answer, downloaded, finished_claim, idle, pick
 from tests.browser.service import prepared
 from tests.browser.test_accessibility import RULES, SIDEWAYS
 
@@ -36,8 +36,7 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     wanted = run(CLAIM, votes, ClaimSpec(Settings(splits=2)), jobs=1)
     assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
     own = answer(page).inner_text()
-    page.get_by_role("combobox", name="Votes").click()
-    page.get_by_role("option", name="A clean pairwise panel").click()
+    pick(page, "Votes", "A clean pairwise panel")
     expect(answer(page)).not_to_have_text(own, timeout=LONG)
     finished_claim(page)
     expect(page).to_have_url(re.compile("votes=A"))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from judgepanel.report.tables import csv_text
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
@@ -31,6 +30,7 @@ from tests.browser.driver import (
     finished_curve,
     finished_methods,
     idle,
+    pick,
     upload,
 )
 from tests.browser.service import prepared
@@ -58,19 +58,6 @@ def choice(page: Page, label: str) -> Locator:
 def values(page: Page) -> list[str]:
     """What is written in the cells of the heat map."""
     return chart(page, "grid").locator(".annotation-text").all_text_contents()
-
-
-def pick(page: Page, label: str, option: str) -> None:
-    """Take an option of a list; one that opens while the page still scrolls closes again."""
-    wanted = page.get_by_role("option", name=option, exact=True)
-    for _ in range(10):
-        page.get_by_role("combobox", name=label).click()
-        try:
-            wanted.click(timeout=2_000)
-        except PlaywrightTimeout:
-            continue
-        return
-    raise AssertionError(f"the list {label} does not stay open")
 
 
 def finished_anew(page: Page) -> None:

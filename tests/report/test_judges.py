@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.studies.test_judges import family_votes
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.report.judges import (
@@ -19,6 +18,7 @@ from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Estimate
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from tests.studies.judges.test_judges import family_votes
 
 
 @pytest.fixture(scope="module")

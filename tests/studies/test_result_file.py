@@ -22,7 +22,7 @@ FEW = Settings(splits=4)
 def made(request):
     study = STUDIES[request.param]
     spec = study.spec(settings=FEW)
-    votes = make_votes(0, 40, 6)
+    votes = make_votes(0, 120, 6)
     result = run(study, votes, spec, jobs=1)
     return study, spec, votes, result, result_content(study, votes, spec, result)
 
@@ -33,9 +33,9 @@ def test_a_result_file_says_what_was_asked_of_which_votes(made):
     assert (content["engine"], content["judgepanel"]) == (ENGINE, __version__)
     assert from_plain(type(spec), content["spec"]) == spec
     assert content["votes"] == {
-        "n_items": 40,
+        "n_items": 120,
         "n_judges": 6,
-        "n_labelled": 40,
+        "n_labelled": 120,
         "sha256": votes.sha256,
         "orientation": result.orientation,
     }

@@ -125,8 +125,8 @@ def _draw_weighting(
         config={"displayModeBar": False},
     )
     st.caption(
-        f"The grey band is the paper's margin of no effect, {found.margin:g} either way; 1 % of "
-        f"the NLL is {sig(found.relative_margin, 2)}."
+        f"The grey band is the paper's margin of no effect, {found.margin:g} either way; a "
+        f"margin of 1 % would be {sig(found.relative_margin, 2)}."
     )
     table(weighting_table(found), key="weighting", percents=PERCENTS)
     if not found.partial:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.studies.test_judges import family_votes
 
 from judgepanel.figures.judges.redundancy import (
     NAMED_JUDGES,
@@ -19,6 +18,7 @@ from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.figures.test_style import contrast
+from tests.studies.judges.test_judges import family_votes
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
