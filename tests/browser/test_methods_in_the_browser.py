@@ -56,8 +56,10 @@ def choice(page: Page, label: str) -> Locator:
 
 
 def values(page: Page) -> list[str]:
-    """What is written in the cells of the heat map."""
-    return chart(page, "grid").locator(".annotation-text").all_text_contents()
+    """What is written in the cells of the heat map, once it is drawn."""
+    cells = chart(page, "grid").locator(".annotation-text")
+    cells.first.wait_for(state="attached")
+    return cells.all_text_contents()
 
 
 def finished_anew(page: Page) -> None:
