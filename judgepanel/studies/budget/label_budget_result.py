@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,7 +57,7 @@ class LabelsNeeded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelBudget:
+class LabelBudget(SplitResult):
     """Result of :data:`LABEL_BUDGET`.
 
     ``labels`` (n_budgets,) are the mean numbers of labels the panels were fitted on, ``budgets``
@@ -115,22 +116,7 @@ class LabelBudget:
     gain: Floats
     gain_lo: Floats
     gain_hi: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def extrapolates(self) -> bool:

@@ -13,6 +13,7 @@ from judgepanel.scoring.inference import MARGIN, verdict
 from judgepanel.studies.claim.steps import STEPS, Step
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +59,7 @@ class Reversal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Claim:
+class Claim(SplitResult):
     """Result of :data:`CLAIM`.
 
     Arrays are (n_steps, n_sizes + 1) in the order of ``steps`` and ``sizes``, all judges last;
@@ -89,22 +90,7 @@ class Claim:
     constant_nll: Floats
     falling: Floats
     maps: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_calibration: float
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def row(self, step: str) -> int:
         """Position of a step in the arrays."""

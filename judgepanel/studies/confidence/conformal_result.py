@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,7 +21,7 @@ KIND_FIELDS = ("neither", "only_0", "only_1", "both")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Conformal:
+class Conformal(SplitResult):
     """Result of :data:`CONFORMAL`.
 
     ``methods`` name what a set was made within: ``all`` is plain split conformal, the others are
@@ -57,21 +58,6 @@ class Conformal:
     n_slice: float
     n_judges: int
     n_calibration: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def symmetric(self) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.confidence.probabilities import STAGES
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -22,7 +23,7 @@ STRATUM_FIGURES = ("accuracy", "nll", "ece")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Items:
+class Items(SplitResult):
     """Result of :data:`ITEMS`.
 
     Items are the labelled ones, in the file's order, and (n_items,): ``labels`` and ``p`` (mean
@@ -75,21 +76,6 @@ class Items:
     null_nll: float
     n_judges: int
     n_calibration: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def worst(self, n: int) -> Ints:
         """Positions of the items that cost most NLL, largest first."""

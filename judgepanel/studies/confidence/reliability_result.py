@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.confidence.probabilities import CALIBRATED, STAGES
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reliability:
+class Reliability(SplitResult):
     """Result of :data:`RELIABILITY`; arrays over (2,) stages are before and after calibration.
 
     ``slope`` and ``intercept`` (2,) are those of labels regressed on the stated logit, 1 and 0
@@ -89,21 +90,6 @@ class Reliability:
     constant_nll: float
     n_judges: int
     n_calibration: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def binned(self, name: str) -> Bins:
         """The bins of this name: ``10``, ``15``, ``stated``."""

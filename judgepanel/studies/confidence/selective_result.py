@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.confidence.probabilities import CALIBRATED, STAGES
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selective:
+class Selective(SplitResult):
     """Result of :data:`SELECTIVE`; the first axis is ``STAGES``, before and after calibration.
 
     ``curve`` (2, n_shares) is the accuracy among the most confident ``shares`` of the items,
@@ -58,21 +59,6 @@ class Selective:
     items: Floats
     n_judges: int
     n_calibration: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def frame(self) -> pd.DataFrame:
         """One row a stage and limit: ``by`` confidence (at least so sure) or share (so many)."""

@@ -40,6 +40,7 @@ from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -103,7 +104,7 @@ class PanelCurveSpec:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PanelCurve:
+class PanelCurve(SplitResult):
     """Result of :data:`PANEL_CURVE`.
 
     Arrays over calibrators and panel sizes are (n_calibrators, n_k), in the order of
@@ -134,22 +135,7 @@ class PanelCurve:
     comparisons: tuple[Comparison, ...]
     ranking: tuple[str, ...]
     ranking_accuracy: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_calibration: float
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def n_judges(self) -> int:

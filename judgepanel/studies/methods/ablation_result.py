@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.conformal import SET_NAMES
 from judgepanel.studies.accumulate import METRICS
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,7 +29,7 @@ BEFORE = {"1": "1", "1-2": "1", "1-3": "1-2", "1-4": "1-3", "1+3": "1"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PipelineAblation:
+class PipelineAblation(SplitResult):
     """Result of the study ``pipeline_ablation``.
 
     Arrays are (n_panels, n_steps) in the order of ``k`` and ``steps``. NLL is in nats per item,
@@ -74,23 +75,8 @@ class PipelineAblation:
     n_slice: float
     null_nll: float
     constant_nll: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
     n_calibration: float
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def skill(self) -> Floats:

@@ -37,6 +37,7 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.curve.panel_curve import panel_arms
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -99,7 +100,7 @@ class DesignTally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibratorDesign:
+class CalibratorDesign(SplitResult):
     """Result of :data:`CALIBRATOR_DESIGN`.
 
     Arrays are (n_calibrators, n_panels); ``rho`` is Spearman's correlation of raw and calibrated
@@ -133,23 +134,8 @@ class CalibratorDesign:
     taken: tuple[str, ...]
     null_nll: float
     constant_nll: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
     n_calibration: float
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def frame(self) -> pd.DataFrame:
         """One row a panel and calibrator, all judges first."""

@@ -34,6 +34,7 @@ from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -96,7 +97,7 @@ class MethodGridSpec:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MethodGrid:
+class MethodGrid(SplitResult):
     """Result of :data:`METHOD_GRID`.
 
     Arrays are (n_aggregators, n_calibrators) in the order of the names. NLL is in nats per item,
@@ -134,23 +135,8 @@ class MethodGrid:
     chosen_share: Floats
     null_nll: float
     constant_nll: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
     n_calibration: float
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def skill(self) -> Floats:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Verdict
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,7 +87,7 @@ class SelectorFigures:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curators:
+class Curators(SplitResult):
     """Result of :data:`CURATORS_STUDY`.
 
     ``curators`` come all judges first, then the others as they were asked for, and last
@@ -108,21 +109,6 @@ class Curators:
     constant_nll: float
     n_judges: int
     n_calibration: float
-    n_items: int
-    n_evaluation: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def everyone(self) -> CuratorFigures:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.robustness.vote_damage import CLEAN
+from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -18,7 +19,7 @@ Slower = Literal["all judges", "the top k", "not told apart"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Corruption:
+class Corruption(SplitResult):
     """Result of :data:`CORRUPTION`.
 
     ``scenarios`` (n,) and ``levels`` (n,) name the conditions, the clean panel first; ``changed``
@@ -57,22 +58,7 @@ class Corruption:
     delta_lo: Floats
     delta_hi: Floats
     null_nll: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def arms(self) -> tuple[str, ...]:

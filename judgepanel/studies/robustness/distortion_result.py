@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.studies.split_result import SplitResult
+
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Distortion:
+class Distortion(SplitResult):
     """Result of :data:`DISTORTION`.
 
     Arrays are (n_distortions + 1, n_calibrators): rows follow ``distortions``, whose first is the
@@ -40,22 +42,7 @@ class Distortion:
     outcomes: tuple[tuple[str, ...], ...]
     null_nll: float
     constant_nll: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def repaired_by(self, calibrator: str) -> tuple[str, ...]:
         """The distortions that cost a calibrator nothing."""

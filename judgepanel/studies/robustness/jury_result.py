@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.studies.split_result import SplitResult
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Jury:
+class Jury(SplitResult):
     """Result of :data:`JURY`; arrays are (n_k,), panels of the ``k`` best judges.
 
     Errors are shares of wrong decisions on evaluation items, with 95 % intervals for new items:
@@ -52,22 +54,7 @@ class Jury:
     effective_lo: Floats
     effective_hi: Floats
     null_error: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def frame(self) -> pd.DataFrame:
         """One row a panel size."""

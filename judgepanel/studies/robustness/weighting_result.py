@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.studies.split_result import SplitResult
+
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReliabilityWeighting:
+class ReliabilityWeighting(SplitResult):
     """Result of :data:`RELIABILITY_WEIGHTING`.
 
     Arrays are (n_signals,): ``signals`` and ``favours`` (``high`` or ``low``) say which comparisons
@@ -51,22 +53,7 @@ class ReliabilityWeighting:
     base_lo: float
     base_hi: float
     null_nll: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def frame(self) -> pd.DataFrame:
         """One row a signal."""

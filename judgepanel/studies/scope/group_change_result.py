@@ -9,6 +9,7 @@ import pandas as pd
 
 from judgepanel.scoring.inference import Verdict
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.split_result import SplitResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class GroupArm:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupChange:
+class GroupChange(SplitResult):
     """Result of :data:`GROUP_CHANGE`.
 
     ``members`` are the judges of the group, out of ``n_judges`` with it; of a filter, those it
@@ -54,21 +55,6 @@ class GroupChange:
     constant_nll: float
     n_judges: int
     n_calibration: float
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     def arm(self, aggregator: str) -> GroupArm:
         """The arm of this aggregator."""

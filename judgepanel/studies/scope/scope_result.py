@@ -13,6 +13,7 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.scope.compatibility import SwitchArm
 from judgepanel.studies.scope.missingness import Missingness
 from judgepanel.studies.scope.saturation import Saturation
+from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes.checks import Check
 
 Floats = NDArray[np.float64]
@@ -31,7 +32,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class Scope(SplitResult):
     """Result of :data:`SCOPE`.
 
     ``checks`` are P0 to P3 in order. ``judges`` name the arrays of P1, (n_judges,): ``parsed`` is
@@ -64,21 +65,6 @@ class Scope:
     null_nll: float
     constant_nll: float
     n_compared: int
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def n_judges(self) -> int:

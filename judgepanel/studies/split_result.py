@@ -1,0 +1,31 @@
+"""What every result of repeated splits says of the run it rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitResult:
+    """On what a result rests; :func:`judgepanel.studies.common.run_fields` fills it in.
+
+    ``n_evaluation`` is the mean number of items on the evaluation side of the ``n_splits`` splits
+    that are in, of ``planned_splits``. ``measures_coding`` says that figures tell how the labels
+    were coded and not how good the judges are.
+    """
+
+    orientation: str
+    protocol: str
+    one_class: bool
+    measures_coding: bool
+    n_items: int
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
