@@ -28,7 +28,7 @@ from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.select.table import table, table_kernel
-from judgepanel.scoring.splits import Split, folds
+from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.curator import Chosen, Curator
 from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of, judges_of
 from judgepanel.studies.panel.simple_curators import first_of
@@ -45,12 +45,19 @@ class Curated:
 
 
 def curated(
-    ballots: Ballots, split: Split, curator: Curator, evidence: Evidence, refit: Aggregator
+    ballots: Ballots,
+    split: Split,
+    curator: Curator,
+    evidence: Evidence,
+    refit: Aggregator,
+    *,
+    calibrates: bool = True,
 ) -> Curated:
     """Choose on the calibration rows, and score both sides with the panel under ``refit``.
 
     ``evidence`` is that of the calibration rows. An NLL that the curator did not look at is filled
-    in: that of its panel by inner folds of the rows that chose it.
+    in: that of its panel by inner folds of the rows that chose it. Where nothing ``calibrates``,
+    scores of the calibration rows are not needed and are 0, which saves most of the fits.
     """
     if curator.choose is None:
         chosen = _oracle(ballots, split, evidence)
@@ -58,7 +65,29 @@ def curated(
         chosen = curator.choose(evidence)
         if np.isnan(chosen.nll):
             chosen = replace(chosen, nll=evidence.seen_nll(chosen.judges))
+    if not calibrates and not chosen.table:
+        return Curated(chosen, _held_out(ballots, split, chosen.judges, evidence.rules.seed, refit))
     return Curated(chosen, _scores(ballots, split, curator, chosen, evidence, refit))
+
+
+def _held_out(
+    ballots: Ballots, split: Split, judges: Bools, seed: int, refit: Aggregator
+) -> PrefixScores:
+    """Scores of the evaluation rows alone; those of the calibration rows are 0."""
+    if not cross_fits(refit):
+        return _fixed(ballots, split, judges, refit)
+    rows = split.calibration
+    pieces = folds(ballots.units, rows, N_FOLDS, seed=seed, key=(split.number, 4))
+    fit = Fit(rows, split.evaluation, fold_of(pieces, ballots.n_items)[rows])
+    logits, empty = fitted_logits(ballots, fit, judges, refit)
+    return PrefixScores(
+        np.array([int(judges.sum())]),
+        np.arange(ballots.n_judges),
+        np.zeros((1, len(rows))),
+        np.zeros((1, len(rows)), dtype=bool),
+        logits[None],
+        empty[None],
+    )
 
 
 def _scores(
@@ -120,14 +149,14 @@ def _chosen_anew(
         judges = curator.choose(part).judges
         if cross_fits(refit):
             learn = Fit(piece.calibration, piece.evaluation, fold[place[piece.calibration]])
-            logits[inside], empty[inside] = _fitted(ballots, learn, judges, refit)
+            logits[inside], empty[inside] = fitted_logits(ballots, learn, judges, refit)
         else:
             found = _fixed(ballots, split, judges, refit)
             logits[inside] = found.calibration[0, inside]
             empty[inside] = found.calibration_empty[0, inside]
     if cross_fits(refit):
         whole = Fit(rows, split.evaluation, fold)
-        held, unseen = _fitted(ballots, whole, chosen.judges, refit)
+        held, unseen = fitted_logits(ballots, whole, chosen.judges, refit)
     else:
         final = _fixed(ballots, split, chosen.judges, refit)
         held, unseen = final.evaluation[0], final.evaluation_empty[0]
@@ -148,7 +177,7 @@ def _fixed(ballots: Ballots, split: Split, judges: Bools, aggregator: Aggregator
     return panel_scores(judges_of(ballots, judges), split, size, aggregator=aggregator)
 
 
-def _fitted(
+def fitted_logits(
     ballots: Ballots, fit: Fit, judges: Bools, aggregator: Aggregator
 ) -> tuple[Floats, Bools]:
     """Raw logits (n_score,) of one panel (n_judges,), and where none of it voted."""

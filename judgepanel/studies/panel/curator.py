@@ -16,7 +16,7 @@ from judgepanel.studies.panel.evidence import Evidence, Rules
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-Needs = Literal["nothing", "families", "costs"]
+Needs = Literal["nothing", "families", "costs", "budget"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

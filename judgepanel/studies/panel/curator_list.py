@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
 
+from judgepanel.studies.panel import budget_search
 from judgepanel.studies.panel import searching_curators as searching
 from judgepanel.studies.panel import simple_curators as simple
 from judgepanel.studies.panel.curator import Curator
@@ -14,6 +15,7 @@ from judgepanel.studies.panel.evidence import Known, Rules
 EVERYONE = "all"
 ORACLE = "oracle"
 SELECTOR = "finite_calibration"
+BUDGET = "budget"
 MOST_CELLS = 5e6
 """Panels x calibration rows beyond which a search is run only where it is asked for by name."""
 
@@ -53,6 +55,12 @@ CURATORS: Mapping[str, Curator] = MappingProxyType(
             Curator(
                 "cheapest", "the k cheapest", simple.cheapest_k, uses_labels=True, needs="costs"
             ),
+            Curator(
+                BUDGET,
+                "the best found under a budget",
+                budget_search.best_under_budget,
+                needs="budget",
+            ),
             Curator(SELECTOR, "finite-calibration selector", searching.finite_calibration),
             Curator(ORACLE, "oracle k", None),
         )
@@ -68,12 +76,15 @@ def taken(
 ) -> tuple[tuple[Curator, ...], tuple[str, ...]]:
     """The curators of a study, all judges first, and one sentence for each that is left out.
 
-    Without names it is every curator that has what it needs and whose search is not too long.
+    Without names it is every curator that has what it needs and whose search is not too long; of
+    the one that needs a budget nothing is said where there is none.
     """
     found, left_out = [CURATORS[EVERYONE]], []
     for name in NAMES if asked is None else asked:
         curator = CURATORS[name]
-        why = _why_not(curator, known)
+        if curator.needs == "budget" and asked is None and rules.budget is None:
+            continue
+        why = _why_not(curator, known, rules)
         if not why and asked is None:
             why = _too_long(curator, rules, n_judges, n_rows)
         if why:
@@ -83,9 +94,11 @@ def taken(
     return tuple(found), tuple(left_out)
 
 
-def _why_not(curator: Curator, known: Known) -> str:
-    if curator.needs == "costs" and known.costs is None:
+def _why_not(curator: Curator, known: Known, rules: Rules) -> str:
+    if curator.needs in ("costs", "budget") and known.costs is None:
         return "it needs a judge table with a cost for every judge."
+    if curator.needs == "budget" and rules.budget is None:
+        return "it needs a budget."
     if curator.needs == "families" and not any(known.families):
         return "it needs a judge table with families."
     return ""

@@ -23,6 +23,7 @@ from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.panel.costs import check_price
 from judgepanel.studies.panel.curated import Curated, TableLook, curated, evidence_in, table_look
 from judgepanel.studies.panel.curator import Curator
 from judgepanel.studies.panel.curator_list import NAMES, SELECTOR, taken
@@ -48,8 +49,8 @@ class CuratorsSpec:
     ------
     InputError
         A name that is not known, fewer than 2 folds, a size, width or number of steps below 1,
-        groups outside 2..12; the paper's protocol, under which choices would rest on in-sample
-        scores.
+        groups outside 2..12, a budget that is no price; the paper's protocol, under which choices
+        would rest on in-sample scores.
     """
 
     settings: Settings = Settings()
@@ -69,6 +70,9 @@ class CuratorsSpec:
     width: int = field(default=3, metadata={"help": "panels of each size that the beam keeps"})
     steps: int = field(default=20, metadata={"help": "judges that forward searches add"})
     groups: int = field(default=9, metadata={"help": "groups of the exhaustive search, at most"})
+    budget: float | None = field(
+        default=None, metadata={"help": "cost of an item that the best panel found may have"}
+    )
 
     def __post_init__(self) -> None:
         check_known("curator", NAMES, self.curators or ())
@@ -92,6 +96,7 @@ class CuratorsSpec:
             raise InputError(
                 "number of groups out of range", value=self.groups, allowed=f"2..{MOST_GROUPS}"
             )
+        check_price(self.budget)
 
     @property
     def rules(self) -> Rules:
@@ -105,6 +110,7 @@ class CuratorsSpec:
             self.steps,
             self.groups,
             self.settings.seed,
+            self.budget,
         )
 
     @property

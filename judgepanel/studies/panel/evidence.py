@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.prefixes import ClosedForm
@@ -15,15 +14,14 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.select.subsets import Comparison, by_folds, by_split
 from judgepanel.studies.judges.judge_table import families_of
+from judgepanel.studies.panel.costs import COST, numbers_of
 from judgepanel.studies.settings import Prepared
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Inner = Literal["folds", "split"]
-
-COST = "cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,8 @@ class Rules:
 
     Panels are compared under ``aggregator`` and ``calibrator`` in ``folds`` inner folds. ``size``
     is the number of judges of curators that are told it; ``width`` and ``steps`` belong to the
-    beam, ``groups`` (at most 12) to the exhaustive search.
+    beam, ``groups`` (at most 12) to the exhaustive search, ``budget`` (cost of an item, None for
+    no limit) to the best panel under a budget.
     """
 
     aggregator: ClosedForm = "one_coin"
@@ -43,6 +42,7 @@ class Rules:
     steps: int = 20
     groups: int = 9
     seed: int = 0
+    budget: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,26 +138,8 @@ def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:
     place = {name: j for j, name in enumerate(votes.judges)}
     columns = [place[name] for name in prepared.judges]
     families = families_of(votes)
-    costs = _costs(votes)
-    return Known(
-        tuple(families[j] for j in columns),
-        None if costs is None else tuple(costs[j] for j in columns),
-    )
-
-
-def _costs(votes: VoteMatrix) -> list[float] | None:
-    if votes.judge_table is None or COST not in votes.judge_table:
-        return None
-    given = votes.judge_table[COST]
-    costs = [float(value) for value in pd.to_numeric(given, errors="coerce")]
-    for judge, text, cost in zip(votes.judges, given, costs, strict=True):
-        blank = pd.isna(text) or str(text).strip() == ""
-        if not blank and not 0.0 <= cost < float("inf"):
-            raise InputError(
-                f"the cost of judge {judge} is not a price",
-                file="the judge table",
-                column=COST,
-                value=text,
-                allowed="a number, 0 or more",
-            )
-    return None if any(math.isnan(cost) for cost in costs) else costs
+    given = numbers_of(votes, COST, "price")
+    costs = None if given is None else tuple(float(given[j]) for j in columns)
+    if costs is not None and any(math.isnan(cost) for cost in costs):
+        costs = None
+    return Known(tuple(families[j] for j in columns), costs)

@@ -47,6 +47,7 @@ def votes(**more):
 
 def spec(splits=3, **more):
     given = {"calibrator": "temperature", "folds": 3, "size": 3, "steps": 4, "groups": 4}
+    given["budget"] = 6.0
     return CuratorsSpec(Settings(splits=splits), **(given | more))
 
 

@@ -1,0 +1,266 @@
+"""The best panel found under a budget, from calibration rows alone.
+
+Judges are put in an order; a budget takes them one after the other and passes over those it
+cannot pay for. Orders are learnt from the rows: which order, and how much of the budget to spend,
+is compared on rows that the orders have not seen. With few judges and a closed form every panel
+is compared instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.aggregate.prefixes import (
+    CLOSED_FORMS,
+    counts,
+    ranking_key,
+)
+from judgepanel.kernels.select.search import best_of
+from judgepanel.kernels.select.subsets import Comparison
+from judgepanel.scoring.metrics import mean_nll, null_logit
+from judgepanel.scoring.splits import fold_of, folds
+from judgepanel.studies.panel.costs import affordable, check_budget
+from judgepanel.studies.panel.curated import fitted_logits
+from judgepanel.studies.panel.curator import Chosen
+from judgepanel.studies.panel.evidence import Evidence
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FEW = 10
+"""Judges up to which every panel is compared under a closed form."""
+POINTS = 12
+_DIGITS = 9
+Order = Literal["cheapest", "distance a cost", "gain a cost", "most distant"]
+ORDERS: tuple[Order, ...] = ("cheapest", "distance a cost", "gain a cost", "most distant")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnderBudgets:
+    """Panels found under ascending budgets, and all judges, with the NLL each was chosen by."""
+
+    panels: tuple[Chosen, ...]
+    everyone: Chosen
+
+
+def best_under_budget(evidence: Evidence) -> Chosen:
+    """The best panel under the budget of the rules; at any cost where they have none.
+
+    Raises
+    ------
+    InputError
+        No judge can be asked for the budget.
+    """
+    cost = _costs(evidence)
+    budget = evidence.rules.budget
+    limit = float(cost.sum()) if budget is None else min(budget, float(cost.sum()))
+    check_budget(cost, limit)
+    steps = budget_grid(cost, POINTS, limit)
+    return under_budgets(evidence, steps, evidence.rules.aggregator).panels[-1]
+
+
+def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False) -> Floats:
+    """Ascending budgets, at most ``points``, from the cheapest judge that costs to ``limit``.
+
+    Geometric, two figures each (``whole`` numbers where a cost counts judges). Judges that cost
+    nothing have a budget of their own, 0.
+    """
+    paid = cost[cost > 0.0]
+    lowest = min(float(paid.min()), limit) if len(paid) else 0.0
+    if lowest <= 0.0:
+        return np.array([limit])
+    inner = np.geomspace(lowest, limit, points)[1:-1] if points > 1 else np.array([])
+    rounded = [float(np.round(b)) if whole else float(f"{b:.2g}") for b in inner]
+    free = [0.0] if len(paid) < len(cost) else []
+    kept = [b for b in rounded if lowest < b < limit * (1.0 - 1e-6)]
+    return np.unique([*free, lowest, *kept, limit])
+
+
+def compared_under(aggregator: Aggregator) -> Aggregator:
+    """What panels are compared under where they are to be scored under ``aggregator``.
+
+    Dawid-Skene's raw scores are far too sure to be compared as they are.
+    """
+    return aggregator if aggregator in (*CLOSED_FORMS, "joint", "stacking") else "one_coin"
+
+
+def under_budgets(evidence: Evidence, budgets: Floats, aggregator: Aggregator) -> UnderBudgets:
+    """The best panel found under each of ascending budgets (n_budgets,).
+
+    Each costs a budget at the most; a larger budget may take the panel of a smaller one. NLLs that
+    agree to 1e-9 are ties, which go to the smaller budget, then to the order named first.
+
+    Raises
+    ------
+    ValueError
+        A budget under which nobody can be asked, see
+        :func:`judgepanel.studies.panel.costs.check_budget`.
+    """
+    cost = _costs(evidence)
+    if not affordable(cost, float(budgets[0])).any():
+        raise ValueError("nobody can be asked for the smallest budget")
+    compared = compared_under(aggregator)
+    if compared in CLOSED_FORMS and evidence.ballots.n_judges <= FEW:
+        return _every_panel(evidence, cost, budgets)
+    total = float(cost.sum())
+    levels = budgets if affordable(np.array([total]), budgets[-1])[0] else np.append(budgets, total)
+    nll = _recipe_nll(evidence, levels, compared)
+    made = filled(orders(evidence), cost, levels)
+    everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
+    panels = []
+    for b in range(len(budgets)):
+        seen = np.round(nll[: b + 1], _DIGITS)
+        level, order = np.unravel_index(int(np.argmin(seen)), seen.shape)
+        panels.append(Chosen(made[level, order], float(nll[level, order])))
+    return UnderBudgets(tuple(panels), Chosen(everyone, float(nll[-1, 0])))
+
+
+def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudgets:
+    n_judges = len(cost)
+    codes = np.arange(1, 2**n_judges)
+    panels = ((codes[:, None] >> np.arange(n_judges)) & 1).astype(bool)
+    nll = evidence.comparison()(panels).nll
+    price = panels @ cost
+    cheap_first = np.argsort(price, kind="stable")
+    panels, nll, price = panels[cheap_first], nll[cheap_first], price[cheap_first]
+    found = []
+    for budget in budgets:
+        within = affordable(price, float(budget))
+        best = best_of(panels[within], nll[within])
+        found.append(Chosen(best.best, best.nll))
+    whole = int(panels.sum(axis=1).argmax())
+    return UnderBudgets(tuple(found), Chosen(panels[whole], float(nll[whole])))
+
+
+def orders(evidence: Evidence) -> Index:
+    """All judges in every order of ``ORDERS``, (4, n_judges); ties go to the cheaper, then by name.
+
+    By cost; by |a - .5| for its cost, a the posterior-mean accuracy; by NLL gained for its cost
+    when added to those before (under the rules, one inner split), then as the order before; by
+    |a - .5|.
+    """
+    cost, ballots = _costs(evidence), evidence.ballots
+    distance = ranking_key(*counts(ballots, evidence.rows), "informativeness")
+    value = per_cost(distance, cost)
+    by_value = _sorted(-value, -np.round(distance, 12), cost)
+    greedy = _greedy(evidence, cost)
+    rest = by_value[~np.isin(by_value, greedy)]
+    return np.stack(
+        [
+            _sorted(cost, -np.round(distance, 12)),
+            by_value,
+            np.concatenate([greedy, rest]),
+            _sorted(-np.round(distance, 12), cost),
+        ]
+    )
+
+
+def per_cost(gain: Floats, cost: Floats) -> Floats:
+    """Gain for its cost, infinite where a gain is free; what gains nothing is worth 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(gain > 0.0, gain / cost, 0.0)
+    return np.asarray([float(f"{one:.9g}") for one in value])
+
+
+def _sorted(*keys: Floats) -> Index:
+    """Positions sorted by the first key, then the next; ties keep their order."""
+    return np.asarray(np.lexsort(keys[::-1]), dtype=np.int64)
+
+
+def _greedy(evidence: Evidence, cost: Floats) -> Index:
+    """Judges added one at a time, at most ``steps``, while they gain NLL on an inner split."""
+    compare: Comparison = evidence.comparison("split")
+    n_judges = len(cost)
+    (trial,) = compare.trials
+    held = trial.split.evaluation
+    signs = evidence.ballots.signs.astype(np.float64)
+    rate = float(np.mean(signs[trial.split.calibration] > 0))
+    base = null_logit(rate, symmetric=evidence.ballots.symmetric)
+    reached = float(mean_nll(np.full(len(held), base), signs[held]))
+    taken = np.zeros(n_judges, dtype=bool)
+    near: Floats | None = None
+    found: list[int] = []
+    for _ in range(min(evidence.rules.steps, n_judges)):
+        others = np.flatnonzero(~taken)
+        trials = np.tile(taken, (len(others), 1))
+        trials[np.arange(len(others)), others] = True
+        starts = None if near is None else np.repeat(near, len(others), axis=0)
+        compared = compare(trials, starts)
+        gain = np.round(reached - compared.nll, _DIGITS)
+        if gain.max() <= 0.0:
+            break
+        pick = int(_sorted(-per_cost(gain, cost[others]), -gain, cost[others])[0])
+        found.append(int(others[pick]))
+        taken, reached = trials[pick], float(compared.nll[pick])
+        near = compared.maps_of(np.array([pick]))
+    return np.array(found, dtype=np.int64)
+
+
+def filled(by: Index, cost: Floats, budgets: Floats) -> Bools:
+    """Panels (n_budgets, n_orders, n_judges): judges of each order (n_orders, n_judges) that a
+    budget can still pay for, one after the other.
+    """
+    rows = np.arange(len(by))
+    spent = np.zeros((len(budgets), len(by)))
+    panels = np.zeros((len(budgets), len(by), len(cost)), dtype=bool)
+    for step in range(by.shape[1]):
+        judge = by[:, step]
+        after = spent + cost[judge]
+        fits = after <= (budgets * (1.0 + 1e-9))[:, None]
+        panels[:, rows, judge] = fits
+        spent = np.where(fits, after, spent)
+    return panels
+
+
+def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> Floats:
+    """NLL (n_levels, n_orders) of spending each level along each order; orders are learnt anew from
+    the rows that learn, and the panels are scored on the others.
+    """
+    cost, rules = _costs(evidence), evidence.rules
+    closed = aggregator in CLOSED_FORMS
+    if closed and aggregator != rules.aggregator:
+        raise ValueError("the rules compare panels under another aggregator")
+    total, n_held = np.zeros((len(levels), len(ORDERS))), 0
+    for number, trial in enumerate(evidence.comparison("folds" if closed else "split").trials):
+        learn, held = trial.split.calibration, trial.split.evaluation
+        panels = filled(orders(evidence.part(learn, 200 + number)), cost, levels)
+        flat = panels.reshape(-1, panels.shape[-1])
+        unique, back = np.unique(flat, axis=0, return_inverse=True)
+        if closed:
+            losses = trial.losses(unique)[0]
+        else:
+            losses = _fitted_losses(evidence, learn, held, unique, aggregator)
+        total += losses[back].reshape(total.shape)
+        n_held += len(held)
+    return total / n_held
+
+
+def _fitted_losses(
+    evidence: Evidence, learn: Index, held: Index, panels: Bools, aggregator: Aggregator
+) -> Floats:
+    """Summed NLL (n_panels,) of the held-out rows under panels fitted to the others, raw."""
+    ballots = evidence.ballots
+    pieces = folds(
+        ballots.units, learn, N_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
+    )
+    fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
+    signs = ballots.signs.astype(np.float64)
+    null = null_logit(float(np.mean(signs[learn] > 0)), symmetric=ballots.symmetric)
+    found = np.empty(len(panels))
+    for place, judges in enumerate(panels):
+        logits, empty = fitted_logits(ballots, fit, judges, aggregator)
+        found[place] = mean_nll(np.where(empty, null, logits), signs[held])
+    return found * len(held)
+
+
+def _costs(evidence: Evidence) -> Floats:
+    if evidence.known.costs is None:
+        raise ValueError("there is no cost of every judge")
+    return np.array(evidence.known.costs)

@@ -1,0 +1,171 @@
+"""What judges cost and how long they take, as the judge table gives it.
+
+A column is ``cost`` or ``cost_`` and a unit (``cost_usd``), for one item; latency likewise
+(``latency``, ``latency_s``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.errors import listed, shown
+
+Floats = NDArray[np.float64]
+
+COST, LATENCY = "cost", "latency"
+TABLE = "the judge table"
+SLACK = 1e-9
+"""Relative; costs are sums of decimals, and a panel that costs its budget is within it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgeCosts:
+    """Costs (n_judges,) for one item and the unit they are in.
+
+    ``counted``: there are no costs, so that every judge counts 1 and a cost is a number of judges.
+    ``latency`` (n_judges,) for one item, NaN where it is not known.
+    """
+
+    cost: Floats
+    unit: str
+    counted: bool
+    latency: Floats
+    latency_unit: str
+
+    @property
+    def full(self) -> float:
+        """What all judges cost."""
+        return float(self.cost.sum())
+
+    def of(self, judges: NDArray[np.bool_]) -> Floats:
+        """Cost of panels (..., n_judges)."""
+        return np.asarray(judges.astype(np.float64) @ self.cost)
+
+    def slowest(self, judges: NDArray[np.bool_]) -> Floats:
+        """Latency of panels (..., n_judges) asked all at once; 0 for nobody, NaN if unknown."""
+        return np.asarray(np.where(judges, self.latency, 0.0).max(axis=-1))
+
+    def in_turn(self, judges: NDArray[np.bool_]) -> Floats:
+        """Latency of panels (..., n_judges) asked one after the other."""
+        return np.asarray(np.where(judges, self.latency, 0.0).sum(axis=-1))
+
+
+def column_of(votes: VoteMatrix, name: str) -> str | None:
+    """The column of the judge table called ``name``, or ``name_`` and a unit.
+
+    None where there is no such column, or several with a unit.
+    """
+    if votes.judge_table is None:
+        return None
+    columns = [str(column) for column in votes.judge_table.columns]
+    if name in columns:
+        return name
+    with_unit = [column for column in columns if column.startswith(f"{name}_")]
+    return with_unit[0] if len(with_unit) == 1 else None
+
+
+def numbers_of(votes: VoteMatrix, name: str, noun: str) -> Floats | None:
+    """Values (n_judges,) in the order of the votes, NaN where blank; None without a column.
+
+    Raises
+    ------
+    InputError
+        A value below 0, or one that is not a number.
+    """
+    column = column_of(votes, name)
+    if column is None or votes.judge_table is None:
+        return None
+    given = votes.judge_table[column]
+    values = np.array(pd.to_numeric(given, errors="coerce"), dtype=np.float64)
+    for judge, text, value in zip(votes.judges, given, values, strict=True):
+        blank = pd.isna(text) or str(text).strip() == ""
+        if not blank and not 0.0 <= value < np.inf:
+            raise InputError(
+                f"the {name} of judge {judge} is not a {noun}",
+                file=TABLE,
+                column=column,
+                value=text,
+                allowed="a number, 0 or more",
+            )
+    return values
+
+
+def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
+    """Costs of these judges, in their order; every judge counts 1 where no cost is given at all.
+
+    Raises
+    ------
+    InputError
+        A cost that is not a number of 0 or more, or one that is not known.
+    """
+    place = {name: j for j, name in enumerate(votes.judges)}
+    columns = np.array([place[name] for name in judges], dtype=np.int64)
+    cost, latency = numbers_of(votes, COST, "price"), _latency(votes)
+    slow = np.full(len(judges), np.nan) if latency is None else latency[columns]
+    unit, second = (_unit(column_of(votes, name), name) for name in (COST, LATENCY))
+    if cost is None:
+        return JudgeCosts(np.ones(len(judges)), "judges", True, slow, second)
+    cost = cost[columns]
+    unknown = [name for name, value in zip(judges, cost, strict=True) if np.isnan(value)]
+    if unknown:
+        raise InputError(
+            f"what a panel costs needs a cost of every judge that takes part, and there is none of "
+            f"{listed(unknown)}",
+            file=TABLE,
+            column=column_of(votes, COST),
+            allowed="a number of 0 or more for every judge; or leave those judges out",
+        )
+    return JudgeCosts(cost, unit, False, slow, second)
+
+
+def _latency(votes: VoteMatrix) -> Floats | None:
+    """Latencies, None where they are unknown or not all numbers: nothing is decided by them."""
+    try:
+        return numbers_of(votes, LATENCY, "time")
+    except InputError:
+        return None
+
+
+def _unit(column: str | None, name: str) -> str:
+    return "" if column is None else column.removeprefix(name).removeprefix("_")
+
+
+def affordable(cost: Floats | np.float64, budget: float) -> NDArray[np.bool_]:
+    """Which costs are within a budget."""
+    return np.asarray(cost <= budget * (1.0 + SLACK))
+
+
+def check_price(budget: float | None) -> None:
+    """Refuse a budget that is no price; None is no budget."""
+    if budget is not None and not 0.0 <= budget < np.inf:
+        raise InputError("the budget is not a price", value=budget, allowed="a number, 0 or more")
+
+
+def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> None:
+    """Refuse a budget that no judge meets, and say what the cheapest costs (and who it is)."""
+    cheapest = int(np.argmin(cost))
+    if not affordable(cost[cheapest], budget):
+        least = f"{cost[cheapest]:.6g}"
+        who = f", {shown(judges[cheapest])}," if len(judges) else ""
+        raise InputError(
+            f"no judge can be asked for this budget: the cheapest{who} costs {least} an item",
+            value=f"{budget:g}",
+            allowed=f"{least} or more",
+        )
+
+
+def no_costs_note(costs: JudgeCosts) -> list[str]:
+    """One sentence where there are no costs, on what they would take."""
+    if not costs.counted:
+        return []
+    return [
+        "The judge table gives no costs, so every judge counts 1 and 'cost' is the number of "
+        "judges. Costs take one column of it named cost, or cost_ and a unit (cost_usd), with what "
+        "each judge costs for one item."
+    ]
