@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import Aggregator
-from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.prefixes import (
     CLOSED_FORMS,
     counts,
@@ -25,7 +25,7 @@ from judgepanel.kernels.select.search import best_of
 from judgepanel.kernels.select.subsets import Comparison
 from judgepanel.scoring.metrics import mean_nll, null_logit
 from judgepanel.scoring.splits import fold_of, folds
-from judgepanel.studies.panel.costs import affordable, check_budget
+from judgepanel.studies.panel.costs import SLACK, affordable, check_budget
 from judgepanel.studies.panel.curated import fitted_logits
 from judgepanel.studies.panel.curator import Chosen
 from judgepanel.studies.panel.evidence import Evidence
@@ -37,6 +37,10 @@ Bools = NDArray[np.bool_]
 FEW = 10
 """Judges up to which every panel is compared under a closed form."""
 POINTS = 12
+RIDGE_FOLDS = 3
+"""Folds in which aggregators that are fitted choose their ridge where panels are compared: two
+fewer than where they are scored, which takes a third off the time.
+"""
 _DIGITS = 9
 Order = Literal["cheapest", "distance a cost", "gain a cost", "most distant"]
 ORDERS: tuple[Order, ...] = ("cheapest", "distance a cost", "gain a cost", "most distant")
@@ -63,7 +67,8 @@ def best_under_budget(evidence: Evidence) -> Chosen:
     limit = float(cost.sum()) if budget is None else min(budget, float(cost.sum()))
     check_budget(cost, limit)
     steps = budget_grid(cost, POINTS, limit)
-    return under_budgets(evidence, steps, evidence.rules.aggregator).panels[-1]
+    aggregator = evidence.rules.aggregator
+    return under_budgets(evidence, steps, aggregator, reference=False).panels[-1]
 
 
 def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False) -> Floats:
@@ -91,11 +96,16 @@ def compared_under(aggregator: Aggregator) -> Aggregator:
     return aggregator if aggregator in (*CLOSED_FORMS, "joint", "stacking") else "one_coin"
 
 
-def under_budgets(evidence: Evidence, budgets: Floats, aggregator: Aggregator) -> UnderBudgets:
+def under_budgets(
+    evidence: Evidence, budgets: Floats, aggregator: Aggregator, *, reference: bool = True
+) -> UnderBudgets:
     """The best panel found under each of ascending budgets (n_budgets,).
 
-    Each costs a budget at the most; a larger budget may take the panel of a smaller one. NLLs that
-    agree to 1e-9 are ties, which go to the smaller budget, then to the order named first.
+    Each costs its budget at the most. Under a closed form it may take the panel of a smaller one,
+    since sums can get worse with more judges; an aggregator that weighs judges together spends all
+    it can, and only the order is chosen. NLLs that agree to 1e-9 are ties, which go to the smaller
+    budget, then to the order named first. Without a ``reference`` the NLL of all judges may be NaN,
+    which saves a fit of them.
 
     Raises
     ------
@@ -110,16 +120,19 @@ def under_budgets(evidence: Evidence, budgets: Floats, aggregator: Aggregator) -
     if compared in CLOSED_FORMS and evidence.ballots.n_judges <= FEW:
         return _every_panel(evidence, cost, budgets)
     total = float(cost.sum())
-    levels = budgets if affordable(np.array([total]), budgets[-1])[0] else np.append(budgets, total)
+    whole = affordable(total, float(budgets[-1]))
+    levels = budgets if whole or not reference else np.append(budgets, total)
     nll = _recipe_nll(evidence, levels, compared)
     made = filled(orders(evidence), cost, levels)
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
     panels = []
     for b in range(len(budgets)):
-        seen = np.round(nll[: b + 1], _DIGITS)
+        first = 0 if compared in CLOSED_FORMS else b
+        seen = np.round(nll[first : b + 1], _DIGITS)
         level, order = np.unravel_index(int(np.argmin(seen)), seen.shape)
-        panels.append(Chosen(made[level, order], float(nll[level, order])))
-    return UnderBudgets(tuple(panels), Chosen(everyone, float(nll[-1, 0])))
+        panels.append(Chosen(made[first + level, order], float(nll[first + level, order])))
+    known = float(nll[-1, 0]) if whole or reference else float("nan")
+    return UnderBudgets(tuple(panels), Chosen(everyone, known))
 
 
 def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudgets:
@@ -213,7 +226,7 @@ def filled(by: Index, cost: Floats, budgets: Floats) -> Bools:
     for step in range(by.shape[1]):
         judge = by[:, step]
         after = spent + cost[judge]
-        fits = after <= (budgets * (1.0 + 1e-9))[:, None]
+        fits = after <= (budgets * (1.0 + SLACK))[:, None]
         panels[:, rows, judge] = fits
         spent = np.where(fits, after, spent)
     return panels
@@ -248,7 +261,7 @@ def _fitted_losses(
     """Summed NLL (n_panels,) of the held-out rows under panels fitted to the others, raw."""
     ballots = evidence.ballots
     pieces = folds(
-        ballots.units, learn, N_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
+        ballots.units, learn, RIDGE_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
     )
     fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)

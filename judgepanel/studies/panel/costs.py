@@ -136,9 +136,9 @@ def _unit(column: str | None, name: str) -> str:
     return "" if column is None else column.removeprefix(name).removeprefix("_")
 
 
-def affordable(cost: Floats | np.float64, budget: float) -> NDArray[np.bool_]:
+def affordable(cost: Floats | float, budget: float) -> NDArray[np.bool_]:
     """Which costs are within a budget."""
-    return np.asarray(cost <= budget * (1.0 + SLACK))
+    return np.asarray(np.asarray(cost) <= budget * (1.0 + SLACK))
 
 
 def check_price(budget: float | None) -> None:

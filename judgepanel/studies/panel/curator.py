@@ -63,6 +63,12 @@ class Curator:
         """Whether anybody could choose this way without the labels of new items."""
         return self.choose is not None
 
+    def chosen(self, evidence: Evidence) -> Chosen:
+        """What it chooses; the oracle cannot be asked."""
+        if self.choose is None:
+            raise ValueError("the oracle chooses on other rows than these")
+        return self.choose(evidence)
+
     def panels(self, n_judges: int, rules: Rules) -> float:
         """Panels that a long search compares, at the most; 0 for all others."""
         return 0.0 if self.searches is None else self.searches(n_judges, rules)

@@ -1,0 +1,269 @@
+"""What does a better panel cost? The best panels found under fixed budgets, held to new items.
+
+Budgets are fixed in advance. In every split the panel of each is chosen on the calibration rows
+alone and scored on the others, against all judges; nothing is picked by the NLL that is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_known, run_fields, splits_of
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.cost.cost_estimates import cost_points
+from judgepanel.studies.cost.cost_result import Cost
+from judgepanel.studies.cost.plan import Plan, all_rows, comparable, cost_rules, priced_judges
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.panel.budget_search import UnderBudgets, budget_grid
+from judgepanel.studies.panel.costs import (
+    JudgeCosts,
+    affordable,
+    check_budget,
+    check_price,
+    no_costs_note,
+)
+from judgepanel.studies.panel.curated import Curated, curated, evidence_in
+from judgepanel.studies.panel.curator import Curator
+from judgepanel.studies.panel.curators import curator_arms
+from judgepanel.studies.panel.evidence import Evidence, Rules
+from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+MOST_POINTS = 30
+SPARSE = 0.9
+
+
+def check_choosing(settings: Settings, aggregator: str, calibrator: str) -> None:
+    """Refuse names that are not known, and the paper's protocol."""
+    check_known("aggregator", AGGREGATORS, (aggregator,))
+    check_known("calibrator", CALIBRATORS, (calibrator,))
+    if settings.protocol != "honest":
+        raise InputError(
+            "panels are chosen by NLL, which the paper's protocol takes from in-sample scores",
+            value=settings.protocol,
+            allowed="honest",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CostSpec:
+    """Budgets, and under what their panels are compared and scored.
+
+    Raises
+    ------
+    InputError
+        A name that is not known, a budget that is no price, points outside 2..30, fewer than 2
+        folds, no steps; the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of every panel"})
+    budget: float | None = field(
+        default=None, metadata={"help": "a cost of an item to look at: the best panel under it"}
+    )
+    points: int = field(
+        default=7, metadata={"help": "budgets of the curve, from the cheapest judge to all"}
+    )
+    folds: int = field(
+        default=5, metadata={"help": "inner folds on calibration rows, under a closed form"}
+    )
+    steps: int = field(default=20, metadata={"help": "judges that the greedy order adds"})
+
+    def __post_init__(self) -> None:
+        check_choosing(self.settings, self.aggregator, self.calibrator)
+        check_price(self.budget)
+        if not 2 <= self.points <= MOST_POINTS:
+            raise InputError(
+                "number of budgets out of range", value=self.points, allowed=f"2..{MOST_POINTS}"
+            )
+        if self.folds < 2:
+            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
+        if self.steps < 1:
+            raise InputError("steps is too small", value=self.steps, allowed="1 or more")
+
+    @property
+    def rules(self) -> Rules:
+        """How panels are compared."""
+        return cost_rules(
+            self.aggregator,
+            self.calibrator,
+            folds=self.folds,
+            steps=self.steps,
+            seed=self.settings.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CostTally:
+    """Scores of the splits, and the panels ``chosen`` bool (S, n_arms, n_judges) in each, all
+    judges first; they follow the order of ``scores.numbers``.
+    """
+
+    scores: Tally
+    chosen: Bools
+
+
+def budgets_of(spec: CostSpec, costs: JudgeCosts, judges: tuple[str, ...]) -> Floats:
+    """The budgets, ascending: a grid from the cheapest judge to all, and the one asked for."""
+    grid = budget_grid(costs.cost, spec.points, costs.full, whole=costs.counted)
+    if spec.budget is None:
+        return grid
+    check_budget(costs.cost, spec.budget, judges)
+    asked = costs.full if affordable(costs.full, spec.budget) else spec.budget
+    near = np.isclose(grid, asked, rtol=1e-9, atol=0.0)
+    return np.sort(np.append(grid[~near], asked))
+
+
+def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
+    """Choose and evaluate in the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    ballots = prepared.ballots
+    known, costs = priced_judges(votes, prepared)
+    plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
+    curators = plan.curators()
+    chosen: list[Bools] = []
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for one in splits_of(prepared, spec.settings, chunk):
+            plan.forget()
+            evidence = evidence_in(ballots, one.calibration, known, spec.rules, one.number)
+            made = _scored(ballots, one, curators, evidence, spec)
+            chosen.append(np.array([done.chosen.judges for done in made]))
+            yield one, curator_arms(ballots, one, made, spec.calibrator)
+
+    done = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CostTally(done, np.array(chosen))
+
+
+def _scored(
+    ballots: Ballots,
+    one: Split,
+    curators: tuple[Curator, ...],
+    evidence: Evidence,
+    spec: CostSpec,
+) -> list[Curated]:
+    """Panels of one split and their scores; without a calibrator, equal panels are scored once."""
+    if spec.calibrator != "none":
+        return [curated(ballots, one, c, evidence, spec.aggregator) for c in curators]
+    made: list[Curated] = []
+    for curator in curators:
+        chosen = curator.chosen(evidence)
+        alike = [done for done in made if (done.chosen.judges == chosen.judges).all()]
+        made.append(
+            Curated(chosen, alike[0].scores)
+            if alike
+            else curated(ballots, one, curator, evidence, spec.aggregator, calibrates=False)
+        )
+    return made
+
+
+def combine_tallies(left: CostTally, right: CostTally) -> CostTally:
+    """Both sets of splits together; exact and in any order."""
+    return CostTally(
+        combine(left.scores, right.scores), np.concatenate([left.chosen, right.chosen])
+    )
+
+
+@lru_cache(maxsize=4)
+def _panels(keyed: Keyed, spec: CostSpec) -> UnderBudgets:
+    """Panels that all labelled rows choose; the same for every partial result."""
+    prepared = prepare(keyed.votes, spec.settings)
+    known, costs = priced_judges(keyed.votes, prepared)
+    plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
+    return plan.found(all_rows(prepared, known, spec.rules))
+
+
+def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
+    """What every budget buys, from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    order = np.argsort(partial.scores.numbers, kind="stable")
+    done, chosen = partial.scores.in_order(), partial.chosen[order]
+    _, costs = priced_judges(votes, prepared)
+    budgets = budgets_of(spec, costs, prepared.judges)
+    everyone, points = cost_points(
+        done,
+        prepared,
+        costs,
+        budgets,
+        chosen,
+        _panels(Keyed(votes), spec),
+        comparable=comparable(spec.aggregator, spec.calibrator),
+        seed=spec.settings.seed,
+    )
+    return Cost(
+        points=points,
+        everyone=everyone,
+        budget=float("nan") if spec.budget is None else spec.budget,
+        unit=costs.unit,
+        counted=costs.counted,
+        latency_unit=costs.latency_unit,
+        full_cost=costs.full,
+        judges=prepared.judges,
+        judge_costs=costs.cost,
+        chosen_share=chosen[:, 1:].mean(axis=0),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=float(done.constant_nll.mean()),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(done.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, done),
+        warnings=_warnings(prepared, spec, done, costs),
+    )
+
+
+def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> list[str]:
+    """Warnings that all studies of costs give."""
+    found = [*prepared.oriented.notices, *no_costs_note(costs)]
+    found += few_labels(prepared, n_calibration)
+    cast = float(np.mean(prepared.ballots.votes != 0))
+    if cast < SPARSE:
+        found.append(
+            f"{100.0 * cast:.0f} % of the votes are there, but a panel's cost is that of asking "
+            "each of its judges about every item."
+        )
+    if costs.full == 0.0:
+        found.append("No judge costs anything, so there is nothing to save.")
+    if prepared.ballots.n_judges == 1:
+        found.append("There is one judge only, so there is nothing to choose.")
+    return found
+
+
+def _warnings(
+    prepared: Prepared, spec: CostSpec, done: Tally, costs: JudgeCosts
+) -> tuple[str, ...]:
+    found = cost_notes(prepared, costs, float(done.n_calibration.mean()))
+    fits = len(done.numbers) * done.n_arms
+    found += stand_ins((spec.calibrator,), done.replaced.tolist(), fits)
+    if spec.budget is not None and affordable(costs.full, spec.budget):
+        found.append("The budget pays for all judges.")
+    return tuple(found)
+
+
+COST: Study[CostSpec, CostTally, Cost] = Study(
+    name="cost",
+    title="Cost",
+    question="What does a better panel cost?",
+    spec=CostSpec,
+    result=Cost,
+    run_chunk=run_chunk,
+    combine=combine_tallies,
+    merge=merge,
+    figure="cost",
+    page="recommended_panel",
+)

@@ -1,0 +1,150 @@
+"""What :data:`COST` finds: what each budget buys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.panel.curators_result import CuratorFigures
+from judgepanel.studies.split_result import SplitResult
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class NextPoint:
+    """From one budget to the next, both fixed in advance.
+
+    ``gain`` [``lo``, ``hi``] is the NLL that the larger one saves, in nats, above 0 where it saves
+    any; ``extra`` what its panels cost more; ``price`` [``price_lo``, ``price_hi``] what 1 % of the
+    NLL costs on the way, NaN where nothing is saved, infinite bounds as NaN.
+    """
+
+    gain: float
+    lo: float
+    hi: float
+    extra: float
+    price: float
+    price_lo: float
+    price_hi: float
+
+
+@dataclass(frozen=True, slots=True)
+class CostPoint:
+    """The best panels found under one budget.
+
+    ``found`` scores them on new items, see :class:`CuratorFigures`; its ``delta`` is against all
+    judges. ``cost`` (for one item) is the mean over splits, between ``cost_lo`` and ``cost_hi`` in
+    95 % of them; ``share`` of what all judges cost. ``slowest`` is the latency of its slowest judge
+    (all asked at once), ``in_turn`` of all one after the other; NaN where not known. ``judges``
+    are those that all labelled rows choose, ``panel_cost``, ``panel_slowest`` and
+    ``panel_in_turn`` theirs. ``reading`` is the NLL of the best non-increasing curve through all
+    points: with ``on_frontier`` a reading of figures that were seen, not a choice anybody could
+    have made.
+    """
+
+    budget: float
+    found: CuratorFigures
+    cost: float
+    cost_lo: float
+    cost_hi: float
+    share: float
+    slowest: float
+    in_turn: float
+    judges: tuple[str, ...]
+    panel_cost: float
+    panel_slowest: float
+    panel_in_turn: float
+    reading: float
+    on_frontier: bool
+    next: NextPoint | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cost(SplitResult):
+    """Result of :data:`COST`.
+
+    ``points`` follow ascending budgets that were fixed before any panel was scored; ``everyone``
+    is all judges, the reference. ``budget`` is the one asked for, NaN without. ``counted``: no
+    costs are known, every judge counts 1. ``judge_costs`` and ``chosen_share`` (n_points,
+    n_judges) follow ``judges``.
+    """
+
+    points: tuple[CostPoint, ...]
+    everyone: CostPoint
+    budget: float
+    unit: str
+    counted: bool
+    latency_unit: str
+    full_cost: float
+    judges: tuple[str, ...]
+    judge_costs: Floats
+    chosen_share: Floats
+    aggregator: str
+    calibrator: str
+    null_nll: float
+    constant_nll: float
+    n_judges: int
+    n_calibration: float
+
+    @property
+    def asked(self) -> CostPoint | None:
+        """The point of the budget that was asked for."""
+        if np.isnan(self.budget):
+            return None
+        within = [one for one in self.points if one.budget <= self.budget * (1.0 + 1e-9)]
+        return within[-1]
+
+    @property
+    def cheapest_without_loss(self) -> CostPoint | None:
+        """The smallest budget shown to lose at most the margin, all budgets taken together."""
+        for one in self.points:
+            band = one.found.band_hi < one.found.margin or one.found.verdict == "tie"
+            if one.cost < self.full_cost * (1.0 - 1e-9) and band:
+                return one
+        return None
+
+    def frame(self) -> pd.DataFrame:
+        """One row a budget, ascending, then all judges."""
+        rows = []
+        for one in (*self.points, self.everyone):
+            plain = to_plain(one)
+            found, following = plain.pop("found"), plain.pop("next") or {}
+            plain["judges"] = "; ".join(one.judges)
+            plain["panel"] = found.pop("title")
+            for name in ("curator", "deployable", "note", "looked_best_share"):
+                found.pop(name)
+            blank = dict.fromkeys(NextPoint.__dataclass_fields__)
+            steps = {f"next_{name}": value for name, value in (blank | following).items()}
+            rows.append(plain | found | steps)
+        frame = pd.DataFrame(rows)
+        frame["null_nll"] = self.null_nll
+        frame["constant_nll"] = self.constant_nll
+        frame["aggregator"], frame["calibrator"] = self.aggregator, self.calibrator
+        frame["unit"] = self.unit
+        frame["n_splits"] = self.n_splits
+        words = {"judges", "panel", "verdict", "aggregator", "calibrator", "unit"}
+        numbers = [name for name in frame if name not in words and name != "on_frontier"]
+        return frame.astype({name: float for name in numbers if frame[name].isna().any()})
+
+    def summary(self) -> dict[str, Any]:
+        """Points and their panels, as JSON values."""
+        return {
+            "aggregator": self.aggregator,
+            "calibrator": self.calibrator,
+            "unit": self.unit,
+            "counted": self.counted,
+            "full_cost": self.full_cost,
+            "nll_all": self.everyone.found.nll,
+            "null_nll": self.null_nll,
+            "constant_nll": self.constant_nll,
+            "points": [to_plain(one) for one in self.points],
+            "budget": to_plain(self.budget),
+            "n_splits": self.n_splits,
+            "orientation": self.orientation,
+        }

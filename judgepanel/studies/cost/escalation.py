@@ -1,0 +1,316 @@
+"""Can a cheap panel answer first? All judges are asked only where it is not sure.
+
+Thresholds are fixed in advance. The recommended one is chosen in every split on calibration rows,
+whose scores come from panels that were chosen and fitted without them, and is held to the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS
+from judgepanel.kernels.aggregate.prefixes import PrefixScores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.evaluate.calibrated import calibrate, evaluate
+from judgepanel.scoring.splits import Split, fold_of, folds
+from judgepanel.studies.common import run_fields, splits_of
+from judgepanel.studies.confidence.probabilities import OutOfSample, evaluations
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.cost.cost import check_choosing, cost_notes
+from judgepanel.studies.cost.escalation_estimates import (
+    Escalated,
+    combine,
+    escalated_nll,
+    escalation_rows,
+)
+from judgepanel.studies.cost.escalation_result import Escalation
+from judgepanel.studies.cost.plan import Plan, all_rows, cost_rules, priced_judges
+from judgepanel.studies.notes import stand_ins
+from judgepanel.studies.panel.costs import JudgeCosts
+from judgepanel.studies.panel.curated import curated, evidence_in
+from judgepanel.studies.panel.curator import Chosen, Curator
+from judgepanel.studies.panel.curators_estimates import stability
+from judgepanel.studies.panel.evidence import Evidence, Rules
+from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.errors import listed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationSpec:
+    """The cheap panel, the thresholds, and how votes become probabilities.
+
+    The cheap panel is the judges named in ``cheap``, or the ``cheapest`` so many, or the best found
+    for a ``share`` of what all judges cost, chosen on calibration rows in every split.
+
+    Raises
+    ------
+    InputError
+        A name that is not known; a threshold outside [.5, 1], a share outside (0, 1], a negative
+        tolerance; both judges and a number of them; the paper's protocol.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
+    cheap: tuple[str, ...] = field(
+        default=(), metadata={"help": "judges of the cheap panel, where they are to be named"}
+    )
+    cheapest: int | None = field(
+        default=None, metadata={"help": "or: the cheapest so many are the cheap panel"}
+    )
+    share: float = field(
+        default=0.2,
+        metadata={"help": "or: the best panel found for this share of what all judges cost"},
+    )
+    thresholds: tuple[float, ...] = field(
+        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
+        metadata={"help": "ask all judges below this confidence; 0.5 and 1 are always there"},
+    )
+    tolerance: float = field(
+        default=0.02,
+        metadata={"help": "NLL that the recommended threshold may lose, a share of all judges'"},
+    )
+    steps: int = field(default=20, metadata={"help": "judges that the greedy order adds"})
+
+    def __post_init__(self) -> None:
+        check_choosing(self.settings, self.aggregator, self.calibrator)
+        for limit in self.thresholds:
+            if not 0.5 <= limit <= 1.0:
+                raise InputError("a threshold is out of range", value=limit, allowed="[0.5, 1]")
+        if not 0.0 < self.share <= 1.0:
+            raise InputError("the share is out of range", value=self.share, allowed="(0, 1]")
+        if not 0.0 <= self.tolerance < np.inf:
+            raise InputError("the tolerance is out of range", value=self.tolerance, allowed="0 up")
+        if self.cheapest is not None and self.cheapest < 1:
+            raise InputError("a panel needs at least one judge", value=self.cheapest)
+        if self.cheapest is not None and self.cheap:
+            raise InputError(
+                "the cheap panel is named judges or a number of them, not both",
+                value=self.cheapest,
+                allowed="--cheap or --cheapest",
+            )
+        if self.steps < 1:
+            raise InputError("steps is too small", value=self.steps, allowed="1 or more")
+
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """All thresholds, ascending, each once; .5 first and 1 last."""
+        return tuple(sorted({0.5, *self.thresholds, 1.0}))
+
+    @property
+    def rules(self) -> Rules:
+        """How cheap panels are compared."""
+        return cost_rules(
+            self.aggregator, self.calibrator, folds=5, steps=self.steps, seed=self.settings.seed
+        )
+
+
+def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCosts) -> Curator:
+    """Who chooses the cheap panel; InputError names a judge that does not take part."""
+    inside = np.zeros(len(judges), dtype=bool)
+    if spec.cheap:
+        for name in spec.cheap:
+            if name not in judges:
+                raise InputError(
+                    "the cheap panel names a judge that does not take part", value=name
+                )
+        inside[[judges.index(name) for name in spec.cheap]] = True
+        return _given("the judges named", inside)
+    if spec.cheapest is not None:
+        inside[np.argsort(costs.cost, kind="stable")[: spec.cheapest]] = True
+        return _given(f"the {int(inside.sum())} cheapest", inside)
+    least = float(costs.cost.min())
+    budget = np.array([max(spec.share * costs.full, least)])
+    curator = Plan(budget, spec.aggregator, reference=False).curator(0)
+    return replace(curator, title=f"the best found for {spec.share:.0%} of the full cost")
+
+
+def _given(title: str, inside: Bools) -> Curator:
+    def choose(_: Evidence) -> Chosen:
+        return Chosen(inside, 0.0)
+
+    return Curator("given", title, choose, uses_labels=False)
+
+
+def everyone() -> Curator:
+    """All judges; what they promise is not looked at."""
+    return Curator(
+        "all",
+        "all judges",
+        lambda e: Chosen(np.ones(e.ballots.n_judges, dtype=bool), 0.0),
+        uses_labels=False,
+    )
+
+
+def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalated:
+    """Score both panels, and choose a threshold, in the splits of one chunk."""
+    prepared = prepare(votes, spec.settings)
+    known, costs = priced_judges(votes, prepared)
+    done: list[Escalated] = []
+    for one in splits_of(prepared, spec.settings, chunk):
+        cheap = cheap_curator(spec, prepared.judges, costs)
+        evidence = evidence_in(prepared.ballots, one.calibration, known, spec.rules, one.number)
+        done.append(_of_split(prepared.ballots, one, (cheap, everyone()), evidence, spec))
+    found = done[0]
+    for other in done[1:]:
+        found = combine(found, other)
+    return found
+
+
+def _of_split(
+    ballots: Ballots,
+    one: Split,
+    curators: tuple[Curator, Curator],
+    evidence: Evidence,
+    spec: EscalationSpec,
+) -> Escalated:
+    """Logits of both panels on the evaluation rows, and the threshold the others choose."""
+    rows, name = one.calibration, spec.calibrator
+    pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(one.number, 4))
+    fold = fold_of(pieces, ballots.n_items)[rows]
+    made = [curated(ballots, one, curator, evidence, spec.aggregator) for curator in curators]
+    held, own = [], []
+    for found in made:
+        fitted = calibrate(ballots, one, found.scores, (name,))
+        held.append(evaluate(ballots, one, fitted, found.scores.order, np.zeros((0, 1))))
+        own.append(_own_logits(ballots, one, found.scores, name, fold))
+    if (made[0].chosen.judges == made[1].chosen.judges).all():
+        own[0], held[0] = own[1], held[1]
+    signs = ballots.signs[rows].astype(np.float64)
+    promised = escalated_nll(np.stack(own), signs, np.array(spec.limits)).mean(axis=1)
+    within = promised <= promised[-1] * (1.0 + spec.tolerance) + 1e-12
+    logits = [one_side.fitted.logits_of(name, slice(0, 1))[0] for one_side in held]
+    return Escalated(
+        OutOfSample(
+            numbers=np.array([one.number]),
+            n_calibration=np.array([len(rows)]),
+            n_evaluation=np.array([len(one.evaluation)]),
+            rows=one.evaluation,
+            logits=np.stack(logits),
+            null=np.array([held[1].fitted.null]),
+            constant_nll=np.array([held[1].constant_nll[name]]),
+            replaced=np.array([sum(side.replaced[name] for side in held)]),
+        ),
+        promised=promised[None],
+        picked=np.array([int(np.argmax(within))]),
+        cheap=made[0].chosen.judges[None],
+    )
+
+
+def _own_logits(
+    ballots: Ballots, one: Split, scores: PrefixScores, name: Calibrator, fold: Ints
+) -> Floats:
+    """Calibrated logits (n_cal,) of calibration rows, each fold by a map fitted to the others."""
+    rows = one.calibration
+    found = np.empty(len(rows))
+    for number in np.unique(fold):
+        own = fold == number
+        part = replace(
+            scores,
+            calibration=scores.calibration[:, ~own],
+            calibration_empty=scores.calibration_empty[:, ~own],
+            evaluation=scores.calibration[:, own],
+            evaluation_empty=scores.calibration_empty[:, own],
+            fold=None if scores.fold is None else scores.fold[~own],
+        )
+        fitted = calibrate(ballots, Split(int(number), rows[~own], rows[own]), part, (name,))
+        found[own] = fitted.logits_of(name, slice(0, 1))[0]
+    return found
+
+
+@lru_cache(maxsize=4)
+def _cheap(keyed: Keyed, spec: EscalationSpec) -> Bools:
+    """The cheap panel that all labelled rows choose; the same for every partial result."""
+    prepared = prepare(keyed.votes, spec.settings)
+    known, costs = priced_judges(keyed.votes, prepared)
+    return (
+        cheap_curator(spec, prepared.judges, costs)
+        .chosen(all_rows(prepared, known, spec.rules))
+        .judges
+    )
+
+
+def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escalation:
+    """What every threshold costs and loses, from whatever splits are in."""
+    prepared = prepare(votes, spec.settings)
+    _, costs = priced_judges(votes, prepared)
+    done = partial.in_order()
+    limits = np.array(spec.limits)
+    rows, recommended = escalation_rows(
+        done, evaluations(done.scores, prepared), costs, limits, seed=spec.settings.seed
+    )
+    low, high = np.quantile(limits[done.picked], (0.025, 0.975), method="nearest")
+    panel = _cheap(Keyed(votes), spec)
+    n_splits = len(done.scores.numbers)
+    promised = recommended.promised - float(done.promised[:, -1].mean())
+    return Escalation(
+        rows=rows,
+        recommended=recommended,
+        threshold_lo=float(low),
+        threshold_hi=float(high),
+        optimism=recommended.delta - promised,
+        tolerance=spec.tolerance,
+        cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),
+        cheap_how=cheap_curator(spec, prepared.judges, costs).title,
+        cheap_cost=float(costs.of(done.cheap).mean()),
+        cheap_size=float(done.cheap.sum(axis=1).mean()),
+        full_cost=costs.full,
+        stability=stability(done.cheap.sum(axis=0), n_splits),
+        unit=costs.unit,
+        counted=costs.counted,
+        latency_unit=costs.latency_unit,
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        null_nll=_null_nll(done, prepared),
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(done.scores.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, done.scores),
+        warnings=_warnings(prepared, spec, done, costs),
+    )
+
+
+def _null_nll(done: Escalated, prepared: Prepared) -> float:
+    """NLL of the base rate, the mean over splits."""
+    of = evaluations(done.scores, prepared)
+    return float(of.by_split(of.null_nll).mean())
+
+
+def _warnings(
+    prepared: Prepared, spec: EscalationSpec, done: Escalated, costs: JudgeCosts
+) -> tuple[str, ...]:
+    found = cost_notes(prepared, costs, float(done.scores.n_calibration.mean()))
+    fits = 2 * len(done.scores.numbers)
+    found += stand_ins((spec.calibrator,), (int(done.scores.replaced.sum()),), fits)
+    if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
+        found.append(
+            f"{spec.share:.0%} of the full cost asks nobody, so the cheap panel is the best judge "
+            "of those that cost least."
+        )
+    if done.cheap.all():
+        found.append("The cheap panel is all judges, so there is nothing to escalate to.")
+    return tuple(found)
+
+
+ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(
+    name="escalation",
+    title="Escalation",
+    question="Can a cheap panel answer first?",
+    spec=EscalationSpec,
+    result=Escalation,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="escalation",
+    page="recommended_panel",
+)

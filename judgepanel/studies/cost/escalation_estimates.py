@@ -1,0 +1,173 @@
+"""From logits of a cheap panel and of all judges to what every threshold costs and loses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.scoring.inference import (
+    MARGIN,
+    Estimate,
+    estimate,
+    simultaneous_reach,
+    verdict,
+)
+from judgepanel.scoring.metrics import CLIP, item_scores
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.confidence.probabilities import Evaluations, OutOfSample
+from judgepanel.studies.confidence.probabilities import combine as combine_scores
+from judgepanel.studies.cost.escalation_result import EscalationFigures
+from judgepanel.studies.panel.costs import JudgeCosts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Escalated:
+    """What both panels said in S splits, and what was chosen in each.
+
+    ``scores`` holds the logits (2, E) of the cheap panel and of all judges. ``promised`` (S,
+    n_limits) is the cross-fitted NLL of each threshold on calibration rows, ``picked`` (S,) the
+    place of the one chosen there, ``cheap`` bool (S, n_judges) the cheap panels; these three follow
+    the order of ``scores.numbers``.
+    """
+
+    scores: OutOfSample
+    promised: Floats
+    picked: Ints
+    cheap: Bools
+
+    def in_order(self) -> Escalated:
+        """The same splits in the order of their numbers, so that float sums are reproducible."""
+        order = np.argsort(self.scores.numbers, kind="stable")
+        return Escalated(
+            self.scores.in_order(), self.promised[order], self.picked[order], self.cheap[order]
+        )
+
+
+def combine(left: Escalated, right: Escalated) -> Escalated:
+    """Both sets of splits together; exact and in any order."""
+    return Escalated(
+        combine_scores(left.scores, right.scores),
+        np.concatenate([left.promised, right.promised]),
+        np.concatenate([left.picked, right.picked]),
+        np.concatenate([left.cheap, right.cheap]),
+    )
+
+
+def confidence_of(logits: Floats) -> Floats:
+    """max(p, 1 - p) of clipped probabilities, in [.5, .999]."""
+    return np.asarray(np.minimum(1.0 / (1.0 + np.exp(-np.abs(logits))), 1.0 - CLIP))
+
+
+def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
+    """NLL (n_limits, n) of items answered by the first of two panels (2, n) where it is as sure as
+    a limit (n_limits,) asks, else by the second.
+    """
+    asked = confidence_of(logits[0]) < limits[:, None]
+    nll = item_scores(logits, signs).nll
+    return np.asarray(np.where(asked, nll[1], nll[0]))
+
+
+def escalation_rows(
+    done: Escalated, of: Evaluations, costs: JudgeCosts, limits: Floats, *, seed: int
+) -> tuple[tuple[EscalationFigures, ...], EscalationFigures]:
+    """Figures of every threshold (n_limits,), and of the one chosen in each split."""
+    own = limits[done.picked][of.split]
+    asked = confidence_of(of.logits[0]) < np.vstack(
+        [np.broadcast_to(limits[:, None], (len(limits), len(own))), own]
+    )
+    nll = item_scores(of.logits, of.signs).nll
+    cheap, full = costs.of(done.cheap)[of.split], costs.full
+    first = costs.slowest(done.cheap)[of.split]
+    then = costs.slowest(~done.cheap)[of.split]
+    values = {
+        "escalated": asked.astype(np.float64),
+        "cost": np.where(asked, full, cheap),
+        "nll": np.where(asked, nll[1], nll[0]),
+        "accuracy": np.where(asked, of.hit[1], of.hit[0]),
+    }
+    signs01 = (of.signs > 0).astype(np.float64)
+    brier = np.where(asked, (of.p[1] - signs01) ** 2, (of.p[0] - signs01) ** 2)
+    means = {
+        "brier": of.mean(brier).value,
+        "latency": of.mean(first + np.where(asked, then, 0.0)).value,
+    }
+    found = {name: of.mean(part) for name, part in values.items()}
+    gaps = values["nll"] - nll[1]
+    ours, reach = _gaps(of, gaps, seed)
+    margin = MARGIN * float(found["nll"].value[len(limits) - 1])
+    promised = done.promised.mean(axis=0)
+    shares = np.bincount(done.picked, minlength=len(limits)) / len(done.picked)
+    chosen = float(np.take_along_axis(done.promised, done.picked[:, None], axis=1).mean())
+    median = float(np.quantile(limits[done.picked], 0.5, method="higher"))
+    rows = [
+        _figures(
+            place,
+            found,
+            means,
+            ours,
+            reach,
+            {
+                "threshold": float(limits[place]) if place < len(limits) else median,
+                "margin": margin,
+                "verdict": verdict(
+                    float(ours.lo[place]),
+                    float(ours.hi[place]),
+                    margin,
+                    identical=not gaps[place].any(),
+                ),
+                "promised": float(promised[place]) if place < len(limits) else chosen,
+                "chosen_share": float(shares[place]) if place < len(limits) else 1.0,
+            },
+            (float(cheap.min()), full),
+        )
+        for place in range(len(limits) + 1)
+    ]
+    return tuple(rows[:-1]), rows[-1]
+
+
+def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
+    """Differences (n_limits + 1,) from all judges, and how far their joint band reaches."""
+    if of.n_splits < 2:
+        return of.mean(gaps), float("nan")
+    items = np.concatenate([of.by_item(one) for one in gaps])
+    splits = np.concatenate([of.by_split(one) for one in gaps])
+    found = estimate(items, splits.T, of.units, of.n_calibration, float(of.sizes.mean()))
+    return found, simultaneous_reach(found, seed=seed)
+
+
+def _figures(
+    place: int,
+    found: dict[str, Estimate],
+    means: dict[str, Floats],
+    gaps: Estimate,
+    reach: float,
+    more: dict[str, Any],
+    range_of_cost: tuple[float, float],
+) -> EscalationFigures:
+    ranges = {**RANGES, "escalated": (0.0, 1.0), "cost": range_of_cost}
+    levels: dict[str, Any] = {}
+    for name, one in found.items():
+        levels[name] = float(one.value[place])
+        levels[f"{name}_lo"], levels[f"{name}_hi"] = (
+            float(np.clip(end[place], *ranges[name])) for end in (one.lo, one.hi)
+        )
+    value, se = float(gaps.value[place]), float(gaps.se[place])
+    return EscalationFigures(
+        **levels,
+        brier=float(means["brier"][place]),
+        latency=float(means["latency"][place]),
+        delta=value,
+        lo=float(gaps.lo[place]),
+        hi=float(gaps.hi[place]),
+        p=float(gaps.p[place]),
+        band_lo=value - reach * se,
+        band_hi=value + reach * se,
+        **more,
+    )

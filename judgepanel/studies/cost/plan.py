@@ -1,0 +1,100 @@
+"""Panels under fixed budgets as curators, so that each is chosen and scored like any other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS, ClosedForm
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.studies.panel.budget_search import (
+    UnderBudgets,
+    compared_under,
+    under_budgets,
+)
+from judgepanel.studies.panel.costs import JudgeCosts, costs_of
+from judgepanel.studies.panel.curator import Chosen, Curator
+from judgepanel.studies.panel.evidence import Evidence, Known, Rules, evidence_of, known_judges
+from judgepanel.studies.settings import Prepared
+from judgepanel.votes import VoteMatrix
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+STAND_IN: tuple[ClosedForm, Calibrator] = ("one_coin", "temperature")
+"""What greedy steps compare panels under where they are scored under no closed form."""
+
+
+def cost_rules(
+    aggregator: Aggregator, calibrator: Calibrator, *, folds: int, steps: int, seed: int
+) -> Rules:
+    """How panels that ``aggregator`` and ``calibrator`` will score are compared."""
+    closed, map_ = STAND_IN
+    for name in CLOSED_FORMS:
+        if name == aggregator:
+            closed, map_ = name, calibrator
+    return Rules(closed, map_, folds=folds, steps=steps, seed=seed)
+
+
+def comparable(aggregator: Aggregator, calibrator: Calibrator) -> bool:
+    """Whether panels are compared by NLLs of the kind that they are scored by."""
+    return aggregator in CLOSED_FORMS or (
+        compared_under(aggregator) == aggregator and calibrator == "none"
+    )
+
+
+def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[Known, JudgeCosts]:
+    """What is known of the judges, each with a cost: their own, or 1 where there are none."""
+    costs = costs_of(votes, prepared.judges)
+    return replace(known_judges(votes, prepared), costs=tuple(costs.cost.tolist())), costs
+
+
+class Plan:
+    """Best panels under ascending budgets; all budgets share one search of the same evidence.
+
+    ``reference``: whether the NLL of all judges is wanted, too.
+    """
+
+    def __init__(self, budgets: Floats, aggregator: Aggregator, *, reference: bool = True) -> None:
+        self.budgets = budgets
+        self.aggregator = aggregator
+        self.reference = reference
+        self._found: dict[tuple[int, ...], UnderBudgets] = {}
+
+    def found(self, evidence: Evidence) -> UnderBudgets:
+        """The panels of this evidence, searched for once until :meth:`forget`."""
+        if evidence.key not in self._found:
+            self._found[evidence.key] = under_budgets(
+                evidence, self.budgets, self.aggregator, reference=self.reference
+            )
+        return self._found[evidence.key]
+
+    def forget(self) -> None:
+        """Drop what was found, before the next split."""
+        self._found.clear()
+
+    def everyone(self) -> Curator:
+        """All judges, the reference."""
+        return Curator("all", "all judges", lambda e: self.found(e).everyone, uses_labels=False)
+
+    def curator(self, place: int) -> Curator:
+        """The best panel under the budget at this place."""
+        title = f"under {self.budgets[place]:g}"
+        return Curator(f"budget_{place}", title, partial(self._at, place))
+
+    def curators(self) -> tuple[Curator, ...]:
+        """All judges, then the best panel under each budget."""
+        return (self.everyone(), *(self.curator(place) for place in range(len(self.budgets))))
+
+    def _at(self, place: int, evidence: Evidence) -> Chosen:
+        return self.found(evidence).panels[place]
+
+
+def all_rows(prepared: Prepared, known: Known, rules: Rules) -> Evidence:
+    """All labelled rows as evidence, for the panels that would be used."""
+    ballots = prepared.ballots
+    return evidence_of(ballots, np.arange(ballots.n_items), known, rules, (0, 14))
