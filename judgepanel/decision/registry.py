@@ -15,6 +15,8 @@ from judgepanel.studies.confidence.items import ITEMS
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.confidence.selective import SELECTIVE
 from judgepanel.studies.contract import Study
+from judgepanel.studies.cost.cost import COST
+from judgepanel.studies.cost.escalation import ESCALATION
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.judges.judges import JUDGES
 from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSITION
@@ -41,6 +43,8 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             PANEL_CURVE,
             RECOMMEND,
             CURATORS_STUDY,
+            COST,
+            ESCALATION,
             JUDGES,
             VARIANCE_DECOMPOSITION,
             METHOD_GRID,

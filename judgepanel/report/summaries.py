@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from judgepanel.decision.recommend import RECOMMEND, Recommendation
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.report.ablation import ablation_text
 from judgepanel.report.claim_tables import claim_text
 from judgepanel.report.confidence import reliability_text, selective_text
 from judgepanel.report.confidence_groups import conformal_text, items_text
+from judgepanel.report.cost import cost_text
 from judgepanel.report.curators import curators_text
+from judgepanel.report.escalation import escalation_text
 from judgepanel.report.fraction_sweep import sweep_text
 from judgepanel.report.group_change import group_text
 from judgepanel.report.judges import judges_text
@@ -38,6 +41,8 @@ from judgepanel.studies.confidence.items import ITEMS
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.confidence.selective import SELECTIVE
 from judgepanel.studies.contract import Result, Study
+from judgepanel.studies.cost.cost import COST
+from judgepanel.studies.cost.escalation import ESCALATION
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve
 from judgepanel.studies.judges.judges import JUDGES
 from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSITION
@@ -97,6 +102,8 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         PANEL_CURVE.name: curve_text,
         RECOMMEND.name: recommendation_text,
         CURATORS_STUDY.name: curators_text,
+        COST.name: cost_text,
+        ESCALATION.name: escalation_text,
         JUDGES.name: judges_text,
         VARIANCE_DECOMPOSITION.name: variance_text,
         METHOD_GRID.name: grid_text,

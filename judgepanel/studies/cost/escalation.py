@@ -123,7 +123,9 @@ def cheap_curator(spec: EscalationSpec, judges: tuple[str, ...], costs: JudgeCos
         for name in spec.cheap:
             if name not in judges:
                 raise InputError(
-                    "the cheap panel names a judge that does not take part", value=name
+                    "the cheap panel names a judge that does not take part",
+                    value=name,
+                    allowed=listed(judges),
                 )
         inside[[judges.index(name) for name in spec.cheap]] = True
         return _given("the judges named", inside)

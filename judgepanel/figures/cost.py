@@ -1,0 +1,243 @@
+"""What a panel costs: NLL against cost of an item, and what escalation saves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.subplots import make_subplots
+
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    escaped,
+    laid_out,
+)
+from judgepanel.studies.cost.cost_result import Cost
+from judgepanel.studies.cost.escalation_result import Escalation
+
+Floats = NDArray[np.float64]
+
+_LOG_FROM = 20.0
+_NAMED = 5
+_NAME = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrontierCurve:
+    """Points (n,) by ascending budget: ``cost`` of an item, ``nll`` with ``lo`` and ``hi``, the
+    ``reading``, and a text a point (``panels``, escaped). ``full`` and ``everyone`` are all
+    judges' cost and NLL, ``null`` the base rate's NLL, ``budget`` the one asked for or None.
+    ``log`` says that costs differ enough for a logarithmic axis.
+    """
+
+    cost: Floats
+    nll: Floats
+    lo: Floats
+    hi: Floats
+    reading: Floats
+    on_frontier: NDArray[np.bool_]
+    panels: tuple[str, ...]
+    full: float
+    everyone: float
+    null: float
+    budget: float | None
+    axis: str
+    log: bool
+
+
+def prepare_cost(result: Cost) -> FrontierCurve:
+    """Points and the names of who is in their panels."""
+    points = result.points
+    cost = np.array([one.cost for one in points])
+    panels = []
+    for one in points:
+        names = [escaped(name, _NAME) for name in one.judges[:_NAMED]]
+        more = len(one.judges) - len(names)
+        panels.append("<br>".join([*names, *([f"and {more} more"] if more else [])]))
+    return FrontierCurve(
+        cost=cost,
+        nll=np.array([one.found.nll for one in points]),
+        lo=np.array([one.found.nll_lo for one in points]),
+        hi=np.array([one.found.nll_hi for one in points]),
+        reading=np.array([one.reading for one in points]),
+        on_frontier=np.array([one.on_frontier for one in points]),
+        panels=tuple(panels),
+        full=result.full_cost,
+        everyone=result.everyone.found.nll,
+        null=result.null_nll,
+        budget=None if np.isnan(result.budget) else min(result.budget, result.full_cost),
+        axis=_axis(result.unit, counted=result.counted),
+        log=bool(cost.min() > 0.0 and result.full_cost > _LOG_FROM * cost.min()),
+    )
+
+
+def plot_cost(curve: FrontierCurve) -> go.Figure:
+    """NLL against cost: points with intervals, the reading as steps, all judges and the null."""
+    figure = go.Figure()
+    order = np.argsort(curve.cost, kind="stable")
+    figure.add_scatter(
+        x=[*curve.cost[order], max(curve.full, float(curve.cost.max()))],
+        y=[*curve.reading[order], float(curve.reading[order][-1])],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dash", "shape": "hv"},
+        name="a reading: never rises",
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=curve.cost,
+        y=curve.nll,
+        mode="markers",
+        marker={
+            "color": [INCLUDE if best else "#FFFFFF" for best in curve.on_frontier],
+            "line": {"color": INCLUDE, "width": 2},
+            "size": 10,
+        },
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": np.nan_to_num(curve.hi - curve.nll),
+            "arrayminus": np.nan_to_num(curve.nll - curve.lo),
+            "color": INCLUDE,
+            "thickness": 1.5,
+            "width": 4,
+        },
+        name="best panel found, 95 %",
+        text=list(curve.panels),
+        hovertemplate="cost %{x:.3g}, NLL %{y:.3f}<br>%{text}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[curve.full],
+        y=[curve.everyone],
+        mode="markers",
+        marker={
+            "color": CURATE_FILL,
+            "symbol": "diamond",
+            "size": 11,
+            "line": {"color": CURATE_LINE, "width": 1},
+        },
+        name="all judges",
+        hovertemplate="all judges: cost %{x:.3g}, NLL %{y:.3f}<extra></extra>",
+    )
+    ends = [float(curve.cost.min()), max(curve.full, float(curve.cost.max()))]
+    figure.add_scatter(
+        x=ends,
+        y=[curve.null, curve.null],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        name="base rate",
+        hovertemplate="base rate: %{y:.3f}<extra></extra>",
+    )
+    if curve.budget is not None:
+        figure.add_scatter(
+            x=[curve.budget, curve.budget],
+            y=[float(np.nanmin([*curve.lo, *curve.nll])), curve.null],
+            mode="lines",
+            line={"color": CURATE_LINE, "width": 1.5},
+            name="budget",
+            hovertemplate="budget %{x:.3g}<extra></extra>",
+        )
+    laid_out(figure, x=curve.axis, y="NLL (nats per item)")
+    if curve.log and (curve.budget is None or curve.budget > 0.0):
+        figure.update_xaxes(type="log", exponentformat="none", minexponent=6)
+    return figure
+
+
+def cost(result: Cost) -> go.Figure:
+    """NLL of the best panels found against what an item costs."""
+    return plot_cost(prepare_cost(result))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EscalationCurve:
+    """Thresholds (n,), ascending: ``cost`` of an item, ``nll`` and ``accuracy`` (n, 3) each with
+    bounds; ``chosen`` (4,) is the recommended one's threshold, cost, NLL and accuracy.
+    """
+
+    threshold: Floats
+    escalated: Floats
+    cost: Floats
+    nll: Floats
+    accuracy: Floats
+    chosen: Floats
+    axis: str
+
+
+def prepare_escalation(result: Escalation) -> EscalationCurve:
+    """Every threshold's cost, NLL and accuracy."""
+    rows, one = result.rows, result.recommended
+    return EscalationCurve(
+        threshold=np.array([row.threshold for row in rows]),
+        escalated=np.array([row.escalated for row in rows]),
+        cost=np.array([row.cost for row in rows]),
+        nll=np.array([[row.nll, row.nll_lo, row.nll_hi] for row in rows]),
+        accuracy=np.array([[row.accuracy, row.accuracy_lo, row.accuracy_hi] for row in rows]),
+        chosen=np.array([one.threshold, one.cost, one.nll, one.accuracy]),
+        axis=_axis(result.unit, counted=result.counted),
+    )
+
+
+def plot_escalation(curve: EscalationCurve) -> go.Figure:
+    """NLL and accuracy against cost, one above the other; the recommended threshold marked."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    hover = "below %{text}: cost %{x:.3g}, %{y:.3f}<br>%{customdata:.0%} of items<extra></extra>"
+    for row, (values, place) in enumerate(((curve.nll, 2), (curve.accuracy, 3)), start=1):
+        figure.add_scatter(
+            x=curve.cost,
+            y=values[:, 0],
+            mode="lines+markers",
+            line={"color": INCLUDE, "width": 2},
+            marker={"color": INCLUDE, "size": 8},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": np.nan_to_num(values[:, 2] - values[:, 0]),
+                "arrayminus": np.nan_to_num(values[:, 0] - values[:, 1]),
+                "color": INCLUDE,
+                "thickness": 1.5,
+                "width": 4,
+            },
+            text=[f"{one:g}" for one in curve.threshold],
+            customdata=curve.escalated,
+            name="ask all below a threshold, 95 %",
+            showlegend=row == 1,
+            hovertemplate=hover,
+            row=row,
+            col=1,
+        )
+        figure.add_scatter(
+            x=[curve.chosen[1]],
+            y=[curve.chosen[place]],
+            mode="markers",
+            marker={
+                "color": CURATE_FILL,
+                "symbol": "diamond",
+                "size": 11,
+                "line": {"color": CURATE_LINE, "width": 1},
+            },
+            name="threshold chosen on calibration rows",
+            showlegend=row == 1,
+            hovertemplate="chosen: cost %{x:.3g}, %{y:.3f}<extra></extra>",
+            row=row,
+            col=1,
+        )
+    laid_out(figure, x="", y="NLL (nats per item)", height=560)
+    figure.update_yaxes(title="accuracy", automargin=True, zeroline=False, row=2, col=1)
+    figure.update_xaxes(title=curve.axis, automargin=True, showgrid=False, row=2, col=1)
+    figure.update_xaxes(title="", row=1, col=1)
+    return figure
+
+
+def escalation(result: Escalation) -> go.Figure:
+    """NLL and accuracy against cost when a cheap panel answers where it is sure."""
+    return plot_escalation(prepare_escalation(result))
+
+
+def _axis(unit: str, *, counted: bool) -> str:
+    if counted:
+        return "judges asked per item (every judge costs 1)"
+    return f"cost per item ({escaped(unit, 20)})" if unit else "cost per item"
