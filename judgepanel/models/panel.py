@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import Aggregator, panel_scores
-from judgepanel.kernels.aggregate.prefixes import Ranking, counts
+from judgepanel.kernels.aggregate.prefixes import PrefixScores, Ranking, counts
 from judgepanel.kernels.application import knot_logits, map_logits, probabilities
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, KnotShape, Shape, fit
@@ -58,8 +58,12 @@ class PanelModel:
 
     def score(self, votes: NDArray[np.int8]) -> Floats:
         """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
-        p = probabilities(_calibrated(self.rule.logits(votes), self.shape), CLIP)
+        p = self.probabilities(self.rule.logits(votes))
         return np.where((votes == MISSING).all(axis=1), self.prior, p)
+
+    def probabilities(self, logits: Floats) -> Floats:
+        """P(label = 1) of raw logits (n_items,), calibrated and clipped."""
+        return probabilities(_calibrated(logits, self.shape), CLIP)
 
 
 def fit_panel(
@@ -78,11 +82,47 @@ def fit_panel(
     weights and of the ranking alike: counts without it for closed forms, other folds (drawn by
     ``seed``) for what is cross-fitted. ``names`` are the columns of ``ballots``.
     """
-    everyone = np.arange(ballots.n_items)
-    whole = Split(0, everyone, everyone[:0])
     scores = panel_scores(
-        ballots, whole, np.array([k]), aggregator=aggregator, ranking=ranking, seed=seed
+        ballots,
+        whole_of(ballots),
+        np.array([k]),
+        aggregator=aggregator,
+        ranking=ranking,
+        seed=seed,
     )
+    return panel_of(
+        ballots,
+        names,
+        k,
+        scores,
+        aggregator=aggregator,
+        calibrator=calibrator,
+        ranking=ranking,
+        seed=seed,
+    )
+
+
+def whole_of(ballots: Ballots) -> Split:
+    """All rows calibrate, none is held out."""
+    everyone = np.arange(ballots.n_items)
+    return Split(0, everyone, everyone[:0])
+
+
+def panel_of(
+    ballots: Ballots,
+    names: tuple[str, ...],
+    k: int,
+    scores: PrefixScores,
+    *,
+    aggregator: Aggregator,
+    calibrator: Calibrator,
+    ranking: Ranking = "accuracy",
+    seed: int = 0,
+) -> PanelModel:
+    """Freeze the k best judges of ``ballots``, calibrated on ``scores`` of one column, in which no
+    item's own label had a part.
+    """
+    whole = whole_of(ballots)
     signs = ballots.signs.astype(np.float64)
     fitted = fit(
         (calibrator,),
@@ -93,7 +133,7 @@ def fit_panel(
         fold=calibration_folds(ballots, whole, scores, (calibrator,)),
     )[calibrator]
     chosen, rule = fit_rule(ballots, k, aggregator, ranking, seed=seed)
-    correct, voted = counts(ballots, everyone)
+    correct, voted = counts(ballots, whole.calibration)
     rate = 0.5 if ballots.symmetric else float(np.mean(signs > 0))
     return PanelModel(
         judges=tuple(names[j] for j in chosen),

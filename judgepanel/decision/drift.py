@@ -1,0 +1,253 @@
+"""Are new votes like those a panel was fitted on? Counts of the training votes, and exact tests.
+
+Three things are counted of every judge: votes cast, votes for 1, and how often it agrees with the
+majority of the panel's other judges (ties do not count). Which label is 1 depends on the order of a
+pair, so votes for 1 are compared only where the panel was fitted ``as_given``; agreement changes
+under no swap. Agreement is compared only where the whole panel is there, for else the majority is
+another one. Judges that were chosen for agreeing with the labels agree too much on the rows they
+were chosen on: of those, agreement counts as half as many trials (``CHOSEN``), which by simulation
+keeps the size of the test even for the best 3 of 200 equal judges.
+
+Every comparison is Fisher's exact test (Wilcoxon's for votes an item), and Holm's adjustment
+over all of them keeps the chance of any warning without drift at ``ALPHA`` or less. Items of one
+group may be alike: counts are divided by their design effect first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.scoring.association import fisher, rank_p
+from judgepanel.scoring.clustered import design_effect, unit_counts
+from judgepanel.scoring.multiplicity import holm
+from judgepanel.scoring.splits import group_codes
+from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes.errors import shown
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+ALPHA = 0.05
+CHOSEN = 2.0
+FEWEST_OTHERS = 2
+MEASURES = ("voted", "ones", "agreed")
+_WORDS = {"voted": "votes cast", "ones": "votes for 1", "agreed": "agreement with the others"}
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One comparison: ``measure`` of a ``judge`` (empty for votes an item).
+
+    ``before`` and ``after`` are shares (mean numbers of votes) of ``n_before`` and ``n_after``
+    trials; ``p`` is the test's, ``p_holm`` adjusted over all comparisons.
+    """
+
+    measure: str
+    judge: str
+    before: float
+    after: float
+    n_before: int
+    n_after: int
+    p: float
+    p_holm: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """All comparisons, and the ``distance``: how far shares are apart on average, beside what
+    chance alone would make it (``expected``); both 0 where nothing could be compared.
+    """
+
+    changes: tuple[Change, ...]
+    distance: float
+    expected: float
+
+    @property
+    def found(self) -> tuple[Change, ...]:
+        """Comparisons that chance does not explain, the surest first."""
+        return tuple(
+            sorted((c for c in self.changes if c.p_holm < ALPHA), key=lambda change: change.p)
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """One row a comparison."""
+        names = list(Change.__dataclass_fields__)
+        rows = [[getattr(change, name) for name in names] for change in self.changes]
+        return pd.DataFrame(rows, columns=names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """``hits`` of ``trials``, both (n_judges,), of every measure, and their design effects."""
+
+    hits: dict[str, Ints]
+    trials: dict[str, Ints]
+    effects: dict[str, Floats]
+    n_votes: Ints
+
+
+def profile_content(votes: VoteMatrix, judges: Sequence[str]) -> dict[str, Any]:
+    """The block ``profile`` of a panel file: counts of these votes, as the file gives them."""
+    found = _counted(votes.with_judges(judges))
+    return {
+        "n_items": votes.n_items,
+        "voted": found.hits["voted"].tolist(),
+        "ones": found.hits["ones"].tolist(),
+        "compared": found.trials["agreed"].tolist(),
+        "agreed": found.hits["agreed"].tolist(),
+        "n_votes": found.n_votes.tolist(),
+        "effects": {name: found.effects[name].tolist() for name in MEASURES},
+    }
+
+
+def drift_of(
+    profile: dict[str, Any],
+    judges: Sequence[str],
+    votes: VoteMatrix,
+    *,
+    as_given: bool,
+    chosen: bool = False,
+) -> Drift:
+    """Compare new votes with the counts of a panel file; absent judges are left out.
+
+    ``as_given`` says that the order of a pair has a meaning; ``chosen`` that judges were left out
+    of the panel.
+    """
+    place = {name: j for j, name in enumerate(judges) if name in set(votes.judges)}
+    columns = list(place.values())
+    now = _counted(votes.with_judges(list(place)))
+    before = _of_profile(profile, columns)
+    measures = ["voted"]
+    if as_given:
+        measures.append("ones")
+    whole = len(place) == len(judges)
+    if whole and len(judges) > FEWEST_OTHERS:
+        measures.append("agreed")
+    rows: list[Change] = []
+    gaps: list[tuple[float, float]] = []
+    for measure in measures:
+        less = CHOSEN if chosen and measure == "agreed" else 1.0
+        p = _fisher(before, now, measure, grouped=votes.groups is not None, less=less)
+        for j, name in enumerate(place):
+            n, m = int(before.trials[measure][j]), int(now.trials[measure][j])
+            if not n or not m:
+                continue
+            a, b = before.hits[measure][j] / n, now.hits[measure][j] / m
+            rows.append(Change(measure, name, float(a), float(b), n, m, float(p[j]), np.nan))
+            gaps.append((abs(a - b), _by_chance(a, b, n, m)))
+    if whole:
+        rows += _votes_an_item(before, now)
+    adjusted = holm([row.p for row in rows]).tolist()
+    changes = [replace(row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
+    mean = np.mean(gaps, axis=0) if gaps else np.zeros(2)
+    return Drift(tuple(changes), float(mean[0]), float(mean[1]))
+
+
+def drift_sentences(drift: Drift) -> list[str]:
+    """One warning that names what changed, with numbers; none without drift."""
+    found = drift.found
+    if not found:
+        return []
+    parts = [_change_words(change) for change in found[:_NAMED]]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return [
+        f"These votes are not like those the panel was fitted on: {'; '.join(parts)}{more}. Over "
+        f"all judges shares differ by {100 * drift.distance:.1f} points on average, by chance it "
+        f"would be about {100 * drift.expected:.1f}; the panel's figures may not hold here."
+    ]
+
+
+def _change_words(change: Change) -> str:
+    p = "p < .001" if change.p_holm < 0.001 else f"p = {change.p_holm:.3f}".replace("0.", ".")
+    if change.measure == "n_votes":
+        return f"votes an item {change.before:.1f} then, {change.after:.1f} now ({p})"
+    return (
+        f"{_WORDS[change.measure]} of {shown(change.judge)} {100 * change.before:.0f} % of "
+        f"{change.n_before} then, {100 * change.after:.0f} % of {change.n_after} now ({p})"
+    )
+
+
+def _counted(votes: VoteMatrix) -> _Counts:
+    """Counts of all judges of these votes."""
+    cast = votes.votes
+    voted = cast != MISSING
+    signs = np.where(voted, 2 * cast.astype(np.int64) - 1, 0)
+    others = signs.sum(axis=1)[:, None] - signs
+    compared = voted & (others != 0)
+    tried = {"voted": np.ones_like(voted), "ones": voted, "agreed": compared}
+    right = {"voted": voted, "ones": cast == 1, "agreed": compared & (signs * others > 0)}
+    units = group_codes(votes.groups, votes.n_items)
+    effects = {}
+    for measure in MEASURES:
+        counts = unit_counts(right[measure], tried[measure], units)
+        effects[measure] = design_effect(counts, counts.share())
+    return _Counts(
+        hits={name: right[name].sum(axis=0) for name in MEASURES},
+        trials={name: tried[name].sum(axis=0) for name in MEASURES},
+        effects=effects,
+        n_votes=np.bincount(voted.sum(axis=1), minlength=votes.n_judges + 1),
+    )
+
+
+def _of_profile(profile: dict[str, Any], columns: list[int]) -> _Counts:
+    def of(values: list[float]) -> NDArray[Any]:
+        return np.array(values)[columns]
+
+    n_items = np.full(len(columns), profile["n_items"])
+    return _Counts(
+        hits={name: of(profile[name]) for name in MEASURES},
+        trials={"voted": n_items, "ones": of(profile["voted"]), "agreed": of(profile["compared"])},
+        effects={name: of(profile["effects"][name]) for name in MEASURES},
+        n_votes=np.array(profile["n_votes"]),
+    )
+
+
+def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less: float) -> Floats:
+    """P-values (n_judges,) of equal shares, counts over their design effects and rounded.
+
+    Where the new file names no groups, those of the training rows say how much items are alike.
+    Training counts are divided by ``less`` as well.
+    """
+    effect = before.effects[measure]
+    hits, trials = _effective(before, measure, less * effect)
+    new_hits, new_trials = _effective(now, measure, now.effects[measure] if grouped else effect)
+    total: Any = trials + new_trials
+    return fisher(new_hits, hits + new_hits, new_trials, total)
+
+
+def _effective(counts: _Counts, measure: str, effect: Floats) -> tuple[Floats, Floats]:
+    trials = np.floor(counts.trials[measure] / effect)
+    share = counts.hits[measure] / np.maximum(counts.trials[measure], 1)
+    return np.round(share * trials), trials
+
+
+def _by_chance(a: float, b: float, n: int, m: int) -> float:
+    """Expected distance of two shares that are the same: sqrt(2 / pi) standard errors."""
+    pooled = (a * n + b * m) / (n + m)
+    return float(np.sqrt(2.0 / np.pi * pooled * (1.0 - pooled) * (1.0 / n + 1.0 / m)))
+
+
+def _votes_an_item(before: _Counts, now: _Counts) -> list[Change]:
+    """Wilcoxon's rank-sum test of the number of votes an item has; nothing where it never varies.
+
+    Items of one group may have equally many: z is divided by the root of the mean design effect.
+    """
+    sizes = np.arange(len(before.n_votes), dtype=np.float64)
+    values = np.concatenate([np.repeat(sizes, before.n_votes), np.repeat(sizes, now.n_votes)])
+    n, m = int(before.n_votes.sum()), int(now.n_votes.sum())
+    p = rank_p(np.repeat([0.0, 1.0], [n, m]), values) if n and m else float("nan")
+    if not np.isfinite(p):
+        return []
+    effect = float(max(before.effects["voted"].mean(), now.effects["voted"].mean()))
+    p = float(2.0 * stats.norm.sf(stats.norm.isf(p / 2.0) / np.sqrt(effect)))
+    old, new = (float(sizes @ found.n_votes) / found.n_votes.sum() for found in (before, now))
+    return [Change("n_votes", "", old, new, n, m, p, np.nan)]

@@ -1,0 +1,125 @@
+"""The conformal slice: labelled items held out before anything is chosen or fitted.
+
+The slice is drawn from ``SeedSequence(seed, spawn_key=(7, 13))``, groups whole. It takes no part
+in the orientation, the splits, the choice or the fit, so that its scores under the final panel are
+exchangeable with those of new items, which is what split conformal sets need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.models.panel import PanelModel
+from judgepanel.scoring.conformal import (
+    LEVELS,
+    label_scores,
+    labels_needed,
+    nonconformity,
+    threshold,
+    too_few,
+)
+from judgepanel.scoring.splits import group_codes, subsplit
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+
+_KEY = (7, 13)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """Votes that are fitted (all of them where nothing is held out), and the slice or None."""
+
+    fitted: VoteMatrix
+    held_out: VoteMatrix | None
+
+
+def check_share(share: float) -> None:
+    """Refuse a share outside [0, 1) with an InputError."""
+    if not 0.0 <= share < 1.0:
+        raise InputError(
+            "the share held out for sets is out of range",
+            value=share,
+            allowed="0 (none) or more, below 1",
+        )
+
+
+def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
+    """Hold out about ``share`` of the labelled items, whole groups; 0 holds out none.
+
+    Unlabelled items of a group that is held out are left out of the fit as well.
+
+    Raises
+    ------
+    InputError
+        Fewer than two labelled items (or groups of them) to share out.
+    """
+    if share == 0.0:
+        return Slices(votes, None)
+    units = group_codes(votes.groups, votes.n_items)
+    labelled = np.flatnonzero(votes.labelled)
+    _, held = subsplit(units, labelled, fraction=1.0 - share, seed=seed, key=_KEY)
+    away = np.isin(units, units[held])
+    return Slices(votes.with_items(~away), votes.with_items(held))
+
+
+def fitting_votes(votes: VoteMatrix, share: float, seed: int) -> VoteMatrix:
+    """The votes a recommendation may look at; see :func:`slices`."""
+    return slices(votes, share, seed).fitted
+
+
+def held_out_warnings(votes: VoteMatrix, share: float, seed: int) -> list[str]:
+    """Sentences about levels that the slice has too few labels for."""
+    held = slices(votes, share, seed).held_out
+    n = 0 if held is None else held.n_items
+    return [
+        too_few(n, level, "The held-out slice", "every set is {0,1}")
+        for level in LEVELS
+        if held is not None and n < labels_needed(level)
+    ]
+
+
+def conformal_content(
+    model: PanelModel, held: VoteMatrix, share: float, rows: dict[str, Any]
+) -> dict[str, Any]:
+    """The block ``conformal``: thresholds of 1 - p(label) on the slice, in the file's own order.
+
+    An item and its swap have one score, so that each item counts once under ``symmetric`` too.
+    """
+    columns = held.with_judges(model.judges)
+    scores = nonconformity(model.score(columns.votes), held.labels)
+    limits = [float(threshold(scores, level)) for level in LEVELS]
+    return {
+        "share": share,
+        "n": held.n_items,
+        "levels": [
+            {
+                "level": level,
+                "threshold": limit if np.isfinite(limit) else None,
+                "labels_needed": labels_needed(level),
+            }
+            for level, limit in zip(LEVELS, limits, strict=True)
+        ],
+        "rows": rows,
+    }
+
+
+def set_texts(conformal: dict[str, Any] | None, p: Floats) -> list[list[str]]:
+    """``{}``, ``{0}``, ``{1}`` or ``{0,1}`` of every item at each level; blank without a slice."""
+    if conformal is None:
+        return [[""] * len(p) for _ in LEVELS]
+    scores = [one.tolist() for one in label_scores(p)]
+    found = []
+    for level in conformal["levels"]:
+        limit = level["threshold"]
+        inside = [[limit is None or score <= limit for score in one] for one in scores]
+        found.append([SETS[zero + 2 * one] for zero, one in zip(*inside, strict=True)])
+    return found
+
+
+SETS = ("{}", "{0}", "{1}", "{0,1}")
+"""Sets as scored.csv spells them."""

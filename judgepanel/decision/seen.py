@@ -1,0 +1,214 @@
+"""Has a panel seen these items? Short hashes of the rows it was fitted on, and what a match proves.
+
+Two hashes an item: of its votes by judge name, and of its id together with those votes. Judges are
+taken in the order of their names, so the order of columns, further judges and (for the first) new
+ids change nothing; the responses of a pair may be swapped. Hashes are sorted, salted with the
+votes' own SHA-256 and cut to 8 bytes: an id cannot be told from them without the votes.
+
+Few judges cast the same votes on many items, so a match alone proves nothing. Let X pairs of one of
+the n hashed items and one of the m new ones have the same votes, whatever their ids.
+
+* Id and votes: if ids were mere row numbers, a pair would share its id with a chance of about
+  1 / max(n, m), or some times that where both files are sorted alike (``_SORTED``). The matches
+  must be more than that explains; if all of them are not, those of rare votes may be.
+* Votes alone: only rare votes count, those that come once on either side. Were all items drawn
+  alike, votes that two items of the pooled n + m share would join one of each side with chance
+  2 n m / ((n + m) (n + m - 1)), and else two of one side. Matches must be more than that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes.errors import listed
+
+Bools = NDArray[np.bool_]
+
+MOST_ROWS = 20_000
+ALPHA = 0.01
+_SORTED = 5.0
+_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Which items of a file a panel was fitted on.
+
+    ``by_id`` and ``by_votes`` are bool (n_items,): id and votes match, or the votes alone under
+    another id. ``wholly`` says that (nearly) all of the file was seen. ``checked`` is false where
+    the panel file has no hashes, or judges of the panel are absent: nothing is then known.
+    """
+
+    by_id: Bools
+    by_votes: Bools
+    wholly: bool
+    checked: bool
+
+    @property
+    def rows(self) -> Bools:
+        """Items that were seen, bool (n_items,)."""
+        return self.by_id | self.by_votes
+
+
+def rows_content(
+    votes: VoteMatrix, judges: Sequence[str], known: Sequence[str], salt: str
+) -> dict[str, Any]:
+    """Hashes of every item, sorted; of more than ``MOST_ROWS`` the lowest are kept.
+
+    ``judges`` are the panel's, ``known`` all judges that took part; the votes of all tell items
+    apart better, but not every new file has them.
+    """
+    lists = {
+        "id_and_votes": _hashes(votes, judges, salt, ids=True),
+        "votes": _hashes(votes, judges, salt),
+        "votes_of_all": None if set(known) == set(judges) else _hashes(votes, known, salt),
+    }
+    kept = {
+        name: None if found is None else sorted(found)[:MOST_ROWS] for name, found in lists.items()
+    }
+    return {"n_items": votes.n_items, **kept}
+
+
+def seen_items(
+    rows: dict[str, Any] | None,
+    votes: VoteMatrix,
+    judges: Sequence[str],
+    known: Sequence[str],
+    salt: str,
+) -> Seen:
+    """Hold the items of a file against the hashes of a panel; see the module for the rules."""
+    nothing = np.zeros(votes.n_items, dtype=bool)
+    there = set(votes.judges)
+    if rows is None or not set(judges) <= there:
+        return Seen(nothing, nothing, wholly=False, checked=False)
+    found = _compared(rows["votes"], votes, judges, salt)
+    hashes = _hashes(votes, judges, salt, ids=True)
+    same = found.voted & _among(hashes, set(rows["id_and_votes"]))
+    by_id = same if found.exceed(same) else same & found.rare
+    if not found.exceed(by_id):
+        by_id = nothing
+    by_votes = _compared(rows["votes"], votes, judges, salt, by_id).by_votes()
+    if rows["votes_of_all"] is not None and set(known) <= there:
+        by_votes |= _compared(rows["votes_of_all"], votes, known, salt, by_id).by_votes()
+    half = 0.5 * float(found.once.sum())
+    wholly = bool(by_id[found.voted].all() or (by_votes.any() and (by_id | by_votes).sum() > half))
+    return Seen(by_id, by_votes, wholly=wholly, checked=True)
+
+
+def seen_sentences(seen: Seen, item_ids: Sequence[str]) -> list[str]:
+    """How many items were seen, the first ids, and what that does."""
+    found = []
+    for rows, what in (
+        (seen.by_id, "the id and the votes of an item the panel was fitted on"),
+        (seen.by_votes, "exactly the votes of an item the panel was fitted on, under another id"),
+    ):
+        if rows.any():
+            first = [item_ids[i] for i in np.flatnonzero(rows).tolist()]
+            found.append(
+                f"{len(first)} of {len(item_ids)} items have {what}: {listed(first, 3)}; scores of "
+                "seen items flatter."
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Compared:
+    """Votes of ``n`` past and ``m`` new items held side by side.
+
+    ``pairs`` (n_items,) are how many past items have the votes of each new one, ``voted`` whether
+    it has any; ``once`` and ``rare`` mark votes that come once among the new items, and once on
+    either side; ``within`` counts votes that two items of one side share and none of the other.
+    """
+
+    pairs: NDArray[np.int64]
+    voted: Bools
+    once: Bools
+    rare: Bools
+    within: int
+    n: int
+    m: int
+
+    def exceed(self, matches: Bools) -> bool:
+        """Whether these matches of id and votes are more than row numbers explain."""
+        among = self.pairs[self.rare] if not matches[~self.rare].any() else self.pairs
+        chance = min(1.0, _SORTED * float(among.sum()) / max(self.n * self.m, 1))
+        return _exceeds(int(matches.sum()), min(self.n, self.m), chance)
+
+    def by_votes(self) -> Bools:
+        """Items seen by their votes alone."""
+        across, total = int(self.rare.sum()), float(self.n + self.m)
+        chance = 2.0 * self.n * self.m / (total * max(total - 1.0, 1.0))
+        return self.rare & _exceeds(across, across + self.within, chance)
+
+
+def _compared(
+    past_hashes: Sequence[str],
+    votes: VoteMatrix,
+    judges: Sequence[str],
+    salt: str,
+    known: Bools | None = None,
+) -> _Compared:
+    """Both sides without the items that are ``known`` to be the same."""
+    hashes, voted = _hashes(votes, judges, salt), _voted(votes, judges)
+    past = Counter(past_hashes)
+    if known is not None:
+        voted = voted & ~known
+        past -= Counter(hashes[i] for i in np.flatnonzero(known).tolist())
+    here = Counter(one for one, cast in zip(hashes, voted, strict=True) if cast)
+    pairs = np.where(voted, np.array([past[one] for one in hashes], dtype=np.int64), 0)
+    once = voted & np.array([here[one] == 1 for one in hashes], dtype=bool)
+    counts = ((past[one], here[one]) for one in past.keys() | here.keys())
+    within = sum(found in ((2, 0), (0, 2)) for found in counts)
+    n, m = sum(past.values()), sum(here.values())
+    return _Compared(pairs, voted, once, once & (pairs == 1), within, n, m)
+
+
+def _exceeds(matches: int, trials: int, chance: float) -> bool:
+    """Whether so many matches have a chance below ``ALPHA``."""
+    return matches > 0 and float(stats.binom.sf(matches - 1, trials, chance)) < ALPHA
+
+
+def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = False) -> list[str]:
+    names = sorted(judges)
+    cast = _columns(votes, names)
+    if votes.task == "pairwise":
+        cast = _first_is_one(cast)
+    start = hashlib.sha256("\0".join([salt, str(ids), *names]).encode())
+    found = []
+    for name, row in zip(votes.item_ids, cast, strict=True):
+        digest = start.copy()
+        digest.update(row.tobytes())
+        if ids:
+            digest.update(name.encode())
+        found.append(digest.hexdigest()[: 2 * _BYTES])
+    return found
+
+
+def _first_is_one(cast: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Each row turned so that its first vote is a 1: a pair and its swap become one."""
+    known = cast != MISSING
+    first = cast[np.arange(len(cast)), known.argmax(axis=1)]
+    turned = np.where(known, 1 - cast, cast)
+    return np.ascontiguousarray(np.where((first == 0)[:, None], turned, cast).astype(np.int8))
+
+
+def _columns(votes: VoteMatrix, judges: Sequence[str]) -> NDArray[np.int8]:
+    place = {name: column for column, name in enumerate(votes.judges)}
+    return np.ascontiguousarray(votes.votes[:, [place[name] for name in judges]])
+
+
+def _voted(votes: VoteMatrix, judges: Sequence[str]) -> Bools:
+    return np.asarray((_columns(votes, judges) != MISSING).any(axis=1))
+
+
+def _among(hashes: list[str], past: set[str]) -> Bools:
+    return np.array([one in past for one in hashes], dtype=bool)
