@@ -127,7 +127,7 @@ def price_sentence(found: Cost) -> str:
 def _step(found: Cost, one: CostPoint, after: CostPoint) -> str:
     if one.next is None:
         return ""
-    shown = "" if one.next.lo > 0.0 else ", a gain that is not shown"
+    shown = "" if one.next.lo > 0.0 else " (where no gain is shown)"
     return (
         f"{amount(one.next.price, found.unit)} an item from {sig(one.cost)} to "
         f"{amount(after.cost, found.unit)}{shown}"

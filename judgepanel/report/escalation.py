@@ -71,8 +71,8 @@ def _answer(found: Escalation) -> str:
     )
     return (
         f"Ask {cheap} first, and all {found.n_judges} ({amount(found.full_cost, found.unit)}) "
-        f"where the confidence is below {sig(one.threshold)}: {percent(one.escalated)} of the items "
-        f"go to all, an item costs {_cost(found, one)}, and NLL changes by {_change(one)}; "
+        f"where the confidence is below {sig(one.threshold)}: {percent(one.escalated)} of the "
+        f"items go to all, an item costs {_cost(found, one)}, and NLL changes by {_change(one)}; "
         f"{_OUTCOMES[one.verdict]}."
     )
 

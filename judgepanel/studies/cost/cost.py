@@ -22,9 +22,9 @@ from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.cost.cost_estimates import cost_points
 from judgepanel.studies.cost.cost_result import Cost
-from judgepanel.studies.cost.plan import Plan, all_rows, comparable, cost_rules, priced_judges
+from judgepanel.studies.cost.plan import Plan, all_rows, cost_rules, priced_judges
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.panel.budget_search import UnderBudgets, budget_grid
+from judgepanel.studies.panel.budget_search import UnderBudgets, budget_grid, compared_under
 from judgepanel.studies.panel.costs import (
     JudgeCosts,
     affordable,
@@ -67,7 +67,7 @@ class CostSpec:
     ------
     InputError
         A name that is not known, a budget that is no price, points outside 2..30, fewer than 2
-        folds, no steps; the paper's protocol.
+        folds, steps below 0; the paper's protocol.
     """
 
     settings: Settings = Settings()
@@ -82,7 +82,9 @@ class CostSpec:
     folds: int = field(
         default=5, metadata={"help": "inner folds on calibration rows, under a closed form"}
     )
-    steps: int = field(default=20, metadata={"help": "judges that the greedy order adds"})
+    steps: int = field(
+        default=20, metadata={"help": "judges that the greedy order adds; 0 does without"}
+    )
 
     def __post_init__(self) -> None:
         check_choosing(self.settings, self.aggregator, self.calibrator)
@@ -93,8 +95,8 @@ class CostSpec:
             )
         if self.folds < 2:
             raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
-        if self.steps < 1:
-            raise InputError("steps is too small", value=self.steps, allowed="1 or more")
+        if self.steps < 0:
+            raise InputError("steps is too small", value=self.steps, allowed="0 or more")
 
     @property
     def rules(self) -> Rules:
@@ -202,7 +204,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         budgets,
         chosen,
         _panels(Keyed(votes), spec),
-        comparable=comparable(spec.aggregator, spec.calibrator),
+        comparable=compared_under(spec.aggregator) == spec.aggregator,
         seed=spec.settings.seed,
     )
     return Cost(

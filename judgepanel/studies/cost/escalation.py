@@ -81,7 +81,10 @@ class EscalationSpec:
         default=0.02,
         metadata={"help": "NLL that the recommended threshold may lose, a share of all judges'"},
     )
-    steps: int = field(default=20, metadata={"help": "judges that the greedy order adds"})
+    steps: int = field(
+        default=0,
+        metadata={"help": "judges that a greedy order adds; 0 does without, which is faster"},
+    )
 
     def __post_init__(self) -> None:
         check_choosing(self.settings, self.aggregator, self.calibrator)
@@ -100,8 +103,8 @@ class EscalationSpec:
                 value=self.cheapest,
                 allowed="--cheap or --cheapest",
             )
-        if self.steps < 1:
-            raise InputError("steps is too small", value=self.steps, allowed="1 or more")
+        if self.steps < 0:
+            raise InputError("steps is too small", value=self.steps, allowed="0 or more")
 
     @property
     def limits(self) -> tuple[float, ...]:

@@ -13,7 +13,6 @@ from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS, ClosedForm
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.studies.panel.budget_search import (
     UnderBudgets,
-    compared_under,
     under_budgets,
 )
 from judgepanel.studies.panel.costs import JudgeCosts, costs_of
@@ -38,13 +37,6 @@ def cost_rules(
         if name == aggregator:
             closed, map_ = name, calibrator
     return Rules(closed, map_, folds=folds, steps=steps, seed=seed)
-
-
-def comparable(aggregator: Aggregator, calibrator: Calibrator) -> bool:
-    """Whether panels are compared by NLLs of the kind that they are scored by."""
-    return aggregator in CLOSED_FORMS or (
-        compared_under(aggregator) == aggregator and calibrator == "none"
-    )
 
 
 def priced_judges(votes: VoteMatrix, prepared: Prepared) -> tuple[Known, JudgeCosts]:

@@ -22,9 +22,9 @@ from judgepanel.kernels.aggregate.prefixes import (
     ranking_key,
 )
 from judgepanel.kernels.select.search import best_of
-from judgepanel.kernels.select.subsets import Comparison
+from judgepanel.kernels.select.subsets import Comparison, SubsetTrial
 from judgepanel.scoring.metrics import mean_nll, null_logit
-from judgepanel.scoring.splits import fold_of, folds
+from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.panel.costs import SLACK, affordable, check_budget
 from judgepanel.studies.panel.curated import fitted_logits
 from judgepanel.studies.panel.curator import Chosen
@@ -37,13 +37,13 @@ Bools = NDArray[np.bool_]
 FEW = 10
 """Judges up to which every panel is compared under a closed form."""
 POINTS = 12
-RIDGE_FOLDS = 3
-"""Folds in which aggregators that are fitted choose their ridge where panels are compared: two
-fewer than where they are scored, which takes a third off the time.
+FITTED_FOLDS = 3
+"""Folds in which panels are compared under an aggregator that is fitted, and in which it chooses
+its ridge there: two fewer than where panels are scored, for the time it takes.
 """
 _DIGITS = 9
-Order = Literal["cheapest", "distance a cost", "gain a cost", "most distant"]
-ORDERS: tuple[Order, ...] = ("cheapest", "distance a cost", "gain a cost", "most distant")
+Order = Literal["distance a cost", "gain a cost", "distance"]
+ORDERS: tuple[Order, ...] = ("distance a cost", "gain a cost", "distance")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,9 +91,10 @@ def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False)
 def compared_under(aggregator: Aggregator) -> Aggregator:
     """What panels are compared under where they are to be scored under ``aggregator``.
 
-    Dawid-Skene's raw scores are far too sure to be compared as they are.
+    A closed form under itself; joint under stacking, which it nests, in a third of the time.
+    Raw scores of Dawid-Skene are far too sure to be compared as they are: stacking stands in, too.
     """
-    return aggregator if aggregator in (*CLOSED_FORMS, "joint", "stacking") else "one_coin"
+    return aggregator if aggregator in CLOSED_FORMS else "stacking"
 
 
 def under_budgets(
@@ -153,11 +154,10 @@ def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudg
 
 
 def orders(evidence: Evidence) -> Index:
-    """All judges in every order of ``ORDERS``, (4, n_judges); ties go to the cheaper, then by name.
+    """All judges in every order of ``ORDERS``, (3, n_judges); ties go to the cheaper, then by name.
 
-    By cost; by |a - .5| for its cost, a the posterior-mean accuracy; by NLL gained for its cost
-    when added to those before (under the rules, one inner split), then as the order before; by
-    |a - .5|.
+    By |a - .5| for its cost, a the posterior-mean accuracy; by NLL gained for its cost when added
+    to those before (under the rules, one inner split), then as the order before; by |a - .5|.
     """
     cost, ballots = _costs(evidence), evidence.ballots
     distance = ranking_key(*counts(ballots, evidence.rows), "informativeness")
@@ -167,7 +167,6 @@ def orders(evidence: Evidence) -> Index:
     rest = by_value[~np.isin(by_value, greedy)]
     return np.stack(
         [
-            _sorted(cost, -np.round(distance, 12)),
             by_value,
             np.concatenate([greedy, rest]),
             _sorted(-np.round(distance, 12), cost),
@@ -189,6 +188,8 @@ def _sorted(*keys: Floats) -> Index:
 
 def _greedy(evidence: Evidence, cost: Floats) -> Index:
     """Judges added one at a time, at most ``steps``, while they gain NLL on an inner split."""
+    if evidence.rules.steps == 0:
+        return np.zeros(0, dtype=np.int64)
     compare: Comparison = evidence.comparison("split")
     n_judges = len(cost)
     (trial,) = compare.trials
@@ -237,31 +238,35 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
     the rows that learn, and the panels are scored on the others.
     """
     cost, rules = _costs(evidence), evidence.rules
-    closed = aggregator in CLOSED_FORMS
-    if closed and aggregator != rules.aggregator:
-        raise ValueError("the rules compare panels under another aggregator")
-    total, n_held = np.zeros((len(levels), len(ORDERS))), 0
-    for number, trial in enumerate(evidence.comparison("folds" if closed else "split").trials):
-        learn, held = trial.split.calibration, trial.split.evaluation
-        panels = filled(orders(evidence.part(learn, 200 + number)), cost, levels)
-        flat = panels.reshape(-1, panels.shape[-1])
-        unique, back = np.unique(flat, axis=0, return_inverse=True)
-        if closed:
-            losses = trial.losses(unique)[0]
+    total = np.zeros((len(levels), len(ORDERS)))
+    trials: tuple[SubsetTrial, ...] = ()
+    if aggregator in CLOSED_FORMS:
+        if aggregator != rules.aggregator:
+            raise ValueError("the rules compare panels under another aggregator")
+        trials = evidence.comparison().trials
+        pieces = [trial.split for trial in trials]
+    else:
+        key, units = (*evidence.key, 106), evidence.ballots.units
+        pieces = folds(units, evidence.rows, FITTED_FOLDS, seed=rules.seed, key=key)
+    for number, piece in enumerate(pieces):
+        part = evidence.part(piece.calibration, 200 + number)
+        panels = filled(orders(part), cost, levels).reshape(-1, len(cost))
+        unique, back = np.unique(panels, axis=0, return_inverse=True)
+        if trials:
+            losses = trials[number].losses(unique)[0]
         else:
-            losses = _fitted_losses(evidence, learn, held, unique, aggregator)
+            losses = _fitted_losses(evidence, piece, unique, aggregator)
         total += losses[back].reshape(total.shape)
-        n_held += len(held)
-    return total / n_held
+    return total / evidence.ballots.n_items
 
 
 def _fitted_losses(
-    evidence: Evidence, learn: Index, held: Index, panels: Bools, aggregator: Aggregator
+    evidence: Evidence, piece: Split, panels: Bools, aggregator: Aggregator
 ) -> Floats:
     """Summed NLL (n_panels,) of the held-out rows under panels fitted to the others, raw."""
-    ballots = evidence.ballots
+    ballots, learn, held = evidence.ballots, piece.calibration, piece.evaluation
     pieces = folds(
-        ballots.units, learn, RIDGE_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
+        ballots.units, learn, FITTED_FOLDS, seed=evidence.rules.seed, key=(*evidence.key, 105)
     )
     fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)
