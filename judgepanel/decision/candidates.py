@@ -1,9 +1,9 @@
-"""The candidates a recommendation chooses among, and how a choice is made on some rows."""
+"""The candidates a recommendation chooses among."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -11,31 +11,32 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.prefixes import Ranking
-from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split, inner_nll
-from judgepanel.scoring.metrics import ItemScores
-from judgepanel.scoring.splits import Split
+from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.studies.panel.curator_list import CURATORS
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Panels = tuple[tuple[str, int], ...]
 
 TOP = (1, 3, 5, 10, 20)
 MAPS: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta")
 SCALES: tuple[Calibrator, ...] = ("none", "temperature")
+SUMMED = ("above_chance", "one_per_cluster", "finite_calibration")
+JOINED = ("above_chance", "forward", "one_per_cluster")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The ``k`` best of the judges under one pipeline; ``name`` says which panel it is."""
+    """Judges under one pipeline; ``name`` says which they are: the ``k`` best by a ranking, or
+    those that a ``curator`` chooses, however many (``k`` is 0).
+    """
 
     name: str
     k: int
     aggregator: Aggregator
     calibrator: Calibrator
     ranking: Ranking = "accuracy"
+    curator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,30 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
-    """Families in a fixed order."""
+class Curation:
+    """The panel of one curator under one aggregator and several calibrators."""
 
-    families: tuple[Family, ...]
+    curator: str
+    aggregator: Aggregator
+    calibrators: tuple[Calibrator, ...]
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Its candidates, one a calibrator."""
+        name = CURATORS[self.curator].title
+        return tuple(
+            Candidate(name, 0, self.aggregator, calibrator, curator=self.curator)
+            for calibrator in self.calibrators
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Families and curations in a fixed order."""
+
+    families: tuple[Family | Curation, ...]
 
     def all(self) -> tuple[Candidate, ...]:
-        """All candidates; positions follow :func:`score_candidates`."""
+        """All candidates; positions follow :mod:`decision.contest`."""
         return tuple(one for family in self.families for one in family.candidates())
 
 
@@ -88,7 +106,7 @@ def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
     return tuple((sizes[k], k) for k in sorted(sizes))
 
 
-def _default(n_judges: int) -> tuple[Family, ...]:
+def _default(n_judges: int) -> tuple[Family | Curation, ...]:
     """Majority and one-coin at every size; joint at the larger ones, which it is for."""
     every = panels(n_judges)
     return (
@@ -98,8 +116,8 @@ def _default(n_judges: int) -> tuple[Family, ...]:
     )
 
 
-def _wide(n_judges: int) -> tuple[Family, ...]:
-    """The default ones, every other aggregator, isotonic, and judges far from chance."""
+def _wide(n_judges: int) -> tuple[Family | Curation, ...]:
+    """The default ones, every other aggregator, isotonic, judges far from chance, and curators."""
     every, most = panels(n_judges), panels(n_judges, (20,))
     return (
         *_default(n_judges),
@@ -112,6 +130,8 @@ def _wide(n_judges: int) -> tuple[Family, ...]:
         Family("stacking", most, SCALES),
         Family("one_coin", _far(n_judges), ("temperature", "beta"), "informativeness"),
         Family("joint", _far(n_judges), SCALES, "informativeness"),
+        *(Curation(name, "one_coin", ("temperature", "beta")) for name in SUMMED),
+        *(Curation(name, "joint", SCALES) for name in JOINED),
     )
 
 
@@ -121,84 +141,26 @@ def _far(n_judges: int) -> Panels:
     return tuple((f"{k} farthest from chance", k) for k in sizes)
 
 
-LISTS: Mapping[str, Callable[[int], tuple[Family, ...]]] = MappingProxyType(
+LISTS: Mapping[str, Callable[[int], tuple[Family | Curation, ...]]] = MappingProxyType(
     {"default": _default, "wide": _wide}
 )
 """Lists of candidates by name, from the number of judges."""
 
 
-def candidates_of(name: str, n_judges: int, *, symmetric: bool) -> Candidates:
+def candidates_of(name: str, n_judges: int, *, symmetric: bool, budget: bool = False) -> Candidates:
     """A list of candidates; under ``symmetric`` Platt coincides with temperature and is left out.
 
-    Families without a panel (too few judges) are left out as well.
+    Families without a panel (too few judges) are left out as well. With a ``budget`` there are
+    panels chosen to keep within it besides.
     """
-    found = []
+    found: list[Family | Curation] = []
     for family in LISTS[name](n_judges):
         kept = tuple(c for c in family.calibrators if not (symmetric and c == "platt"))
-        if family.panels:
-            found.append(Family(family.aggregator, family.panels, kept, family.ranking))
+        if isinstance(family, Curation) or family.panels:
+            found.append(replace(family, calibrators=kept))
+    if budget:
+        found += [
+            Curation("budget", "one_coin", ("temperature", "beta")),
+            Curation("budget", "joint", SCALES),
+        ]
     return Candidates(tuple(found))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CandidateScores:
-    """Item scores (n_candidates, n_eval) and ECE (n_candidates,) on the rows held out; ``inner``
-    (n_candidates,) is the cross-validated NLL on calibration rows, what a choice may look at.
-    """
-
-    items: ItemScores
-    inner: Floats
-    null_nll: float
-    constant_nll: float
-    replaced: int
-
-
-def score_candidates(
-    ballots: Ballots, split: Split, choices: Candidates, *, n_folds: int, seed: int
-) -> CandidateScores:
-    """Fit every candidate on the calibration rows of a split, score the others, and cross-validate
-    on the calibration rows alone.
-    """
-    results: list[SplitScores] = [
-        evaluate_split(
-            ballots,
-            split,
-            family.sizes,
-            family.recipe(seed),
-            Choice(np.ones(len(family.sizes), dtype=bool), n_folds, (split.number, 1)),
-        )
-        for family in choices.families
-    ]
-    held = [
-        result.evaluation[name]
-        for result, family in zip(results, choices.families, strict=True)
-        for name in family.calibrators
-    ]
-
-    def stacked(field: str) -> Floats:
-        return np.concatenate([getattr(scores, field) for scores in held])
-
-    return CandidateScores(
-        ItemScores(stacked("nll"), stacked("brier"), stacked("hit"), stacked("ece")),
-        inner=np.concatenate([result.chosen_on.ravel() for result in results]),
-        null_nll=results[0].null_nll,
-        constant_nll=results[0].constant_nll[choices.families[0].calibrators[-1]],
-        replaced=sum(sum(result.replaced.values()) for result in results),
-    )
-
-
-def candidates_inner_nll(
-    ballots: Ballots,
-    rows: Ints,
-    choices: Candidates,
-    *,
-    n_folds: int,
-    seed: int,
-    key: tuple[int, ...],
-) -> Floats:
-    """Cross-validated NLL (n_candidates,) on these rows alone."""
-    found = [
-        inner_nll(ballots, rows, family.sizes, family.recipe(seed), n_folds=n_folds, key=key)
-        for family in choices.families
-    ]
-    return np.concatenate([nll.ravel() for nll in found])

@@ -1,42 +1,55 @@
 """Which judges and which pipeline? A choice nested inside the splits, so that its NLL is honest.
 
-In every outer split all candidates are cross-validated on the calibration rows alone, the best is
-taken, refitted there and scored on the evaluation rows. The mean of that score is what *the
-recommendation itself* achieves on new items, selection included. The panel that is exported
-repeats the choice on all labelled rows.
+In every outer split all candidates are cross-validated on the calibration rows alone, one is taken
+by the same preference and within the same budget as in the end, refitted there and scored on the
+evaluation rows. The mean of that score is what *the recommendation itself* achieves on new items,
+selection included. The panel that is exported repeats the choice on all labelled rows.
 
 Cost per split: folds + 1 evaluations of at most 7 panel sizes for each closed form, and one
-cross-fitting (6 fits) a panel size for joint, which is most of it.
+cross-fitting (6 fits) a panel size for joint, which is most of it. The wide list takes about ten
+times as long, since curators choose anew in every inner fold.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.decision.candidates import (
-    LISTS,
-    Candidate,
-    Candidates,
-    candidates_inner_nll,
-    candidates_of,
-    score_candidates,
+from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.decision.candidates import LISTS, Candidate, Candidates, candidates_of
+from judgepanel.decision.contest import FINAL, Standing, Terms, compete, final_panel, stand
+from judgepanel.decision.held_out import check_share, fitting_votes, held_out_warnings
+from judgepanel.decision.preference import (
+    PREFERENCES,
+    Preference,
+    affordable,
+    cost_of,
+    pick,
+    tied_with_best,
 )
+from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.models.panel import PanelModel, fit_panel
-from judgepanel.scoring.inference import MARGIN, Verdict, estimate, verdict
+from judgepanel.models.panel import PanelModel
+from judgepanel.scoring.inference import (
+    MARGIN,
+    Estimate,
+    estimate,
+    labels_to_settle,
+    verdict,
+)
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, splits_of
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
-from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -47,13 +60,30 @@ REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
 
 @dataclass(frozen=True, slots=True)
 class RecommendSpec:
-    """Candidates and how they are chosen; ``folds`` inner folds on calibration rows."""
+    """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
+
+    Raises
+    ------
+    InputError
+        The paper's protocol, fewer than 2 folds, an unknown list or preference, a budget that is
+        not above 0, a share held out outside [0, 1).
+    """
 
     settings: Settings = Settings()
     candidates: str = field(
         default="default", metadata={"help": "the list to choose from: default or wide"}
     )
     folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
+    prefer: Preference = field(
+        default="nll", metadata={"help": "what to take among candidates tied with the best"}
+    )
+    budget: float | None = field(
+        default=None, metadata={"help": "most that the panel may cost an item (no limit)"}
+    )
+    conformal: float = field(
+        default=0.0,
+        metadata={"help": "share of the labels held out to make sets at 80 and 90 %; 0: no sets"},
+    )
 
     def __post_init__(self) -> None:
         if self.settings.protocol != "honest":
@@ -65,121 +95,55 @@ class RecommendSpec:
         if self.folds < 2:
             raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
         check_known("list of candidates", tuple(LISTS), (self.candidates,))
+        check_known("preference", PREFERENCES, (self.prefer,))
+        if self.budget is not None and not 0.0 < self.budget < float("inf"):
+            raise InputError(
+                "the budget is not a price", value=self.budget, allowed="a number above 0"
+            )
+        check_share(self.conformal)
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateFigures:
-    """One candidate out of sample.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Contest:
+    """Who competes under what: built once from votes and spec."""
 
-    ``nll`` with its 95 % interval; ``delta`` = NLL(candidate) - NLL(reference) with interval, p
-    and verdict as for panel sizes; ``chosen_share`` of the splits in which the inner choice took
-    it; ``inner_nll`` is its cross-validated NLL on all labelled rows, which the final choice saw.
+    prepared: Prepared
+    choices: Candidates
+    terms: Terms
+    costs: Floats | None
+
+
+def _contest(votes: VoteMatrix, spec: RecommendSpec) -> _Contest:
+    """All that may be looked at: what is held out for sets is not there.
+
+    Raises
+    ------
+    InputError
+        Costs are asked for and not known; a budget that no judge keeps within.
     """
-
-    panel: str
-    k: int
-    aggregator: str
-    calibrator: str
-    nll: float
-    lo: float
-    hi: float
-    brier: float
-    accuracy: float
-    ece: float
-    skill: float
-    delta: float
-    delta_lo: float
-    delta_hi: float
-    p: float
-    chosen_share: float
-    inner_nll: float
-
-
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """What to do, and how sure.
-
-    ``model`` is fitted on all ``n_items`` labelled rows; ``nll`` [``lo``, ``hi``] is what choosing
-    this way achieves on new items with ``n_calibration`` labels; ``optimism`` = ``nll`` minus the
-    NLL the choices saw. ``delta`` compares it with the reference, all judges under one-coin and
-    beta: below 0 the recommendation is better.
-    """
-
-    model: PanelModel
-    chosen: CandidateFigures
-    runner_up: CandidateFigures
-    reference: CandidateFigures
-    candidates: tuple[CandidateFigures, ...]
-    nll: float
-    lo: float
-    hi: float
-    brier: float
-    accuracy: float
-    ece: float
-    chosen_on: float
-    optimism: float
-    delta: float
-    delta_lo: float
-    delta_hi: float
-    p: float
-    margin: float
-    verdict: Verdict
-    null_nll: float
-    left_out: tuple[str, ...]
-    set_aside: tuple[str, ...]
-    orientation: str
-    n_items: int
-    n_judges: int
-    n_calibration: float
-    n_evaluation: float
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
-
-    def frame(self) -> pd.DataFrame:
-        """One row a candidate, best expected NLL first."""
-        names = CandidateFigures.__dataclass_fields__
-        rows = [{name: getattr(row, name) for name in names} for row in self.candidates]
-        return pd.DataFrame(rows).sort_values("nll", kind="stable").reset_index(drop=True)
-
-    def summary(self) -> dict[str, Any]:
-        """The decision as JSON values."""
-        return {
-            "panel": self.chosen.panel,
-            "k": self.chosen.k,
-            "n_judges": self.n_judges,
-            "aggregator": self.chosen.aggregator,
-            "calibrator": self.chosen.calibrator,
-            "judges": list(self.model.judges),
-            "nll": self.nll,
-            "nll_lo": self.lo,
-            "nll_hi": self.hi,
-            "null_nll": self.null_nll,
-            "skill": 1.0 - self.nll / self.null_nll,
-            "optimism": self.optimism,
-            "delta_to_reference": self.delta,
-            "delta_lo": self.delta_lo,
-            "delta_hi": self.delta_hi,
-            "p": self.p,
-            "verdict": self.verdict,
-            "reference": "all, one_coin, beta",
-            "runner_up": f"{self.runner_up.panel}, {self.runner_up.aggregator}, "
-            f"{self.runner_up.calibrator}",
-            "n_splits": self.n_splits,
-            "n_calibration": self.n_calibration,
-            "orientation": self.orientation,
-        }
-
-
-def _choices(prepared: Prepared, spec: RecommendSpec) -> Candidates:
-    ballots = prepared.ballots
-    return candidates_of(spec.candidates, ballots.n_judges, symmetric=ballots.symmetric)
+    fitting = fitting_votes(votes, spec.conformal, spec.settings.seed)
+    prepared = prepare(fitting, spec.settings)
+    ballots, known = prepared.ballots, known_judges(fitting, prepared)
+    costs = None if known.costs is None else np.array(known.costs)
+    if costs is None and (spec.prefer == "cheapest" or spec.budget is not None):
+        raise InputError(
+            "costs of the judges are not known",
+            allowed="a judge table with a cost for every judge",
+        )
+    if costs is not None and spec.budget is not None and spec.budget < costs.min():
+        raise InputError(
+            "no judge keeps within the budget",
+            value=spec.budget,
+            allowed=f"{costs.min():g} or more, what the cheapest judge costs",
+        )
+    rules = Rules(seed=spec.settings.seed, budget=spec.budget)
+    choices = candidates_of(
+        spec.candidates,
+        ballots.n_judges,
+        symmetric=ballots.symmetric,
+        budget=spec.budget is not None,
+    )
+    return _Contest(prepared, choices, Terms(spec.folds, spec.settings.seed, known, rules), costs)
 
 
 def _reference(candidates: tuple[Candidate, ...]) -> int:
@@ -191,69 +155,125 @@ def _reference(candidates: tuple[Candidate, ...]) -> int:
 
 def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Tally:
     """Choose and evaluate in the splits of one chunk."""
-    prepared = prepare(votes, spec.settings)
-    ballots, settings = prepared.ballots, spec.settings
-    choices = _choices(prepared, spec)
+    contest = _contest(votes, spec)
+    ballots, candidates = contest.prepared.ballots, contest.choices.all()
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
-        held = score_candidates(ballots, drawn, choices, n_folds=spec.folds, seed=settings.seed)
+        held = compete(ballots, drawn, contest.choices, contest.terms)
+        taken = _pick(held.standing, ballots.units[drawn.calibration], contest, spec)
         return drawn, Arms(
             nll=held.items.nll[None],
             brier=held.items.brier[None],
             hit=held.items.hit[None],
             ece=held.items.ece[None],
-            chosen_on=held.inner[None],
+            chosen_on=held.standing.losses.mean(axis=1)[None],
             null_nll=held.null_nll,
             constant_nll=np.array([held.constant_nll]),
             replaced=np.array([held.replaced]),
+            taken=np.array([taken]),
         )
 
     return tally(
-        (arms(drawn) for drawn in splits_of(prepared, settings, chunk)),
+        (arms(drawn) for drawn in splits_of(contest.prepared, spec.settings, chunk)),
         n_items=ballots.n_items,
-        reference=_reference(choices.all()),
-        seed=settings.seed,
+        reference=_reference(candidates),
+        seed=spec.settings.seed,
     )
+
+
+def _pick(
+    standing: Standing, units: NDArray[np.int64], contest: _Contest, spec: RecommendSpec
+) -> int:
+    return pick(
+        standing.losses,
+        standing.panels,
+        units,
+        contest.choices.all(),
+        spec.prefer,
+        costs=contest.costs,
+        budget=spec.budget,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Final:
+    """The choice on all labelled rows: positions of candidates, and the panel.
+
+    ``inner`` (n_candidates,) is the NLL the choice saw; ``tied`` and ``allowed`` (n_candidates,)
+    are marks; ``size`` and ``cost`` (n_candidates,) are those of the panels.
+    """
+
+    taken: int
+    lowest: int
+    runner_up: int
+    model: PanelModel
+    inner: Floats
+    tied: NDArray[np.bool_]
+    allowed: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    cost: Floats | None
+
+
+@lru_cache(maxsize=4)
+def _final(keyed: Keyed, spec: RecommendSpec) -> _Final:
+    """It rests on votes and spec alone, so that no refresh of a partial result repeats it."""
+    contest = _contest(keyed.votes, spec)
+    ballots = contest.prepared.ballots
+    everyone = np.arange(ballots.n_items)
+    standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
+    taken = _pick(standing, ballots.units, contest, spec)
+    inner = standing.losses.mean(axis=1)
+    allowed = affordable(standing.panels, contest.costs, spec.budget)
+    order = [int(i) for i in np.argsort(np.where(allowed, inner, np.inf), kind="stable")]
+    others = [i for i in order if i != taken and allowed[i]]
+    return _Final(
+        taken=taken,
+        lowest=order[0],
+        runner_up=others[0] if others else taken,
+        model=final_panel(
+            ballots, contest.prepared.judges, contest.choices.all()[taken], contest.terms
+        ),
+        inner=inner,
+        tied=tied_with_best(standing.losses, ballots.units, allowed),
+        allowed=allowed,
+        size=standing.panels.sum(axis=1),
+        cost=None if contest.costs is None else cost_of(standing.panels, contest.costs),
+    )
+
+
+@lru_cache(maxsize=4)
+def _absence(keyed: Keyed, spec: RecommendSpec) -> Absence | None:
+    contest = _contest(keyed.votes, spec)
+    return measure_absence(contest.prepared, spec.settings, _final(keyed, spec).model)
 
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendation:
     """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
-    prepared = prepare(votes, spec.settings)
-    ballots, done = prepared.ballots, partial.in_order()
-    choices = _choices(prepared, spec)
-    candidates = choices.all()
-    inner = candidates_inner_nll(
-        ballots,
-        np.arange(ballots.n_items),
-        choices,
-        n_folds=spec.folds,
-        seed=spec.settings.seed,
-        key=(0, 2),
-    )
-    figures = _figures(done, ballots.units, candidates, inner)
-    ranked = np.argsort(inner, kind="stable")
-    best = int(ranked[0])
-    picked = candidates[best]
-    model = fit_panel(
-        ballots,
-        prepared.judges,
-        picked.k,
-        aggregator=picked.aggregator,
-        calibrator=picked.calibrator,
-        ranking=picked.ranking,
-        seed=spec.settings.seed,
-    )
-    overall = figures[-1]
+    contest, final, done = _contest(votes, spec), _final(Keyed(votes), spec), partial.in_order()
+    prepared, model = contest.prepared, final.model
+    figures = _figures(done, prepared.ballots.units, contest.choices.all(), final)
+    overall, reference = figures[-1], figures[done.reference]
+    runner = figures[final.runner_up]
     n_calibration, n_evaluation = mean_sizes(done)
-    chosen_on = float(done.chosen_on[:, 0].min(axis=-1).mean())
-    reference = figures[done.reference]
+    seen = np.take_along_axis(done.chosen_on[:, 0], done.chosen[:, :1], axis=-1)
+    chosen_on = float(seen.mean())
     margin = MARGIN * reference.nll
+    complete = len(done.numbers) >= spec.settings.splits
     return Recommendation(
         model=model,
-        chosen=figures[best],
-        runner_up=figures[int(ranked[1])] if len(ranked) > 1 else figures[best],
+        prefer=spec.prefer,
+        budget=spec.budget,
+        chosen=figures[final.taken],
+        lowest=figures[final.lowest],
+        runner_up=runner,
         reference=reference,
         candidates=figures[:-1],
+        labels_to_settle=labels_to_settle(
+            runner.behind,
+            (runner.behind_hi - runner.behind_lo) / 2.0,
+            MARGIN * figures[final.taken].nll,
+            prepared.ballots.n_items,
+        ),
         nll=overall.nll,
         lo=overall.lo,
         hi=overall.hi,
@@ -269,63 +289,99 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         margin=margin,
         verdict=verdict(overall.delta_lo, overall.delta_hi, margin, identical=_same(overall)),
         null_nll=float(done.null_nll.mean()),
+        cost=figures[final.taken].cost,
+        absence=_absence(Keyed(votes), spec) if complete else None,
         left_out=tuple(name for name in prepared.judges if name not in set(model.judges)),
         set_aside=prepared.oriented.set_aside,
         orientation=prepared.oriented.policy,
-        n_items=ballots.n_items,
-        n_judges=ballots.n_judges,
+        n_items=prepared.ballots.n_items,
+        n_judges=prepared.ballots.n_judges,
         n_calibration=n_calibration,
         n_evaluation=n_evaluation,
         n_splits=len(done.numbers),
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
-        warnings=_warnings(prepared, model, done, spec),
+        warnings=(
+            *_warnings(contest, model, done),
+            *held_out_warnings(votes, spec.conformal, spec.settings.seed),
+        ),
     )
 
 
 def _figures(
-    done: Tally, units: NDArray[np.int64], candidates: tuple[Candidate, ...], inner: Floats
+    done: Tally, units: NDArray[np.int64], candidates: tuple[Candidate, ...], final: _Final
 ) -> tuple[CandidateFigures, ...]:
     """Figures of all candidates, then of the nested choice."""
     table = grid_estimates(done, units)
+    gaps, behind = (_against(done, units, arm) for arm in (done.reference, final.taken))
+    shares = np.bincount(done.chosen[:, 0], minlength=len(candidates)) / len(done.chosen)
+    null = float(done.null_nll.mean())
+    margin = MARGIN * float(table["nll"][0][0, final.taken])
+    found = []
+    for i in range(len(candidates) + 1):
+        lo, hi = float(behind.lo[i]), float(behind.hi[i])
+        nll = float(table["nll"][0][0, i])
+        found.append(
+            CandidateFigures(
+                **_described(candidates, final, i),
+                nll=nll,
+                lo=float(table["nll"][1][0, i]),
+                hi=float(table["nll"][2][0, i]),
+                brier=float(table["brier"][0][0, i]),
+                accuracy=float(table["accuracy"][0][0, i]),
+                ece=float(table["ece"][0][0, i]),
+                skill=1.0 - nll / null,
+                delta=float(gaps.value[i]),
+                delta_lo=float(gaps.lo[i]),
+                delta_hi=float(gaps.hi[i]),
+                p=float(gaps.p[i]),
+                chosen_share=float(shares[i]) if i < len(candidates) else 1.0,
+                behind=float(behind.value[i]),
+                behind_lo=lo,
+                behind_hi=hi,
+                stands=verdict(lo, hi, margin, identical=behind.value[i] == 0.0 and lo == hi),
+            )
+        )
+    return tuple(found)
+
+
+def _against(done: Tally, units: NDArray[np.int64], arm: int) -> Estimate:
+    """Every arm's NLL less that of one arm."""
     item_means, seen = done.item_means()
-    nll = item_means[0, 0]
-    split_nll = done.split_means[:, 0, 0]
-    gaps = estimate(
-        nll - nll[done.reference],
-        split_nll - split_nll[:, [done.reference]],
+    nll, split_nll = item_means[0, 0], done.split_means[:, 0, 0]
+    return estimate(
+        nll - nll[arm],
+        split_nll - split_nll[:, [arm]],
         units[seen],
         *mean_sizes(done),
         joint=False,
     )
-    shares = np.bincount(done.chosen[:, 0], minlength=len(candidates)) / len(done.chosen)
-    null = float(done.null_nll.mean())
-    described: list[tuple[str, int, str, str]] = [
-        (c.name, c.k, c.aggregator, c.calibrator) for c in candidates
-    ]
-    described.append(("recommended", 0, "chosen", "chosen"))
-    return tuple(
-        CandidateFigures(
-            panel=name,
-            k=k,
-            aggregator=aggregator,
-            calibrator=calibrator,
-            nll=float(table["nll"][0][0, i]),
-            lo=float(table["nll"][1][0, i]),
-            hi=float(table["nll"][2][0, i]),
-            brier=float(table["brier"][0][0, i]),
-            accuracy=float(table["accuracy"][0][0, i]),
-            ece=float(table["ece"][0][0, i]),
-            skill=1.0 - float(table["nll"][0][0, i]) / null,
-            delta=float(gaps.value[i]),
-            delta_lo=float(gaps.lo[i]),
-            delta_hi=float(gaps.hi[i]),
-            p=float(gaps.p[i]),
-            chosen_share=float(shares[i]) if i < len(candidates) else 1.0,
-            inner_nll=float(inner[i]) if i < len(candidates) else float("nan"),
-        )
-        for i, (name, k, aggregator, calibrator) in enumerate(described)
-    )
+
+
+def _described(candidates: tuple[Candidate, ...], final: _Final, i: int) -> dict[str, Any]:
+    """What a candidate is, and what the final choice made of it; the nested choice comes last."""
+    if i == len(candidates):
+        return {
+            "panel": "recommended",
+            "k": 0,
+            "aggregator": "chosen",
+            "calibrator": "chosen",
+            "inner_nll": float("nan"),
+            "tied": False,
+            "cost": None,
+            "allowed": True,
+        }
+    candidate = candidates[i]
+    return {
+        "panel": candidate.name,
+        "k": int(final.size[i]),
+        "aggregator": candidate.aggregator,
+        "calibrator": candidate.calibrator,
+        "inner_nll": float(final.inner[i]),
+        "tied": bool(final.tied[i]),
+        "cost": None if final.cost is None else float(final.cost[i]),
+        "allowed": bool(final.allowed[i]),
+    }
 
 
 def _same(figures: CandidateFigures) -> bool:
@@ -333,13 +389,12 @@ def _same(figures: CandidateFigures) -> bool:
     return figures.delta == 0.0 and figures.delta_lo == figures.delta_hi
 
 
-def _warnings(
-    prepared: Prepared, model: PanelModel, done: Tally, spec: RecommendSpec
-) -> tuple[str, ...]:
+def _warnings(contest: _Contest, model: PanelModel, done: Tally) -> tuple[str, ...]:
+    prepared = contest.prepared
     found = list(prepared.oriented.notices)
     found += few_labels(prepared, float(done.n_calibration.mean()))
     if done.replaced.any():
-        cases = len(done.numbers) * len(_choices(prepared, spec).all())
+        cases = len(done.numbers) * len(contest.choices.all())
         found.append(not_fitted("Calibrators", f"{int(done.replaced.sum())} of {cases} cases"))
     if model.replaced:
         found.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judgepanel.decision.recommend import Recommendation
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve

@@ -32,6 +32,7 @@ from judgepanel.report.sentences import (
     recommendation_sentence,
 )
 from judgepanel.report.tables import candidate_table, comparison_table
+from judgepanel.report.value import value_text
 from judgepanel.report.variance import variance_text
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
@@ -60,6 +61,7 @@ from judgepanel.studies.robustness.reliability_weighting import RELIABILITY_WEIG
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
+from judgepanel.studies.value.value import VALUE
 
 _SHOWN_CANDIDATES = 12
 
@@ -102,6 +104,7 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         PANEL_CURVE.name: curve_text,
         RECOMMEND.name: recommendation_text,
         CURATORS_STUDY.name: curators_text,
+        VALUE.name: value_text,
         COST.name: cost_text,
         ESCALATION.name: escalation_text,
         JUDGES.name: judges_text,

@@ -6,7 +6,8 @@ import math
 
 import pandas as pd
 
-from judgepanel.decision.recommend import REFERENCE, CandidateFigures, Recommendation
+from judgepanel.decision.recommend import REFERENCE
+from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
 from judgepanel.report.terminal import one_line
 from judgepanel.studies.curve.panel_curve import PanelCurve

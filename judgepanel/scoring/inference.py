@@ -176,6 +176,19 @@ def verdict(lo: float, hi: float, margin: float, *, identical: bool = False) -> 
     return "undecided"
 
 
+def labels_to_settle(value: float, reach: float, margin: float, n_labels: int) -> int:
+    """Labels at which an interval ``value`` +- ``reach`` from ``n_labels`` would decide.
+
+    An interval decides once it leaves out the margin on one side or the other, at the latest when
+    its reach is below ``margin`` + |``value``|; reach falls with the square root of the number of
+    labels. Valid as far as the difference stays what it is while labels are added.
+    """
+    distance = margin + abs(value)
+    if not np.isfinite(reach) or distance <= 0.0:
+        return n_labels
+    return int(max(n_labels, np.ceil(n_labels * (reach / distance) ** 2)))
+
+
 def sampling_variance(item_means: Floats, units: NDArray[np.int64]) -> Floats:
     """Variance (n,) of the means of ``item_means`` (n, N) over new items, clustered on ``units``.
 

@@ -67,8 +67,14 @@ def item_scores(
 
 def mean_nll(logits: Floats, signs: Floats) -> Floats:
     """Mean of the items' ``nll`` alone, (...,); shapes as in :func:`item_scores`."""
+    return np.asarray(item_nll(logits, signs).mean(axis=-1))
+
+
+def item_nll(logits: Floats, signs: Floats) -> Floats:
+    """The items' ``nll`` alone, (..., n_items); shapes as in :func:`item_scores`."""
     p_true = _p_true(logits, signs)
-    return np.asarray(-np.log(p_true, out=p_true).mean(axis=-1))
+    np.log(p_true, out=p_true)
+    return np.negative(p_true, out=p_true)
 
 
 def _p_true(logits: Floats, signs: Floats) -> Floats:

@@ -36,7 +36,8 @@ class Arms:
     ``chosen_on`` (C, A) is the NLL that a choice among the arms may look at, from calibration rows
     only; ``null_nll`` and ``constant_nll`` (C,) are its yardsticks; ``replaced`` (C,) counts
     calibrators that fell back to temperature. Where arms differ in their labels, these three have
-    one more axis, over the numbers of labels.
+    one more axis, over the numbers of labels. ``taken`` (C,) are positions of the arms that the
+    choice takes, those of lowest ``chosen_on`` where it is None.
     """
 
     nll: Sequence[Floats] | Floats
@@ -47,6 +48,7 @@ class Arms:
     null_nll: float | Floats
     constant_nll: Floats
     replaced: Ints
+    taken: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +126,7 @@ def tally(
     compared: Ints | None = None,
     reference: int = 0,
 ) -> Tally:
-    """Fold scored splits; the chosen arm of a split is the one with the lowest ``chosen_on``.
+    """Fold scored splits; the chosen arm of a split is ``taken``, or has the lowest ``chosen_on``.
 
     Where no arms are ``compared``, the paper's sign-flip tests are left out.
     """
@@ -135,7 +137,7 @@ def tally(
     replaced: Ints | int = 0
     for split, arms in scored:
         n_c, n_a = arms.chosen_on.shape
-        best = arms.chosen_on.argmin(axis=1)
+        best = arms.chosen_on.argmin(axis=1) if arms.taken is None else arms.taken
         if sums is None:
             sums = _ItemSums(n_c, n_a, n_items)
         sums.add(split.evaluation, arms, best)

@@ -4,22 +4,25 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from judgepanel.decision import recommend
-from judgepanel.decision.candidates import (
-    candidates_inner_nll,
-    candidates_of,
-    score_candidates,
-)
-from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
+from judgepanel.decision.candidates import candidates_of
+from judgepanel.decision.contest import Terms, compete, stand
+from judgepanel.decision.preference import pick
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.panel.evidence import Known, Rules
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
+
+TERMS = Terms(3, 0, Known(("",) * 12, None), Rules())
 
 
 def spec_of(splits=6, **shared):
@@ -49,18 +52,13 @@ def by_hand(votes, spec):
     choices = candidates_of(spec.candidates, ballots.n_judges, symmetric=ballots.symmetric)
     for number in range(spec.settings.splits):
         drawn = split(ballots.units, number)
-        inner = candidates_inner_nll(
-            ballots,
-            drawn.calibration,
-            choices,
-            n_folds=spec.folds,
-            seed=spec.settings.seed,
-            key=(number, 1),
-        )
-        held = score_candidates(ballots, drawn, choices, n_folds=spec.folds, seed=0)
+        standing = stand(ballots, drawn.calibration, choices, TERMS, (number, 1))
+        held = compete(ballots, drawn, choices, TERMS)
         closed = [c.aggregator != "joint" for c in choices.all()]
-        np.testing.assert_array_equal(held.inner[closed], inner[closed])
-        best = int(held.inner.argmin())
+        np.testing.assert_array_equal(held.standing.losses[closed], standing.losses[closed])
+        np.testing.assert_array_equal(held.standing.panels, standing.panels)
+        units = ballots.units[drawn.calibration]
+        best = pick(held.standing.losses, held.standing.panels, units, choices.all(), spec.prefer)
         yield best, drawn.evaluation, held.items.nll[best]
 
 
@@ -113,8 +111,8 @@ def test_the_panel_is_the_choice_refitted_on_all_labelled_rows(votes, result):
     assert result.model == wanted
     assert result.model.n_fit == 80
     assert set(result.left_out) | set(result.model.judges) == set(votes.judges)
-    best = min(result.candidates, key=lambda c: c.inner_nll)
-    assert result.chosen == best
+    assert result.lowest == min(result.candidates, key=lambda c: c.inner_nll)
+    assert result.chosen in result.tied
 
 
 def test_joint_over_all_judges_is_recommended_where_judges_repeat_each_other():
@@ -170,12 +168,80 @@ def test_symmetric_has_no_platt_and_one_class_labels_get_no_flattering_figure():
     assert found.nll > 0.15
 
 
+@pytest.fixture(scope="module")
+def priced():
+    return with_costs(make_votes(3, 80, 12), [1.0 + 0.25 * j for j in range(12)])
+
+
+def with_costs(votes, costs):
+    return replace(votes, judge_table=pd.DataFrame({"cost": costs}, index=list(votes.judges)))
+
+
+@pytest.mark.parametrize("prefer", ["simplest", "fewest", "cheapest"])
+def test_what_is_preferred_is_taken_among_the_tied(priced, prefer):
+    found = run(RECOMMEND, priced, replace(spec_of(splits=2), prefer=prefer), jobs=1)
+    assert found.chosen in found.tied
+    assert found.lowest in found.tied
+    if prefer == "fewest":
+        assert found.chosen.k == min(one.k for one in found.tied)
+    if prefer == "cheapest":
+        assert found.cost == min(one.cost for one in found.tied)
+    assert found.cost == pytest.approx(cost_of_judges(priced, found.model.judges))
+
+
+def cost_of_judges(votes, judges):
+    return sum(votes.judge_table.loc[list(judges), "cost"])
+
+
+def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split(priced):
+    spec = replace(spec_of(splits=3), budget=5.0)
+    found = run(RECOMMEND, priced, spec, jobs=1)
+    assert found.cost <= 5.0
+    assert cost_of_judges(priced, found.model.judges) == pytest.approx(found.cost)
+    assert all(one.allowed == (one.cost <= 5.0) for one in found.candidates)
+    assert not found.reference.allowed
+    for progress in steps(RECOMMEND, priced, spec, jobs=1):
+        taken = {found.candidates[i].panel for i in progress.partial.chosen[:, 0]}
+    assert "all" not in taken
+
+
+@pytest.mark.parametrize("knob", [{"prefer": "cheapest"}, {"budget": 3.0}])
+def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(votes, knob):
+    with pytest.raises(InputError, match="a cost for every judge"):
+        run(RECOMMEND, votes, replace(spec_of(splits=2), **knob), jobs=1)
+
+
+def test_a_budget_that_no_judge_keeps_within_names_the_cheapest(priced):
+    with pytest.raises(InputError, match=r"no judge keeps within.*allowed: 1 or more"):
+        run(RECOMMEND, priced, replace(spec_of(splits=2), budget=0.5), jobs=1)
+
+
+def test_the_runner_up_is_held_against_the_chosen_one(result):
+    runner = result.runner_up
+    assert runner != result.chosen
+    assert runner.behind == pytest.approx(runner.nll - result.chosen.nll, abs=1e-11)
+    assert runner.behind_lo <= runner.behind <= runner.behind_hi
+    assert (result.chosen.behind, result.chosen.stands) == (0.0, "tie")
+    assert (runner in result.undecided) == (runner.stands == "undecided")
+    assert result.labels_to_settle >= result.n_items
+
+
 def test_the_papers_protocol_is_refused():
     with pytest.raises(InputError, match="in-sample scores"):
         spec_of(protocol="paper")
 
 
-@pytest.mark.parametrize("knobs", [{"folds": 1}, {"candidates": "magic"}])
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"folds": 1},
+        {"candidates": "magic"},
+        {"prefer": "prettiest"},
+        {"budget": 0.0},
+        {"budget": float("nan")},
+        {"conformal": 1.0},
+    ],
+)
 def test_a_spec_without_folds_or_of_an_unknown_list_is_refused(knobs):
     with pytest.raises(InputError):
         RecommendSpec(**knobs)

@@ -23,6 +23,7 @@ from judgepanel.kernels.calibrate.calibration import (
 from judgepanel.scoring.metrics import (
     ItemScores,
     blank_scores,
+    item_nll,
     item_scores,
     mean_nll,
     null_logit,
@@ -39,7 +40,8 @@ class SplitScores:
     ``evaluation[name]`` scores the evaluation rows (n_k, n_eval) under each calibrator;
     ``fitted`` holds their maps and raw logits; ``null_nll`` and ``constant_nll[name]`` score the
     base rate, and a constant score through the same calibrator. ``chosen_on`` (n_calibrators, n_k)
-    is the NLL a choice may look at, infinite for columns not offered.
+    is the NLL a choice may look at, infinite for columns not offered; ``inner`` (n_calibrators,
+    n_offered, n_cal) are the losses it is the mean of, where they were asked for.
     """
 
     evaluation: Mapping[Calibrator, ItemScores]
@@ -48,6 +50,7 @@ class SplitScores:
     null_nll: float
     constant_nll: Mapping[Calibrator, float]
     chosen_on: Floats
+    inner: Floats | None = None
 
     @property
     def replaced(self) -> dict[Calibrator, int]:
@@ -165,12 +168,23 @@ def nll_by_fold(
     calibrators: tuple[Calibrator, ...],
     fold: Index,
 ) -> Floats:
-    """NLL (n_calibrators, n_k) of calibration scores, each fold under calibrators of the others.
+    """Mean over the rows of :func:`losses_by_fold`, (n_calibrators, n_k)."""
+    return np.asarray(losses_by_fold(ballots, split, scores, calibrators, fold).mean(axis=-1))
+
+
+def losses_by_fold(
+    ballots: Ballots,
+    split: Split,
+    scores: PrefixScores,
+    calibrators: tuple[Calibrator, ...],
+    fold: Index,
+) -> Floats:
+    """NLL (n_calibrators, n_k, n_cal) of calibration rows, each fold under calibrators of the rest.
 
     ``fold`` (n_cal,) cuts the calibration rows. The scores must not know their own labels; they
     may know those of other folds, as every cross-fitted score does.
     """
-    total = np.zeros((len(calibrators), len(scores.calibration)))
+    found = np.empty((len(calibrators), *scores.calibration.shape))
     for number in np.unique(fold):
         own = fold == number
         part = replace(
@@ -182,8 +196,17 @@ def nll_by_fold(
             fold=fold[~own],
         )
         inner = Split(int(number), split.calibration[~own], split.calibration[own])
-        total += summed_nll(calibrate(ballots, inner, part, calibrators))
-    return np.asarray(total / len(fold))
+        found[..., own] = item_losses(calibrate(ballots, inner, part, calibrators))
+    return found
+
+
+def item_losses(fitted: Calibrated) -> Floats:
+    """NLL of every evaluation row, (n_calibrators, n_k, n_eval)."""
+    found = np.empty((len(fitted.maps), *fitted.logits.shape))
+    for block in column_blocks(*fitted.logits.shape):
+        for c, name in enumerate(fitted.maps):
+            found[c, block] = item_nll(fitted.logits_of(name, block), fitted.signs)
+    return found
 
 
 def summed_nll(fitted: Calibrated) -> Floats:

@@ -5,7 +5,7 @@ The single path that studies, the recommendation and the benchmarks go through.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from judgepanel.kernels.evaluate.calibrated import (
     SplitScores,
     calibrate,
     evaluate,
-    nll_by_fold,
-    summed_nll,
+    item_losses,
+    losses_by_fold,
 )
 from judgepanel.scoring.splits import Split, folds
 
@@ -58,10 +58,12 @@ def evaluate_split(
     """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
     scores = _scores(ballots, split, ks, recipe, (split.number, 4))
     chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
+    inner = None
     if choice is not None:
-        chosen_on[:, choice.offered] = _compared(ballots, split, scores, recipe, choice)
+        inner = _compared(ballots, split, scores, recipe, choice)
+        chosen_on[:, choice.offered] = inner.mean(axis=-1)
     fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
-    return evaluate(ballots, split, fitted, scores.order, chosen_on)
+    return replace(evaluate(ballots, split, fitted, scores.order, chosen_on), inner=inner)
 
 
 def inner_nll(
@@ -73,7 +75,21 @@ def inner_nll(
     n_folds: int,
     key: tuple[int, ...],
 ) -> Floats:
-    """Cross-validated NLL (n_calibrators, n_k) on these rows alone: what a choice may see.
+    """Mean over the rows of :func:`inner_losses`, (n_calibrators, n_k)."""
+    found = inner_losses(ballots, rows, ks, recipe, n_folds=n_folds, key=key)
+    return np.asarray(found.mean(axis=-1))
+
+
+def inner_losses(
+    ballots: Ballots,
+    rows: Index,
+    ks: Index,
+    recipe: Recipe,
+    *,
+    n_folds: int,
+    key: tuple[int, ...],
+) -> Floats:
+    """Cross-validated NLL (n_calibrators, n_k, n_rows) on these rows alone: what a choice may see.
 
     Ranking, weights and calibrator are refitted in every fold, so selection is inside and no score
     knows the label it is held against. The folds come from
@@ -83,22 +99,24 @@ def inner_nll(
         whole = Split(0, rows, rows[:0])
         scores = _scores(ballots, whole, ks, recipe, key)
         return _across_folds(ballots, whole, scores, recipe)
-    total = np.zeros((len(recipe.calibrators), len(ks)))
+    found = np.empty((len(recipe.calibrators), len(ks), len(rows)))
+    place = np.full(ballots.n_items, -1)
+    place[rows] = np.arange(len(rows))
     for inner in folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key):
         scores = _scores(ballots, inner, ks, recipe, (*key, inner.number))
-        total += summed_nll(
+        found[..., place[inner.evaluation]] = item_losses(
             calibrate(ballots, inner, scores, recipe.calibrators, in_sample=recipe.in_sample)
         )
-    return np.asarray(total / len(rows))
+    return found
 
 
 def _compared(
     ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe, choice: Choice
 ) -> Floats:
-    """NLL (n_calibrators, n_offered) on calibration rows alone."""
+    """NLL (n_calibrators, n_offered, n_cal) on calibration rows alone."""
     if scores.fold is not None and not recipe.in_sample:
         return _across_folds(ballots, split, scores, recipe)[:, choice.offered]
-    return inner_nll(
+    return inner_losses(
         ballots,
         split.calibration,
         scores.ks[choice.offered],
@@ -111,7 +129,7 @@ def _compared(
 def _across_folds(ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe) -> Floats:
     if scores.fold is None:
         raise ValueError("these scores were not cross-fitted")
-    return nll_by_fold(ballots, split, scores, recipe.calibrators, scores.fold)
+    return losses_by_fold(ballots, split, scores, recipe.calibrators, scores.fold)
 
 
 def _scores(

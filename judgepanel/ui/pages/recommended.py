@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from judgepanel.decision.panel_file import PanelFile, export_panel, load_panel, panel_json
-from judgepanel.decision.recommend import RECOMMEND, Recommendation, RecommendSpec
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
 from judgepanel.figures.judges.judges import kept_judges

@@ -1,0 +1,219 @@
+"""How candidates compete on some rows: cross-validated losses of every one, and their panels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.decision.candidates import Candidate, Candidates, Curation, Family
+from judgepanel.kernels.aggregate.aggregation import cross_fits
+from judgepanel.kernels.aggregate.prefixes import rank
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.evaluate.calibrated import (
+    Calibrated,
+    SplitScores,
+    calibrate,
+    evaluate,
+    item_losses,
+    losses_by_fold,
+)
+from judgepanel.kernels.evaluate.evaluation import Choice, evaluate_split, inner_losses
+from judgepanel.models.panel import PanelModel, fit_panel, panel_of, whole_of
+from judgepanel.scoring.metrics import ItemScores
+from judgepanel.scoring.splits import Split, folds
+from judgepanel.studies.panel.curated import Curated, curated
+from judgepanel.studies.panel.curator_list import CURATORS
+from judgepanel.studies.panel.evidence import Known, Rules, evidence_of, judges_of
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What all candidates compete under: ``n_folds`` inner folds, the seed, what is ``known`` of
+    the judges, and the ``rules`` by which curators choose.
+    """
+
+    n_folds: int
+    seed: int
+    known: Known
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """What a choice may look at: ``losses`` (n_candidates, n_rows), cross-validated on these rows
+    alone, and the ``panels`` bool (n_candidates, n_judges) that these rows choose.
+    """
+
+    losses: Floats
+    panels: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """Every candidate on the evaluation rows of a split: item scores (n_candidates, n_eval), ECE
+    (n_candidates,); ``standing`` is what the choice saw.
+    """
+
+    items: ItemScores
+    standing: Standing
+    null_nll: float
+    constant_nll: float
+    replaced: int
+
+
+def compete(ballots: Ballots, split: Split, choices: Candidates, terms: Terms) -> Results:
+    """Fit every candidate on the calibration rows of a split, score the others, and cross-validate
+    on the calibration rows alone.
+    """
+    parts = [_on_split(ballots, split, family, terms) for family in choices.families]
+    scores = [part.scores for part in parts]
+    held = [
+        one.evaluation[name]
+        for one, family in zip(scores, choices.families, strict=True)
+        for name in family.calibrators
+    ]
+
+    def stacked(field: str) -> Floats:
+        return np.concatenate([getattr(one, field) for one in held])
+
+    return Results(
+        ItemScores(stacked("nll"), stacked("brier"), stacked("hit"), stacked("ece")),
+        standing=_together([part.standing for part in parts]),
+        null_nll=scores[0].null_nll,
+        constant_nll=scores[0].constant_nll[choices.families[0].calibrators[-1]],
+        replaced=sum(sum(one.replaced.values()) for one in scores),
+    )
+
+
+def stand(
+    ballots: Ballots, rows: Index, choices: Candidates, terms: Terms, key: tuple[int, ...]
+) -> Standing:
+    """Cross-validate every candidate on these rows alone; folds are drawn by ``key``."""
+    found = []
+    for family in choices.families:
+        if isinstance(family, Curation):
+            whole = Split(0, rows, rows[:0])
+            evidence = evidence_of(ballots, rows, terms.known, terms.rules, key)
+            made = curated(ballots, whole, CURATORS[family.curator], evidence, family.aggregator)
+            found.append(_curated_standing(ballots, whole, family, terms, made, key))
+        else:
+            losses = inner_losses(
+                ballots,
+                rows,
+                family.sizes,
+                family.recipe(terms.seed),
+                n_folds=terms.n_folds,
+                key=key,
+            )
+            found.append(_standing(losses, ballots, rows, family))
+    return _together(found)
+
+
+def final_panel(
+    ballots: Ballots, names: tuple[str, ...], candidate: Candidate, terms: Terms
+) -> PanelModel:
+    """A candidate fitted on all rows; ``names`` are the columns of ``ballots``."""
+    pipeline: dict[str, Any] = {
+        "aggregator": candidate.aggregator,
+        "calibrator": candidate.calibrator,
+        "seed": terms.seed,
+    }
+    if candidate.curator is None:
+        return fit_panel(ballots, names, candidate.k, ranking=candidate.ranking, **pipeline)
+    whole = whole_of(ballots)
+    evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
+    made = curated(ballots, whole, CURATORS[candidate.curator], evidence, candidate.aggregator)
+    judges = made.chosen.judges
+    kept = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
+    return panel_of(judges_of(ballots, judges), kept, len(kept), made.scores, **pipeline)
+
+
+FINAL = (0, 2)
+"""Where the random streams of the choice on all labelled rows begin."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    scores: SplitScores
+    standing: Standing
+
+
+def _on_split(ballots: Ballots, split: Split, family: Family | Curation, terms: Terms) -> _Part:
+    key = (split.number, 1)
+    if isinstance(family, Family):
+        every = np.ones(len(family.sizes), dtype=bool)
+        scores = evaluate_split(
+            ballots,
+            split,
+            family.sizes,
+            family.recipe(terms.seed),
+            Choice(every, terms.n_folds, key),
+        )
+        if scores.inner is None:
+            raise ValueError("candidates are compared on calibration rows")
+        return _Part(scores, _standing(scores.inner, ballots, split.calibration, family))
+    evidence = evidence_of(ballots, split.calibration, terms.known, terms.rules, key)
+    made = curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
+    fitted = calibrate(ballots, split, made.scores, family.calibrators)
+    scores = evaluate(ballots, split, fitted, made.scores.order, np.zeros((0, 1)))
+    return _Part(scores, _curated_standing(ballots, split, family, terms, made, key))
+
+
+def _standing(losses: Floats, ballots: Ballots, rows: Index, family: Family) -> Standing:
+    """Of one family; ``losses`` is (n_calibrators, n_k, n_rows)."""
+    order = rank(ballots, rows, family.ranking)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    panels = place[None, :] < family.sizes[:, None]
+    return Standing(
+        losses.reshape(-1, losses.shape[-1]), np.tile(panels, (len(family.calibrators), 1))
+    )
+
+
+def _curated_standing(
+    ballots: Ballots,
+    split: Split,
+    family: Curation,
+    terms: Terms,
+    made: Curated,
+    key: tuple[int, ...],
+) -> Standing:
+    """Of one curator, whose choice is made again in every inner fold."""
+    names = family.calibrators
+    if cross_fits(family.aggregator) and made.scores.fold is not None:
+        losses = losses_by_fold(ballots, split, made.scores, names, made.scores.fold)
+    else:
+        losses = _by_inner_folds(ballots, split, family, terms, key)
+    panels = np.tile(made.chosen.judges, (len(names), 1))
+    return Standing(losses.reshape(len(names), -1), panels)
+
+
+def _by_inner_folds(
+    ballots: Ballots, split: Split, family: Curation, terms: Terms, key: tuple[int, ...]
+) -> Floats:
+    rows = split.calibration
+    found = np.empty((len(family.calibrators), 1, len(rows)))
+    place = np.full(ballots.n_items, -1)
+    place[rows] = np.arange(len(rows))
+    for inner in folds(ballots.units, rows, terms.n_folds, seed=terms.seed, key=key):
+        evidence = evidence_of(
+            ballots, inner.calibration, terms.known, terms.rules, (*key, inner.number)
+        )
+        made = curated(ballots, inner, CURATORS[family.curator], evidence, family.aggregator)
+        fitted: Calibrated = calibrate(ballots, inner, made.scores, family.calibrators)
+        found[..., place[inner.evaluation]] = item_losses(fitted)
+    return found
+
+
+def _together(found: list[Standing]) -> Standing:
+    return Standing(
+        np.concatenate([one.losses for one in found]),
+        np.concatenate([one.panels for one in found]),
+    )

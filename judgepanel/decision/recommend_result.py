@@ -1,0 +1,170 @@
+"""What a recommendation says: the panel, what it achieves, and what came close."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from judgepanel.decision.absence import Absence
+from judgepanel.decision.preference import Preference
+from judgepanel.models.panel import PanelModel
+from judgepanel.scoring.inference import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateFigures:
+    """One candidate out of sample.
+
+    ``nll`` with its 95 % interval; ``delta`` = NLL(candidate) - NLL(reference) with interval and
+    p; ``chosen_share`` of the splits in which the inner choice took it. ``inner_nll`` is its
+    cross-validated NLL on all labelled rows, which the final choice saw: there it was ``tied`` with
+    the best or not. ``behind`` = NLL(candidate) - NLL(the chosen one), out of sample, with
+    interval; ``stands`` reads it (``curate``: this candidate is better). ``k`` judges on all
+    labelled rows cost ``cost`` an item, None where costs are not known; ``allowed``: that is
+    within the budget.
+    """
+
+    panel: str
+    k: int
+    aggregator: str
+    calibrator: str
+    nll: float
+    lo: float
+    hi: float
+    brier: float
+    accuracy: float
+    ece: float
+    skill: float
+    delta: float
+    delta_lo: float
+    delta_hi: float
+    p: float
+    chosen_share: float
+    inner_nll: float
+    tied: bool
+    behind: float
+    behind_lo: float
+    behind_hi: float
+    stands: Verdict
+    cost: float | None
+    allowed: bool
+
+    @property
+    def name(self) -> str:
+        """Panel and pipeline in a few words."""
+        return f"{self.panel}, {self.aggregator}, {self.calibrator}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to do, and how sure.
+
+    ``model`` is fitted on all ``n_items`` labelled rows that were not held out; ``nll`` [``lo``,
+    ``hi``] is what choosing this way achieves on new items with ``n_calibration`` labels;
+    ``optimism`` = ``nll`` minus the NLL the choices saw. ``delta`` compares it with the reference,
+    all judges under one-coin and beta: below 0 the recommendation is better.
+
+    ``prefer`` says what was taken among candidates tied with the best; ``lowest`` is the one of
+    lowest inner NLL within the ``budget``. About ``labels_to_settle`` labels would decide between
+    the chosen one and the ``runner_up``. ``cost`` is what an item costs, None where costs are not
+    known. ``absence`` says what the panel loses when judges are absent.
+    """
+
+    model: PanelModel
+    prefer: Preference
+    budget: float | None
+    chosen: CandidateFigures
+    lowest: CandidateFigures
+    runner_up: CandidateFigures
+    reference: CandidateFigures
+    candidates: tuple[CandidateFigures, ...]
+    labels_to_settle: int
+    nll: float
+    lo: float
+    hi: float
+    brier: float
+    accuracy: float
+    ece: float
+    chosen_on: float
+    optimism: float
+    delta: float
+    delta_lo: float
+    delta_hi: float
+    p: float
+    margin: float
+    verdict: Verdict
+    null_nll: float
+    cost: float | None
+    absence: Absence | None
+    left_out: tuple[str, ...]
+    set_aside: tuple[str, ...]
+    orientation: str
+    n_items: int
+    n_judges: int
+    n_calibration: float
+    n_evaluation: float
+    n_splits: int
+    planned_splits: int
+    seed: int
+    warnings: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether splits are still missing."""
+        return self.n_splits < self.planned_splits
+
+    @property
+    def tied(self) -> tuple[CandidateFigures, ...]:
+        """Candidates that the final choice could not tell from the best, lowest inner NLL first."""
+        found = [one for one in self.candidates if one.tied]
+        return tuple(sorted(found, key=lambda one: one.inner_nll))
+
+    @property
+    def undecided(self) -> tuple[CandidateFigures, ...]:
+        """Candidates that are not shown to be worse, better or as good as the chosen one."""
+        return tuple(one for one in self.candidates if one.stands == "undecided")
+
+    def frame(self) -> pd.DataFrame:
+        """One row a candidate, best expected NLL first."""
+        names = CandidateFigures.__dataclass_fields__
+        rows = [{name: getattr(row, name) for name in names} for row in self.candidates]
+        return pd.DataFrame(rows).sort_values("nll", kind="stable").reset_index(drop=True)
+
+    def summary(self) -> dict[str, Any]:
+        """The decision as JSON values."""
+        return {
+            "panel": self.chosen.panel,
+            "k": self.chosen.k,
+            "n_judges": self.n_judges,
+            "aggregator": self.chosen.aggregator,
+            "calibrator": self.chosen.calibrator,
+            "prefer": self.prefer,
+            "budget": self.budget,
+            "cost": self.cost,
+            "judges": list(self.model.judges),
+            "nll": self.nll,
+            "nll_lo": self.lo,
+            "nll_hi": self.hi,
+            "null_nll": self.null_nll,
+            "skill": 1.0 - self.nll / self.null_nll,
+            "optimism": self.optimism,
+            "delta_to_reference": self.delta,
+            "delta_lo": self.delta_lo,
+            "delta_hi": self.delta_hi,
+            "p": self.p,
+            "verdict": self.verdict,
+            "reference": self.reference.name,
+            "runner_up": self.runner_up.name,
+            "runner_up_behind": self.runner_up.behind,
+            "runner_up_behind_lo": self.runner_up.behind_lo,
+            "runner_up_behind_hi": self.runner_up.behind_hi,
+            "runner_up_stands": self.runner_up.stands,
+            "labels_to_settle": self.labels_to_settle,
+            "tied": [one.name for one in self.tied],
+            "undecided": [one.name for one in self.undecided],
+            "n_splits": self.n_splits,
+            "n_calibration": self.n_calibration,
+            "orientation": self.orientation,
+        }
