@@ -100,7 +100,10 @@ def seen_items(
     if rows["votes_of_all"] is not None and set(known) <= there:
         by_votes |= _compared(rows["votes_of_all"], votes, known, salt, by_id).by_votes()
     half = 0.5 * float(found.once.sum())
-    wholly = bool(by_id[found.voted].all() or (by_votes.any() and (by_id | by_votes).sum() > half))
+    wholly = bool(
+        (by_id.any() and by_id[found.voted].all())
+        or (by_votes.any() and (by_id | by_votes).sum() > half)
+    )
     return Seen(by_id, by_votes, wholly=wholly, checked=True)
 
 
@@ -145,8 +148,8 @@ class _Compared:
 
     def by_votes(self) -> Bools:
         """Items seen by their votes alone."""
-        across, total = int(self.rare.sum()), float(self.n + self.m)
-        chance = 2.0 * self.n * self.m / (total * max(total - 1.0, 1.0))
+        across, total = int(self.rare.sum()), max(self.n + self.m, 2)
+        chance = 2.0 * self.n * self.m / (total * (total - 1.0))
         return self.rare & _exceeds(across, across + self.within, chance)
 
 
