@@ -22,6 +22,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.registry import STUDIES
 from judgepanel.decision.score import score
 from judgepanel.report.output import check_output, write_whole
+from judgepanel.report.scored import scored_text
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.summaries import result_text
 from judgepanel.report.tables import accuracy_table, csv_text
@@ -308,11 +309,8 @@ def _score(options: argparse.Namespace) -> None:
     loaded = _load(options, need_labels=False)
     scored = score(panel, loaded.votes)
     options.notes += scored.warnings
-    frame = scored.frame()
-    write_whole(options.out, csv_text(frame).encode())
-    decided = int((frame["decision"] != "").sum())
-    name = printable(options.out.name)
-    print(f"{len(frame):,} items scored, {decided:,} decided, written to {name}.")
+    write_whole(options.out, csv_text(scored.frame()).encode())
+    print(scored_text(scored, printable(options.out.name)))
 
 
 def _simulate(options: argparse.Namespace) -> None:

@@ -14,8 +14,10 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from judgepanel import ENGINE, __version__
+from judgepanel.decision.panel_blocks import BLOCKS, blocks_content, check_blocks
 from judgepanel.decision.panel_parts import aggregator_content, calibrator_content, model_of
-from judgepanel.decision.recommend import Recommendation, RecommendSpec
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.models.panel import PanelModel
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import InputError, VoteMatrix
@@ -23,7 +25,7 @@ from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import shown
 
 FORMAT = "judgepanel/panel"
-VERSION = 2
+VERSION = 3
 _LARGEST = 1e12
 
 
@@ -61,7 +63,7 @@ def export_panel(
         "calibrator": calibrator_content(model.shape),
         "prior": model.prior,
         "n_fit": model.n_fit,
-        "conformal": None,
+        **blocks_content(recommendation, votes, spec),
         "figures": {
             "nll": recommendation.nll,
             "nll_lo": recommendation.lo,
@@ -77,7 +79,8 @@ def export_panel(
             "seed": recommendation.seed,
             "note": (
                 f"Measured on panels chosen and fitted on {recommendation.n_calibration:.0f} "
-                f"labels; this panel was refitted on all {model.n_fit}."
+                f"labels; this panel was refitted on all {model.n_fit}"
+                f"{' that were not held out' if spec.conformal else ''}."
             ),
         },
         "checks": [to_plain(check) for check in checks],
@@ -121,7 +124,7 @@ def load_panel(text: str | bytes, *, name: str | None = None) -> PanelFile:
         raise InputError(
             "not a panel file", file=name, allowed="a panel.json written by judgepanel"
         )
-    content = _migrated(content)
+    content = _migrated(content, name)
     if content.get("version") != VERSION:
         raise InputError(
             "panel file of an unknown version",
@@ -141,10 +144,22 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def _migrated(content: dict[str, Any]) -> dict[str, Any]:
-    """A file of an older version as one of this; version 1 knew fewer kinds, and that is all."""
+def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
+    """A file of an older version as one of this: what it does not say is null.
+
+    Version 1 knew fewer kinds than version 2; neither knew training rows, drift, absence or sets.
+    """
     version = content.get("version")
-    return {**content, "version": VERSION} if version == 1 and version is not True else content
+    if version not in (1, 2) or version is True:
+        return content
+    for key in BLOCKS:
+        if key in content:
+            raise InputError(
+                f"panel files of version {version} have no such key", file=name, column=key
+            )
+    if content.get("conformal") is not None:
+        raise InputError(f"panel files of version {version} hold no conformal slice", file=name)
+    return {**content, **dict.fromkeys(BLOCKS), "version": VERSION}
 
 
 def _validate(content: dict[str, Any], name: str | None) -> None:
@@ -165,6 +180,7 @@ def _validate(content: dict[str, Any], name: str | None) -> None:
                 value=f"{value:.6g}" if isinstance(value, float) else str(value)[:20],
                 allowed=f"at most {_LARGEST:g} in size",
             )
+    check_blocks(content, name)
 
 
 def _inner(error: ValidationError) -> ValidationError:

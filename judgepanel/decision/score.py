@@ -1,18 +1,24 @@
-"""Score new votes with an exported panel."""
+"""Score new votes with an exported panel, and say what makes the scores doubtful."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.decision.drift import Drift, drift_of, drift_sentences
+from judgepanel.decision.held_out import set_texts
+from judgepanel.decision.labelled import Labelled, labelled_figures
 from judgepanel.decision.panel_file import PanelFile
+from judgepanel.decision.seen import Seen, seen_items, seen_sentences
 from judgepanel.votes import MISSING, InputError, VoteMatrix
 from judgepanel.votes.errors import listed, shown
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,19 +26,24 @@ class Scored:
     """Probabilities of new items.
 
     ``p`` (n_items,) is P(label = 1) in the file's own order, in [.001, .999]; ``n_votes``
-    (n_items,) counts votes of panel judges; ``warnings`` are full sentences.
+    (n_items,) counts votes of panel judges; ``sets`` holds the sets at 80 % and at 90 %, one text
+    an item, blank where the panel held out no slice. ``seen`` says which items the panel was
+    fitted on, ``drift`` how the votes compare with those (None for a panel file of version 1 or
+    2), ``labelled`` what the scores are worth on the file's labels (None without any).
+    ``warnings`` are full sentences.
     """
 
     item_ids: tuple[str, ...]
     p: Floats
     n_votes: NDArray[np.int64]
+    sets: tuple[tuple[str, ...], tuple[str, ...]]
+    seen: Seen
+    drift: Drift | None
+    labelled: Labelled | None
     warnings: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Columns of scored.csv; the decision is blank at p = .5 and where nobody voted.
-
-        ``set_80`` and ``set_90`` stay blank until a panel carries a conformal slice.
-        """
+        """Columns of scored.csv; the decision is blank at p = .5 and where nobody voted."""
         decided = (self.p != 0.5) & (self.n_votes > 0)
         decision = np.where(decided, np.where(self.p > 0.5, "1", "0"), "")
         return pd.DataFrame(
@@ -40,8 +51,8 @@ class Scored:
                 "item_id": list(self.item_ids),
                 "p": self.p,
                 "decision": decision,
-                "set_80": "",
-                "set_90": "",
+                "set_80": list(self.sets[0]),
+                "set_90": list(self.sets[1]),
                 "n_votes": self.n_votes,
             }
         )
@@ -55,10 +66,9 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
     InputError
         None of the panel's judges is in the file.
     """
-    model = panel.model
+    model, content = panel.model, panel.content
     position = {name: column for column, name in enumerate(votes.judges)}
-    present = [name for name in model.judges if name in position]
-    if not present:
+    if not any(name in position for name in model.judges):
         raise InputError(
             "none of the panel's judges is in this file",
             value=", ".join(votes.judges[:3]),
@@ -69,31 +79,127 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         if name in position:
             matrix[:, column] = votes.votes[:, position[name]]
     n_votes = (matrix != MISSING).sum(axis=1).astype(np.int64)
-    return Scored(votes.item_ids, model.score(matrix), n_votes, _warnings(panel, votes, n_votes))
+    p = model.score(matrix)
+    as_read = votes.with_task(content["task"])
+    same = as_read.sha256 == content["votes"]["sha256"]
+    seen = _seen(content, as_read, content["training"])
+    held_out = _seen(content, as_read, (content["conformal"] or {}).get("rows"))
+    if same:
+        everything = np.ones(votes.n_items, dtype=bool)
+        seen = Seen(everything, ~everything, wholly=True, checked=True)
+    drift = _drift(content, votes)
+    labelled = labelled_figures(
+        as_read,
+        p,
+        seen,
+        held_out.rows,
+        null=model.prior,
+        symmetric=content["orientation"] == "symmetric",
+    )
+    at_80, at_90 = set_texts(content["conformal"], p)
+    warnings = [
+        *_absent(panel, votes),
+        *_strangers(panel, votes),
+        *_without_votes(panel, votes, n_votes),
+        *_familiar(votes, seen, held_out, same=same),
+        *(drift_sentences(drift) if drift else ()),
+    ]
+    return Scored(
+        item_ids=votes.item_ids,
+        p=p,
+        n_votes=n_votes,
+        sets=(tuple(at_80), tuple(at_90)),
+        seen=seen,
+        drift=drift,
+        labelled=labelled,
+        warnings=tuple(warnings),
+    )
 
 
-def _warnings(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int64]) -> tuple[str, ...]:
-    found = []
-    absent = [name for name in panel.model.judges if name not in set(votes.judges)]
-    if absent:
-        found.append(
-            f"{len(absent)} of {len(panel.model.judges)} panel judges are absent and count as "
-            f"missing votes: {listed(absent)}; the panel's figures do not hold for this loss."
-        )
-    known = {*panel.model.judges, *panel.content["left_out"], *panel.content["set_aside"]}
+def _seen(content: dict[str, Any], votes: VoteMatrix, rows: dict[str, Any] | None) -> Seen:
+    salt = content["votes"]["sha256"]
+    return seen_items(rows, votes, content["judges"], _known(content), salt)
+
+
+def _known(content: dict[str, Any]) -> list[str]:
+    return [*content["judges"], *content["left_out"], *content["set_aside"]]
+
+
+def _drift(content: dict[str, Any], votes: VoteMatrix) -> Drift | None:
+    if content["profile"] is None:
+        return None
+    return drift_of(
+        content["profile"],
+        content["judges"],
+        votes,
+        as_given=content["orientation"] == "as_given",
+        chosen=bool(content["left_out"]),
+    )
+
+
+def _absent(panel: PanelFile, votes: VoteMatrix) -> list[str]:
+    """Judges that are absent, and the NLL measured under that loss."""
+    judges = panel.model.judges
+    absent = [name for name in judges if name not in set(votes.judges)]
+    if not absent:
+        return []
+    return [
+        f"{len(absent)} of {len(judges)} panel judges are absent and count as missing votes: "
+        f"{listed(absent)}; {_loss(panel.content, absent)}"
+    ]
+
+
+def _loss(content: dict[str, Any], absent: list[str]) -> str:
+    """What is known of the NLL without these judges: alone its own, else the next larger share."""
+    measured = content["absence"]
+    if measured is None:
+        return "the panel's figures do not hold for this loss."
+    few, n_judges = measured["several"], len(content["judges"])
+    if len(absent) == 1:
+        found, who = measured["single"][content["judges"].index(absent[0])], "without it"
+        beyond = False
+    else:
+        enough = [one for one in few if one["n_absent"] >= len(absent)]
+        found, beyond = (enough or few[-1:])[0], not enough
+        who = f"with {found['n_absent']} of {n_judges} absent, drawn at random,"
+    usual = content["figures"]["nll"]
+    rise = f"{found['delta']:+.3f} [{found['lo']:+.3f}, {found['hi']:+.3f}]"
+    text = (
+        f"measured out of sample {who} the NLL changes by {rise}, to about "
+        f"{usual + found['delta']:.3f} from {usual:.3f}"
+    )
+    return text + (", and here even more are absent." if beyond else ".")
+
+
+def _strangers(panel: PanelFile, votes: VoteMatrix) -> list[str]:
+    known = set(_known(panel.content))
     unknown = [name for name in votes.judges if name not in known]
-    if unknown:
-        found.append(
-            f"{len(unknown)} of the columns are judges the panel does not know; not used: "
-            f"{listed(unknown)}."
-        )
+    if not unknown:
+        return []
+    return [
+        f"{len(unknown)} of the columns are judges the panel does not know; not used: "
+        f"{listed(unknown)}."
+    ]
+
+
+def _without_votes(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int64]) -> list[str]:
     empty = int((n_votes == 0).sum())
-    if empty:
-        first = votes.item_ids[int(np.flatnonzero(n_votes == 0)[0])]
+    if not empty:
+        return []
+    first = votes.item_ids[int(np.flatnonzero(n_votes == 0)[0])]
+    return [
+        f"{empty} items have no vote of the panel (first {shown(first)}); they get the prior "
+        f"{panel.model.prior:.3f} and no decision."
+    ]
+
+
+def _familiar(votes: VoteMatrix, seen: Seen, held_out: Seen, *, same: bool) -> list[str]:
+    if same:
+        return ["These are the votes the panel was fitted on; scores of seen items flatter."]
+    found = seen_sentences(seen, votes.item_ids)
+    if held_out.rows.any():
         found.append(
-            f"{empty} items have no vote of the panel (first {shown(first)}); they get the prior "
-            f"{panel.model.prior:.3f} and no decision."
+            f"{int(held_out.rows.sum())} of {votes.n_items} items were held out to make the sets; "
+            "their sets are no evidence of coverage."
         )
-    if votes.with_task(panel.content["task"]).sha256 == panel.content["votes"]["sha256"]:
-        found.append("These are the votes the panel was fitted on; scores of seen items flatter.")
-    return tuple(found)
+    return found

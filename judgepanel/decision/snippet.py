@@ -20,6 +20,17 @@ def probability(panel, votes):
     return min(max(small if m < 0 else 1.0 - small, 0.001), 0.999)
 
 
+def label_set(panel, p, level):
+    """Labels credible at level 0.8 or 0.9, such as {0,1}; blank where no slice was held out."""
+    for one in (panel["conformal"] or {}).get("levels", []):
+        if one["level"] == level:
+            of_one = 1.0 - p
+            scores, most = {"0": 1.0 - of_one, "1": of_one}, one["threshold"]
+            kept = [z for z, score in scores.items() if most is None or score <= most]
+            return "{" + ",".join(kept) + "}"
+    return ""
+
+
 def raw_logit(rule, cast):
     weights = rule.get("weights", [1.0] * len(cast))
     if rule["kind"] in ("majority", "accuracy_weighted"):
@@ -82,7 +93,8 @@ USE = """
 if __name__ == "__main__":
     with open("panel.json", encoding="utf-8") as file:
         panel = json.load(file)
-    print(probability(panel, {panel["judges"][0]: 1}))
+    p = probability(panel, {panel["judges"][0]: 1})
+    print(p, label_set(panel, p, 0.8), label_set(panel, p, 0.9))
 """
 
 

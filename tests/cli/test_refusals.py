@@ -248,12 +248,42 @@ JOINT = {
     "prototypes": ["1."],
     "pull": [0.1],
 }
+LOSS = {"n_absent": 1, "share": 0.5, "nll": 0.5, "delta": 0.1, "lo": 0.0, "hi": 0.2}
+ABSENCE = {
+    **{"nll": 0.4, "single": [LOSS, LOSS], "several": [LOSS]},
+    **{"n_calibration": 12, "n_evaluation": 12, "n_splits": 2},
+}
 BROKEN = {
     "not JSON": (lambda _: "{", ["cannot be read as JSON"]),
     "empty": (lambda _: "", ["cannot be read as JSON"]),
     "a list": (lambda _: "[]", ["not a panel file"]),
     "other JSON": (lambda _: '{"a": 1}', ["not a panel file", "written by judgepanel"]),
-    "version 3": (changed(version=3), ["unknown version", "'3'", "version 1 to 2"]),
+    "version 4": (changed(version=4), ["unknown version", "'4'", "version 1 to 3"]),
+    "version 2 with a later key": (changed(version=2), ["'training'", "no such key"]),
+    "a short profile": (inside("profile", ones=[1]), ["profile.ones has 1 entries", "2 are"]),
+    "a profile of more ones than votes": (
+        inside("profile", ones=[24, 10**9]),
+        ["counts in the panel's profile exceed"],
+    ),
+    "a hash too few": (inside("training", votes=[]), ["training.votes has 0 entries"]),
+    "a hash that is none": (inside("training", votes=["x"] * 24), ["$.training.votes", "'x'"]),
+    "absent judges too few": (
+        changed(absence={**ABSENCE, "single": [LOSS]}),
+        ["absence.single has 1 entries where 2 are needed"],
+    ),
+    "nobody left": (
+        changed(absence={**ABSENCE, "several": [{**LOSS, "n_absent": 2}]}),
+        ["nobody is left"],
+    ),
+    "an endless loss": (
+        changed(absence={**ABSENCE, "nll": 10**400}),
+        ["$.absence.nll"],
+    ),
+    "half a slice": (changed(conformal={"share": 0.2}), ["$.conformal"]),
+    "a slice without levels": (
+        changed(conformal={"share": 0.2, "n": 3, "levels": [], "rows": None}),
+        ["$.conformal.levels"],
+    ),
     "version true": (changed(version=True), ["version"]),
     "unknown key": (changed(magic=1), ["'magic' was unexpected"]),
     "missing key": (

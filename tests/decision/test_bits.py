@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.cli import main
+from judgepanel.decision.panel_blocks import BLOCKS
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
@@ -22,7 +23,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.models.panel import fit_panel
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.votes import load_votes, write_votes
+from judgepanel.votes import InputError, load_votes, write_votes
 from judgepanel.votes.orientation import constant_judges
 from tests.helpers import flip_items, make_votes
 
@@ -189,11 +190,20 @@ def test_a_panel_file_reads_back_and_fits_its_schema(found):
     assert kept == set(TRAINING.judges)
 
 
-def test_a_file_of_version_1_is_read_as_one_of_version_2(found):
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(found, version):
     content = export_panel(found, TRAINING, SPEC, ())
-    old = load_panel(panel_json({**content, "version": 1}))
-    assert old.content == content
+    older = {key: value for key, value in content.items() if key not in BLOCKS}
+    old = load_panel(panel_json({**older, "version": version}))
+    assert old.content == {**content, **dict.fromkeys(BLOCKS)}
     assert old.model == found.model
+    scored = score(old, make_votes(5, 60, 7))
+    assert (scored.drift, scored.seen.checked) == (None, False)
+    assert scored.labelled is not None
+    assert not scored.labelled.checked
+    for key in BLOCKS:
+        with pytest.raises(InputError, match="have no such key"):
+            load_panel(panel_json({**older, "version": version, key: None}))
 
 
 def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(found):

@@ -1,0 +1,108 @@
+"""Blocks of a panel file beside the rule: training rows, vote profile, absence, conformal slice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from judgepanel.decision.absence import Absence
+from judgepanel.decision.drift import profile_content
+from judgepanel.decision.held_out import conformal_content, slices
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.seen import MOST_ROWS, rows_content
+from judgepanel.scoring.conformal import LEVELS
+from judgepanel.studies.codec import to_plain
+from judgepanel.votes import InputError, VoteMatrix
+
+BLOCKS = ("training", "profile", "absence")
+"""What version 3 added; ``conformal`` was always null before."""
+
+
+def blocks_content(
+    recommendation: Recommendation, votes: VoteMatrix, spec: RecommendSpec
+) -> dict[str, Any]:
+    """``conformal`` and the blocks of ``BLOCKS`` for the panel of a recommendation."""
+    model = recommendation.model
+    parts = slices(votes, spec.conformal, spec.settings.seed)
+    fitted = parts.fitted.with_items(parts.fitted.labelled)
+    known = dict.fromkeys((*model.judges, *recommendation.left_out, *recommendation.set_aside))
+    salt = votes.sha256
+    conformal = None
+    if parts.held_out is not None:
+        rows = rows_content(parts.held_out, model.judges, list(known), salt)
+        conformal = conformal_content(model, parts.held_out, spec.conformal, rows)
+    return {
+        "conformal": conformal,
+        "training": rows_content(fitted, model.judges, list(known), salt),
+        "profile": profile_content(fitted, model.judges),
+        "absence": _absence_content(recommendation.absence, model.judges),
+    }
+
+
+def _absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[str, Any] | None:
+    """Nothing where it was not measured, or for another panel than the one exported."""
+    if absence is None or absence.judges != judges:
+        return None
+    content: dict[str, Any] = to_plain(absence)
+    del content["judges"]
+    return content
+
+
+def check_blocks(content: dict[str, Any], name: str | None) -> None:
+    """Check what the schema cannot: lengths and counts that fit each other.
+
+    Raises
+    ------
+    InputError
+        A list of another length, counts above their totals, levels out of order.
+    """
+    n_judges = len(content["judges"])
+    profile, absence, conformal = (content[key] for key in ("profile", "absence", "conformal"))
+    if profile is not None:
+        _check_profile(profile, n_judges, name)
+    if absence is not None:
+        _length(absence["single"], n_judges, "absence.single", name)
+        numbers = [one["n_absent"] for one in absence["several"]]
+        if numbers != sorted(set(numbers)) or numbers[-1] >= n_judges:
+            raise InputError(
+                "numbers of absent judges in the panel file do not rise, or nobody is left",
+                file=name,
+            )
+    if conformal is not None:
+        if tuple(one["level"] for one in conformal["levels"]) != LEVELS:
+            raise InputError("levels of the panel's sets must be 0.8 and 0.9", file=name)
+        if conformal["rows"] is None:
+            raise InputError("the panel's conformal slice has no rows", file=name)
+        _check_rows(conformal["rows"], "conformal.rows", name)
+    if content["training"] is not None:
+        _check_rows(content["training"], "training", name)
+
+
+def _check_profile(profile: dict[str, Any], n_judges: int, name: str | None) -> None:
+    lists = {key: profile[key] for key in ("voted", "ones", "compared", "agreed")}
+    lists |= {f"effects.{key}": values for key, values in profile["effects"].items()}
+    for key, values in lists.items():
+        _length(values, n_judges, f"profile.{key}", name)
+    _length(profile["n_votes"], n_judges + 1, "profile.n_votes", name)
+    n_items = [profile["n_items"]] * n_judges
+    for part, whole in (
+        (profile["voted"], n_items),
+        (profile["ones"], profile["voted"]),
+        (profile["compared"], profile["voted"]),
+        (profile["agreed"], profile["compared"]),
+        ([sum(profile["n_votes"])], [profile["n_items"]]),
+    ):
+        if any(a > b for a, b in zip(part, whole, strict=True)):
+            raise InputError("counts in the panel's profile exceed their totals", file=name)
+
+
+def _check_rows(rows: dict[str, Any], key: str, name: str | None) -> None:
+    expected = min(rows["n_items"], MOST_ROWS)
+    for part in ("id_and_votes", "votes", "votes_of_all"):
+        if rows[part] is not None:
+            _length(rows[part], expected, f"{key}.{part}", name)
+
+
+def _length(values: list[Any], expected: int, key: str, name: str | None) -> None:
+    if len(values) != expected:
+        raise InputError(f"{key} has {len(values)} entries where {expected} are needed", file=name)

@@ -1,0 +1,40 @@
+"""Scores of new votes in words: how many, and what they are worth on the labels of the file."""
+
+from __future__ import annotations
+
+from judgepanel.decision.labelled import Labelled
+from judgepanel.decision.score import Scored
+from judgepanel.report.numbers import counted, percent, sig, with_interval
+
+
+def scored_text(scored: Scored, file: str) -> str:
+    """What was written to ``file``, and the NLL on labels where the file has any."""
+    decided = int((scored.frame()["decision"] != "").sum())
+    lines = [f"{len(scored.p):,} items scored, {decided:,} decided, written to {file}."]
+    if scored.labelled is not None:
+        lines.append(labelled_sentence(scored.labelled))
+    return "\n".join(lines)
+
+
+def labelled_sentence(found: Labelled) -> str:
+    """The NLL on labelled new items with interval and null, or why there is none."""
+    if found.figures is None:
+        if found.n_seen > found.n:
+            return (
+                f"{counted(found.n_seen, 'labelled item')} of this file took part in making the "
+                "panel; no NLL is given, since it would flatter."
+            )
+        return "There are too few labelled new items for an NLL."
+    figures = found.figures
+    which = "that the panel has not seen" if found.checked else "(whether new is not known)"
+    text = (
+        f"On {counted(found.n, 'labelled item')} {which}: NLL "
+        f"{with_interval(figures.nll, figures.lo, figures.hi)}, the base rate alone "
+        f"{sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
+        f"{percent(figures.accuracy)}."
+    )
+    if found.n_seen:
+        text += f" {counted(found.n_seen, 'labelled item')} that took part in making it left out."
+    if found.measures_coding:
+        text += " Nearly all labels are alike: this measures the coding, not the judges."
+    return text

@@ -1,0 +1,350 @@
+"""Scoring: sets, warnings, figures on labels; what a file of training rows must not give."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.cli import main
+from judgepanel.decision.held_out import SETS, slices
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.score import score
+from judgepanel.decision.snippet import SNIPPET, script
+from judgepanel.kernels.aggregate.aggregation import KERNELS
+from judgepanel.models.conformal import SplitConformal
+from judgepanel.models.panel import fit_panel
+from judgepanel.report.scored import labelled_sentence, scored_text
+from judgepanel.scoring.conformal import LEVELS, SET_NAMES, labels_needed
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError, load_votes, write_votes
+from tests.helpers import flip_items, make_votes
+
+_GIVEN: dict = {}
+exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
+
+SHARE = 0.3
+
+
+def renamed(votes, prefix="new"):
+    return replace(votes, item_ids=tuple(f"{prefix}{i}" for i in range(votes.n_items)))
+
+
+def panel_of(votes, found, spec, model=None):
+    found = replace(found, model=model) if model else found
+    return load_panel(panel_json(export_panel(found, votes, spec, ())))
+
+
+@pytest.fixture(scope="module")
+def votes():
+    """Training rows first, then as many from the same judges."""
+    return make_votes(0, 240, 14, missing=0.05, low=0.6, high=0.75)
+
+
+@pytest.fixture(scope="module")
+def old(votes):
+    return votes.with_items(np.arange(120))
+
+
+@pytest.fixture(scope="module")
+def new(votes):
+    return votes.with_items(np.arange(120, 240))
+
+
+@pytest.fixture(scope="module")
+def spec():
+    return RecommendSpec(settings=Settings(splits=2), conformal=SHARE)
+
+
+@pytest.fixture(scope="module")
+def found(old, spec):
+    return run(RECOMMEND, old, spec, jobs=1)
+
+
+@pytest.fixture(scope="module")
+def panel(old, found, spec):
+    return panel_of(old, found, spec)
+
+
+def plain_sets(panel, p):
+    return [[_GIVEN["label_set"](panel.content, one, level) for one in p] for level in LEVELS]
+
+
+@pytest.mark.parametrize("policy", ["as_given", "randomized", "symmetric"])
+@pytest.mark.parametrize(
+    ("aggregator", "calibrator"),
+    [("majority", "beta"), ("one_coin", "isotonic"), *((name, "temperature") for name in KERNELS)],
+)
+def test_sets_agree_in_library_snippet_and_estimator(
+    old, new, found, spec, policy, aggregator, calibrator
+):
+    parts = slices(old, SHARE, 0)
+    prepared = prepare(parts.fitted, Settings(orientation=policy))
+    model = fit_panel(
+        prepared.ballots, prepared.judges, 6, aggregator=aggregator, calibrator=calibrator
+    )
+    panel = panel_of(old, replace(found, orientation=policy), spec, model)
+    scored = score(panel, new)
+    assert [list(one) for one in scored.sets] == plain_sets(panel, scored.p.tolist())
+    slice_p = model.score(parts.held_out.with_judges(model.judges).votes)
+    for level, texts in zip(LEVELS, scored.sets, strict=True):
+        sets = SplitConformal(level).fit(slice_p, parts.held_out.labels).predict_kinds(scored.p)
+        assert list(texts) == [SETS[kind] for kind in sets]
+    assert [name.replace(" ", "") for name in SET_NAMES] == list(SETS)
+
+
+def test_under_symmetric_a_swap_has_the_mirrored_set(old, new, found, spec):
+    prepared = prepare(slices(old, SHARE, 0).fitted, Settings(orientation="symmetric"))
+    model = fit_panel(
+        prepared.ballots, prepared.judges, 7, aggregator="joint", calibrator="temperature"
+    )
+    panel = panel_of(old, replace(found, orientation="symmetric"), spec, model)
+    mirror = {"{}": "{}", "{0}": "{1}", "{1}": "{0}", "{0,1}": "{0,1}"}
+    turned = flip_items(new, np.ones(new.n_items, bool))
+    for one, other in zip(score(panel, new).sets, score(panel, turned).sets, strict=True):
+        assert [mirror[text] for text in one] == list(other)
+    flipped = flip_items(old, np.arange(old.n_items) % 2 == 0)
+    again = panel_of(flipped, replace(found, orientation="symmetric"), spec, model)
+    levels = [one.content["conformal"]["levels"] for one in (panel, again)]
+    assert levels[0] == levels[1]
+
+
+def test_what_is_held_out_moves_nothing_that_is_chosen_or_fitted(old, found, spec):
+    held = slices(old, SHARE, 0).held_out
+    assert held.n_items == 36
+    labels, cast = old.labels.copy(), old.votes.copy()
+    rows = np.array([name in set(held.item_ids) for name in old.item_ids])
+    labels[rows] = 1 - labels[rows]
+    cast[rows] = 1
+    spoilt = run(RECOMMEND, replace(old, labels=labels, votes=cast), spec, jobs=1)
+    assert spoilt == found
+    assert found.model.n_fit == found.n_items == 84
+    plain = replace(spec, conformal=0.0)
+    fitted = run(RECOMMEND, slices(old, SHARE, 0).fitted, plain, jobs=1)
+    assert replace(fitted, warnings=()) == replace(found, warnings=())
+
+
+def test_groups_are_held_out_whole_and_unlabelled_companions_leave_too():
+    votes = make_votes(3, 100, 4, groups=25)
+    labels = votes.labels.copy()
+    labels[::5] = -1
+    votes = replace(votes, labels=labels)
+    parts = slices(votes, 0.25, 0)
+    assert parts.held_out.labelled.all()
+    assert not set(parts.held_out.groups) & set(parts.fitted.groups)
+    assert abs(parts.held_out.n_items - 20) <= 5
+    assert slices(votes, 0.0, 0).fitted is votes
+    assert slices(votes, 0.25, 1).held_out.item_ids != parts.held_out.item_ids
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_a_share_that_is_none_is_refused(share):
+    with pytest.raises(InputError, match="share held out"):
+        RecommendSpec(conformal=share)
+
+
+def test_too_few_labels_make_full_sets_and_say_how_many_are_needed(new):
+    votes = make_votes(1, 40, 4)
+    spec = RecommendSpec(settings=Settings(splits=2), conformal=0.15)
+    found = run(RECOMMEND, votes, spec, jobs=1)
+    assert any(
+        f"has 6 labels, and sets at 90% need {labels_needed(0.9)}" in line
+        for line in found.warnings
+    )
+    panel = panel_of(votes, found, spec)
+    low, high = panel.content["conformal"]["levels"]
+    assert low["threshold"] is not None
+    assert (high["threshold"], high["labels_needed"]) == (None, 9)
+    scored = score(panel, new.with_judges(votes.judges))
+    assert set(scored.sets[1]) == {"{0,1}"}
+    assert plain_sets(panel, scored.p.tolist())[1] == list(scored.sets[1])
+
+
+def test_sets_hold_the_label_as_often_as_they_promise():
+    inside = np.zeros(2)
+    for seed in range(15):
+        votes = make_votes(seed, 400, 5, low=0.6, high=0.75)
+        parts = slices(votes.with_items(np.arange(150)), 0.4, seed)
+        prepared = prepare(parts.fitted, Settings())
+        model = fit_panel(
+            prepared.ballots, prepared.judges, 5, aggregator="one_coin", calibrator="beta"
+        )
+        p = model.score(parts.held_out.with_judges(model.judges).votes)
+        fresh = votes.with_items(np.arange(150, 400))
+        q = model.score(fresh.with_judges(model.judges).votes)
+        for number, level in enumerate(LEVELS):
+            sets = SplitConformal(level).fit(p, parts.held_out.labels).predict_sets(q)
+            inside[number] += sets[np.arange(250), fresh.labels].mean() / 15
+    assert inside[0] > 0.76
+    assert inside[1] > 0.87
+
+
+def test_without_a_share_sets_stay_blank(old, new, found):
+    plain = RecommendSpec(settings=Settings(splits=2))
+    panel = panel_of(old, run(RECOMMEND, old, plain, jobs=1), plain)
+    assert panel.content["conformal"] is None
+    scored = score(panel, new)
+    assert set(scored.sets[0]) == set(scored.sets[1]) == {""}
+    assert plain_sets(panel, [0.5]) == [[""], [""]]
+
+
+def test_new_labels_give_an_nll_with_interval_and_null(panel, new):
+    scored = score(panel, renamed(new))
+    figures = scored.labelled.figures
+    p_true = np.where(new.labels == 1, scored.p, 1 - scored.p)
+    losses = -np.log(p_true)
+    assert figures.nll == pytest.approx(losses.mean())
+    assert figures.hi - figures.nll == pytest.approx(1.98 * losses.std(ddof=1) / 120**0.5, rel=0.01)
+    prior = panel.model.prior
+    null = np.where(new.labels == 1, prior, 1 - prior)
+    assert figures.null_nll == pytest.approx(-np.log(null).mean())
+    assert (scored.labelled.n, scored.labelled.n_seen, scored.labelled.checked) == (120, 0, True)
+    assert scored_text(scored, "s.csv").startswith("120 items scored")
+    sentence = labelled_sentence(scored.labelled)
+    assert sentence.startswith("On 120 labelled items that the panel has not seen: NLL ")
+    assert score(panel, replace(new, labels=np.full(120, -1, np.int8))).labelled is None
+
+
+def test_seen_items_never_count_in_the_nll(panel, old, new):
+    both = renamed(new)
+    mixed = replace(
+        both,
+        votes=np.concatenate([both.votes, old.votes[:60]]),
+        labels=np.concatenate([both.labels, old.labels[:60]]),
+        item_ids=(*both.item_ids, *old.item_ids[:60]),
+    )
+    scored = score(panel, mixed)
+    assert not scored.seen.rows[:120].any()
+    assert scored.labelled.n_seen == 60
+    assert scored.labelled.figures.nll == pytest.approx(
+        score(panel, both).labelled.figures.nll, abs=1e-12
+    )
+    n = int(scored.seen.rows.sum())
+    assert any(line.startswith(f"{n} of 180 items have the id") for line in scored.warnings)
+    assert any(
+        line.startswith(f"{60 - n} of 180 items were held out to make the sets")
+        for line in scored.warnings
+    )
+    assert "60 labelled items that took part in making it left out" in labelled_sentence(
+        scored.labelled
+    )
+
+
+def test_the_votes_of_the_fit_give_no_nll(panel, old):
+    for file in (old, old.with_judges(old.judges[::-1]), renamed(old)):
+        scored = score(panel, file)
+        assert scored.labelled.figures is None
+        assert "it would flatter" in labelled_sentence(scored.labelled)
+        assert any("seen items flatter" in line for line in scored.warnings)
+
+
+def test_one_class_labels_are_marked_unless_the_panel_cannot_profit(panel, new):
+    turned = renamed(flip_items(new, new.labels == 0))
+    assert score(panel, turned).labelled.measures_coding
+    assert "measures the coding" in labelled_sentence(score(panel, turned).labelled)
+    even = load_panel(panel_json({**panel.content, "orientation": "symmetric"}))
+    assert not score(even, turned).labelled.measures_coding
+
+
+def test_absent_judges_come_with_the_nll_measured_without_them(panel, new):
+    judges = panel.model.judges
+    usual = panel.content["figures"]["nll"]
+    measured = panel.content["absence"]
+    one = score(panel, new.with_judges([j for j in new.judges if j != judges[1]]))
+    rise = measured["single"][1]["delta"]
+    (warning,) = [line for line in one.warnings if "absent" in line]
+    assert f"1 of {len(judges)} panel judges" in warning
+    assert f"without it the NLL changes by {rise:+.3f}" in warning
+    assert f"to about {usual + rise:.3f} from {usual:.3f}." in warning
+    most = measured["several"][-1]["n_absent"]
+    left = judges[most + 1 :]
+    (warning,) = [line for line in score(panel, new.with_judges(left)).warnings if "absent" in line]
+    assert f"with {most} of {len(judges)} absent, drawn at random," in warning
+    assert warning.endswith("and here even more are absent.")
+    bare = load_panel(panel_json({**panel.content, "absence": None}))
+    (warning,) = [line for line in score(bare, new.with_judges(left)).warnings if "absent" in line]
+    assert warning.endswith("the panel's figures do not hold for this loss.")
+
+
+def test_drifted_votes_are_named(panel, new):
+    cast = new.votes.copy()
+    place = new.judges.index(panel.model.judges[0])
+    cast[:, place] = 1
+    scored = score(panel, replace(renamed(new), votes=cast))
+    assert any(line.startswith("These votes are not like") for line in scored.warnings)
+    assert scored.drift.found[0].judge == panel.model.judges[0]
+    assert not score(panel, renamed(new)).drift.found
+
+
+def test_the_command_line_writes_the_same_sets_and_says_the_same(
+    panel, old, new, tmp_path, capsys, monkeypatch
+):
+    (tmp_path / "panel.json").write_text(panel_json(panel.content), encoding="utf-8")
+    write_votes(renamed(new), tmp_path / "new.csv")
+    files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "s.csv")]
+    assert main(["score", *files[:2], "--out", files[2]]) == 0
+    printed = capsys.readouterr().out
+    scored = score(panel, renamed(new))
+    assert printed == scored_text(scored, "s.csv") + "\n"
+    with (tmp_path / "s.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [float(row["p"]) for row in rows] == scored.p.tolist()
+    for name, texts in zip(("set_80", "set_90"), scored.sets, strict=True):
+        assert [row[name] for row in rows] == list(texts)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script(), "script", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own text
+    p, *sets = capsys.readouterr().out.split()
+    assert {0 < float(p) < 1, *(one in SETS for one in sets)} == {True}
+    assert len(sets) == 2
+
+
+def test_recommend_takes_the_share_on_the_command_line(old, tmp_path, capsys):
+    write_votes(old, tmp_path / "old.csv")
+    out = tmp_path / "panel.json"
+    options = ["--splits", "2", "--jobs", "1", "--conformal", "0.3", "--out", str(out)]
+    assert main(["recommend", str(tmp_path / "old.csv"), *options]) == 0
+    content = json.loads(out.read_text("utf-8"))
+    assert content["conformal"]["n"] == 36
+    assert content["n_fit"] == 84
+    assert content["figures"]["note"].endswith("on all 84 that were not held out.")
+
+
+@pytest.mark.real_votes
+@pytest.mark.parametrize(
+    ("aggregator", "calibrator", "k"),
+    [
+        ("majority", "isotonic", 20),
+        ("one_coin", "beta", 65),
+        ("dawid_skene", "temperature", 30),
+        ("stacking", "none", 30),
+        ("joint", "temperature", 65),
+    ],
+)
+def test_llmbar_halves_round_trip_bit_for_bit(real_votes, found, spec, aggregator, calibrator, k):
+    votes = load_votes(real_votes / "llmbar_votes.csv").votes
+    half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
+    past, fresh = votes.with_items(half), votes.with_items(~half)
+    prepared = prepare(slices(past, SHARE, 0).fitted, Settings())
+    model = fit_panel(
+        prepared.ballots, prepared.judges, k, aggregator=aggregator, calibrator=calibrator
+    )
+    left = tuple(name for name in votes.judges if name not in set(model.judges))
+    export = replace(found, left_out=left, orientation=prepared.oriented.policy)
+    panel = panel_of(past, export, spec, model)
+    assert panel_json(panel.content) == panel_json(load_panel(panel_json(panel.content)).content)
+    assert panel.model == model or aggregator == "joint" or calibrator == "isotonic"
+    scored = score(panel, fresh)
+    assert scored.p.tolist() == model.score(fresh.with_judges(model.judges).votes).tolist()
+    rows = (dict(zip(fresh.judges, row, strict=True)) for row in fresh.votes.tolist())
+    plain = [
+        _GIVEN["probability"](panel.content, {name: v for name, v in row.items() if v >= 0})
+        for row in rows
+    ]
+    assert scored.p.tolist() == plain
+    assert [list(one) for one in scored.sets] == plain_sets(panel, plain)
+    assert not scored.seen.rows.any()
+    assert scored.labelled.figures.nll < scored.labelled.figures.null_nll
+    assert score(panel, past).labelled.figures is None
