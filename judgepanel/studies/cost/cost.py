@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.scoring.splits import Split
@@ -108,6 +109,13 @@ class CostSpec:
             steps=self.steps,
             seed=self.settings.seed,
         )
+
+    @property
+    def comparable(self) -> bool:
+        """Whether panels are compared by NLLs of the kind that they are scored by."""
+        closed = self.aggregator in CLOSED_FORMS
+        alike = compared_under(self.aggregator) == self.aggregator
+        return closed or (alike and self.calibrator == "none")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,7 +212,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         budgets,
         chosen,
         _panels(Keyed(votes), spec),
-        comparable=compared_under(spec.aggregator) == spec.aggregator,
+        comparable=spec.comparable,
         seed=spec.settings.seed,
     )
     return Cost(

@@ -74,7 +74,7 @@ class EscalationSpec:
         metadata={"help": "or: the best panel found for this share of what all judges cost"},
     )
     thresholds: tuple[float, ...] = field(
-        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.98),
+        default=(0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99),
         metadata={"help": "ask all judges below this confidence; 0.5 and 1 are always there"},
     )
     tolerance: float = field(

@@ -1,0 +1,216 @@
+"""Escalation: what it costs, what it keeps, and how its threshold is chosen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.scoring.metrics import item_scores
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.confidence import probabilities
+from judgepanel.studies.confidence.probabilities import PanelSpec
+from judgepanel.studies.contract import Chunk
+from judgepanel.studies.cost.escalation import (
+    ESCALATION,
+    EscalationSpec,
+    merge,
+    run_chunk,
+)
+from judgepanel.studies.cost.escalation_estimates import (
+    combine,
+    confidence_of,
+    escalated_nll,
+)
+from judgepanel.studies.cost.escalation_result import Escalation
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+COSTS = (0.3, 0.1, 0.2, 0.5, 0.1, 0.05, 0.4)
+
+
+def votes(costs=COSTS, seed=1, **more):
+    made = make_votes(seed, 80, 7, **more)
+    if costs is None:
+        return made
+    table = pd.DataFrame({"cost": costs, "latency": np.arange(7) + 1.0})
+    return replace(made, judge_table=table)
+
+
+def spec(splits=3, **more):
+    given = {"aggregator": "one_coin", "calibrator": "temperature", "thresholds": (0.7, 0.9)}
+    return EscalationSpec(Settings(splits=splits), **(given | more))
+
+
+@cache
+def result(**more) -> Escalation:
+    return run(ESCALATION, votes(), spec(**more), jobs=1)
+
+
+def test_the_ends_are_the_cheap_panel_and_all_judges_and_cost_lies_between():
+    for more in ({}, {"cheapest": 2}, {"cheap": ("judge003", "judge000")}):
+        found = result(**more)
+        assert [one.threshold for one in found.rows] == [0.5, 0.7, 0.9, 1.0]
+        assert (found.alone.escalated, found.full.escalated) == (0.0, 1.0)
+        exact = {} if more else {"rel": 0.02}  # the mean over items, where splits differ
+        assert found.alone.cost == pytest.approx(found.cheap_cost, **exact)
+        assert found.full.cost == pytest.approx(found.full_cost) == pytest.approx(sum(COSTS))
+        assert found.full.verdict == "tie"
+        assert found.full.delta == 0.0
+        costs = [one.cost for one in found.rows]
+        asked = [one.escalated for one in found.rows]
+        assert costs == sorted(costs)
+        assert asked == sorted(asked)
+        assert found.alone.cost <= found.recommended.cost <= found.full.cost
+        for one in found.rows:
+            apart = found.full_cost - found.cheap_cost
+            if more:
+                assert one.cost == pytest.approx(found.cheap_cost + one.escalated * apart)
+        assert found.alone.latency <= found.full.latency
+
+
+def test_the_cheap_panel_is_whom_was_asked_for():
+    assert set(result(cheapest=2).cheap) == {"judge005", "judge001"}
+    assert set(result(cheap=("judge003", "judge000")).cheap) == {"judge000", "judge003"}
+    found = result(share=0.3)
+    price = dict(zip(votes().judges, COSTS, strict=True))
+    assert sum(price[name] for name in found.cheap) <= 0.3 * sum(COSTS) + 1e-9
+    assert found.cheap_how == "the best found for 30% of the full cost"
+
+
+def test_always_asking_is_the_full_panel_and_never_asking_the_cheap_one_to_the_bit():
+    made, wanted = votes(), spec(cheap=("judge000", "judge003"))
+    done = run_chunk(made, wanted, Chunk(0, 0, 3))
+    for row, names in enumerate((("judge000", "judge003"), None)):
+        panel = PanelSpec(Settings(splits=3, judges=names), calibrator="temperature")
+        other = probabilities.run_chunk(made, panel, Chunk(0, 0, 3))
+        np.testing.assert_array_equal(done.scores.rows, other.rows)
+        np.testing.assert_array_equal(done.scores.logits[row], other.logits[1])
+        of = probabilities.evaluations(other, prepare(made, panel.settings))
+        nll = float(of.by_item(item_scores(of.logits[1], of.signs).nll).mean())
+        found = merge(made, wanted, done)
+        assert (found.alone, found.full)[row].nll == nll
+
+
+def test_an_item_goes_to_all_judges_exactly_where_confidence_is_below_the_limit():
+    logits = np.array([[0.0, 2.0, -9.0, 0.5], [1.0, -1.0, 3.0, 2.0]])
+    signs = np.array([1.0, 1.0, -1.0, -1.0])
+    limits = np.array([0.5, 0.7, 0.9, 1.0])
+    sure = confidence_of(logits[0])
+    assert sure[0] == 0.5
+    assert sure.max() == 0.999
+    found = escalated_nll(logits, signs, limits)
+    p = np.clip(1 / (1 + np.exp(-logits)), 0.001, 0.999)
+    for t, limit in enumerate(limits):
+        for i in range(4):
+            which = int(max(p[0, i], 1 - p[0, i]) < limit)
+            right = p[which, i] if signs[i] > 0 else 1 - p[which, i]
+            assert found[t, i] == pytest.approx(-np.log(right))
+
+
+def test_the_threshold_is_the_lowest_within_the_tolerance_where_it_was_chosen():
+    made, wanted = votes(), spec(tolerance=0.05)
+    done = run_chunk(made, wanted, Chunk(0, 0, 3))
+    for promised, picked in zip(done.promised, done.picked, strict=True):
+        within = promised <= promised[-1] * 1.05 + 1e-12
+        assert picked == np.flatnonzero(within)[0]
+    lax = run_chunk(made, spec(tolerance=9.0), Chunk(0, 0, 3))
+    assert (lax.picked == 0).all()
+    found = result()
+    assert sum(one.chosen_share for one in found.rows) == pytest.approx(1.0)
+    promised = found.recommended.promised - found.full.promised
+    assert found.optimism == pytest.approx(found.recommended.delta - promised)
+
+
+@pytest.mark.parametrize("aggregator", ["one_coin", "stacking"])
+def test_labels_of_evaluation_rows_move_neither_panel_nor_threshold(aggregator):
+    made, wanted = votes(), spec(aggregator=aggregator, calibrator="none")
+    held = split(prepare(made, Settings()).ballots.units, 0).evaluation
+    labels = made.labels.copy()
+    labels[held] = 1 - labels[held]
+    found, other = (
+        run_chunk(v, wanted, Chunk(0, 0, 1)) for v in (made, replace(made, labels=labels))
+    )
+    np.testing.assert_array_equal(found.cheap, other.cheap)
+    np.testing.assert_array_equal(found.promised, other.promised)
+    np.testing.assert_array_equal(found.scores.logits, other.scores.logits)
+
+
+def test_chunks_in_any_order_and_results_through_json_are_the_same():
+    made, wanted = votes(), spec()
+    parts = [run_chunk(made, wanted, Chunk(n, n, 1)) for n in range(3)]
+    forward = combine(combine(parts[0], parts[1]), parts[2])
+    backward = combine(parts[2], combine(parts[1], parts[0]))
+    first, second = (to_plain(merge(made, wanted, one)) for one in (forward, backward))
+    assert first == second == to_plain(result())
+    plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))
+    assert to_plain(from_plain(Escalation, plain)) == to_plain(result())
+    json.dumps(result().summary(), allow_nan=False)
+    frame = result().frame()
+    assert list(frame["arm"]) == ["fixed"] * 4 + ["recommended"]
+
+
+def test_permuting_judges_changes_no_figure():
+    made = votes()
+    order = [made.judges[j] for j in (3, 1, 6, 0, 2, 5, 4)]
+    other = run(ESCALATION, made.with_judges(order), spec(), jobs=1)
+    assert to_plain(other) == to_plain(result())
+
+
+def test_joint_panels_escalate_too():
+    found = run(ESCALATION, votes(), EscalationSpec(Settings(splits=2), cheapest=2), jobs=1)
+    assert found.full.verdict == "tie"
+    assert found.alone.nll != found.full.nll
+
+
+def test_without_costs_judges_are_counted_and_odd_panels_are_said():
+    counted = run(ESCALATION, votes(None), spec(2, cheapest=1), jobs=1)
+    assert counted.counted
+    assert counted.alone.cost == 1.0
+    assert "every judge counts 1" in counted.warnings[0]
+    little = run(ESCALATION, votes(), spec(2, share=0.001), jobs=1)
+    assert little.cheap == ("judge005",)
+    assert any("asks nobody" in line for line in little.warnings)
+    everyone = run(ESCALATION, votes(), spec(2, cheapest=99), jobs=1)
+    assert everyone.alone.delta == 0.0
+    assert any("nothing to escalate to" in line for line in everyone.warnings)
+    free = run(ESCALATION, votes((0.0,) * 7), spec(2, cheapest=2), jobs=1)
+    assert free.recommended.cost == 0.0
+
+
+def test_one_class_labels_flatter_nobody():
+    coded = votes(one_class=True, low=0.5, high=0.5, missing=0.0)
+    found = run(ESCALATION, coded, spec(2), jobs=1)
+    assert found.orientation == "symmetric"
+    assert min(one.nll for one in found.rows) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"aggregator": "sum"}, "unknown aggregator"),
+        ({"thresholds": (0.4,)}, "threshold is out of range"),
+        ({"thresholds": (float("nan"),)}, "threshold is out of range"),
+        ({"share": 0.0}, "share is out of range"),
+        ({"tolerance": -0.1}, "tolerance is out of range"),
+        ({"cheapest": 0}, "at least one judge"),
+        ({"cheapest": 2, "cheap": ("a",)}, "not both"),
+        ({"steps": -1}, "steps is too small"),
+        ({"settings": Settings(protocol="paper")}, "in-sample scores"),
+    ],
+)
+def test_a_spec_refuses_what_it_cannot_do(wrong, said):
+    with pytest.raises(InputError, match=said):
+        EscalationSpec(**wrong)
+
+
+def test_a_judge_that_does_not_take_part_is_refused():
+    with pytest.raises(InputError, match=r"does not take part.*'nobody'"):
+        run(ESCALATION, votes(), spec(2, cheap=("nobody",)), jobs=1)
