@@ -1,0 +1,95 @@
+"""Figures of costs draw what the results say, and untrusted names as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.figures.cost import cost, escalation, prepare_cost, prepare_escalation
+from judgepanel.studies.cost.cost import COST, CostSpec
+from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def frontier(budget=None, costs=(0.3, 0.1, 0.2, 0.5, 0.1, 0.01)):
+    made = make_votes(2, 80, 6)
+    if costs is not None:
+        made = replace(made, judge_table=pd.DataFrame({"cost_usd": costs}))
+    spec = CostSpec(Settings(splits=3), "one_coin", "temperature", budget, points=4, steps=2)
+    return run(COST, made, spec, jobs=1)
+
+
+@cache
+def escalated():
+    spec = EscalationSpec(
+        Settings(splits=3), "one_coin", "temperature", cheapest=2, thresholds=(0.8,)
+    )
+    return run(ESCALATION, make_votes(2, 80, 6), spec, jobs=1)
+
+
+def traces(figure):
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+def test_every_budget_is_a_point_with_its_interval():
+    found, drawn = frontier(0.4), traces(cost(frontier(0.4)))
+    points = drawn["best panel found, 95 %"]
+    for place, one in enumerate(found.points):
+        assert points.x[place] == one.cost
+        assert points.y[place] == one.found.nll
+        assert points.y[place] + points.error_y.array[place] == one.found.nll_hi
+    assert drawn["all judges"].x[0] == found.full_cost
+    assert set(drawn["base rate"].y) == {found.null_nll}
+    assert set(drawn["budget"].x) == {0.4}
+    reading = drawn["a reading: never rises"]
+    assert list(reading.y) == sorted(reading.y, reverse=True)
+    assert reading.line.dash == "dash"
+
+
+def test_axes_say_the_unit_and_are_logarithmic_where_costs_differ_much():
+    figure = cost(frontier())
+    assert figure.layout.xaxis.title.text == "cost per item (usd)"
+    assert figure.layout.xaxis.type == "log"
+    counted = cost(frontier(costs=None))
+    assert "every judge costs 1" in counted.layout.xaxis.title.text
+    assert counted.layout.xaxis.type is None
+    free = cost(frontier(costs=(0.0,) * 6))
+    assert free.layout.xaxis.type is None
+
+
+def test_a_single_split_is_drawn_without_bars():
+    points = tuple(
+        replace(p, found=replace(p.found, nll_lo=float("nan"), nll_hi=float("nan")))
+        for p in frontier().points
+    )
+    drawn = traces(cost(replace(frontier(), points=points)))
+    assert not np.any(drawn["best panel found, 95 %"].error_y.array)
+
+
+def test_names_and_units_are_inert():
+    hostile = replace(frontier().points[-1], judges=("<img src=x>", *"abcdefg"))
+    found = replace(frontier(), points=(hostile,), unit="<b>")
+    assert prepare_cost(found).panels[0].startswith("&lt;img")
+    assert prepare_cost(found).panels[0].endswith("and 3 more")
+    assert prepare_cost(found).axis == "cost per item (&lt;b&gt;)"
+
+
+def test_escalation_draws_nll_and_accuracy_at_every_threshold():
+    found, curve = escalated(), prepare_escalation(escalated())
+    figure = escalation(found)
+    lines = [t for t in figure.data if t.mode == "lines+markers"]
+    assert [list(t.y) for t in lines] == [
+        [one.nll for one in found.rows],
+        [one.accuracy for one in found.rows],
+    ]
+    assert list(lines[0].x) == [one.cost for one in found.rows]
+    assert list(lines[0].text) == ["0.5", "0.8", "1"]
+    chosen = [t for t in figure.data if t.mode == "markers"]
+    assert [t.y[0] for t in chosen] == [found.recommended.nll, found.recommended.accuracy]
+    assert curve.chosen[1] == found.recommended.cost

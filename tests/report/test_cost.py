@@ -1,0 +1,170 @@
+"""What is said about costs and escalation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.report.cost import (
+    amount,
+    cost_sentence,
+    cost_table,
+    cost_text,
+    panel_sentence,
+    panels_table,
+    price_sentence,
+)
+from judgepanel.report.escalation import (
+    cheap_sentence,
+    escalation_sentence,
+    escalation_table,
+    escalation_text,
+    promise_sentence,
+)
+from judgepanel.report.sentences import CODING
+from judgepanel.report.summaries import result_text
+from judgepanel.studies.cost.cost import COST, CostSpec
+from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+COSTS = (0.3, 0.1, 0.2, 0.5, 0.1, 0.05, 0.4)
+
+
+def votes(costs=COSTS):
+    made = make_votes(1, 80, 7)
+    if costs is None:
+        return made
+    table = pd.DataFrame({"cost_usd": costs, "latency_s": np.arange(7) + 1.0})
+    return replace(made, judge_table=table)
+
+
+@cache
+def frontier(budget=None, costs=COSTS, n_judges=7):
+    made = votes(costs)
+    spec = CostSpec(Settings(splits=3), "one_coin", "temperature", budget, points=4, steps=3)
+    return run(COST, made.with_judges(made.judges[:n_judges]), spec, jobs=1)
+
+
+@cache
+def escalated(cheapest=2, n_judges=7):
+    made = votes()
+    spec = EscalationSpec(
+        Settings(splits=3), "one_coin", "temperature", cheapest=cheapest, thresholds=(0.8,)
+    )
+    return run(ESCALATION, made.with_judges(made.judges[:n_judges]), spec, jobs=1)
+
+
+def with_points(**changes):
+    found = frontier()
+    points = tuple(replace(p, found=replace(p.found, **changes)) for p in found.points)
+    return replace(found, points=points)
+
+
+def test_amounts_have_their_unit():
+    assert amount(0.01234, "usd") == "0.0123 USD"
+    assert amount(1.0, "judges") == "1.00 judge"
+    assert amount(12.9, "judges") == "12.9 judges"
+    assert amount(2.0, "") == "2.00"
+    assert amount(float("nan"), "usd") == "n/a"
+    assert "\x1b" not in amount(2.0, "a\x1b[31m\nb")
+
+
+def test_the_least_budget_without_loss_is_the_answer():
+    found = with_points(delta=0.0, band_lo=-0.001, band_hi=0.001, margin=0.01, verdict="undecided")
+    said = cost_sentence(found)
+    assert said.startswith("0.0500 USD (3.0 %) an item is the least of 4 budgets shown to lose")
+    assert "against all 7 judges (1.65 USD)" in said
+    said = cost_sentence(with_points(band_hi=0.5, margin=0.01, verdict="undecided"))
+    assert said.startswith("No budget is shown to lose at most 2 % of NLL against all 7 judges")
+
+
+def test_a_budget_that_was_asked_for_is_the_answer():
+    said = cost_sentence(frontier(0.33))
+    assert said.startswith("Under 0.330 USD an item, ")
+    assert "expected NLL of" in said
+    assert "against all 7 judges (1.65 USD)" in said
+
+
+def test_nothing_is_claimed_where_nothing_can_be():
+    assert "one judge only" in cost_sentence(frontier(n_judges=1))
+    assert "nothing to save" in cost_sentence(frontier(costs=(0.0,) * 7))
+    base = frontier().everyone
+    early = replace(base, found=replace(base.found, nll_lo=float("nan")))
+    assert cost_sentence(replace(frontier(), everyone=early)) == "Not enough splits yet to say."
+    assert "No panel at any cost beats the base rate" in cost_sentence(
+        replace(frontier(), null_nll=0.01)
+    )
+    assert cost_sentence(replace(frontier(), measures_coding=True)).endswith(CODING)
+
+
+def test_prices_and_panels_are_said_and_hostile_names_stay_on_their_line():
+    said = price_sentence(frontier())
+    assert said.startswith("The next 1 % of NLL costs ")
+    assert " USD an item from " in said
+    nothing = replace(frontier(), points=tuple(replace(p, next=None) for p in frontier().points))
+    assert price_sentence(nothing) == ""
+    point = replace(frontier().points[-1], judges=("a\x1b[31m\nb", *"cdefgh"))
+    said = panel_sentence(frontier(), point)
+    assert "\x1b" not in said
+    assert "\n" not in said
+    assert "1 more (7 judges" in said
+
+
+def test_tables_have_a_row_a_budget():
+    table = cost_table(frontier())
+    assert len(table) == len(frontier().points) + 1
+    assert table["verdict"].iloc[-1] == "reference"
+    assert {"slowest", "in turn"} <= set(table.columns)
+    bare = cost_table(frontier(costs=None))
+    assert not {"slowest", "in turn"} & set(bare.columns)
+    assert bare["budget"].tolist()[:2] == ["1.00 judge", "2.00 judges"]
+    assert len(panels_table(frontier())) == len(frontier().points)
+
+
+@pytest.mark.parametrize("more", [{}, {"budget": 0.33}, {"costs": None}, {"n_judges": 1}])
+def test_the_terminal_gets_the_frontier(more):
+    text = cost_text(frontier(**more))
+    assert text == result_text(COST, frontier(**more))
+    assert "null NLL" in text
+    assert "a reading of the figures" in text
+
+
+def test_the_recommended_threshold_is_the_answer():
+    one = replace(escalated().recommended, threshold=0.8, verdict="no loss from curating")
+    said = escalation_sentence(replace(escalated(), recommended=one))
+    assert said.startswith("Ask 2.0 judges (0.150 USD) first, and all 7 (1.65 USD) where the conf")
+    assert "below 0.800" in said
+    assert said.endswith("at most 2 % is lost.")
+    always = replace(escalated(), recommended=replace(one, threshold=1.0))
+    assert escalation_sentence(always).startswith("Ask all 7 judges about every item")
+    assert escalation_sentence(replace(escalated(), measures_coding=True)).endswith(CODING)
+
+
+def test_escalation_claims_nothing_where_nothing_can_be():
+    assert "one judge only" in escalation_sentence(escalated(1, 1))
+    assert "nothing to escalate to" in escalation_sentence(escalated(7))
+    assert promise_sentence(escalated(7)) == ""
+    early = replace(escalated().recommended, nll_lo=float("nan"))
+    found = replace(escalated(), recommended=early)
+    assert escalation_sentence(found) == "Not enough splits yet to say."
+    assert promise_sentence(found) == ""
+    assert "beat the base rate" in escalation_sentence(replace(escalated(), null_nll=0.01))
+
+
+def test_escalation_on_the_terminal():
+    text = escalation_text(escalated())
+    assert text == result_text(ESCALATION, escalated())
+    assert "an optimism of" in promise_sentence(escalated())
+    table = escalation_table(escalated())
+    assert table["ask all below"].tolist() == ["never (0.5)", "0.800", "always (1)", "chosen"]
+    assert table["verdict"].tolist()[2] == "reference"
+    assert "latency" in table
+    hostile = replace(escalated(), cheap=("a\x1b[31m\nb", *"cdefgh"))
+    assert "\x1b" not in cheap_sentence(hostile)
+    assert "1 more" in cheap_sentence(hostile)
