@@ -63,8 +63,8 @@ class EscalationSpec:
     settings: Settings = Settings()
     aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
-    cheap: tuple[str, ...] = field(
-        default=(), metadata={"help": "judges of the cheap panel, where they are to be named"}
+    cheap: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "judges of the cheap panel, where they are to be named"}
     )
     cheapest: int | None = field(
         default=None, metadata={"help": "or: the cheapest so many are the cheap panel"}
