@@ -1,0 +1,121 @@
+"""Keep, drop or watch: what the figures of :data:`judgepanel.studies.value.value.VALUE` decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.studies.scope.parse import drop_reason, legible, to_drop
+from judgepanel.studies.settings import Prepared
+from judgepanel.studies.value.value_result import JudgeValue, Value
+
+Status = Literal["keep", "drop", "watch"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+NO_FAILURES: Mapping[str, str] = MappingProxyType({})
+SET_ASIDE = "one verdict on nearly every item, so it is set aside"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeStatus:
+    """A judge's status and one sentence why.
+
+    ``labels`` is how many labelled items would settle a judge to watch, with as many of them
+    calibrating as now; None for the others, and where no number can be said.
+    """
+
+    judge: str
+    status: Status
+    reason: str
+    labels: int | None
+
+
+def statuses(found: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[JudgeStatus, ...]:
+    """Status of every judge of a result, then of judges that only the checks know.
+
+    ``failures`` says of judges that fail scope check P0 or P1 why (see :func:`failures_of`). In
+    this order: such a judge is dropped; one whose value is shown to be above 0 is kept; one of
+    those that can go together without loss is dropped; one whose Shapley value is shown to be above
+    0 is kept; all others are watched.
+    """
+    known = {one.judge for one in found.judges}
+    rows = [_status(one, found, failures.get(one.judge)) for one in found.judges]
+    rows += [_failed(name, why) for name, why in failures.items() if name not in known]
+    return tuple(rows)
+
+
+def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
+    """Judges that fail P0 or P1 on all labelled items, and why: those that were set aside, those
+    with too few verdicts or one verdict only, and, where the aggregator cannot turn votes round,
+    those below chance.
+    """
+    found = legible(prepared.ballots, limits=False)
+    dropped = to_drop(found, aggregator)
+    failed = {name: drop_reason(found, j) for j, name in enumerate(prepared.judges) if dropped[j]}
+    return failed | dict.fromkeys(prepared.oriented.set_aside, SET_ASIDE)
+
+
+def labels_to_settle(one: JudgeValue, n_items: int, margin: float) -> int | None:
+    """Labels with which the interval of a value would leave 0 or stay within the margin.
+
+    An interval narrows with the root of the labels: n (half width / (margin + |value|))^2, rounded
+    up. None where it is narrow enough already, or not known.
+    """
+    half, room = (one.hi - one.lo) / 2.0, margin + abs(one.value)
+    if not math.isfinite(half) or half <= room:
+        return None
+    return math.ceil(n_items * (half / room) ** 2)
+
+
+def _status(one: JudgeValue, found: Value, failure: str | None) -> JudgeStatus:
+    if failure is not None:
+        return _failed(one.judge, failure)
+    value = _nats(one.value, one.lo, one.hi)
+    if one.lo > 0.0:
+        return JudgeStatus(one.judge, "keep", f"Without it NLL rises by {value}.", None)
+    if one.droppable:
+        return JudgeStatus(one.judge, "drop", _together(found), None)
+    if one.shapley_lo > 0.0:
+        gain = _nats(one.shapley, one.shapley_lo, one.shapley_hi)
+        reason = (
+            f"Averaged over panels of all sizes it saves NLL {gain}, though others may stand in "
+            f"for it in the full panel ({value})."
+        )
+        return JudgeStatus(one.judge, "keep", reason, None)
+    labels = labels_to_settle(one, found.n_items, found.margin)
+    return JudgeStatus(one.judge, "watch", _unsettled(one, value, labels), labels)
+
+
+def _unsettled(one: JudgeValue, value: str, labels: int | None) -> str:
+    if not math.isfinite(one.lo):
+        return "Not enough splits yet to say."
+    if labels is None:
+        return (
+            f"Alone it is hardly missed ({value}), but that it can go together with the others "
+            "that are worth least is not shown."
+        )
+    return f"Its value is not settled ({value}); about {labels:,} labelled items would do."
+
+
+def _failed(judge: str, why: str) -> JudgeStatus:
+    return JudgeStatus(judge, "drop", f"It fails the checks: {why}.", None)
+
+
+def _together(found: Value) -> str:
+    row = next(row for row in found.removal if row.m == found.droppable)
+    change = _nats(row.delta, row.band_lo, row.band_hi)
+    if row.m == 1:
+        return (
+            f"It is worth least, and no loss above 2 % is seen without it: NLL changes by {change}."
+        )
+    return (
+        f"It is one of the {row.m} judges worth least, and no loss above 2 % is seen without all "
+        f"of them: NLL changes by {change}."
+    )
+
+
+def _nats(value: float, lo: float, hi: float) -> str:
+    return f"{value:+z.4f} [{lo:+z.4f}, {hi:+z.4f}]"

@@ -1,0 +1,306 @@
+"""Panels of one split with judges taken out, or doubled: calibrated logits of its evaluation rows.
+
+Closed forms are exact and fitted in one batch (:mod:`kernels.select.subsets`). Joint panels keep
+the ridges of the full panel where a few judges go (:mod:`kernels.aggregate.joint_left_out`), and
+choose them anew where ``followed`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
+from judgepanel.kernels.aggregate.joint import fit_panels
+from judgepanel.kernels.aggregate.joint_left_out import HeldJoint, held_at, held_joints
+from judgepanel.kernels.aggregate.prefixes import ClosedForm, Floats, Index, PrefixScores
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.evaluate.calibrated import calibrate
+from judgepanel.kernels.select.subsets import CELLS, SubsetTrial, by_folds, subset_trial
+from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring.splits import Split, fold_of, folds
+
+Bools = NDArray[np.bool_]
+Valued = Literal[ClosedForm, "joint"]
+VALUED: tuple[Valued, ...] = tuple(
+    one for part in get_args(Valued) for one in (get_args(part) or (part,))
+)
+FEW = 0.1
+"""Joint panels without one judge, or a tenth of them or fewer, keep the ridges of all."""
+INNER_FOLDS = 3
+"""Inner folds in which joint panels rank judges."""
+
+
+class Panels(Protocol):
+    """Panels fitted on the calibration rows of a split: calibrated logits of its other rows.
+
+    Items on which nobody of a panel voted get the null prediction. K is the number of judges.
+    """
+
+    def everyone(self) -> Floats:
+        """All judges, (n_eval,)."""
+
+    def without_each(self) -> Floats:
+        """All but one, for each judge, (K, n_eval)."""
+
+    def of(self, masks: Bools) -> Floats:
+        """Panels (B, K) that no label chose, (B, n_eval)."""
+
+    def followed(self, masks: Bools, inside: Bools | None) -> Floats:
+        """Panels (B, K) that were chosen on the calibration rows, (B, n_eval).
+
+        ``inside`` (n_folds, B, K) are the panels that rows outside each of the folds of
+        :func:`choice_folds` choose: calibrators see a row's score under those of its own fold.
+        None where the calibrator fits nothing.
+        """
+
+    def copied(self, judge: int, times: int) -> Floats:
+        """All judges and so many copies of one more, (n_eval,)."""
+
+    def inner_values(self, rows: Index, key: tuple[int, ...]) -> Floats:
+        """NLL without each judge less that of all (K,), in inner folds of these rows alone.
+
+        Joint panels take the ridge with the largest share in the full panel, and no calibrator.
+        Folds come from ``SeedSequence(seed, spawn_key=key)``.
+        """
+
+    @property
+    def fits(self) -> Fits:
+        """Calibrators fitted so far."""
+
+
+def choice_folds(ballots: Ballots, split: Split, seed: int) -> list[Split]:
+    """The folds of the calibration rows by which panels of a split are cross-fitted."""
+    key = (split.number, 4)
+    return folds(ballots.units, split.calibration, N_FOLDS, seed=seed, key=key)
+
+
+def panels_of(
+    ballots: Ballots, split: Split, aggregator: Valued, calibrator: Calibrator, *, seed: int
+) -> Panels:
+    """Panels under an aggregator of ``VALUED`` and any calibrator."""
+    if aggregator == "joint":
+        return _JointPanels(ballots, split, calibrator, seed)
+    return _ClosedPanels(ballots, split, aggregator, calibrator, seed)
+
+
+@dataclass(slots=True)
+class Fits:
+    """How many calibrators were ``made``, and for how many of them temperature stands in."""
+
+    made: int = 0
+    replaced: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _ClosedPanels:
+    ballots: Ballots
+    split: Split
+    aggregator: ClosedForm
+    calibrator: Calibrator
+    seed: int
+    fits: Fits = field(default_factory=Fits)
+
+    @cached_property
+    def _trial(self) -> SubsetTrial:
+        return subset_trial(self.ballots, self.split, self.aggregator, self.calibrator)
+
+    def everyone(self) -> Floats:
+        return np.asarray(self.of(np.ones((1, self.ballots.n_judges), dtype=bool))[0])
+
+    def without_each(self) -> Floats:
+        return self.of(~np.eye(self.ballots.n_judges, dtype=bool))
+
+    def of(self, masks: Bools) -> Floats:
+        found = np.empty((len(masks), len(self.split.evaluation)))
+        step = max(1, CELLS // max(1, self.ballots.n_items))
+        for start in range(0, len(masks), step):
+            block = slice(start, start + step)
+            found[block] = _calibrated(self, self._trial.scores(masks[block]))
+        return found
+
+    def followed(self, masks: Bools, inside: Bools | None) -> Floats:
+        scores = self._trial.scores(masks)
+        if inside is not None:
+            fold = _fold_of_rows(self)
+            logits, empty = scores.calibration.copy(), scores.calibration_empty.copy()
+            for number, chosen in enumerate(inside):
+                found, none = self._trial.learn.scores(chosen)
+                own = fold == number
+                logits[:, own], empty[:, own] = found[:, own], none[:, own]
+            scores = replace(scores, calibration=logits, calibration_empty=empty, fold=fold)
+        return _calibrated(self, scores)
+
+    def copied(self, judge: int, times: int) -> Floats:
+        return replace(self, ballots=_with_copies(self.ballots, judge, times)).everyone()
+
+    def inner_values(self, rows: Index, key: tuple[int, ...]) -> Floats:
+        compared = by_folds(
+            self.ballots,
+            rows,
+            self.aggregator,
+            self.calibrator,
+            n_folds=N_FOLDS,
+            seed=self.seed,
+            key=key,
+        )
+        everybody = np.ones((1, self.ballots.n_judges), dtype=bool)
+        nll = compared(np.concatenate([everybody, ~np.eye(self.ballots.n_judges, dtype=bool)])).nll
+        return np.asarray(nll[1:] - nll[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _JointPanels:
+    ballots: Ballots
+    split: Split
+    calibrator: Calibrator
+    seed: int
+    fits: Fits = field(default_factory=Fits)
+
+    @cached_property
+    def _plan(self) -> list[Fit]:
+        """The fit that scores evaluation rows; those that score calibration rows if needed."""
+        fits = [Fit(self.split.calibration, self.split.evaluation, _fold_of_rows(self))]
+        if self.calibrator != "none":
+            pieces = choice_folds(self.ballots, self.split, self.seed)
+            place = fold_of(pieces, self.ballots.n_items)
+            fits += [Fit(p.calibration, p.evaluation, place[p.calibration]) for p in pieces]
+        return fits
+
+    @cached_property
+    def _held(self) -> list[HeldJoint]:
+        return held_joints(self.ballots, self._plan)
+
+    def everyone(self) -> Floats:
+        pairs = zip(self._held, self._plan, strict=True)
+        everybody = np.ones((1, self.ballots.n_judges), dtype=bool)
+        rows = [held.everyone(fit.score)[None] for held, fit in pairs]
+        return np.asarray(self._joined(rows, everybody)[0])
+
+    def without_each(self) -> Floats:
+        pairs = zip(self._held, self._plan, strict=True)
+        masks = ~np.eye(self.ballots.n_judges, dtype=bool)
+        return self._joined([held.without_each(fit.score) for held, fit in pairs], masks)
+
+    def of(self, masks: Bools) -> Floats:
+        pieces = [
+            _rows([_held_logits(held, mask, fit.score) for mask in masks], fit)
+            for held, fit in zip(self._held, self._plan, strict=True)
+        ]
+        return self._joined(pieces, masks)
+
+    def followed(self, masks: Bools, inside: Bools | None) -> Floats:
+        rows = [self._chosen(self._plan[0], masks)]
+        if inside is not None:
+            pairs = zip(self._plan[1:], inside, strict=True)
+            rows += [self._chosen(fit, chosen) for fit, chosen in pairs]
+        elif self.calibrator != "none":
+            raise ValueError("this calibrator needs the panels chosen in each fold")
+        return self._joined(rows, masks, inside)
+
+    def _chosen(self, fit: Fit, masks: Bools) -> Floats:
+        """Raw logits (B, n_score) of panels, ridges chosen anew where more than ``FEW`` go."""
+        few = max(1.0, FEW * self.ballots.n_judges)
+        held = self._held[self._plan.index(fit)]
+        return _rows(
+            [
+                _held_logits(held, mask, fit.score)
+                if np.count_nonzero(~mask) <= few
+                else _chosen_logits(self.ballots, fit, mask)
+                for mask in masks
+            ],
+            fit,
+        )
+
+    def copied(self, judge: int, times: int) -> Floats:
+        more = _with_copies(self.ballots, judge, times)
+        everybody = np.ones((1, more.n_judges), dtype=bool)
+        twins = [replace(held, ballots=more) for held in self._held]
+        pieces = [
+            _held_logits(held, everybody[0], fit.score)[None]
+            for held, fit in zip(twins, self._plan, strict=True)
+        ]
+        return np.asarray(replace(self, ballots=more)._joined(pieces, everybody)[0])
+
+    def inner_values(self, rows: Index, key: tuple[int, ...]) -> Floats:
+        full = self._held[0]
+        ridge = full.Cs[[int(np.argmax(full.shares))]]
+        total = np.zeros(self.ballots.n_judges)
+        for piece in folds(self.ballots.units, rows, INNER_FOLDS, seed=self.seed, key=key):
+            held = held_at(self.ballots, piece.calibration, ridge, np.ones(1))
+            signs = self.ballots.signs[piece.evaluation].astype(np.float64)
+            less = item_nll(held.without_each(piece.evaluation), signs)
+            total += (less - item_nll(held.everyone(piece.evaluation), signs)).sum(axis=1)
+        return np.asarray(total / len(rows))
+
+    def _joined(
+        self, pieces: Sequence[Floats], masks: Bools, inside: Bools | None = None
+    ) -> Floats:
+        """Calibrated logits (B, n_eval) from raw ones (B, n_score) of every fit."""
+        n_rows = len(self.split.calibration)
+        logits, empty = np.zeros((len(masks), n_rows)), np.zeros((len(masks), n_rows), dtype=bool)
+        for number, (fit, found) in enumerate(zip(self._plan[1:], pieces[1:], strict=True)):
+            own = np.searchsorted(self.split.calibration, fit.score)
+            logits[:, own] = found
+            seen = masks if inside is None else inside[number]
+            empty[:, own] = _without_votes(self.ballots, seen, fit.score)
+        scores = PrefixScores(
+            masks.sum(axis=1),
+            np.arange(self.ballots.n_judges),
+            logits,
+            empty,
+            pieces[0],
+            _without_votes(self.ballots, masks, self.split.evaluation),
+            self._plan[0].fold,
+        )
+        return _calibrated(self, scores)
+
+
+def _fold_of_rows(panels: _ClosedPanels | _JointPanels) -> Index:
+    """Fold (n_cal,) of every calibration row."""
+    pieces = choice_folds(panels.ballots, panels.split, panels.seed)
+    return fold_of(pieces, panels.ballots.n_items)[panels.split.calibration]
+
+
+def _calibrated(panels: _ClosedPanels | _JointPanels, scores: PrefixScores) -> Floats:
+    name = panels.calibrator
+    if not len(scores.evaluation):
+        return np.zeros((0, len(panels.split.evaluation)))
+    fitted = calibrate(panels.ballots, panels.split, scores, (name,))
+    panels.fits.made += len(scores.evaluation)
+    panels.fits.replaced += int(fitted.maps[name].replaced.sum())
+    return fitted.logits_of(name, slice(0, len(scores.evaluation)))
+
+
+def _held_logits(held: HeldJoint, mask: Bools, rows: Index) -> Floats:
+    return held.of(np.flatnonzero(mask), rows) if mask.any() else np.zeros(len(rows))
+
+
+def _chosen_logits(ballots: Ballots, fit: Fit, mask: Bools) -> Floats:
+    """Raw logits (n_score,) of some judges, ridges and all chosen for them."""
+    if not mask.any():
+        return np.zeros(len(fit.score))
+    fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None)
+    (panel,) = fit_panels(fewer, [fit], fewer.n_judges, one_coin=True, agreement=True)
+    return panel.logits(fewer.votes[fit.score])
+
+
+def _rows(logits: list[Floats], fit: Fit) -> Floats:
+    return np.array(logits, dtype=np.float64).reshape(len(logits), len(fit.score))
+
+
+def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
+    more = np.repeat(ballots.votes[:, [judge]], times, axis=1)
+    return replace(ballots, votes=np.concatenate([ballots.votes, more], axis=1), unlabelled=None)
+
+
+def _without_votes(ballots: Ballots, masks: Bools, rows: Index) -> Bools:
+    """Where nobody of a panel voted, (B, n_rows)."""
+    voted = (ballots.votes[rows] != 0).astype(np.float32)
+    return np.asarray(masks.astype(np.float32) @ voted.T == 0.0)

@@ -1,0 +1,133 @@
+"""Sampled Shapley values of judges, or of groups of them, in NLL.
+
+The value of a coalition is the NLL it saves against the null prediction. A player's Shapley value
+is what it adds on average over all orders in which players may join (Shapley 1953). Along one order
+the gains add up to what all judges save, whatever the order, so values of all players always sum
+to NLL(null) - NLL(all).
+
+Who comes early adds most, so orders are balanced by place: a random order is shifted round by equal
+steps, and every order comes with its reverse (antithetic sampling; Mitchell et al. 2022, JMLR
+23:43). Each order is uniform on its own, so the mean is unbiased. There are two such designs, drawn
+apart: their difference says how much drawing orders moves the mean.
+
+Under a closed form the coalitions of an order are prefixes of a cumulative sum: an order costs as
+much as a panel curve. Memory is two tables (n_players, n) for each side of the split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.kernels.calibrate.calibration import MapFit
+from judgepanel.kernels.evaluate.calibrated import calibrate
+from judgepanel.kernels.select.subsets import Additions, SubsetTrial
+from judgepanel.scoring.metrics import item_nll
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Gains of G players on the n evaluation rows of a split, in nats.
+
+    ``items`` (G, n) are means over all orders; ``designs`` (2, G) are means over the rows and over
+    the orders of each design; ``null`` and ``everyone`` are mean NLLs without and with all
+    players. Sums of ``items`` over players and means over rows are ``null`` - ``everyone``.
+    ``replaced`` of ``made`` calibrators could not be fitted.
+    """
+
+    items: Floats
+    designs: Floats
+    null: float
+    everyone: float
+    made: int
+    replaced: int
+
+    @property
+    def noise(self) -> Floats:
+        """Variance (G,) of a player's mean gain that comes from which orders were drawn; one degree
+        of freedom, to be averaged over splits.
+        """
+        return np.asarray((self.designs[0] - self.designs[1]) ** 2 / 4.0)
+
+
+def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> Index:
+    """Two designs of orders, one after the other, (n_orders, n_players); a multiple of 4."""
+    steps = n_orders // 4
+    found = []
+    for _ in range(2):
+        drawn = rng.permutation(n_players)
+        for step in range(steps):
+            order = np.roll(drawn, step * n_players // steps)
+            found += [order, order[::-1]]
+    return np.array(found, dtype=np.int64)
+
+
+def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled:
+    """Gains along ``orders`` (n_orders, G), see :func:`balanced_orders`.
+
+    ``groups`` (G, n_judges) are the players: disjoint, together all judges.
+    """
+    split, ballots = trial.split, trial.ballots
+    signs = ballots.signs[split.evaluation].astype(np.float64)
+    learn, held = _Players.of(trial.learn, groups), _Players.of(trial.held, groups)
+    items = np.zeros((len(groups), len(signs)))
+    means = np.empty(orders.shape)
+    near: Floats | None = None
+    null = everyone = 0.0
+    made = replaced = 0
+    for number, order in enumerate(orders):
+        scores = PrefixScores(
+            np.arange(1, len(order) + 1),
+            np.arange(ballots.n_judges),
+            *learn.along(order),
+            *held.along(order),
+        )
+        fitted = calibrate(ballots, split, scores, (trial.calibrator,), near=near)
+        map_ = fitted.maps[trial.calibrator]
+        near = map_.params if isinstance(map_, MapFit) else None
+        made, replaced = made + len(order), replaced + int(map_.replaced.sum())
+        logits = fitted.logits_of(trial.calibrator, slice(0, len(order)))
+        start = np.full((1, len(signs)), fitted.null)
+        nll = item_nll(np.concatenate([start, logits]), signs)
+        gains = nll[:-1] - nll[1:]
+        items[order] += gains
+        means[number, order] = gains.mean(axis=1)
+        null, everyone = float(nll[0].mean()), float(nll[-1].mean())
+    designs = means.reshape(2, -1, len(groups)).mean(axis=1)
+    return Sampled(items / len(orders), designs, null, everyone, made, replaced)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Players:
+    """What players add to sums: ``parts`` one or two tables (G, n); ``voted`` bool (G, n)."""
+
+    parts: tuple[Floats, ...]
+    voted: Bools
+    prior: float
+
+    @classmethod
+    def of(cls, additions: Additions, groups: Bools) -> _Players:
+        member = groups.astype(np.float64)
+        alone = len(groups) == groups.shape[1] and (groups.argmax(axis=1) == range(len(groups)))
+        if np.all(alone):
+            return cls(tuple(additions.parts), additions.voted.T, additions.prior)
+        parts = tuple(member @ part for part in additions.parts)
+        voted = member.astype(np.float32) @ additions.voted.T.astype(np.float32) > 0.0
+        return cls(parts, voted, additions.prior)
+
+    def along(self, order: Index) -> tuple[Floats, Bools]:
+        """Logits (G, n) of the coalitions along an order, and where nobody in them voted."""
+        sums = [np.cumsum(part[order], axis=0) for part in self.parts]
+        if len(sums) == 2:
+            logits = np.log(sums[0] + 1.0) - np.log(sums[1] + 1.0)
+        else:
+            logits = sums[0] + self.prior
+        empty = ~np.logical_or.accumulate(self.voted[order], axis=0)
+        if empty.any():
+            logits[empty] = 0.0
+        return logits, empty

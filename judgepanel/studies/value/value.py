@@ -1,0 +1,270 @@
+"""What is each judge worth, and how many can go?
+
+In every split panels are fitted on the calibration rows with everybody, without each judge, each
+family and each cluster, without the m judges that inner folds of the calibration rows find worth
+least, and with copies; all are scored on the other rows (METHODS section 10, docs/value.md).
+
+Cost per split under a closed form: a batch of K panels seven times, and a panel curve an order.
+Under joint: one fit, K refits at its ridges six times, one fit a number of judges that go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.panels import VALUED, Valued
+from judgepanel.scoring.inference import MARGIN
+from judgepanel.studies.common import check_known, run_fields, splits_of
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.robustness.value_tally import ValueTally, combine_values, tally_values
+from judgepanel.studies.settings import Prepared, Settings, prepare
+from judgepanel.studies.value.one_split import (
+    Rules,
+    SplitValues,
+    inner_of_all,
+    layout_of,
+    values_of,
+)
+from judgepanel.studies.value.plan import Plan, plan_of
+from judgepanel.studies.value.value_estimates import (
+    Gathered,
+    copy_figures,
+    group_figures,
+    judge_figures,
+    level,
+    ranks,
+    removal_figures,
+)
+from judgepanel.studies.value.value_result import Value
+from judgepanel.votes import InputError, VoteMatrix
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+VALUE_SPLITS = 20
+MOST_JUDGES = 1000
+MOST_ORDERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSpec:
+    """Under what judges are valued.
+
+    ``permutations`` orders of joining give Shapley values in each split: half of them are drawn
+    for it, half are the same in all. ``feature`` slices the items, None the first that will do;
+    ``copied`` are judges to copy, None the most accurate, the median and the most correlated.
+
+    Raises
+    ------
+    InputError
+        A name that is not known or given twice, orders that are no multiple of 8 or outside
+        8..1000; the paper's protocol, under which judges would be ranked by in-sample scores.
+    """
+
+    settings: Settings = Settings()
+    aggregator: Valued = field(default="joint", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(
+        default="none", metadata={"help": "the calibrator of all panels"}
+    )
+    permutations: int = field(
+        default=40, metadata={"help": "orders a split for Shapley values, a multiple of 8"}
+    )
+    feature: str | None = field(
+        default=None, metadata={"help": "item feature that makes slices (the first that will do)"}
+    )
+    copied: tuple[str, ...] | None = field(
+        default=None,
+        metadata={"help": "judges to copy (the most accurate, the median, the most correlated)"},
+    )
+
+    def __post_init__(self) -> None:
+        check_known("aggregator that judges are valued under", VALUED, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        if self.settings.protocol != "honest":
+            raise InputError(
+                "judges are ranked by NLL, which the paper's protocol takes from in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
+        if not 8 <= self.permutations <= MOST_ORDERS or self.permutations % 8:
+            raise InputError(
+                "orders come in four designs of pairs",
+                value=self.permutations,
+                allowed=f"a multiple of 8 from 8 to {MOST_ORDERS}",
+            )
+        if self.copied is not None and len(set(self.copied)) < len(self.copied):
+            raise InputError("a judge to copy is given twice", value=", ".join(self.copied))
+
+    @property
+    def rules(self) -> Rules:
+        """How panels are built."""
+        return Rules(self.aggregator, self.calibrator, self.permutations, self.settings.seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValuePartial:
+    """What the splits so far say; arrays (S, ...) as in :class:`SplitValues`, in the order of
+    ``tally.numbers``. ``inner`` (K,) comes with the last split, empty until then.
+    """
+
+    tally: ValueTally
+    slices: Floats
+    noise: Floats
+    family_noise: Floats
+    steady: Floats
+    family_steady: Floats
+    correlation: Floats
+    yardsticks: Floats
+    fits: Ints
+    inner: Floats
+
+
+def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
+    """All panels of the splits of one chunk; the last one also ranks judges on all rows."""
+    prepared, plan = _prepared(votes, spec)
+    found: list[SplitValues] = []
+    rows = []
+    for one in splits_of(prepared, spec.settings, chunk):
+        done = values_of(prepared, one, plan, spec.rules)
+        rows.append((one.number, one.evaluation, len(one.calibration), done.values))
+        found.append(replace(done, values=done.values[:0]))
+    inner = np.zeros(0)
+    if chunk.first + chunk.count >= rounds(spec):
+        inner = inner_of_all(prepared, one, spec.rules)
+    return ValuePartial(
+        tally_values(rows, prepared.ballots.n_items, layout_of(plan).n_values),
+        **{name: np.array([getattr(done, name) for done in found]) for name in _PER_SPLIT},
+        inner=inner,
+    )
+
+
+_PER_SPLIT = (
+    "slices",
+    "noise",
+    "family_noise",
+    "steady",
+    "family_steady",
+    "correlation",
+    "yardsticks",
+    "fits",
+)
+
+
+def _prepared(votes: VoteMatrix, spec: ValueSpec) -> tuple[Prepared, Plan]:
+    prepared = prepare(votes, spec.settings)
+    n_judges = prepared.ballots.n_judges
+    if n_judges > MOST_JUDGES and spec.aggregator == "joint":
+        raise InputError(
+            "there are too many judges to refit the joint panel without each of them",
+            value=n_judges,
+            allowed=f"{MOST_JUDGES} or fewer, or --aggregator one_coin",
+        )
+    return prepared, plan_of(votes, prepared, spec.feature, spec.copied)
+
+
+def combine(left: ValuePartial, right: ValuePartial) -> ValuePartial:
+    """Both sets of splits together; exact and in any order."""
+    return ValuePartial(
+        combine_values(left.tally, right.tally),
+        **{
+            name: np.concatenate([getattr(left, name), getattr(right, name)]) for name in _PER_SPLIT
+        },
+        inner=left.inner if len(left.inner) else right.inner,
+    )
+
+
+def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
+    """Values, roles and what can go, from whatever splits are in."""
+    prepared, plan = _prepared(votes, spec)
+    found, yardsticks = _gathered(prepared, plan, partial)
+    removal = removal_figures(found, plan, spec.settings.seed)
+    droppable = max((row.m for row in removal if row.free), default=0)
+    order = np.argsort(ranks(found.inner), kind="stable")
+    first = order[:droppable] if len(partial.inner) else order[:0]
+    nll, lo, hi = level(found)
+    null, constant, full = (float(value) for value in yardsticks)
+    aggregator, calibrator = spec.rules.shapley
+    settings = replace(spec.settings, splits=rounds(spec))
+    return Value(
+        judges=judge_figures(found, plan, prepared, droppable),
+        groups=group_figures(found, plan, prepared.judges),
+        removal=removal,
+        droppable=droppable,
+        droppable_judges=tuple(prepared.judges[j] for j in first),
+        copies=copy_figures(found, plan, prepared.judges),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        shapley_aggregator=aggregator,
+        shapley_calibrator=calibrator,
+        shapley_nll=full,
+        permutations=spec.permutations,
+        nll_all=nll,
+        nll_all_lo=lo,
+        nll_all_hi=hi,
+        margin=MARGIN * nll,
+        null_nll=null,
+        constant_nll=constant,
+        feature=plan.slices.feature or "",
+        slices=plan.slices.names,
+        n_judges=prepared.ballots.n_judges,
+        n_calibration=float(found.tally.n_calibration.mean()),
+        **run_fields(prepared, settings, found.tally),
+        warnings=_warnings(prepared, spec, found, partial),
+    )
+
+
+def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> tuple[Gathered, Floats]:
+    """All splits in order, and the mean yardsticks (3,)."""
+    order = np.argsort(partial.tally.numbers, kind="stable")
+    inner = partial.inner
+    per_split = {
+        name: getattr(partial, name)[order]
+        for name in _PER_SPLIT
+        if name not in ("yardsticks", "fits")
+    }
+    found = Gathered(
+        tally=partial.tally.in_order(),
+        layout=layout_of(plan),
+        units=prepared.ballots.units,
+        inner=inner if len(inner) else np.full(prepared.ballots.n_judges, np.nan),
+        **per_split,
+    )
+    return found, partial.yardsticks[order].mean(axis=0)
+
+
+def _warnings(
+    prepared: Prepared, spec: ValueSpec, found: Gathered, partial: ValuePartial
+) -> tuple[str, ...]:
+    said = [*prepared.oriented.notices]
+    said += few_labels(prepared, float(found.tally.n_calibration.mean()))
+    made, replaced = (int(n) for n in partial.fits.sum(axis=0))
+    name = spec.rules.shapley[1] if spec.calibrator == "none" else spec.calibrator
+    said += stand_ins((name,), (replaced,), made)
+    if prepared.ballots.n_judges == 1:
+        said.append("There is one judge only, so its value is that against the base rate.")
+    return tuple(said)
+
+
+def rounds(spec: ValueSpec) -> int:
+    """Splits that are used: ``VALUE_SPLITS`` at most, since every one takes many panels."""
+    return min(spec.settings.splits, VALUE_SPLITS)
+
+
+VALUE: Study[ValueSpec, ValuePartial, Value] = Study(
+    name="value",
+    title="What judges are worth",
+    question="What is each judge worth, and how many can go?",
+    spec=ValueSpec,
+    result=Value,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="value",
+    page="recommended_panel",
+    rounds=rounds,
+)

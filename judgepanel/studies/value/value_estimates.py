@@ -1,0 +1,328 @@
+"""From values of items and splits to figures of judges, groups, removals and copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.scoring.inference import MARGIN, Estimate, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.multiplicity import bonferroni_reach, holm
+from judgepanel.studies.compare import RANGES
+from judgepanel.studies.robustness.value_tally import ValueTally
+from judgepanel.studies.settings import Prepared
+from judgepanel.studies.value.one_split import Layout
+from judgepanel.studies.value.plan import COPIES, Plan
+from judgepanel.studies.value.value_result import (
+    COPY_BOUND,
+    Copied,
+    GroupValue,
+    JudgeValue,
+    Removal,
+    Role,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_UNIT = 2.0**40
+SLICE_LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathered:
+    """All splits in order: ``tally`` of the values, ``layout`` of its rows, ``units`` (N,) of the
+    items; arrays (S, ...) as in :class:`SplitValues`; ``inner`` (K,) NaN until all splits are in.
+    """
+
+    tally: ValueTally
+    layout: Layout
+    units: Ints
+    slices: Floats
+    noise: Floats
+    family_noise: Floats
+    steady: Floats
+    family_steady: Floats
+    correlation: Floats
+    inner: Floats
+
+    def items(self, name: str) -> Floats:
+        """Mean value of every item evaluated, (n, N)."""
+        seen = self.tally.seen > 0
+        sums = self.tally.sums[self.layout.parts[name]][:, seen]
+        return np.asarray(sums / (_UNIT * self.tally.seen[seen]))
+
+    def splits(self, name: str) -> Floats:
+        """Mean value of every split, (S, n)."""
+        return self.tally.split_means[:, self.layout.parts[name]]
+
+    def estimated(self, name: str) -> Estimate:
+        """Estimates of one part."""
+        return self.of(self.items(name), self.splits(name))
+
+    def sampled(self, name: str, noise: Floats, steady: Floats) -> Estimate:
+        """Estimates of Shapley values, from ``noise`` and ``steady``, (S, n) each.
+
+        How much splits differ is taken from orders that they share. The variance over splits of
+        those drawn in each is that and the noise; taken from them directly, a few dozen splits
+        would not tell one from the other.
+        """
+        redrawn = noise.mean(axis=0)
+        mean, spread = steady.mean(axis=0), steady.var(axis=0, ddof=min(1, len(steady) - 1))
+        wider = np.sqrt(1.0 + redrawn / np.maximum(spread, 1e-300))
+        splits = mean + (steady - mean) * np.where(spread > 0.0, wider, 1.0)
+        return self.of(self.items(name), splits, redrawn)
+
+    def of(
+        self, items: Floats, splits: Floats, redrawn: Floats | float = 0.0, *, joint: bool = False
+    ) -> Estimate:
+        """Estimates of values (n, N) of items and (S, n) of splits; NaN bounds from one split."""
+        done = self.tally
+        if len(done.numbers) < 2 or not len(items):
+            none = np.full(len(items), np.nan)
+            return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
+        seen = done.seen > 0
+        sizes = float(done.n_calibration.mean()), float(done.n_evaluation.mean())
+        return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)
+
+
+def level(found: Gathered) -> tuple[float, float, float]:
+    """NLL of all judges and its bounds."""
+    one = found.estimated("everyone")
+    lo, hi = (float(np.clip(end[0], *RANGES["nll"])) for end in (one.lo, one.hi))
+    return float(one.value[0]), lo, hi
+
+
+def removal_figures(found: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
+    """The curve of the m judges that go."""
+    if not plan.removed:
+        return ()
+    base, base_splits = found.items("everyone"), found.splits("everyone")
+    items, splits = found.items("removed"), found.splits("removed")
+    gap = found.of(items, splits, joint=True)
+    levels = found.of(items + base, splits + base_splits)
+    known = len(found.tally.numbers) > 1
+    reach = simultaneous_reach(gap, seed=seed) if known else float("nan")
+    margin = MARGIN * float(base.mean())
+    free, rows = True, []
+    for i, m in enumerate(plan.removed):
+        same = not items[i].any()
+        value, lo, hi, p = (float(part[i]) for part in (gap.value, gap.lo, gap.hi, gap.p))
+        band = reach * float(gap.se[i])
+        free = free and (same or value + band < margin)
+        rows.append(
+            Removal(
+                m=m,
+                nll=float(levels.value[i]),
+                nll_lo=float(np.clip(levels.lo[i], *RANGES["nll"])),
+                nll_hi=float(np.clip(levels.hi[i], *RANGES["nll"])),
+                delta=value,
+                lo=lo,
+                hi=hi,
+                p=p,
+                band_lo=value - band,
+                band_hi=value + band,
+                verdict=verdict(lo, hi, margin, identical=same) if known or same else "undecided",
+                free=free,
+            )
+        )
+    return tuple(rows)
+
+
+def copy_figures(found: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[Copied, ...]:
+    """What copies do to the panel."""
+    one = found.estimated("copied")
+    return tuple(
+        Copied(
+            names[j],
+            why,
+            COPIES,
+            *(float(part[i]) for part in (one.value, one.lo, one.hi, one.p)),
+        )
+        for i, (j, why) in enumerate(plan.copied)
+    )
+
+
+def group_figures(found: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[GroupValue, ...]:
+    """Families, then clusters of two judges or more, largest first."""
+    value = found.estimated("family")
+    shapley = found.sampled("family_shapley", found.family_noise, found.family_steady)
+    rows = [
+        _group("family", name, _named(members, names), value, i, shapley)
+        for i, (name, members) in enumerate(zip(plan.family_names, plan.families, strict=True))
+    ]
+    labels = np.unique(plan.cluster[plan.cluster > 0])
+    members = np.array([plan.cluster == label for label in labels], dtype=float)
+    if len(labels):
+        mean = members / members.sum(axis=1, keepdims=True)
+        one = found.of(mean @ found.items("cluster"), found.splits("cluster") @ mean.T)
+        rows += [
+            _group("cluster", str(label), _named(members[i] > 0, names), one, i, None)
+            for i, label in enumerate(labels)
+        ]
+    return tuple(rows)
+
+
+def _named(members: NDArray[np.bool_], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(names[j] for j in np.flatnonzero(members))
+
+
+def _group(
+    kind: str,
+    name: str,
+    members: tuple[str, ...],
+    value: Estimate,
+    i: int,
+    shapley: Estimate | None,
+) -> GroupValue:
+    joins = [float("nan")] * 3
+    if shapley is not None:
+        joins = [float(part[i]) for part in (shapley.value, shapley.lo, shapley.hi)]
+    return GroupValue(
+        "family" if kind == "family" else "cluster",
+        name,
+        members,
+        *(float(part[i]) for part in (value.value, value.lo, value.hi, value.p)),
+        *joins,
+    )
+
+
+def judge_figures(
+    found: Gathered, plan: Plan, prepared: Prepared, droppable: int
+) -> tuple[JudgeValue, ...]:
+    """Every judge; ``droppable`` judges of the least inner value go."""
+    value, gain = found.estimated("each"), found.estimated("gain")
+    shapley = found.sampled("shapley", found.noise, found.steady)
+    near_lo, near_hi = _correlation_bounds(found, plan)
+    sliced = _slice_gaps(found, plan)
+    names = prepared.judges
+    rank = ranks(found.inner)
+    rows = []
+    for j, name in enumerate(names):
+        at = int(sliced.best[j])
+        figures = {
+            key: float(values[j])
+            for key, values in (
+                ("value", value.value),
+                ("lo", value.lo),
+                ("hi", value.hi),
+                ("p", value.p),
+                ("shapley", shapley.value),
+                ("shapley_lo", shapley.lo),
+                ("shapley_hi", shapley.hi),
+                ("gain", gain.value),
+                ("gain_lo", np.maximum(gain.lo, 0.0)),
+                ("gain_hi", gain.hi),
+                ("correlation", plan.correlation),
+                ("correlation_lo", near_lo),
+                ("correlation_hi", near_hi),
+                ("inner", found.inner),
+            )
+        }
+        parts = {
+            key: float(values[j, at]) if at >= 0 else float("nan")
+            for key, values in (
+                ("slice_gap", sliced.gap),
+                ("slice_lo", sliced.lo),
+                ("slice_hi", sliced.hi),
+                ("slice_p", sliced.p),
+            )
+        }
+        rows.append(
+            JudgeValue(
+                judge=name,
+                family=plan.family[j],
+                nearest=names[plan.nearest[j]] if plan.nearest[j] >= 0 else "",
+                slice=plan.slices.names[at] if at >= 0 else "",
+                rank=int(rank[j]),
+                droppable=bool(0 < rank[j] <= droppable),
+                role=_role(figures, parts),
+                **figures,
+                **parts,
+            )
+        )
+    return tuple(rows)
+
+
+def ranks(inner: Floats) -> Ints:
+    """Place (K,) of every judge from the least inner value, 1, up; 0 where not known."""
+    if not np.isfinite(inner).all():
+        return np.zeros(len(inner), dtype=np.int64)
+    found = np.empty(len(inner), dtype=np.int64)
+    found[np.argsort(inner, kind="stable")] = np.arange(1, len(inner) + 1)
+    return found
+
+
+def _role(figures: dict[str, float], parts: dict[str, float]) -> Role:
+    needed = figures["lo"] > 0.0
+    if figures["correlation_lo"] > COPY_BOUND and not needed:
+        return "copy"
+    if parts["slice_p"] < SLICE_LEVEL:
+        return "specialist"
+    return "complement" if needed else "ordinary"
+
+
+def _correlation_bounds(found: Gathered, plan: Plan) -> tuple[Floats, Floats]:
+    """95 % intervals (K,) of error correlations, from their spread over calibration sides.
+
+    A calibration side is drawn without replacement: with n of N items its estimate has variance
+    (N - n) / n of that on all of them, about the estimate on all.
+    """
+    done, value = found.tally, plan.correlation
+    known = np.isfinite(found.correlation)
+    n_known = known.sum(axis=0)
+    safe = np.where(known, found.correlation, 0.0)
+    mean = safe.sum(axis=0) / np.maximum(n_known, 1)
+    square = np.where(known, (found.correlation - mean) ** 2, 0.0).sum(axis=0)
+    spread = np.sqrt(square / np.maximum(n_known - 1, 1))
+    n_cal, n_eval = float(done.n_calibration.mean()), float(done.n_evaluation.mean())
+    scale = np.sqrt(n_cal / n_eval)
+    reach = stats.t.ppf(0.975, np.maximum(n_known - 1, 1)) * spread * scale
+    reach = np.where(n_known > 1, reach, np.nan)
+    return np.maximum(value - reach, -1.0), np.minimum(value + reach, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SliceGaps:
+    """Value in a slice less that elsewhere, all (K, L); ``best`` (K,) is the slice with the least
+    p, -1 without slices.
+    """
+
+    best: Ints
+    gap: Floats
+    lo: Floats
+    hi: Floats
+    p: Floats
+
+
+def _slice_gaps(found: Gathered, plan: Plan) -> _SliceGaps:
+    """One-sided tests of more value in a slice, Holm over judges and slices."""
+    n_judges, n_slices = found.layout.n_judges, len(plan.slices.rows)
+    shape = n_judges, n_slices
+    if not n_slices or len(found.tally.numbers) < 2:
+        none = np.full(shape, np.nan)
+        return _SliceGaps(np.full(n_judges, -1), none, none, none, none)
+    seen = np.flatnonzero(found.tally.seen > 0)
+    each = found.items("each")
+    gap, lo, hi, p = (np.empty(shape) for _ in range(4))
+    for s, members in enumerate(plan.slices.rows):
+        inside = np.isin(seen, members)
+        one = found.of(_contrast(each, inside), found.slices[:, :, s])
+        reach = bonferroni_reach(one, n_judges * n_slices)
+        gap[:, s], lo[:, s], hi[:, s] = one.value, one.value - reach, one.value + reach
+        p[:, s] = np.where(one.value > 0, one.p / 2.0, 1.0 - one.p / 2.0)
+    best = np.argmin(p, axis=1)
+    return _SliceGaps(best, gap, lo, hi, holm(p.ravel()).reshape(shape))
+
+
+def _contrast(each: Floats, inside: NDArray[np.bool_]) -> Floats:
+    """Values (K, N) of items whose mean is that inside less that outside, linearised."""
+    share = float(inside.mean())
+    if share in (0.0, 1.0):
+        return np.zeros_like(each)
+    here = each[:, inside].mean(axis=1, keepdims=True)
+    rest = each[:, ~inside].mean(axis=1, keepdims=True)
+    own = np.where(inside, (each - here) / share, -(each - rest) / (1.0 - share))
+    return np.asarray(own + (here - rest))
