@@ -55,8 +55,14 @@ class Choice:
 def evaluate_split(
     ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
 ) -> SplitScores:
-    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
-    scores = _scores(ballots, split, ks, recipe, (split.number, 4))
+    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``.
+
+    Where nobody looks at a calibration score, neither a calibrator nor a choice, none is
+    cross-fitted.
+    """
+    unseen = choice is None and recipe.calibrators == ("none",)
+    learnt = replace(recipe, in_sample=True) if unseen else recipe
+    scores = _scores(ballots, split, ks, learnt, (split.number, 4))
     chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
     inner = None
     if choice is not None:

@@ -1,0 +1,70 @@
+"""A panel picked by hand, in words and a table for people."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from judgepanel.report.numbers import counted, fixed, interval, percent, sig, with_interval
+from judgepanel.report.sentences import CODING, pipeline_name
+from judgepanel.report.terminal import printable
+from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
+
+BY_HAND = (
+    "A panel that was picked by hand has no part of that choice in its figures: the more panels "
+    "are tried, the more the best of them flatters."
+)
+
+
+def what_if_sentence(found: WhatIf) -> str:
+    """How the panel that is kept compares."""
+    text = _answer(found)
+    return f"{text} {CODING}" if found.measures_coding else text
+
+
+def _answer(found: WhatIf) -> str:
+    kept, other = (counted(len(one.judges), "judge") for one in (found.kept, found.against))
+    change = with_interval(found.delta, found.delta_lo, found.delta_hi, sign=True)
+    fewer = with_interval(-found.delta, -found.delta_hi, -found.delta_lo)
+    return {
+        "keep all": f"These {kept} are worse than the {other} compared with: NLL {change}.",
+        "curate": f"These {kept} save {fewer} NLL against the {other} compared with.",
+        "no loss from keeping": f"The {other} compared with lose at most 2 % against these "
+        f"{kept}: NLL {change} with these.",
+        "no loss from curating": f"At most 2 % is lost with these {kept}: NLL {change}.",
+        "undecided": f"Undecided: with these {kept}, NLL changes by {change}.",
+        "tie": f"The same {kept} on both sides.",
+    }[found.verdict]
+
+
+def what_if_table(found: WhatIf) -> pd.DataFrame:
+    """Both panels, the one that is kept first."""
+    both = (found.kept, found.against)
+    columns: dict[str, list[str]] = {
+        "panel": ["these judges", "compared with"],
+        "judges": [f"{len(one.judges):,}" for one in both],
+        "NLL": [_level(one) for one in both],
+        "skill": [percent(1.0 - one.nll / found.null_nll) for one in both],
+        "Brier": [fixed(one.brier, 3) for one in both],
+        "accuracy": [percent(one.accuracy, 3) for one in both],
+        "ECE": [fixed(one.ece, 3) for one in both],
+    }
+    if all(one.cost is not None for one in both):
+        columns["cost"] = [sig(one.cost) for one in both if one.cost is not None]
+    return pd.DataFrame(columns)
+
+
+def what_if_text(found: WhatIf) -> str:
+    """The answer and both panels, for a terminal."""
+    lines = [
+        what_if_sentence(found),
+        f"{found.n_splits} splits, {pipeline_name(found.aggregator, found.calibrator)}, "
+        f"orientation {found.orientation}, protocol {found.protocol}, seed {found.seed}; null NLL "
+        f"{fixed(found.null_nll, 4)}.",
+        BY_HAND,
+        what_if_table(found).to_string(index=False),
+    ]
+    return printable("\n".join(lines))
+
+
+def _level(one: PanelFigures) -> str:
+    return f"{fixed(one.nll, 3)} {interval(one.lo, one.hi, 3)}"

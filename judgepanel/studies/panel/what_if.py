@@ -1,0 +1,221 @@
+"""What if only these judges were kept? A panel picked by hand against another, on the same splits.
+
+Both panels are fixed: no label takes part in who is in them, so that all of a split's calibration
+rows go into fitting. Cost per split: one fit of each panel under calibrator ``none``, which learns
+nothing and needs no left-out scores, and a cross-fitting (6 fits) under any other where the
+aggregator is not a closed form. A panel's scores are remembered, so that the next panel held
+against the same one costs its own fits alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
+from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
+from judgepanel.kernels.evaluate.calibrated import SplitScores
+from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.splits import Split
+from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.common import check_known, run_fields, splits_of
+from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.panel.evidence import judges_of, known_judges
+from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
+from judgepanel.studies.scope.arms import all_judges, joined_arms
+from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.votes import InputError, VoteMatrix
+
+Bools = NDArray[np.bool_]
+
+SPLITS = 20
+"""Splits that are used at most, since somebody waits for every answer."""
+_REMEMBERED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfSpec:
+    """The judges that are kept and those they are held against; None is everybody.
+
+    Raises
+    ------
+    InputError
+        Nobody is kept, or there is nobody to hold them against; an unknown name.
+    """
+
+    settings: Settings = Settings()
+    keep: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "judges that are kept (everybody)"}
+    )
+    against: tuple[str, ...] | None = field(
+        default=None, metadata={"help": "judges of the panel to compare with (everybody)"}
+    )
+    aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
+    calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
+
+    def __post_init__(self) -> None:
+        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("calibrator", CALIBRATORS, (self.calibrator,))
+        for judges in (self.keep, self.against):
+            if judges is not None and not judges:
+                raise InputError("a panel needs at least one judge", allowed="1 judge or more")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Panels:
+    """``masks`` bool (2, n_judges): the panel compared with, then the panel kept."""
+
+    prepared: Prepared
+    masks: Bools
+
+
+def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> _Panels:
+    """Both panels; judges that were set aside are in neither.
+
+    Raises
+    ------
+    InputError
+        A judge that is not there, or a panel of none but judges that were set aside.
+    """
+    prepared = prepare(votes, spec.settings)
+    masks = []
+    for judges in (spec.against, spec.keep):
+        if judges is None:
+            masks.append(np.ones(len(prepared.judges), dtype=bool))
+            continue
+        votes.with_judges(judges)
+        mask = np.isin(np.array(prepared.judges, dtype=object), list(judges))
+        if not mask.any():
+            raise InputError(
+                "none of these judges takes part in the analysis",
+                value=", ".join(judges[:3]),
+                allowed="a judge of this analysis that was not set aside",
+            )
+        masks.append(mask)
+    return _Panels(prepared, np.array(masks))
+
+
+def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
+    """Both panels on the splits of one chunk."""
+    panels = _panels(votes, spec)
+    ballots, keyed = panels.prepared.ballots, Keyed(votes)
+
+    def scored() -> Iterator[tuple[Split, Arms]]:
+        for one in splits_of(panels.prepared, spec.settings, chunk):
+            both = [
+                _remembered(keyed, spec.settings, *_pipeline(spec), mask.tobytes(), one.number)
+                for mask in panels.masks
+            ]
+            yield one, joined_arms(both)
+
+    return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+
+
+def _pipeline(spec: WhatIfSpec) -> tuple[Aggregator, Calibrator]:
+    return spec.aggregator, spec.calibrator
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(
+    keyed: Keyed,
+    settings: Settings,
+    aggregator: Aggregator,
+    calibrator: Calibrator,
+    panel: bytes,
+    number: int,
+) -> SplitScores:
+    prepared = prepare(keyed.votes, settings)
+    (one,) = splits_of(prepared, settings, Chunk(0, number, 1))
+    recipe = Recipe(
+        aggregator,
+        (calibrator,),
+        in_sample=settings.protocol == "paper",
+        seed=settings.seed,
+    )
+    ballots = judges_of(prepared.ballots, np.frombuffer(panel, dtype=bool))
+    return all_judges(ballots, one, recipe)
+
+
+def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
+    """Levels and the difference from whatever splits are in."""
+    panels, done = _panels(votes, spec), partial.in_order()
+    prepared, settings = panels.prepared, replace(spec.settings, splits=rounds(spec))
+    known = known_judges(votes, prepared)
+    means, seen = done.item_means()
+    of, sizes = prepared.ballots.units[seen], mean_sizes(done)
+    items, splits = means[0, 0, :2], done.split_means[:, 0, 0, :2]
+    level = estimate(items, splits, of, *sizes, joint=False)
+    gap = estimate(items[1:] - items[:1], splits[:, 1:] - splits[:, :1], of, *sizes, joint=False)
+    averages = done.split_means[:, :, 0].mean(axis=0)
+    figures = [
+        PanelFigures(
+            judges=tuple(np.array(prepared.judges, dtype=object)[mask]),
+            nll=float(level.value[arm]),
+            lo=float(np.clip(level.lo[arm], *RANGES["nll"])),
+            hi=float(np.clip(level.hi[arm], *RANGES["nll"])),
+            brier=float(averages[1, arm]),
+            accuracy=float(averages[2, arm]),
+            ece=float(averages[3, arm]),
+            cost=None if known.costs is None else float(np.array(known.costs)[mask].sum()),
+        )
+        for arm, mask in enumerate(panels.masks)
+    ]
+    lo, hi, margin = float(gap.lo[0]), float(gap.hi[0]), MARGIN * figures[0].nll
+    same = bool((panels.masks[0] == panels.masks[1]).all())
+    return WhatIf(
+        kept=figures[1],
+        against=figures[0],
+        delta=float(gap.value[0]),
+        delta_lo=lo,
+        delta_hi=hi,
+        p=float(gap.p[0]),
+        margin=margin,
+        verdict=verdict(lo, hi, margin, identical=same),
+        aggregator=spec.aggregator,
+        calibrator=spec.calibrator,
+        null_nll=float(done.null_nll.mean()),
+        constant_nll=float(done.constant_nll.mean()),
+        n_judges=len(prepared.judges),
+        n_calibration=float(done.n_calibration.mean()),
+        **run_fields(prepared, settings, done),
+        warnings=_warnings(prepared, spec, done),
+    )
+
+
+def _warnings(prepared: Prepared, spec: WhatIfSpec, done: Tally) -> tuple[str, ...]:
+    found = [*prepared.oriented.notices]
+    found += few_labels(prepared, float(done.n_calibration.mean()))
+    fits = 2 * len(done.numbers)
+    found += stand_ins((spec.calibrator,), np.ravel(done.replaced).tolist(), fits)
+    aside = set(prepared.oriented.set_aside)
+    named = [name for name in (*(spec.keep or ()), *(spec.against or ())) if name in aside]
+    if named:
+        found.append("Judges that were set aside are in neither panel.")
+    return tuple(found)
+
+
+def rounds(spec: WhatIfSpec) -> int:
+    """Splits that are used: ``SPLITS`` at most."""
+    return min(spec.settings.splits, SPLITS)
+
+
+WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
+    name="what_if",
+    title="What if",
+    question="What if only these judges were kept?",
+    spec=WhatIfSpec,
+    result=WhatIf,
+    run_chunk=run_chunk,
+    combine=combine,
+    merge=merge,
+    figure="what_if",
+    page="recommended_panel",
+    rounds=rounds,
+)

@@ -1,0 +1,124 @@
+"""A panel picked by hand against another, on the same splits."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
+from judgepanel.scoring.splits import split
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.panel.evidence import judges_of
+from judgepanel.studies.panel.what_if import SPLITS, WHAT_IF, WhatIfSpec
+from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import InputError
+from tests.helpers import make_votes
+
+FEW = ("judge001", "judge004", "judge006")
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return make_votes(3, 90, 8)
+
+
+def spec_of(splits=4, **knobs):
+    knobs = {"keep": FEW, "aggregator": "one_coin", "calibrator": "beta", **knobs}
+    return WhatIfSpec(settings=Settings(splits=splits), **knobs)
+
+
+def found_for(votes, **knobs):
+    return run(WHAT_IF, votes, spec_of(**knobs), jobs=1)
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "calibrator"),
+    [("one_coin", "beta"), ("joint", "none"), ("joint", "temperature"), ("dawid_skene", "none")],
+)
+def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibrator):
+    found = found_for(votes, aggregator=aggregator, calibrator=calibrator)
+    prepared = prepare(votes, Settings())
+    mask = np.isin(prepared.judges, FEW)
+    for figures, judges in ((found.kept, mask), (found.against, np.ones(8, dtype=bool))):
+        ballots = judges_of(prepared.ballots, judges)
+        total, times = np.zeros(90), np.zeros(90)
+        for number in range(4):
+            drawn = split(ballots.units, number)
+            k = np.array([ballots.n_judges])
+            scores = evaluate_split(
+                ballots,
+                drawn,
+                k,
+                Recipe(aggregator, (calibrator,)),
+                Choice(np.ones(1, dtype=bool), 3, (0, 1)),
+            )
+            total[drawn.evaluation] += scores.evaluation[calibrator].nll[0]
+            times[drawn.evaluation] += 1
+        seen = times > 0
+        assert figures.nll == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-9)
+        assert figures.lo <= figures.nll <= figures.hi
+    assert found.delta == pytest.approx(found.kept.nll - found.against.nll, abs=1e-12)
+
+
+def test_a_panel_ties_with_itself(votes):
+    found = found_for(votes, keep=None)
+    assert found.verdict == "tie"
+    assert (found.delta, found.delta_lo, found.delta_hi) == (0.0, 0.0, 0.0)
+    assert len(found.kept.judges) == 8
+
+
+def test_the_panel_compared_with_need_not_be_everybody(votes):
+    swapped = found_for(votes, keep=None, against=FEW)
+    found = found_for(votes)
+    assert swapped.delta == pytest.approx(-found.delta)
+    assert swapped.against.judges == found.kept.judges == FEW
+
+
+def test_costs_are_summed_where_they_are_known(votes):
+    table = pd.DataFrame({"cost": np.arange(8.0)}, index=list(votes.judges))
+    priced = replace(votes, judge_table=table)
+    found = found_for(priced)
+    assert found.kept.cost == sum(table.loc[list(FEW), "cost"])
+    assert found_for(votes).kept.cost is None
+
+
+def test_it_takes_no_more_splits_than_somebody_can_wait_for(votes):
+    assert WHAT_IF.rounds(spec_of(splits=100)) == SPLITS
+    assert WHAT_IF.rounds(spec_of(splits=4)) == 4
+
+
+def test_the_order_of_names_and_judges_moves_no_bit(votes):
+    one = found_for(votes)
+    other = found_for(votes.with_judges(votes.judges[::-1]), keep=FEW[::-1])
+    assert json.dumps(to_plain(one)) == json.dumps(to_plain(other))
+
+
+@pytest.mark.parametrize(
+    ("knobs", "words"),
+    [
+        ({"keep": ()}, "at least one judge"),
+        ({"against": ()}, "at least one judge"),
+        ({"aggregator": "magic"}, "unknown aggregator"),
+        ({"calibrator": "magic"}, "unknown calibrator"),
+    ],
+)
+def test_a_spec_without_a_panel_is_refused(knobs, words):
+    with pytest.raises(InputError, match=words):
+        spec_of(**knobs)
+
+
+def test_an_unknown_judge_is_named(votes):
+    with pytest.raises(InputError, match="nobody"):
+        found_for(votes, keep=("nobody",))
+
+
+def test_a_result_survives_json(votes):
+    found = found_for(votes, splits=2)
+    back = from_plain(WhatIf, json.loads(json.dumps(to_plain(found), allow_nan=False)))
+    assert to_plain(back) == to_plain(found)
+    assert list(found.frame()["panel"]) == ["kept", "against"]
+    assert found.summary()["verdict"] == found.verdict
