@@ -34,6 +34,7 @@ from judgepanel.studies.robustness.reliability_weighting import RELIABILITY_WEIG
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
+from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import InputError
 
 STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
@@ -43,6 +44,7 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             PANEL_CURVE,
             RECOMMEND,
             CURATORS_STUDY,
+            VALUE,
             COST,
             ESCALATION,
             JUDGES,
