@@ -135,9 +135,7 @@ def role_sentence(one: JudgeValue) -> str:
         return f"Copy: its errors correlate {near} with those of {one_line(one.nearest)}."
     if one.role == "specialist":
         gap = with_interval(one.slice_gap, one.slice_lo, one.slice_hi, sign=True)
-        return (
-            f"Specialist: its value on {one_line(one.slice)} exceeds that elsewhere by {gap} NLL."
-        )
+        return f"Specialist: worth {gap} NLL more on {one_line(one.slice)} than elsewhere."
     if one.role == "complement":
         return f"Complement: the others do not make up for it; without it NLL changes by {value}."
     return f"Ordinary: without it NLL changes by {value}."

@@ -1,0 +1,134 @@
+"""Keep, drop, watch: every rule, its order, and the number of labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judgepanel.decision.statuses import (
+    SET_ASIDE,
+    failures_of,
+    labels_to_settle,
+    statuses,
+)
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.value.value import VALUE, ValueSpec
+from tests.helpers import make_votes
+
+
+@cache
+def result():
+    spec = ValueSpec(
+        Settings(splits=2), aggregator="one_coin", calibrator="temperature", permutations=8
+    )
+    return run(VALUE, make_votes(2, 60, 3), spec, jobs=1)
+
+
+def with_judge(goes=1, **changes):
+    """The result with figures of the first judge changed; nothing shown unless said."""
+    plain = {
+        "value": 0.001,
+        "lo": -0.01,
+        "hi": 0.012,
+        "shapley": 0.01,
+        "shapley_lo": -0.01,
+        "shapley_hi": 0.03,
+        "droppable": False,
+    }
+    first = replace(result().judges[0], **(plain | changes))
+    row = replace(result().removal[0], m=goes, delta=0.0, band_lo=-0.001, band_hi=0.002)
+    return replace(
+        result(),
+        judges=(first, *result().judges[1:]),
+        removal=(row,),
+        droppable=goes,
+        margin=0.004,
+        n_items=100,
+    )
+
+
+def status(**changes):
+    return statuses(with_judge(**changes))[0]
+
+
+def test_a_judge_that_is_missed_is_kept():
+    found = status(value=0.01, lo=0.002, hi=0.018)
+    assert (found.status, found.labels) == ("keep", None)
+    assert found.reason == "Without it NLL rises by +0.0100 [+0.0020, +0.0180]."
+
+
+def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
+    assert statuses(with_judge(3))[0].status == "watch"
+    first = with_judge(3)
+    out = replace(first, judges=(replace(first.judges[0], droppable=True), *first.judges[1:]))
+    found = statuses(out)[0]
+    assert found.status == "drop"
+    assert "one of the 3 judges worth least" in found.reason
+    assert "+0.0000 [-0.0010, +0.0020]" in found.reason
+    missed = replace(out.judges[0], lo=0.001)
+    assert statuses(replace(out, judges=(missed, *out.judges[1:])))[0].status == "keep"
+    liked = replace(out.judges[0], shapley_lo=0.001)
+    assert statuses(replace(out, judges=(liked, *out.judges[1:])))[0].status == "drop"
+
+
+def test_a_judge_that_helps_over_panels_of_all_sizes_is_kept():
+    found = status(shapley_lo=0.002)
+    assert found.status == "keep"
+    assert "+0.0100 [+0.0020, +0.0300]" in found.reason
+
+
+def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth():
+    found = with_judge(lo=0.002, hi=0.01, value=0.005)
+    name = found.judges[0].judge
+    rows = statuses(found, {name: "below chance", "gone": "always 1"})
+    assert (rows[0].status, rows[0].reason) == ("drop", "It fails the checks: below chance.")
+    assert (rows[-1].judge, rows[-1].status) == ("gone", "drop")
+    assert len(rows) == len(found.judges) + 1
+
+
+def test_what_is_not_settled_says_how_many_labels_would_do():
+    found = status()
+    assert found.status == "watch"
+    labels = math.ceil(100 * (0.011 / 0.005) ** 2)
+    assert found.labels == labels == 484
+    assert "about 484 labelled items" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "labels"),
+    [(0.0, 0.008, 400), (0.004, 0.016, 400), (-0.004, 0.016, 400), (0.0, 0.003, None)],
+)
+def test_labels_go_with_the_square_of_the_width(value, half, labels):
+    one = replace(result().judges[0], value=value, lo=value - half, hi=value + half)
+    assert labels_to_settle(one, 100, 0.004) == labels
+
+
+def test_a_judge_hardly_missed_alone_gets_no_number():
+    found = status(value=0.0, lo=-0.002, hi=0.002)
+    assert (found.status, found.labels) == ("watch", None)
+    assert "hardly missed" in found.reason
+
+
+def test_nothing_is_said_from_a_single_split():
+    unknown = float("nan")
+    found = status(lo=unknown, hi=unknown, shapley_lo=unknown)
+    assert (found.status, found.labels) == ("watch", None)
+    assert found.reason == "Not enough splits yet to say."
+
+
+def test_checks_name_judges_with_one_verdict_and_below_chance():
+    votes = make_votes(3, 120, 5, missing=0.0, low=0.7, high=0.8)
+    cast = votes.votes.copy()
+    cast[:, 1] = 1
+    cast[:, 3] = np.where(np.arange(120) % 6 == 0, votes.labels, 1 - votes.labels)
+    odd = replace(votes, votes=cast)
+    prepared = prepare(odd, Settings(orientation="as_given"))
+    assert set(failures_of(prepared, "one_coin")) == {"judge001"}
+    assert set(failures_of(prepared, "majority")) == {"judge001", "judge003"}
+    aside = failures_of(prepare(odd, Settings(orientation="symmetric")), "one_coin")
+    assert aside == {"judge001": SET_ASIDE}

@@ -1,0 +1,94 @@
+"""Figures of values draw what the result says; status has a colour and a symbol of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from judgepanel.decision.statuses import STATUSES, JudgeStatus, statuses
+from judgepanel.figures.value import (
+    LOOKS,
+    prepare_removal,
+    prepare_values,
+    removal,
+    value,
+)
+from judgepanel.studies.contract import Chunk
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.studies.value.value import VALUE, ValueSpec, merge, run_chunk
+from tests.helpers import make_votes
+
+SPEC = ValueSpec(
+    Settings(splits=3), aggregator="one_coin", calibrator="temperature", permutations=8
+)
+
+
+@cache
+def result():
+    return run(VALUE, make_votes(2, 80, 6), SPEC, jobs=1)
+
+
+def traces(figure):
+    return {trace.name: trace for trace in figure.data if trace.name}
+
+
+def test_no_status_is_told_by_colour_alone():
+    assert set(LOOKS) == set(STATUSES)
+    assert len({colour for colour, _ in LOOKS.values()}) == len(LOOKS)
+    assert len({symbol for _, symbol in LOOKS.values()}) == len(LOOKS)
+
+
+def test_every_judge_is_drawn_once_with_its_interval():
+    rows = prepare_values(result())
+    assert list(rows.value) == sorted(rows.value)
+    figure = value(result())
+    drawn = {}
+    for trace in figure.data:
+        for i, name in enumerate(trace.text):
+            drawn[name] = (
+                trace.x[i],
+                trace.x[i] - trace.error_x.arrayminus[i],
+                trace.x[i] + trace.error_x.array[i],
+            )
+    assert len(drawn) == 6
+    for one in result().judges:
+        np.testing.assert_allclose(drawn[one.judge], (one.value, one.lo, one.hi))
+
+
+def test_statuses_can_be_given_and_are_counted_in_the_legend():
+    given = tuple(
+        JudgeStatus(one.judge, status, "why", None)
+        for one, status in zip(result().judges, ("keep", "drop", "watch") * 2, strict=True)
+    )
+    named = traces(value(result(), given))
+    assert set(named) == {"keep (2)", "drop (2)", "watch (2)"}
+    more = (*given, JudgeStatus("only the checks know it", "drop", "why", None))
+    assert set(traces(value(result(), more))) == set(named)
+    assert len(statuses(result())) == 6
+
+
+def test_names_are_text():
+    judges = (replace(result().judges[0], judge="<b>x</b>"), *result().judges[1:])
+    figure = value(replace(result(), judges=judges))
+    assert "&lt;b&gt;x&lt;/b&gt;" in figure.layout.yaxis.ticktext
+
+
+def test_the_curve_of_removal_starts_at_all_judges():
+    rows = prepare_removal(result())
+    assert rows.m[0] == 0
+    assert rows.nll[0] == result().nll_all
+    assert rows.delta[0] == 0.0
+    figure = removal(result())
+    points = [trace for trace in figure.data if trace.mode == "markers"]
+    assert sum(len(trace.x) for trace in points) == len(result().removal) + 1
+    assert len({trace.marker.symbol for trace in points}) == len(points)
+
+
+def test_a_single_split_is_drawn_without_bars():
+    found = merge(make_votes(2, 80, 6), SPEC, run_chunk(make_votes(2, 80, 6), SPEC, Chunk(0, 0, 1)))
+    assert "NaN" not in value(found).to_json()
+    assert "95 % band of all steps" not in traces(removal(found))
+    assert "NaN" not in removal(found).to_json()
