@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +20,12 @@ from judgepanel.figures.style import (
 )
 from judgepanel.studies.cost.cost_result import Cost
 from judgepanel.studies.cost.escalation_result import Escalation
+from judgepanel.studies.panel.costs import WRITTEN
 
 Floats = NDArray[np.float64]
 
 _LOG_FROM = 20.0
+_MOST_POWERS = 4
 _NAMED = 5
 _NAME = 30
 
@@ -143,7 +146,8 @@ def plot_cost(curve: FrontierCurve) -> go.Figure:
         )
     laid_out(figure, x=curve.axis, y="NLL (nats per item)")
     if curve.log and (curve.budget is None or curve.budget > 0.0):
-        figure.update_xaxes(type="log", exponentformat="none", minexponent=6)
+        ticks = _ticks(min([ends[0], *([curve.budget] if curve.budget else [])]), ends[1])
+        figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:.10g}" for tick in ticks])
     return figure
 
 
@@ -240,4 +244,13 @@ def escalation(result: Escalation) -> go.Figure:
 def _axis(unit: str, *, counted: bool) -> str:
     if counted:
         return "judges asked per item (every judge costs 1)"
-    return f"cost per item ({escaped(unit, 20)})" if unit else "cost per item"
+    written = WRITTEN.get(unit.lower(), escaped(unit, 20))
+    return f"cost per item ({written})" if unit else "cost per item"
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers within a logarithmic axis: 1, 2, 5 of every power, or fewer over many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(powers) <= _MOST_POWERS else (1,)
+    ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+    return [tick for tick in ticks if low * 0.9 <= tick <= high * 1.1]

@@ -18,9 +18,9 @@ from judgepanel.report.numbers import (
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.terminal import one_line
 from judgepanel.studies.cost.cost_result import Cost, CostPoint
+from judgepanel.studies.panel.costs import WRITTEN
 
 _NAMED = 6
-_UNITS = {"usd": "USD", "eur": "EUR", "gbp": "GBP", "s": "s", "ms": "ms"}
 READING = (
     "Budgets were fixed in advance, and the panel of each was chosen on calibration rows alone. "
     "The stepped curve is a reading of the figures (the closest curve that never rises), not a "
@@ -34,7 +34,7 @@ def amount(value: float, unit: str) -> str:
         return "n/a"
     if unit == "judges":
         return f"{sig(value)} {'judge' if value == 1.0 else 'judges'}"
-    return f"{sig(value)} {_UNITS.get(unit.lower(), one_line(unit, 20))}".rstrip()
+    return f"{sig(value)} {WRITTEN.get(unit.lower(), one_line(unit, 20))}".rstrip()
 
 
 def cost_sentence(found: Cost) -> str:

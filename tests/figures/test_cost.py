@@ -54,8 +54,9 @@ def test_every_budget_is_a_point_with_its_interval():
 
 def test_axes_say_the_unit_and_are_logarithmic_where_costs_differ_much():
     figure = cost(frontier())
-    assert figure.layout.xaxis.title.text == "cost per item (usd)"
+    assert figure.layout.xaxis.title.text == "cost per item (USD)"
     assert figure.layout.xaxis.type == "log"
+    assert figure.layout.xaxis.ticktext[:3] == ("0.01", "0.02", "0.05")
     counted = cost(frontier(costs=None))
     assert "every judge costs 1" in counted.layout.xaxis.title.text
     assert counted.layout.xaxis.type is None

@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 COST, LATENCY = "cost", "latency"
 TABLE = "the judge table"
+WRITTEN = {"usd": "USD", "eur": "EUR", "gbp": "GBP", "jpy": "JPY", "cny": "CNY", "chf": "CHF"}
+"""Units that are written in another way than in the name of a column."""
 SLACK = 1e-9
 """Relative; costs are sums of decimals, and a panel that costs its budget is within it."""
 
