@@ -10,6 +10,7 @@ from benchmarks.report import Report, publish
 BENCHES = {
     "engine": "the panel curve against the loop a user would write; growth, workers, memory",
     "curators": "searches among panels against loops that refit one candidate at a time",
+    "cost": "what a panel costs: the frontier and escalation on real votes, and their time",
     "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
     "joint": "joint against the best one-coin cell in hindsight; its time",
     "irt": "2PL against girth; recovery of abilities, discriminations and shares",
@@ -19,6 +20,7 @@ BENCHES = {
     "methods": "the method grid: time, and memory on sparse votes",
     "confidence": "intervals, chance levels and conformal promises of confidence",
     "inference": "coverage and width of the interval of delta, and the three real controls",
+    "panel_checks": "warnings of scoring: drift, and items the panel was fitted on",
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
     "robustness_votes": "damaged votes, weighting, juries: tests, coverage, real votes",
     "scope": "scope checks: clean panels that pass, false alarms and power",
