@@ -58,8 +58,8 @@ def run() -> Report:
                 ("panel", "no drift", "a judge becomes random", "a judge misses 20 % more"),
                 drift,
                 f"Share of {FILES} simulated files that warn (standard error at 5 %: 1.1 %); "
-                "beside it that of files in which the changed judge is named. Items differ in difficulty, "
-                "so judges err together.",
+                "beside it that of files in which the changed judge is named. Items differ in "
+                "difficulty, so judges err together.",
             ),
             Table(
                 "Training rows",
