@@ -66,7 +66,7 @@ def test_p_values_are_fishers_and_holms():
 
 @pytest.mark.parametrize(
     ("n_judges", "kept", "n_past", "n_new", "as_given", "groups"),
-    [(8, 8, 200, 200, True, 0), (100, 5, 80, 800, False, 0), (6, 6, 200, 200, True, 20)],
+    [(8, 8, 200, 200, True, 0), (60, 5, 80, 500, False, 0), (6, 6, 200, 200, True, 20)],
     ids=["all judges", "the best few, symmetric", "groups"],
 )
 def test_without_drift_at_most_one_file_in_twenty_warns(
@@ -74,7 +74,7 @@ def test_without_drift_at_most_one_file_in_twenty_warns(
 ):
     rng = np.random.default_rng(0)
     warned = 0
-    for _ in range(150):
+    for _ in range(100):
         accuracy = rng.uniform(0.6, 0.7, n_judges)
         past = votes_of(rng, n_past, accuracy, groups=groups)
         right = (past.votes == past.labels[:, None]).sum(axis=0) / (past.votes >= 0).sum(axis=0)
@@ -83,8 +83,8 @@ def test_without_drift_at_most_one_file_in_twenty_warns(
         past, new = past.with_judges(best), new.with_judges(best)
         chosen = kept < n_judges
         warned += bool(compared(past, new, as_given=as_given, chosen=chosen).found)
-    assert stats.binomtest(warned, 150, 0.05, alternative="greater").pvalue > 0.05
-    assert warned <= 12
+    assert stats.binomtest(warned, 100, 0.05, alternative="greater").pvalue > 0.05
+    assert warned <= 9
 
 
 @pytest.mark.parametrize("as_given", [True, False])
@@ -92,7 +92,7 @@ def test_a_broken_judge_is_found_and_named(as_given):
     rng = np.random.default_rng(1)
     found = {"random": 0, "absent": 0, "constant": 0}
     accuracy = np.full(8, 0.75)
-    for _ in range(30):
+    for _ in range(20):
         past, new = (votes_of(rng, 300, accuracy) for _ in range(2))
         spoilt = {
             "random": rng.integers(0, 2, 300),
@@ -104,7 +104,7 @@ def test_a_broken_judge_is_found_and_named(as_given):
             votes[:, 2] = column
             drift = compared(past, replace(new, votes=votes), as_given=as_given)
             found[name] += any(change.judge == "j2" for change in drift.found)
-    assert min(found.values()) >= 24
+    assert min(found.values()) >= 16
 
 
 def test_swapped_pairs_are_no_drift_unless_their_order_has_a_meaning():
