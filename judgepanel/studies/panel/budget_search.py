@@ -8,7 +8,7 @@ is compared instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -157,7 +157,7 @@ def orders(evidence: Evidence) -> Index:
     """All judges in every order of ``ORDERS``, (3, n_judges); ties go to the cheaper, then by name.
 
     By |a - .5| for its cost, a the posterior-mean accuracy; by NLL gained for its cost when added
-    to those before (under the rules, one inner split), then as the order before; by |a - .5|.
+    to those before (see :func:`_greedy`), then as the order before; by |a - .5|.
     """
     cost, ballots = _costs(evidence), evidence.ballots
     distance = ranking_key(*counts(ballots, evidence.rows), "informativeness")
@@ -187,9 +187,14 @@ def _sorted(*keys: Floats) -> Index:
 
 
 def _greedy(evidence: Evidence, cost: Floats) -> Index:
-    """Judges added one at a time, at most ``steps``, while they gain NLL on an inner split."""
+    """Judges added one at a time, at most ``steps``, while they gain NLL on an inner split.
+
+    Any calibrator but none is stood in for by temperature, which is several times faster.
+    """
     if evidence.rules.steps == 0:
         return np.zeros(0, dtype=np.int64)
+    if evidence.rules.calibrator != "none":
+        evidence = replace(evidence, rules=replace(evidence.rules, calibrator="temperature"))
     compare: Comparison = evidence.comparison("split")
     n_judges = len(cost)
     (trial,) = compare.trials

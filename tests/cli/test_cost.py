@@ -1,0 +1,96 @@
+"""Costs and escalation on the command line: the judge table, options, refusals, output."""
+
+import csv
+import shlex
+
+import pytest
+
+from judgepanel.report.commands import study_command
+from judgepanel.studies.cost.cost import COST, CostSpec
+from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
+from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+
+FEW = ("--splits", 2, "--jobs", 1, "--aggregator", "one_coin")
+
+
+@pytest.fixture
+def prices(samples):
+    return samples / "clean_pairwise_judges.csv"
+
+
+def test_the_frontier_is_printed_and_written(cli, clean, prices, tmp_path):
+    out = tmp_path / "c.csv"
+    more = ("--budget", "0.005", "--points", 3, "--out", out)
+    ran = cli("study", "cost", clean, "--judge-table", prices, *FEW, *more)
+    assert ran.status == 0
+    assert "Under 0.00500 USD an item, " in ran.out
+    assert "all 24 judges (0.0266 USD)" in ran.out
+    assert "nan" not in ran.out.lower()
+    with out.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 4 + 1
+    assert {row["unit"] for row in rows} == {"usd"}
+    assert all(float(row["slowest"]) > 0 for row in rows)
+
+
+def test_escalation_is_printed(cli, clean, prices):
+    more = ("--cheapest", 4, "--thresholds", "0.8")
+    ran = cli("study", "escalation", clean, "--judge-table", prices, *FEW, *more)
+    assert ran.status == 0
+    assert "never (0.5)" in ran.out
+    assert "The cheap panel is the 4 cheapest" in ran.out
+
+
+def test_without_costs_judges_are_counted_and_one_note_says_so(cli, clean):
+    for more in (("cost", clean, "--points", 2), ("escalation", clean, "--cheapest", 2)):
+        ran = cli("study", *more, *FEW)
+        assert ran.status == 0
+        assert "24 judges" in ran.out or "24.0 judges" in ran.out
+        assert ran.err.count("every judge counts 1") == 1
+
+
+def test_refusals_are_one_line(cli, clean, prices):
+    table = prices.read_text(encoding="utf-8")
+    ran = cli("study", "cost", clean, "--judge-table", prices, *FEW, "--budget", "0.00001")
+    assert ran.status == 2
+    assert "the cheapest, 'fam" in ran.error
+    assert "0.0003" in ran.error
+    prices.write_text(table.replace("0.000644", "-1"), encoding="utf-8")
+    ran = cli("study", "cost", clean, "--judge-table", prices, *FEW)
+    assert ran.status == 2
+    assert "cost_usd" in ran.error
+    assert "0 or more" in ran.error
+    prices.write_text(table.replace("0.000644", ""), encoding="utf-8")
+    ran = cli("study", "escalation", clean, "--judge-table", prices, *FEW)
+    assert ran.status == 2
+    assert "there is none of 'fam1-judge01'" in ran.error
+    ran = cli("study", "escalation", clean, *FEW, "--cheap", "nobody")
+    assert ran.status == 2
+    assert "'nobody'" in ran.error
+
+
+@pytest.mark.parametrize(
+    ("study", "spec"),
+    [
+        (COST, CostSpec(Settings(splits=2), "one_coin", budget=0.01, points=2)),
+        (
+            ESCALATION,
+            EscalationSpec(
+                Settings(splits=2), "one_coin", cheap=("fam1-judge01",), thresholds=(0.9,)
+            ),
+        ),
+    ],
+)
+def test_the_command_of_a_page_gives_the_figures_of_the_page(cli, clean, prices, study, spec):
+    columns = ("--judge-table", str(prices))
+    command = study_command(study.name, str(clean), spec, task="pairwise", columns=columns)
+    words = shlex.split(command)[2:]
+    out = clean.parent / "found.json"
+    words[-1] = f"--out={out}"
+    assert cli(*words, "--jobs", 1).status == 0
+    votes = load_votes(clean, judge_table=prices).votes
+    content = result_content(study, votes, spec, run(study, votes, spec, jobs=1))
+    assert out.read_text(encoding="utf-8").strip() == result_json(content).strip()
