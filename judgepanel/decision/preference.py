@@ -1,8 +1,16 @@
 """Which of the candidates is taken: the lowest NLL, or another that is as good as can be told.
 
-Two candidates are compared on the same rows, so their difference is paired. A candidate is *tied*
-with the best one while it is behind by no more than one standard error of that difference (the
-one-standard-error rule of Breiman et al. 1984, *Classification and Regression Trees*, section 3.4).
+Cross-validated NLL is noisy, and the lowest of many is often lucky. So candidates are compared by
+what they would lose if labels followed the *blend* of all plausible candidates: much of the noise
+of labels drops out, and how far a candidate is from what all say together is left. Such a reference
+model overfits the choice less than cross-validation alone (Piironen and Vehtari 2017,
+doi:10.1007/s11222-016-9649-y, section 3.5). In the blend a candidate weighs
+exp(-``POWER`` n (NLL - lowest NLL)), n clusters of items (Yao et al. 2018, doi:10.1214/17-BA1091,
+section 3.4, have power 1).
+
+Differences are paired. A candidate is *tied* with the best one while it is behind by no more than
+one standard error of the difference in NLL (the one-standard-error rule of Breiman et al. 1984,
+*Classification and Regression Trees*, section 3.4).
 """
 
 from __future__ import annotations
@@ -16,34 +24,50 @@ from judgepanel.decision.candidates import Candidate
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.scoring.inference import sampling_variance
+from judgepanel.studies.panel.costs import affordable as within
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 Preference = Literal["nll", "simplest", "cheapest", "fewest"]
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 
-FAVOURITE = ("all", "joint", "none")
-"""The candidate that is taken under ``nll`` where it is tied with the best."""
+EVERYONE = "all"
+FAVOURITE = (EVERYONE, "joint", "none")
+POWER = 0.5
+"""Power of the likelihood in the blend's weights."""
+HEAD_START = 0.5
+"""Standard errors by which a choice of judges must beat the best panel that keeps everyone, and
+any candidate the favourite: joint on everyone."""
 
 
-def tied_with_best(losses: Floats, units: NDArray[np.int64], allowed: Bools) -> Bools:
-    """Which allowed candidates (A,) are tied with the best of them.
+def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
+    """Mean NLL (A,) if labels followed the blend; infinite where not allowed.
 
-    ``losses`` (A, n) are those of the rows that the choice looks at, ``units`` (n,) the clusters
-    that rows belong to.
+    ``losses`` (A, n) are cross-validated and those of the rows that the choice looks at, ``units``
+    (n,) the clusters that rows belong to.
     """
     mean = np.where(allowed, losses.mean(axis=1), np.inf)
-    best = int(mean.argmin())
-    gaps = losses - losses[best]
-    reach = np.sqrt(sampling_variance(gaps, units))
-    return np.asarray(allowed & (gaps.mean(axis=1) <= reach))
+    weights = np.exp(-POWER * len(np.unique(units)) * (mean - mean.min()))
+    weights /= weights.sum()
+    p = np.exp(-losses)
+    blend = weights @ p
+    found = losses @ blend - np.log1p(-p) @ (1.0 - blend)
+    return np.where(allowed, found / losses.shape[1], np.inf)
+
+
+def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
+    """Which allowed candidates (A,) are tied with the best of them."""
+    smoothed = smoothed_nll(losses, units, allowed)
+    best = int(smoothed.argmin())
+    return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
 
 
 def pick(
     losses: Floats,
     panels: Bools,
-    units: NDArray[np.int64],
+    units: Ints,
     candidates: tuple[Candidate, ...],
     prefer: Preference,
     *,
@@ -53,26 +77,47 @@ def pick(
     """Position of the candidate that is taken.
 
     ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) what they cost an
-    item; a ``budget`` excludes panels that cost more. Ties of the preference go to the lower NLL.
+    item; a ``budget`` excludes panels that cost more. Ties of the preference go to the lower
+    smoothed NLL.
     """
     allowed = affordable(panels, costs, budget)
-    mean = np.where(allowed, losses.mean(axis=1), np.inf)
-    tied = tied_with_best(losses, units, allowed)
+    smoothed = smoothed_nll(losses, units, allowed)
     if prefer == "nll":
-        wanted = [i for i in np.flatnonzero(tied) if _names(candidates[i]) == FAVOURITE]
-        return int(wanted[0]) if wanted else int(mean.argmin())
+        return _lowest(smoothed, losses, units, candidates)
     order = sorted(
-        np.flatnonzero(tied).tolist(),
-        key=lambda i: (*_rank(candidates[i], panels[i], prefer, costs), mean[i], i),
+        np.flatnonzero(tied_with_best(losses, units, allowed)).tolist(),
+        key=lambda i: (*_rank(candidates[i], panels[i], prefer, costs), smoothed[i], i),
     )
     return int(order[0])
+
+
+def _lowest(
+    smoothed: Floats, losses: Floats, units: Ints, candidates: tuple[Candidate, ...]
+) -> int:
+    """The lowest, unless everyone, or the favourite, is behind by less than its head start."""
+    best = int(smoothed.argmin())
+    everyone = [i for i, one in enumerate(candidates) if one.name == EVERYONE]
+    favourite = [i for i in everyone if _names(candidates[i]) == FAVOURITE]
+    for kind in (everyone, favourite):
+        if not kind:
+            continue
+        rival = min(kind, key=lambda i: smoothed[i])
+        reach = HEAD_START * _standard_errors(losses, units, best)[rival]
+        if smoothed[rival] - smoothed[best] <= reach:
+            best = rival
+    return best
+
+
+def _standard_errors(losses: Floats, units: Ints, best: int) -> Floats:
+    """Of the difference in NLL to the best, (A,)."""
+    return np.asarray(np.sqrt(sampling_variance(losses - losses[best], units)))
 
 
 def affordable(panels: Bools, costs: Floats | None, budget: float | None) -> Bools:
     """Which panels (A,) keep within the budget; all where there is none."""
     if budget is None or costs is None:
         return np.ones(len(panels), dtype=bool)
-    return np.asarray(cost_of(panels, costs) <= budget * (1.0 + 1e-12))
+    return within(cost_of(panels, costs), budget)
 
 
 def cost_of(panels: Bools, costs: Floats) -> Floats:

@@ -29,6 +29,7 @@ from judgepanel.decision.preference import (
     affordable,
     cost_of,
     pick,
+    smoothed_nll,
     tied_with_best,
 )
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
@@ -222,9 +223,9 @@ def _final(keyed: Keyed, spec: RecommendSpec) -> _Final:
     everyone = np.arange(ballots.n_items)
     standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
     taken = _pick(standing, ballots.units, contest, spec)
-    inner = standing.losses.mean(axis=1)
     allowed = affordable(standing.panels, contest.costs, spec.budget)
-    order = [int(i) for i in np.argsort(np.where(allowed, inner, np.inf), kind="stable")]
+    smoothed = smoothed_nll(standing.losses, ballots.units, allowed)
+    order = [int(i) for i in np.argsort(smoothed, kind="stable")]
     others = [i for i in order if i != taken and allowed[i]]
     return _Final(
         taken=taken,
@@ -233,7 +234,7 @@ def _final(keyed: Keyed, spec: RecommendSpec) -> _Final:
         model=final_panel(
             ballots, contest.prepared.judges, contest.choices.all()[taken], contest.terms
         ),
-        inner=inner,
+        inner=standing.losses.mean(axis=1),
         tied=tied_with_best(standing.losses, ballots.units, allowed),
         allowed=allowed,
         size=standing.panels.sum(axis=1),

@@ -67,9 +67,10 @@ class Recommendation:
     all judges under one-coin and beta: below 0 the recommendation is better.
 
     ``prefer`` says what was taken among candidates tied with the best; ``lowest`` is the one of
-    lowest inner NLL within the ``budget``. About ``labels_to_settle`` labels would decide between
-    the chosen one and the ``runner_up``. ``cost`` is what an item costs, None where costs are not
-    known. ``absence`` says what the panel loses when judges are absent.
+    lowest smoothed NLL within the ``budget`` (:mod:`decision.preference`). About
+    ``labels_to_settle`` labels would decide between the chosen one and the ``runner_up``. ``cost``
+    is what an item costs, None where costs are not known. ``absence`` says what the panel loses
+    when judges are absent.
     """
 
     model: PanelModel

@@ -24,6 +24,7 @@ from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
 from judgepanel.studies.panel.curators import CURATORS_STUDY
+from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
 from judgepanel.studies.robustness.distortion import DISTORTION
@@ -44,6 +45,7 @@ STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
             PANEL_CURVE,
             RECOMMEND,
             CURATORS_STUDY,
+            WHAT_IF,
             VALUE,
             COST,
             ESCALATION,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed
+from judgepanel.report.numbers import counted, interval, percent, sig, signed
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve
 from judgepanel.votes import VoteMatrix
@@ -140,49 +139,3 @@ def optimism_sentence(curve: PanelCurve, calibrator: str) -> str | None:
 def pipeline_name(aggregator: str, calibrator: str) -> str:
     """``one-coin + beta``."""
     return f"{AGGREGATOR_NAMES[aggregator]} + {CALIBRATOR_NAMES[calibrator]}"
-
-
-def recommendation_sentence(found: Recommendation) -> str:
-    """Which judges, which pipeline, how good; and whether that is better than no judge at all."""
-    kept, total = len(found.model.judges), found.n_judges
-    who = f"Keep all {total} judges" if kept == total else f"Keep {kept} of {total} judges"
-    if total == 1:
-        who = "Keep the one judge"
-    pipeline = pipeline_name(found.model.aggregator, found.model.calibrator)
-    expected = f"expected NLL {sig(found.nll)} {interval(found.lo, found.hi, 3)} on new items"
-    if beats_null(found):
-        if kept < total and found.verdict == "undecided":
-            return (
-                f"Undecided, leaning to {kept} of {total} judges with {pipeline}: not shown to "
-                f"beat keeping all; {expected}."
-            )
-        return f"{who} with {pipeline}; {expected}."
-    return (
-        f"No panel is shown to beat the base rate (NLL {fixed(found.null_nll, 3)}). The best "
-        f"found: {who[0].lower()}{who[1:]} with {pipeline}; {expected}."
-    )
-
-
-def beats_null(found: Recommendation) -> bool:
-    """Whether the interval of the expected NLL lies below the base rate's."""
-    return found.hi < found.null_nll
-
-
-def certainty_sentence(found: Recommendation) -> str:
-    """How the choice compares with the paper's default, and how sure that is."""
-    better = f"{signed(found.delta)} NLL {interval(found.delta_lo, found.delta_hi, sign=True)}"
-    against = "all judges under one-coin + beta"
-    outcome = {
-        "keep all": f"{against} is better than choosing this way",
-        "curate": f"choosing this way is better than {against}",
-        "no loss from keeping": f"{against} loses nothing against choosing this way",
-        "no loss from curating": f"choosing this way loses nothing against {against}",
-        "undecided": f"whether that beats {against} is undecided",
-        "tie": f"it never differed from {against}",
-    }[found.verdict]
-    return (
-        f"Out of sample, {outcome}: {better}. Panels were chosen and fitted on "
-        f"{found.n_calibration:,.0f} labels: the choice saw NLL {sig(found.chosen_on)} and got "
-        f"{sig(found.nll)} (optimism {signed(found.optimism)}); the base rate alone gives "
-        f"{fixed(found.null_nll, 3)}."
-    )

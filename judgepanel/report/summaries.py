@@ -21,19 +21,21 @@ from judgepanel.report.judges import judges_text
 from judgepanel.report.label_budget import budget_text
 from judgepanel.report.methods import design_text, grid_text
 from judgepanel.report.permuted import permutation_text
+from judgepanel.report.recommendation import (
+    certainty_sentence,
+    recommendation_sentence,
+    rival_sentence,
+    tied_sentence,
+)
 from judgepanel.report.robustness import slice_text, transfer_text
 from judgepanel.report.robustness_scores import band_text, distortion_text, weighting_text
 from judgepanel.report.robustness_votes import corruption_text, jury_text
 from judgepanel.report.scope import scope_text
-from judgepanel.report.sentences import (
-    certainty_sentence,
-    curve_sentence,
-    optimism_sentence,
-    recommendation_sentence,
-)
+from judgepanel.report.sentences import curve_sentence, optimism_sentence
 from judgepanel.report.tables import candidate_table, comparison_table
 from judgepanel.report.value import value_text
 from judgepanel.report.variance import variance_text
+from judgepanel.report.what_if import what_if_text
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.claim.claim import CLAIM
@@ -51,6 +53,7 @@ from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
 from judgepanel.studies.panel.curators import CURATORS_STUDY
+from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
 from judgepanel.studies.robustness.distortion import DISTORTION
@@ -90,7 +93,9 @@ def recommendation_text(found: Recommendation) -> str:
     table = candidate_table(found)
     lines = [
         recommendation_sentence(found),
-        certainty_sentence(found) + "\n",
+        certainty_sentence(found),
+        *[line for line in (rival_sentence(found), tied_sentence(found)) if line],
+        "",
         table.head(_SHOWN_CANDIDATES).to_string(index=False),
     ]
     if len(table) > _SHOWN_CANDIDATES:
@@ -104,6 +109,7 @@ TEXTS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         PANEL_CURVE.name: curve_text,
         RECOMMEND.name: recommendation_text,
         CURATORS_STUDY.name: curators_text,
+        WHAT_IF.name: what_if_text,
         VALUE.name: value_text,
         COST.name: cost_text,
         ESCALATION.name: escalation_text,

@@ -48,6 +48,12 @@ def show_result(
     return False
 
 
+def stored_result(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> Any:
+    """The stored result of this version, None without one; starts nothing."""
+    stored = workspace().result(study, shown.votes.sha256, spec)
+    return stored.result if stored is not None and stored.current else None
+
+
 @st.fragment(run_every=POLL_SECONDS)
 def _watch(
     study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.report.recommendation import certainty_sentence, recommendation_sentence
 from judgepanel.report.sentences import (
     CODING,
-    certainty_sentence,
     curve_sentence,
     headline,
     optimism_sentence,
-    recommendation_sentence,
     votes_sentence,
 )
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec

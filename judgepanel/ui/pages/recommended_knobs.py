@@ -1,0 +1,83 @@
+"""Controls of the Recommended panel: what to prefer, what it may cost, what to choose from."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from judgepanel.decision.candidates import LISTS
+from judgepanel.decision.preference import PREFERENCES, Preference
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.studies.panel.evidence import Known, known_judges
+from judgepanel.studies.settings import prepare
+from judgepanel.ui.frame import Shown
+
+_PREFER = {
+    "nll": "lowest NLL",
+    "simplest": "simplest",
+    "cheapest": "cheapest",
+    "fewest": "fewest judges",
+}
+_HELD = (0, 10, 20, 30)
+
+
+def known_of(shown: Shown) -> Known:
+    """Families and costs of the analysis' judges."""
+    return known_judges(shown.votes, prepare(shown.votes, shown.analysis.settings))
+
+
+def recommend_spec(shown: Shown) -> RecommendSpec:
+    """The spec that the controls ask for; costs are offered where they are known."""
+    costs = known_of(shown).costs
+    left, middle, right, last = st.columns([3, 2, 2, 2])
+    offered = [p for p in PREFERENCES if p != "cheapest" or costs is not None]
+    prefer: Preference = left.segmented_control(
+        "Among candidates that cannot be told apart, prefer",
+        offered,
+        default="nll",
+        required=True,
+        key="prefer",
+        bind="query-params",
+        format_func=_PREFER.__getitem__,
+        help="Tied: behind the best by no more than one standard error of the difference.",
+    )
+    listed = middle.segmented_control(
+        "Candidates",
+        tuple(LISTS),
+        default="default",
+        required=True,
+        key="candidates",
+        bind="query-params",
+        help="Wide adds every aggregator, isotonic maps and panels that search; it takes about "
+        "ten times as long.",
+    )
+    held = last.selectbox(
+        "Hold out for sets (%)",
+        _HELD,
+        key="held-out",
+        bind="query-params",
+        help="A share of the labels that nothing is fitted to, so that new items get sets with "
+        "80 and 90 % coverage. Fewer labels are left to fit.",
+    )
+    budget = None
+    if costs is not None:
+        most = float(sum(costs))
+        asked = right.number_input(
+            "Most an item may cost (0: no limit)",
+            min_value=0.0,
+            max_value=max(most, 1e-9),
+            value=0.0,
+            step=most / 20.0 or None,
+            format="%.4g",
+            key="budget",
+            bind="query-params",
+            help=f"All judges together cost {most:.4g} an item.",
+        )
+        budget = float(asked) if asked and asked > 0.0 else None
+    share = held / 100.0 if held in _HELD else 0.0
+    return RecommendSpec(
+        settings=shown.analysis.settings,
+        candidates=listed if listed in LISTS else "default",
+        prefer=prefer if prefer in offered else "nll",
+        budget=budget,
+        conformal=share,
+    )

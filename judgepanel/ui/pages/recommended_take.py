@@ -1,0 +1,111 @@
+"""Taking the panel away, and scoring new votes with it on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from judgepanel.decision.panel_file import PanelFile, export_panel, panel_json
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.score import score
+from judgepanel.decision.snippet import script
+from judgepanel.report.commands import score_command
+from judgepanel.report.scored import labelled_sentence
+from judgepanel.report.tables import csv_text
+from judgepanel.ui.frame import Shown, notes, problem
+from judgepanel.ui.parts import said, table
+from judgepanel.ui.text import csv_name, plain
+from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.checks import check_orientation
+
+_PREVIEW = 200
+
+
+def panel_text(shown: Shown, spec: RecommendSpec, found: Recommendation) -> str:
+    """panel.json."""
+    checks = (check_orientation(shown.votes),)
+    return panel_json(export_panel(found, shown.votes, spec, checks))
+
+
+def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
+    """Three files to take away."""
+    st.header("Take it away")
+    left, middle, right, _ = st.columns([1, 1, 1, 1])
+    left.download_button(
+        "Panel (panel.json)",
+        data=lambda: panel_text(shown, spec, found),
+        file_name="panel.json",
+        mime="application/json",
+        on_click="ignore",
+        type="primary",
+        width="stretch",
+    )
+    middle.download_button(
+        "Plain Python that scores",
+        data=script,
+        file_name="score_panel.py",
+        mime="text/x-python",
+        on_click="ignore",
+        width="stretch",
+        help="Needs panel.json beside it and no package; agrees with the library to the last bit.",
+    )
+    right.download_button(
+        "Judges and weights (CSV)",
+        data=lambda: csv_text(_weights(found)),
+        file_name=csv_name(shown.analysis.name, "panel-judges.csv"),
+        mime="text/csv",
+        on_click="ignore",
+        width="stretch",
+    )
+
+
+def _weights(found: Recommendation) -> pd.DataFrame:
+    model = found.model
+    kept = pd.DataFrame(
+        {
+            "judge": list(model.judges),
+            "status": "kept",
+            "weight": list(model.weights),
+            "correct": [str(count) for count in model.correct],
+            "voted": [str(count) for count in model.voted],
+        }
+    )
+    others = [(name, "left out") for name in found.left_out]
+    others += [(name, "set aside") for name in found.set_aside]
+    rest = pd.DataFrame(others, columns=["judge", "status"]).assign(correct="", voted="")
+    return pd.concat([kept, rest], ignore_index=True)
+
+
+def scoring(shown: Shown, panel: PanelFile) -> None:
+    st.header("Score new votes")
+    upload: Any = st.file_uploader(
+        "Votes of the same judges on new items; labels are not needed", key="new_votes"
+    )
+    if upload is None:
+        st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
+        return
+    try:
+        loaded = load_votes(
+            upload.getvalue(), name=upload.name, task=shown.votes.task, need_labels=False
+        )
+        scored = score(panel, loaded.votes)
+    except InputError as error:
+        problem(str(error))
+        return
+    notes((*loaded.warnings, *scored.warnings))
+    if scored.labelled is not None:
+        said(labelled_sentence(scored.labelled))
+    frame = scored.frame()
+    preview = frame.head(_PREVIEW).copy()
+    preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
+    table(preview, key="scored", height=260)
+    st.download_button(
+        f"All {len(frame):,} scores (scored.csv)",
+        data=lambda: csv_text(frame),
+        file_name="scored.csv",
+        mime="text/csv",
+        on_click="ignore",
+    )

@@ -1,0 +1,249 @@
+"""What if: tick judges on and off, and see what that does on items the panel has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from judgepanel.decision.preference import cost_of
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.figures.what_if import what_if as what_if_figure
+from judgepanel.report.numbers import sig
+from judgepanel.report.what_if import BY_HAND, what_if_sentence, what_if_table
+from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
+from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.ui.frame import Shown, notes
+from judgepanel.ui.pages.judges import labels_of
+from judgepanel.ui.pages.recommended_knobs import known_of
+from judgepanel.ui.pages.recommended_value import known_statuses
+from judgepanel.ui.parts import how_study, said, table
+from judgepanel.ui.session import PARAMETER, judges_of, workspace
+from judgepanel.ui.work import show_result
+
+Bools = NDArray[np.bool_]
+
+WITHOUT = "without"
+_VERSION, _BASE = "what-if-version", "what-if-base"
+
+
+def what_if(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
+    """The editor and its answer; who is left out is in the URL, by place among sorted names."""
+    st.header("What if")
+    names = tuple(sorted((*found.model.judges, *found.left_out)))
+    if len(names) < 2:
+        st.caption("There is one judge only, so there is nothing to leave out.")
+        return
+    _editor(shown, spec, found, names)
+
+
+@st.fragment
+def _editor(
+    shown: Shown, spec: RecommendSpec, found: Recommendation, names: tuple[str, ...]
+) -> None:
+    st.html(
+        '<p class="jp-note">Untick judges to leave them out. Both panels are fitted anew in every '
+        "split, under the recommended pipeline.</p>"
+    )
+    base = _base(shown, found, names)
+    version = st.session_state.setdefault(_VERSION, 0)
+    edited = st.data_editor(
+        _rows(shown, spec, found, names, base),
+        key=f"what-if-{shown.analysis.id}-{version}",
+        hide_index=True,
+        height=300,
+        disabled=["judge", "accuracy", "coverage", "cost", "status"],
+        column_config={
+            "keep": st.column_config.CheckboxColumn("keep", width="small"),
+            "accuracy": st.column_config.NumberColumn(format="%.3f"),
+            "coverage": st.column_config.NumberColumn(format="%.3f"),
+        },
+    )
+    keep = np.array(edited["keep"], dtype=bool)
+    _remember(found, names, keep)
+    _buttons(shown, spec, found, names, keep)
+    if not keep.any():
+        st.caption("Keep at least one judge.")
+        return
+    kept = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    asked = WhatIfSpec(
+        settings=spec.settings,
+        keep=kept,
+        against=tuple(sorted(found.model.judges)),
+        aggregator=found.model.aggregator,
+        calibrator=found.model.calibrator,
+    )
+    if asked.keep == asked.against:
+        st.caption("This is the recommended panel itself; untick a judge to compare.")
+        return
+    show_result(WHAT_IF, shown, asked, lambda one: _draw(shown, asked, one))
+
+
+def _base(shown: Shown, found: Recommendation, names: tuple[str, ...]) -> Bools:
+    """Who was ticked when the editor was made: from the URL, else the recommended panel."""
+    key = f"{_BASE}-{shown.analysis.id}-{hash(found.model.judges)}"
+    if key not in st.session_state:
+        keep = _recommended(found, names)
+        text = st.query_params.get(WITHOUT)
+        if text is not None:
+            places = {int(part) for part in text.split("-") if part.isdecimal()}
+            keep = np.array([place not in places for place in range(1, len(names) + 1)])
+        st.session_state[key] = keep
+    base: Bools = st.session_state[key]
+    return base
+
+
+def _recommended(found: Recommendation, names: tuple[str, ...]) -> Bools:
+    kept = set(found.model.judges)
+    return np.array([name in kept for name in names])
+
+
+def _set(shown: Shown, found: Recommendation, keep: Bools) -> None:
+    """Start the editor again from these ticks."""
+    st.session_state[f"{_BASE}-{shown.analysis.id}-{hash(found.model.judges)}"] = keep
+    st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
+
+
+def _remember(found: Recommendation, names: tuple[str, ...], keep: Bools) -> None:
+    """Put who is left out into the URL, unless it is the recommended panel."""
+    same = bool((keep == _recommended(found, names)).all())
+    text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
+    if same:
+        if WITHOUT in st.query_params:
+            del st.query_params[WITHOUT]
+    elif st.query_params.get(WITHOUT) != text:
+        st.query_params[WITHOUT] = text
+
+
+def _rows(
+    shown: Shown,
+    spec: RecommendSpec,
+    found: Recommendation,
+    names: tuple[str, ...],
+    keep: Bools,
+) -> pd.DataFrame:
+    judges, costs = judges_of(shown.votes), known_of(shown).costs
+    place = {name: j for j, name in enumerate(judges.judges)}
+    columns = [place[name] for name in names]
+    labels = labels_of(list(names))
+    status = {one.judge: one.status for one in known_statuses(shown, spec, found)}
+    frame = pd.DataFrame(
+        {
+            "keep": keep,
+            "judge": [labels[name] for name in names],
+            "accuracy": judges.accuracy[columns],
+            "coverage": judges.coverage[columns],
+        }
+    )
+    if costs is not None:
+        frame["cost"] = _costs(shown, names)
+    if status:
+        frame["status"] = [status.get(name, "") for name in names]
+    return frame
+
+
+def _costs(shown: Shown, names: tuple[str, ...]) -> NDArray[np.float64]:
+    known = known_of(shown)
+    own = sorted(shown.analysis.settings.judges or shown.votes.judges)
+    by_name = dict(zip(own, known.costs or (), strict=False))
+    return np.array([by_name.get(name, np.nan) for name in names])
+
+
+def _buttons(
+    shown: Shown,
+    spec: RecommendSpec,
+    found: Recommendation,
+    names: tuple[str, ...],
+    keep: Bools,
+) -> None:
+    first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
+    if first.button("Back to the recommended panel", width="stretch"):
+        _set(shown, found, _recommended(found, names))
+        st.query_params.pop(WITHOUT, None)
+        st.rerun(scope="fragment")
+    drop = {one.judge for one in known_statuses(shown, spec, found) if one.status == "drop"}
+    going = np.array([name in drop for name in names])
+    if second.button(
+        "Leave out all to drop",
+        width="stretch",
+        disabled=not going.any() or bool(going.all()),
+        help="Those that can go together without a loss that could be seen.",
+    ):
+        _set(shown, found, keep & ~going)
+        st.rerun(scope="fragment")
+    if known_of(shown).costs is not None:
+        _budget(shown, found, names, keep, third, last)
+    elif third.button("Open as a new analysis", width="stretch", disabled=not keep.any()):
+        _open(shown, names, keep)
+
+
+def _budget(
+    shown: Shown,
+    found: Recommendation,
+    names: tuple[str, ...],
+    keep: Bools,
+    where: st.delta_generator.DeltaGenerator,
+    last: st.delta_generator.DeltaGenerator,
+) -> None:
+    costs = _costs(shown, names)
+    now = float(cost_of(keep[None], costs)[0])
+    most = where.number_input(
+        f"Fit to a cost (now {sig(now)})",
+        min_value=0.0,
+        value=0.0,
+        format="%.4g",
+        key="what-if-cost",
+        help="Leaves out the least accurate judges first until an item costs no more than this.",
+    )
+    if most and now > most:
+        judges = judges_of(shown.votes)
+        place = {name: j for j, name in enumerate(judges.judges)}
+        accuracy = np.nan_to_num([judges.accuracy[place[name]] for name in names])
+        fewer = keep.copy()
+        for j in np.argsort(accuracy, kind="stable"):
+            if float(cost_of(fewer[None], costs)[0]) <= most:
+                break
+            fewer[j] = False
+        if not fewer.any():
+            where.caption("No judge of these costs so little.")
+        elif last.button("Leave out until it fits", width="stretch"):
+            _set(shown, found, fewer)
+            st.rerun(scope="fragment")
+    elif last.button("Open as a new analysis", width="stretch", disabled=not keep.any()):
+        _open(shown, names, keep)
+
+
+def _open(shown: Shown, names: tuple[str, ...], keep: Bools) -> None:
+    """An analysis of these judges alone, from which a panel can be exported."""
+    kept = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    changed = workspace().with_settings(
+        shown.analysis, replace(shown.analysis.settings, judges=kept)
+    )
+    st.query_params.pop(WITHOUT, None)
+    st.query_params[PARAMETER] = changed.id
+    st.rerun()
+
+
+def _draw(shown: Shown, spec: WhatIfSpec, found: WhatIf) -> None:
+    so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
+    said(so_far + what_if_sentence(found))
+    notes(found.warnings)
+    st.plotly_chart(
+        what_if_figure(found),
+        key="what-if-figure",
+        alt="NLL of the ticked judges and of the recommended panel, with intervals.",
+        config={"displayModeBar": False},
+    )
+    table(what_if_table(found), key="what-if")
+    how_study(
+        shown,
+        WHAT_IF,
+        spec,
+        f"{found.n_splits} random splits (seed {found.seed}); both panels are fitted on the same "
+        f"{found.n_calibration:,.0f} labels and scored on the same {found.n_evaluation:,.0f} "
+        f"items. {BY_HAND}",
+    )
