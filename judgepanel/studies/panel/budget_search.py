@@ -124,7 +124,7 @@ def under_budgets(
     whole = affordable(total, float(budgets[-1]))
     levels = budgets if whole or not reference else np.append(budgets, total)
     nll = _recipe_nll(evidence, levels, compared)
-    made = filled(orders(evidence), cost, levels)
+    made = filled(orders(evidence, float(levels[-1])), cost, levels)
     everyone = np.ones(evidence.ballots.n_judges, dtype=bool)
     panels = []
     for b in range(len(budgets)):
@@ -153,8 +153,10 @@ def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudg
     return UnderBudgets(tuple(found), Chosen(panels[whole], float(nll[whole])))
 
 
-def orders(evidence: Evidence) -> Index:
+def orders(evidence: Evidence, limit: float = float("inf")) -> Index:
     """All judges in every order of ``ORDERS``, (3, n_judges); ties go to the cheaper, then by name.
+
+    ``limit`` is the largest budget they are meant for: greedy steps add nobody beyond it.
 
     By |a - .5| for its cost, a the posterior-mean accuracy; by NLL gained for its cost when added
     to those before (see :func:`_greedy`), then as the order before; by |a - .5|.
@@ -163,7 +165,7 @@ def orders(evidence: Evidence) -> Index:
     distance = ranking_key(*counts(ballots, evidence.rows), "informativeness")
     value = per_cost(distance, cost)
     by_value = _sorted(-value, -np.round(distance, 12), cost)
-    greedy = _greedy(evidence, cost)
+    greedy = _greedy(evidence, cost, limit)
     rest = by_value[~np.isin(by_value, greedy)]
     return np.stack(
         [
@@ -186,8 +188,9 @@ def _sorted(*keys: Floats) -> Index:
     return np.asarray(np.lexsort(keys[::-1]), dtype=np.int64)
 
 
-def _greedy(evidence: Evidence, cost: Floats) -> Index:
-    """Judges added one at a time, at most ``steps``, while they gain NLL on an inner split.
+def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
+    """Judges added one at a time, at most ``steps``, while they gain NLL on an inner split and all
+    of them can be had for ``limit``.
 
     Any calibrator but none is stood in for by temperature, which is several times faster.
     """
@@ -207,7 +210,10 @@ def _greedy(evidence: Evidence, cost: Floats) -> Index:
     near: Floats | None = None
     found: list[int] = []
     for _ in range(min(evidence.rules.steps, n_judges)):
-        others = np.flatnonzero(~taken)
+        spent = float(cost[taken].sum())
+        others = np.flatnonzero(~taken & affordable(spent + cost, limit))
+        if not len(others):
+            break
         trials = np.tile(taken, (len(others), 1))
         trials[np.arange(len(others)), others] = True
         starts = None if near is None else np.repeat(near, len(others), axis=0)
@@ -255,7 +261,8 @@ def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> F
         pieces = folds(units, evidence.rows, FITTED_FOLDS, seed=rules.seed, key=key)
     for number, piece in enumerate(pieces):
         part = evidence.part(piece.calibration, 200 + number)
-        panels = filled(orders(part), cost, levels).reshape(-1, len(cost))
+        by = orders(part, float(levels[-1]))
+        panels = filled(by, cost, levels).reshape(-1, len(cost))
         unique, back = np.unique(panels, axis=0, return_inverse=True)
         if trials:
             losses = trials[number].losses(unique)[0]
