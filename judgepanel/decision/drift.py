@@ -8,7 +8,8 @@ another one. Judges that were chosen for agreeing with the labels agree too much
 were chosen on: of those, agreement counts as half as many trials (``CHOSEN``), which by simulation
 keeps the size of the test even for the best 3 of 200 equal judges.
 
-Every comparison is Fisher's exact test (Wilcoxon's for votes an item), and Holm's adjustment
+Every comparison is Fisher's exact test (Wilcoxon's for votes an item; by the normal law above
+``_EXACT`` trials), and Holm's adjustment
 over all of them keeps the chance of any warning without drift at ``ALPHA`` or less. Items of one
 group may be alike: counts are divided by their design effect first.
 """
@@ -24,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from judgepanel.scoring.association import fisher, rank_p
+from judgepanel.scoring.association import fisher
 from judgepanel.scoring.clustered import design_effect, unit_counts
 from judgepanel.scoring.multiplicity import holm
 from judgepanel.scoring.splits import group_codes
@@ -41,6 +42,7 @@ FEWEST_OTHERS = 2
 MEASURES = ("voted", "ones", "agreed")
 _WORDS = {"voted": "votes cast", "ones": "votes for 1", "agreed": "agreement with the others"}
 _NAMED = 3
+_EXACT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,18 @@ def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less:
     hits, trials = _effective(before, measure, less * effect)
     new_hits, new_trials = _effective(now, measure, now.effects[measure] if grouped else effect)
     total: Any = trials + new_trials
-    return fisher(new_hits, hits + new_hits, new_trials, total)
+    row, some = hits + new_hits, total <= _EXACT
+    found = _normal_p(new_hits, row, new_trials, total)
+    found[some] = fisher(new_hits[some], row[some], new_trials[some], total[some])
+    return found
+
+
+def _normal_p(both: Floats, row: Floats, column: Floats, total: Floats) -> Floats:
+    """Fisher's test in the large: the same law by its mean and variance; 1 without spread."""
+    share = column / np.maximum(total, 1.0)
+    spread = row * share * (1.0 - share) * (total - row) / np.maximum(total - 1.0, 1.0)
+    z = np.divide(both - row * share, np.sqrt(spread), out=np.zeros(len(both)), where=spread > 0)
+    return np.asarray(2.0 * stats.norm.sf(np.abs(z)))
 
 
 def _effective(counts: _Counts, measure: str, effect: Floats) -> tuple[Floats, Floats]:
@@ -241,13 +254,27 @@ def _votes_an_item(before: _Counts, now: _Counts) -> list[Change]:
 
     Items of one group may have equally many: z is divided by the root of the mean design effect.
     """
-    sizes = np.arange(len(before.n_votes), dtype=np.float64)
-    values = np.concatenate([np.repeat(sizes, before.n_votes), np.repeat(sizes, now.n_votes)])
-    n, m = int(before.n_votes.sum()), int(now.n_votes.sum())
-    p = rank_p(np.repeat([0.0, 1.0], [n, m]), values) if n and m else float("nan")
-    if not np.isfinite(p):
+    old, new = (found.n_votes.astype(np.float64) for found in (before, now))
+    n, m = float(old.sum()), float(new.sum())
+    z = _rank_z(old, new)
+    if not np.isfinite(z):
         return []
     effect = float(max(before.effects["voted"].mean(), now.effects["voted"].mean()))
-    p = float(2.0 * stats.norm.sf(stats.norm.isf(p / 2.0) / np.sqrt(effect)))
-    old, new = (float(sizes @ found.n_votes) / found.n_votes.sum() for found in (before, now))
-    return [Change("n_votes", "", old, new, n, m, p, np.nan)]
+    p = float(2.0 * stats.norm.sf(abs(z) / np.sqrt(effect)))
+    sizes = np.arange(len(old), dtype=np.float64)
+    return [
+        Change("n_votes", "", float(sizes @ old / n), float(sizes @ new / m), int(n), int(m), p, p)
+    ]
+
+
+def _rank_z(old: Floats, new: Floats) -> float:
+    """z of the rank sum of two samples given as counts of ascending values, ties at their mean
+    rank (:func:`scoring.association.rank_p` without listing the items); NaN without spread.
+    """
+    both = old + new
+    total = float(both.sum())
+    if not old.sum() or not new.sum():
+        return float("nan")
+    centred = np.cumsum(both) - both / 2.0 - total / 2.0
+    spread = float(both @ centred**2) * float(old.sum() * new.sum()) / total
+    return float(new @ centred) / np.sqrt(spread / (total - 1.0)) if spread > 0.0 else float("nan")

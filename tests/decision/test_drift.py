@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from judgepanel.decision.drift import drift_of, drift_sentences, profile_content
+from judgepanel.scoring.association import rank_p
 from judgepanel.votes import MISSING, VoteMatrix
 from tests.helpers import flip_items, make_votes
 
@@ -62,6 +63,32 @@ def test_p_values_are_fishers_and_holms():
     p = np.sort(frame["p"])
     assert frame["p_holm"].min() == pytest.approx(min(1.0, p[0] * len(p)))
     assert len(frame) == 3 * 3 + 1
+
+
+def test_votes_an_item_are_compared_by_wilcoxons_test():
+    past, new = make_votes(0, 80, 4, missing=0.2), make_votes(1, 60, 4, missing=0.4)
+    (change,) = [one for one in compared(past, new).changes if one.measure == "n_votes"]
+    new_items = np.repeat([0.0, 1.0], [80, 60])
+    assert change.p == pytest.approx(rank_p(new_items, np.append(past.n_votes, new.n_votes)))
+    assert change.before == pytest.approx(past.n_votes.mean())
+    assert change.after == pytest.approx(new.n_votes.mean())
+
+
+def test_counts_that_no_votes_can_have_are_no_error():
+    """A panel file is anybody's: huge counts and effects give no warning and take no memory."""
+    votes = make_votes(0, 40, 3)
+    profile = profile_content(votes, votes.judges)
+    huge = {
+        **profile,
+        **{name: [10**12] * 3 for name in ("voted", "ones", "compared", "agreed")},
+        "n_items": 10**12,
+        "n_votes": [0, 0, 0, 10**12],
+    }
+    none = {**profile, "effects": {name: [1e12] * 3 for name in profile["effects"]}}
+    for crafted in (huge, none):
+        drift = drift_of(crafted, votes.judges, votes, as_given=True)
+        assert all(np.isfinite([c.before, c.after]).all() for c in drift.changes)
+    assert not drift_of(none, votes.judges, votes, as_given=True).found
 
 
 @pytest.mark.parametrize(
