@@ -1,0 +1,116 @@
+"""What a panel costs on real votes with drawn costs: the frontier, escalation, CPU seconds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.real import real_votes
+from benchmarks.report import Report, Table, say
+from judgepanel.report.numbers import fixed, interval, percent, sig, with_interval
+from judgepanel.studies.cost.cost import COST, CostSpec
+from judgepanel.studies.cost.cost_result import Cost
+from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
+from judgepanel.studies.cost.escalation_result import Escalation
+from judgepanel.studies.runner import run as run_study
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+
+SPLITS = {"llmbar": 20, "rewardbench": 6}
+SPREAD = 1.0
+SLOPE = 4.0
+"""Log of a cost: normal with this spread, and so much more for each unit of accuracy."""
+
+
+def run() -> Report:
+    frontier: list[tuple[str, ...]] = []
+    escalated: list[tuple[str, ...]] = []
+    times: list[tuple[str, ...]] = []
+    for name, splits in SPLITS.items():
+        votes, settings = priced(real_votes(name)), Settings(splits=splits)
+        for study, spec, rows in (
+            (COST, CostSpec(settings), frontier),
+            (ESCALATION, EscalationSpec(settings), escalated),
+        ):
+            say(f"{name}: {study.name}, {splits} splits")
+            start = time.process_time()
+            found: Any = run_study(study, votes, spec, jobs=1)
+            taken = time.process_time() - start
+            times.append((name, study.name, str(splits), sig(taken, 2), sig(taken / splits, 2)))
+            rows.extend(_frontier(name, found) if study is COST else _escalated(name, found))
+    note = (
+        f"Costs are drawn: log-normal with sigma {SPREAD:g}, and {SLOPE:g} more on the log scale "
+        "for each unit of accuracy. Joint, no calibrator, seed 0."
+    )
+    against = "against all judges"
+    return Report(
+        "What a panel costs",
+        "What do budgets buy, what does a cheap panel first save, and how long does it take?",
+        [
+            Table(
+                "The frontier",
+                ("votes", "of the full cost", "judges", "NLL", "95 %", against, "verdict", "agree"),
+                frontier,
+                f"{note} Budgets are fixed, panels chosen on calibration rows; 'agree' is the "
+                "stability of the choice over splits.",
+            ),
+            Table(
+                "Escalation",
+                ("votes", "ask all below", "asked", "of the full cost", "accuracy", "NLL", against),
+                escalated,
+                f"{note} The cheap panel is the best found for 20 % of the full cost; 'chosen' "
+                "takes the threshold that calibration rows recommend in every split.",
+            ),
+            Table(
+                "CPU seconds",
+                ("votes", "study", "splits", "seconds", "a split"),
+                times,
+                "One thread; the panels on all labelled rows are in them.",
+            ),
+        ],
+        [],
+    )
+
+
+def priced(votes: VoteMatrix) -> VoteMatrix:
+    """The votes with a cost for every judge."""
+    rng = np.random.default_rng(0)
+    accuracy = (votes.votes == votes.labels[:, None]).mean(axis=0)
+    logs = rng.normal(0.0, SPREAD, votes.n_judges) + SLOPE * (accuracy - accuracy.mean())
+    return replace(votes, judge_table=pd.DataFrame({"cost_usd": 0.001 * np.exp(logs)}))
+
+
+def _frontier(name: str, found: Cost) -> list[tuple[str, ...]]:
+    return [
+        (
+            name,
+            percent(one.share),
+            sig(one.found.size, 2),
+            fixed(one.found.nll, 3),
+            interval(one.found.nll_lo, one.found.nll_hi, 3),
+            with_interval(one.found.delta, one.found.lo, one.found.hi, sign=True),
+            one.found.verdict,
+            fixed(one.found.stability, 2),
+        )
+        for one in found.points
+    ]
+
+
+def _escalated(name: str, found: Escalation) -> list[tuple[str, ...]]:
+    names = [*(f"{one.threshold:g}" for one in found.rows), "chosen"]
+    return [
+        (
+            name,
+            limit,
+            percent(one.escalated),
+            percent(one.cost / found.full_cost),
+            percent(one.accuracy, 3),
+            fixed(one.nll, 3),
+            with_interval(one.delta, one.lo, one.hi, sign=True),
+        )
+        for limit, one in zip(names, (*found.rows, found.recommended), strict=True)
+    ]
