@@ -106,7 +106,7 @@ def _failed(judge: str, why: str) -> JudgeStatus:
 
 def _together(found: Value) -> str:
     row = next(row for row in found.removal if row.m == found.droppable)
-    change = _nats(row.delta, row.band_lo, row.band_hi)
+    change = _nats(row.delta, row.lo, row.hi)
     if row.m == 1:
         return (
             f"It is worth least, and no loss above 2 % is seen without it: NLL changes by {change}."

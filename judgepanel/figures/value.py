@@ -50,15 +50,15 @@ class ValueRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemovalRows:
-    """One row a number of judges that go, 0 first: ``nll`` with its interval, ``delta`` with the
+    """One row a number of judges that go, 0 first: ``nll``; ``delta`` with its own interval and the
     band of all; ``free`` where no loss is seen here and for every smaller number.
     """
 
     m: NDArray[np.int64]
     nll: Floats
+    delta: Floats
     lo: Floats
     hi: Floats
-    delta: Floats
     band_lo: Floats
     band_hi: Floats
     free: NDArray[np.bool_]
@@ -157,9 +157,9 @@ def prepare_removal(result: Value) -> RemovalRows:
     return RemovalRows(
         m=np.array([0, *(row.m for row in rows)]),
         nll=column("nll", result.nll_all),
-        lo=column("nll_lo", result.nll_all_lo),
-        hi=column("nll_hi", result.nll_all_hi),
         delta=column("delta", 0.0),
+        lo=column("lo", 0.0),
+        hi=column("hi", 0.0),
         band_lo=column("band_lo", 0.0),
         band_hi=column("band_hi", 0.0),
         free=np.array([True, *(row.free for row in rows)]),
@@ -204,19 +204,31 @@ def plot_removal(rows: RemovalRows) -> go.Figure:
             y=rows.delta[own],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 9},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": np.nan_to_num(rows.hi - rows.delta)[own],
+                "arrayminus": np.nan_to_num(rows.delta - rows.lo)[own],
+                "color": colour,
+                "thickness": 1.2,
+                "width": 0,
+            },
             name=name,
-            customdata=np.column_stack(
-                [rows.m, rows.nll, rows.lo, rows.hi, rows.band_lo, rows.band_hi]
-            )[own],
-            hovertemplate="without %{customdata[0]:.0f} judges: %{y:+.4f} NLL "
-            "[%{customdata[4]:+.4f}, %{customdata[5]:+.4f}]<br>NLL %{customdata[1]:.3f} "
-            "[%{customdata[2]:.3f}, %{customdata[3]:.3f}]<extra></extra>",
+            customdata=[
+                [int(rows.m[i]), rows.nll[i], _span(rows.lo[i], rows.hi[i])] for i in place[own]
+            ],
+            hovertemplate="without %{customdata[0]} judges: %{y:+.4f} NLL %{customdata[2]}<br>"
+            "NLL %{customdata[1]:.3f}<extra></extra>",
         )
     figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1})
     figure.add_hline(y=rows.margin, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
     laid_out(figure, x="judges that go, worth least first", y="change of NLL (dotted: 2 %)")
     figure.update_xaxes(tickvals=list(place), ticktext=[f"{m:,}" for m in rows.m])
     return figure
+
+
+def _span(lo: float, hi: float) -> str:
+    return f"[{lo:+.4f}, {hi:+.4f}]" if np.isfinite(lo) and np.isfinite(hi) else ""
 
 
 def removal(result: Value) -> go.Figure:

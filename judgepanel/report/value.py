@@ -53,7 +53,7 @@ def removal_sentence(found: Value) -> str:
         text = f"That any can go without losing more than {limit} is not shown."
     else:
         row = next(row for row in found.removal if row.m == found.droppable)
-        change = with_interval(row.delta, row.band_lo, row.band_hi, sign=True)
+        change = with_interval(row.delta, row.lo, row.hi, sign=True)
         who = "the judge" if row.m == 1 else f"the {row.m} judges"
         text = f"Without {who} worth least no loss above {limit} is seen: {change}."
     lost = next((row for row in found.removal if row.band_lo > found.margin), None)

@@ -41,7 +41,7 @@ def with_judge(goes=1, **changes):
         "droppable": False,
     }
     first = replace(result().judges[0], **(plain | changes))
-    row = replace(result().removal[0], m=goes, delta=0.0, band_lo=-0.001, band_hi=0.002)
+    row = replace(result().removal[0], m=goes, delta=0.0, lo=-0.001, hi=0.002)
     return replace(
         result(),
         judges=(first, *result().judges[1:]),

@@ -63,7 +63,7 @@ def test_the_answer_counts_who_is_missed_and_who_helps():
 
 
 def test_removal_says_how_many_can_go_and_where_it_hurts():
-    free = {"m": 1, "delta": 0.001, "band_lo": -0.004, "band_hi": 0.006, "free": True}
+    free = {"m": 1, "delta": 0.001, "lo": -0.004, "hi": 0.006, "free": True}
     worse = {"m": 5, "delta": 0.1, "band_lo": 0.05, "band_hi": 0.15, "free": False}
     said = removal_sentence(removed(free, worse))
     assert said == (

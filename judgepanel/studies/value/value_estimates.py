@@ -96,7 +96,11 @@ def level(found: Gathered) -> tuple[float, float, float]:
 
 
 def removal_figures(found: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
-    """The curve of the m judges that go."""
+    """The curve of the m judges that go.
+
+    Whether m can go is asked in a fixed order and no further than the first no, so every question
+    may be asked at the full level (Maurer, Hothorn and Lehmacher 1995).
+    """
     if not plan.removed:
         return ()
     base, base_splits = found.items("everyone"), found.splits("everyone")
@@ -111,7 +115,7 @@ def removal_figures(found: Gathered, plan: Plan, seed: int) -> tuple[Removal, ..
         same = not items[i].any()
         value, lo, hi, p = (float(part[i]) for part in (gap.value, gap.lo, gap.hi, gap.p))
         band = reach * float(gap.se[i])
-        free = free and (same or value + band < margin)
+        free = free and (same or hi < margin)
         rows.append(
             Removal(
                 m=m,

@@ -90,7 +90,8 @@ class Removal:
 
     ``delta`` = NLL(without them) - NLL(all), above 0 where they are missed; ``lo`` and ``hi`` bound
     it alone and carry the ``verdict``, ``band_lo`` and ``band_hi`` hold for every m together.
-    ``free``: no loss is shown by the band, here and for every smaller m.
+    ``free``: ``hi`` is below the margin, here and for every smaller m. Asked in that order and no
+    further than the first no, this takes no adjustment for the number of m.
     """
 
     m: int

@@ -15,9 +15,9 @@ from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import split
 from tests.helpers import make_ballots
 
-K = 5
+K = 4
 JUDGES = np.eye(K, dtype=bool)
-PAIRS = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1]], dtype=bool)
+PAIRS = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
 
 
 def world(aggregator="one_coin", calibrator="temperature", **more):

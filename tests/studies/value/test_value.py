@@ -55,11 +55,11 @@ def copies(aggregator) -> Value:
     votes = simulate(
         SimulationSpec(240, 6, accuracies=(0.85, 0.7, 0.7, 0.65), copies=2, copy_flip=0.0, seed=3)
     )
-    return of(votes, joint(5) if aggregator == "joint" else spec(10))
+    return of(votes, joint(3) if aggregator == "joint" else spec(8))
 
 
 def test_no_exchangeable_judge_is_singled_out():
-    found = of(simulate(SimulationSpec(200, 5, accuracies=(0.75,) * 5, seed=1)), joint(3))
+    found = of(simulate(SimulationSpec(200, 5, accuracies=(0.75,) * 5, seed=1)), joint(2))
     assert {one.role for one in found.judges} <= {"complement", "ordinary"}
     values = np.array([one.value for one in found.judges])
     assert all(one.lo < np.median(values) < one.hi for one in found.judges)
@@ -69,7 +69,7 @@ def test_no_exchangeable_judge_is_singled_out():
 
 def test_noise_is_worth_nothing_and_goes_first():
     accuracies = (0.8,) * 4 + (0.5,) * 3
-    found = of(simulate(SimulationSpec(1500, 7, accuracies=accuracies, seed=2)), spec(10))
+    found = of(simulate(SimulationSpec(1500, 7, accuracies=accuracies, seed=2)), spec(8))
     useful, noise = found.judges[:4], found.judges[4:]
     assert all(one.lo > 0.0 and one.role == "complement" for one in useful)
     assert all(abs(one.value) < found.margin and one.lo < 0.0 for one in noise)
@@ -82,7 +82,7 @@ def test_noise_is_worth_nothing_and_goes_first():
 
 def test_noise_is_worth_nothing_to_joint():
     accuracies = (0.85,) * 3 + (0.5,) * 2
-    found = of(simulate(SimulationSpec(300, 5, accuracies=accuracies, seed=2)), joint(4))
+    found = of(simulate(SimulationSpec(300, 5, accuracies=accuracies, seed=2)), joint(2))
     assert all(one.lo < 0.0 and abs(one.value) < 0.02 for one in found.judges[3:])
     assert {one.rank for one in found.judges[3:]} == {1, 2}
     assert min(one.value for one in found.judges[:3]) > 0.03
@@ -111,7 +111,7 @@ def test_copies_move_one_coin_and_hardly_joint():
     assert abs(seen_through.delta) < 0.4 * counted_twice.delta
 
 
-@pytest.mark.parametrize("given", [spec(10), joint(4)], ids=["one_coin", "joint"])
+@pytest.mark.parametrize("given", [spec(8), joint(2)], ids=["one_coin", "joint"])
 def test_anti_experts_are_worth_something(given):
     votes = simulate(
         SimulationSpec(300, 4, accuracies=(0.7, 0.7), anti_experts=2, anti_accuracy=0.1, seed=4)
@@ -141,7 +141,7 @@ def specialist_votes():
 
 
 def test_a_specialist_is_found_with_its_slice():
-    found = of(specialist_votes(), spec(10))
+    found = of(specialist_votes(), spec(7))
     assert (found.feature, set(found.slices)) == ("kind", {"maths", "prose", "code"})
     one = found.judge("judge4")
     assert (one.role, one.slice) == ("specialist", "maths")
@@ -211,12 +211,12 @@ def test_removal_is_free_only_while_every_step_is():
         assert found.droppable == max((row.m for row in found.removal if row.free), default=0)
         for row in found.removal:
             assert row.band_lo <= row.lo <= row.delta <= row.hi <= row.band_hi
-            assert not row.free or row.band_hi < found.margin
+            assert not row.free or row.hi < found.margin
             assert row.nll == pytest.approx(found.nll_all + row.delta)
 
 
 def test_chunks_add_up_in_any_order():
-    votes, given = small(), spec(7)
+    votes, given = small(), spec(6)
     parts = [run_chunk(votes, given, chunk) for chunk in VALUE.plan(given)]
     assert len(parts) == 2
     one, other = (merge(votes, given, combine(*order)) for order in (parts, parts[::-1]))
@@ -225,7 +225,7 @@ def test_chunks_add_up_in_any_order():
 
 
 def test_a_part_of_the_splits_says_that_it_is_one():
-    votes, given = small(), spec(7)
+    votes, given = small(), spec(6)
     found = merge(votes, given, run_chunk(votes, given, Chunk(0, 0, 1)))
     assert found.partial
     assert found.droppable_judges == ()
@@ -241,6 +241,13 @@ def test_results_survive_a_file():
     pd.testing.assert_frame_equal(found.frame(), again.frame())
     pd.testing.assert_frame_equal(found.group_frame(), again.group_frame())
     json.dumps(found.summary(), allow_nan=False)
+
+
+def test_the_order_of_columns_moves_nothing():
+    turned = small().with_judges(small().judges[::-1])
+    found, again = of(small(), spec(2)), of(turned, spec(2))
+    pd.testing.assert_frame_equal(found.frame(), again.frame())
+    pd.testing.assert_frame_equal(found.removal_frame(), again.removal_frame())
 
 
 def test_splits_are_capped():
@@ -267,7 +274,7 @@ def test_awkward_votes_get_an_answer(votes, given):
 
 
 def test_a_calibrator_under_joint_is_cross_fitted():
-    found = of(make_votes(2, 60, 4), joint(2, calibrator="temperature"))
+    found = of(make_votes(2, 40, 3), joint(2, calibrator="temperature"))
     assert found.calibrator == "temperature"
     assert found.nll_all < 2.0 * found.null_nll
 

@@ -1,0 +1,191 @@
+"""What judges are worth: quick refits against exact ones, time, and what intervals cover."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from benchmarks.real import real_votes
+from benchmarks.report import Report, Table, say
+from judgepanel.kernels.aggregate.crossfit import Fit
+from judgepanel.kernels.aggregate.joint import fit_panels
+from judgepanel.kernels.aggregate.joint_left_out import held_joints
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.evaluate.panels import choice_folds
+from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring.splits import fold_of, split
+from judgepanel.studies.runner import run as run_study
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.value.value import VALUE, ValueSpec
+from judgepanel.studies.value.value_result import Value
+from judgepanel.votes.simulate import simulate
+from judgepanel.votes.simulation_spec import SimulationSpec
+
+Floats = NDArray[np.float64]
+
+REFITTED = {"llmbar": (3, 65), "rewardbench": (1, 24)}
+"""Splits, and judges that are refitted exactly in each."""
+SPLITS = 20
+TARGETS = {"llmbar": 30.0, "rewardbench": 300.0}
+WORLDS = 60
+WORLD = SimulationSpec(240, 7, accuracies=(0.8, 0.8, 0.75, 0.75, 0.7, 0.5, 0.5))
+NOISE = 2
+
+
+def run() -> Report:
+    with threadpool_limits(1):
+        refits, lines = _refits()
+        times, more = _times()
+        covered, last = _covered()
+    return Report(
+        "What judges are worth",
+        "Joint panels without a judge, refitted quickly and exactly; CPU seconds of one thread of "
+        f"the whole study under joint, {SPLITS} splits; and simulated panels of "
+        f"{WORLD.n_judges} judges, {NOISE} of them noise, {WORLD.n_items} items, one-coin and "
+        "temperature.",
+        [refits, times, covered],
+        [*lines, *more, *last],
+    )
+
+
+def _refits() -> tuple[Table, list[str]]:
+    rows, lines = [], []
+    for name, (splits, most) in REFITTED.items():
+        ballots = prepare(real_votes(name), Settings()).ballots
+        found = [_one_split(ballots, number, most) for number in range(splits)]
+        quick, exact = (np.array([part[i] for part in found]) for i in (0, 1))
+        seconds = [float(np.mean([part[i] for part in found])) for i in (2, 3)]
+        error = np.sqrt(np.mean((quick - exact) ** 2))
+        correlation = float(np.corrcoef(quick.ravel(), exact.ravel())[0, 1])
+        ratio = seconds[1] / seconds[0]
+        rows.append(
+            (
+                name,
+                f"{splits}",
+                f"{exact.shape[1]}",
+                f"{exact.std():.5f}",
+                f"{error:.5f}",
+                f"{np.mean(quick - exact):+.5f}",
+                f"{correlation:.3f}",
+                f"{1000 * seconds[0]:.0f}",
+                f"{1000 * seconds[1]:.0f}",
+                f"{ratio:.0f}",
+            )
+        )
+        say(f"{name}: correlation {correlation:.3f}, {ratio:.0f} times as fast")
+        lines.append(
+            f"{name}: quick refits correlate {correlation:.3f} with exact ones (root mean square "
+            f"error {error:.5f} NLL, values spread {exact.std():.5f}), {ratio:.0f} times as fast."
+        )
+    headings = (
+        "votes",
+        "splits",
+        "judges",
+        "sd of values",
+        "rms error",
+        "mean error",
+        "correlation",
+        "ms a judge",
+        "exact, ms",
+        "ratio",
+    )
+    return Table("Leave-one-out values under joint, NLL", headings, rows), lines
+
+
+def _one_split(ballots: Ballots, number: int, most: int) -> tuple[Floats, Floats, float, float]:
+    """Values of some judges, quick and exact, and CPU seconds a judge of each."""
+    one = split(ballots.units, number)
+    fold = fold_of(choice_folds(ballots, one, 0), ballots.n_items)[one.calibration]
+    fit = Fit(one.calibration, one.evaluation, fold)
+    signs = ballots.signs[one.evaluation].astype(np.float64)
+    (held,) = held_joints(ballots, [fit])
+    started = time.process_time()
+    less = item_nll(held.without_each(one.evaluation), signs)
+    quick_seconds = (time.process_time() - started) / ballots.n_judges
+    quick = (less - item_nll(held.everyone(one.evaluation), signs)).mean(axis=1)
+    judges = np.random.default_rng(number).permutation(ballots.n_judges)[:most]
+    full = _exact(ballots, fit, np.arange(ballots.n_judges), signs)
+    started = time.process_time()
+    exact = [
+        _exact(ballots, fit, np.delete(np.arange(ballots.n_judges), j), signs) - full
+        for j in judges
+    ]
+    seconds = (time.process_time() - started) / len(judges)
+    return quick[judges], np.array(exact), quick_seconds, seconds
+
+
+def _exact(ballots: Ballots, fit: Fit, judges: NDArray[np.int64], signs: Floats) -> float:
+    fewer = replace(ballots, votes=ballots.votes[:, judges], unlabelled=None)
+    (panel,) = fit_panels(fewer, [fit], len(judges), one_coin=True, agreement=True)
+    return float(item_nll(panel.logits(fewer.votes[fit.score]), signs).mean())
+
+
+def _times() -> tuple[Table, list[str]]:
+    rows, lines = [], []
+    for name, target in TARGETS.items():
+        started = time.process_time()
+        found = run_study(VALUE, real_votes(name), ValueSpec(Settings(splits=SPLITS)), jobs=1)
+        seconds = time.process_time() - started
+        met = "met" if seconds < target else "MISSED"
+        rows.append((name, f"{found.n_judges}", f"{seconds:.0f}", met, f"{found.droppable}"))
+        say(f"{name}: {seconds:.0f} s")
+        lines.append(
+            f"The study on {name}, {SPLITS} splits: {seconds:.0f} s (target {target:.0f} s: {met})."
+        )
+    headings = ("votes", "judges", "seconds", "target", "can go")
+    return Table("The study under joint", headings, rows), lines
+
+
+def _covered() -> tuple[Table, list[str]]:
+    found = [_world(seed) for seed in range(WORLDS)]
+    rows = []
+    for name in ("value", "shapley"):
+        lo_name, hi_name = ("lo", "hi") if name == "value" else ("shapley_lo", "shapley_hi")
+        value, lo, hi = (
+            np.array([[getattr(one, part) for one in world.judges] for world in found])
+            for part in (name, lo_name, hi_name)
+        )
+        truth = value.mean(axis=0)
+        inside = (lo <= truth) & (truth <= hi)
+        above = lo > 0.0
+        rows.append(
+            (
+                name,
+                f"{100 * inside.mean():.1f} %",
+                f"{np.mean(hi - lo):.4f}",
+                f"{3.92 * value.std(axis=0, ddof=1).mean():.4f}",
+                f"{100 * above[:, :-NOISE].mean():.0f} %",
+                f"{100 * above[:, -NOISE:].mean():.1f} %",
+            )
+        )
+    gone = [set(world.droppable_judges) for world in found]
+    noise = {f"judge{j:02d}" for j in range(WORLD.n_judges - NOISE + 1, WORLD.n_judges + 1)}
+    wrong = float(np.mean([bool(one - noise) for one in gone]))
+    right = float(np.mean([bool(one & noise) for one in gone]))
+    lines = [
+        f"Intervals over {WORLDS} simulated panels cover {rows[0][1]} (left out) and {rows[1][1]} "
+        "(Shapley) of the time.",
+        f"Noise is let go in {100 * right:.0f} % of them, a useful judge in {100 * wrong:.1f} %.",
+    ]
+    headings = (
+        "value",
+        "95 % covers",
+        "width",
+        "3.92 sd of estimates",
+        "above 0: useful",
+        "above 0: noise",
+    )
+    note = "The truth is the mean of the estimates over all panels."
+    return Table("Intervals", headings, rows, note), lines
+
+
+def _world(seed: int) -> Value:
+    votes = simulate(replace(WORLD, seed=seed))
+    spec = ValueSpec(
+        Settings(splits=SPLITS), aggregator="one_coin", calibrator="temperature", permutations=16
+    )
+    return run_study(VALUE, votes, spec, jobs=1)
