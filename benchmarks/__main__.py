@@ -23,6 +23,7 @@ BENCHES = {
     "panel_checks": "warnings of scoring: drift, and items the panel was fitted on",
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
     "robustness_votes": "damaged votes, weighting, juries: tests, coverage, real votes",
+    "value": "what judges are worth: quick refits against exact ones, time, coverage",
     "scope": "scope checks: clean panels that pass, false alarms and power",
 }
 
