@@ -30,6 +30,7 @@ LOOKS: dict[Status, tuple[str, str]] = {
 """Colour and symbol of every status."""
 _ROW = 20
 _NAMED = 60
+_DWARFS = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,6 +179,7 @@ def plot_removal(rows: RemovalRows) -> go.Figure:
         figure.add_scatter(
             x=np.concatenate([place, place[::-1]]),
             y=band,
+            mode="lines",
             fill="toself",
             fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
             line={"width": 0},
@@ -224,7 +226,28 @@ def plot_removal(rows: RemovalRows) -> go.Figure:
     figure.add_hline(y=rows.margin, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
     laid_out(figure, x="judges that go, worth least first", y="change of NLL (dotted: 2 %)")
     figure.update_xaxes(tickvals=list(place), ticktext=[f"{m:,}" for m in rows.m])
+    _cut(figure, rows)
     return figure
+
+
+def _cut(figure: go.Figure, rows: RemovalRows) -> None:
+    """Leave a last step that dwarfs all others beyond the axis, and say where it is."""
+    ends = np.concatenate([rows.band_lo[:-1], rows.band_hi[:-1], [rows.margin]])
+    most = float(np.abs(ends[np.isfinite(ends)]).max())
+    last = float(rows.delta[-1])
+    if last < _DWARFS * most:
+        return
+    figure.update_yaxes(range=[-1.15 * most, 1.4 * most])
+    figure.add_annotation(
+        x=len(rows.m) - 1,
+        y=1.0,
+        yref="paper",
+        yanchor="top",
+        xanchor="right",
+        showarrow=False,
+        text=f"▲ {last:+.2f} without {int(rows.m[-1])}",
+        font={"color": CURATE_LINE},
+    )
 
 
 def _span(lo: float, hi: float) -> str:

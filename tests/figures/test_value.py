@@ -10,6 +10,7 @@ import numpy as np
 from judgepanel.decision.statuses import STATUSES, JudgeStatus, statuses
 from judgepanel.figures.value import (
     LOOKS,
+    plot_removal,
     prepare_removal,
     prepare_values,
     removal,
@@ -85,6 +86,16 @@ def test_the_curve_of_removal_starts_at_all_judges():
     points = [trace for trace in figure.data if trace.mode == "markers"]
     assert sum(len(trace.x) for trace in points) == len(result().removal) + 1
     assert len({trace.marker.symbol for trace in points}) == len(points)
+
+
+def test_a_last_step_that_dwarfs_the_others_is_named_beyond_the_axis():
+    rows = prepare_removal(result())
+    delta = np.append(rows.delta[:-1], 50.0 * np.abs(rows.band_hi[:-1]).max())
+    figure = plot_removal(replace(rows, delta=delta))
+    assert figure.layout.yaxis.range[1] < delta[-1]
+    assert f"without {rows.m[-1]}" in figure.layout.annotations[0].text
+    plain = plot_removal(replace(rows, delta=rows.delta * 0.0))
+    assert plain.layout.yaxis.range is None
 
 
 def test_a_single_split_is_drawn_without_bars():
