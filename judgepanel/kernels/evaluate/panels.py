@@ -63,11 +63,12 @@ class Panels(Protocol):
     def copied(self, judge: int, times: int) -> Floats:
         """All judges and so many copies of one more, (n_eval,)."""
 
-    def inner_values(self, rows: Index, key: tuple[int, ...]) -> Floats:
+    def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
         """NLL without each judge less that of all (K,), in inner folds of these rows alone.
 
-        Joint panels take the ridge with the largest share in the full panel, and no calibrator.
-        Folds come from ``SeedSequence(seed, spawn_key=key)``.
+        Joint panels take no calibrator, and the ridge with the largest share in the full panel;
+        where the rows are those outside a ``fold`` of the calibration rows, of the panel fitted to
+        those. Inner folds come from ``SeedSequence(seed, spawn_key=key)``.
         """
 
     @property
@@ -140,7 +141,7 @@ class _ClosedPanels:
     def copied(self, judge: int, times: int) -> Floats:
         return replace(self, ballots=_with_copies(self.ballots, judge, times)).everyone()
 
-    def inner_values(self, rows: Index, key: tuple[int, ...]) -> Floats:
+    def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
         compared = by_folds(
             self.ballots,
             rows,
@@ -228,8 +229,8 @@ class _JointPanels:
         ]
         return np.asarray(replace(self, ballots=more)._joined(pieces, everybody)[0])
 
-    def inner_values(self, rows: Index, key: tuple[int, ...]) -> Floats:
-        full = self._held[0]
+    def inner_values(self, rows: Index, key: tuple[int, ...], fold: int | None = None) -> Floats:
+        full = self._held[0 if fold is None else 1 + fold]
         ridge = full.Cs[[int(np.argmax(full.shares))]]
         total = np.zeros(self.ballots.n_judges)
         for piece in folds(self.ballots.units, rows, INNER_FOLDS, seed=self.seed, key=key):

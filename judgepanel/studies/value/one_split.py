@@ -177,7 +177,10 @@ def _removed(panels: Panels, ballots: Ballots, one: Split, plan: Plan, rules: Ru
     if rules.calibrator != "none":
         pieces = choice_folds(ballots, one, rules.seed)
         chosen = [
-            left_after(panels.inner_values(piece.calibration, (*key, piece.number)), plan.removed)
+            left_after(
+                panels.inner_values(piece.calibration, (*key, piece.number), piece.number),
+                plan.removed,
+            )
             for piece in pieces
         ]
         inside = np.array(chosen)
