@@ -21,14 +21,14 @@ def frontier(budget=None, costs=(0.3, 0.1, 0.2, 0.5, 0.1, 0.01)):
     made = make_votes(2, 80, 6)
     if costs is not None:
         made = replace(made, judge_table=pd.DataFrame({"cost_usd": costs}))
-    spec = CostSpec(Settings(splits=3), "one_coin", "temperature", budget, points=4, steps=2)
+    spec = CostSpec(Settings(splits=2), "one_coin", "temperature", budget, points=4, steps=2)
     return run(COST, made, spec, jobs=1)
 
 
 @cache
 def escalated():
     spec = EscalationSpec(
-        Settings(splits=3), "one_coin", "temperature", cheapest=2, thresholds=(0.8,)
+        Settings(splits=2), "one_coin", "temperature", cheapest=2, thresholds=(0.8,)
     )
     return run(ESCALATION, make_votes(2, 80, 6), spec, jobs=1)
 

@@ -47,7 +47,7 @@ def votes(costs=COSTS):
 @cache
 def frontier(budget=None, costs=COSTS, n_judges=7):
     made = votes(costs)
-    spec = CostSpec(Settings(splits=3), "one_coin", "temperature", budget, points=4, steps=3)
+    spec = CostSpec(Settings(splits=2), "one_coin", "temperature", budget, points=4, steps=3)
     return run(COST, made.with_judges(made.judges[:n_judges]), spec, jobs=1)
 
 
@@ -55,7 +55,7 @@ def frontier(budget=None, costs=COSTS, n_judges=7):
 def escalated(cheapest=2, n_judges=7):
     made = votes()
     spec = EscalationSpec(
-        Settings(splits=3), "one_coin", "temperature", cheapest=cheapest, thresholds=(0.8,)
+        Settings(splits=2), "one_coin", "temperature", cheapest=cheapest, thresholds=(0.8,)
     )
     return run(ESCALATION, made.with_judges(made.judges[:n_judges]), spec, jobs=1)
 

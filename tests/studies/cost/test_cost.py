@@ -35,7 +35,7 @@ def votes(costs=COSTS, seed=1, **more):
 
 
 def spec(splits=3, **more):
-    return CostSpec(Settings(splits=splits), **({"points": 4, "steps": 3} | more))
+    return CostSpec(Settings(splits=splits), **({"points": 4, "steps": 2} | more))
 
 
 @cache
@@ -167,11 +167,11 @@ def test_free_judges_and_sparse_votes_and_a_single_judge_have_figures():
 
 
 def test_calibrated_points_choose_anew_in_folds():
-    wanted = spec(2, aggregator="stacking", calibrator="temperature", points=2)
+    wanted = spec(2, aggregator="stacking", calibrator="temperature", points=2, steps=0)
     found = run(COST, votes(), wanted, jobs=1)
     assert found.points[-1].found.nll == pytest.approx(found.everyone.found.nll, abs=0.02)
     assert np.isnan(found.points[0].found.optimism)
-    plain = run(COST, votes(), spec(2, aggregator="one_coin", calibrator="beta"), jobs=1)
+    plain = run(COST, votes(), spec(2, aggregator="one_coin", calibrator="platt"), jobs=1)
     assert np.isfinite(plain.points[0].found.optimism)
 
 
