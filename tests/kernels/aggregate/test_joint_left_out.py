@@ -11,7 +11,10 @@ from judgepanel.kernels.aggregate import joint_left_out
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint import fit_panels
 from judgepanel.kernels.aggregate.joint_left_out import held_at, held_joints
+from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import fold_of, folds, split
+from judgepanel.studies.settings import Settings, prepare
+from judgepanel.votes import load_votes
 from tests.helpers import make_ballots
 
 KINDS = {
@@ -120,3 +123,27 @@ def test_an_item_that_only_one_judge_voted_on_gets_nothing_without_it():
 def test_one_judge_leaves_nobody():
     ballots, fit = world("plain", n_judges=1)
     np.testing.assert_array_equal(held(ballots, fit).without_each(fit.score), 0.0)
+
+
+def test_on_real_votes_values_are_near_those_of_refits_that_choose_their_ridges(real_votes):
+    ballots = prepare(load_votes(real_votes / "llmbar_votes.csv").votes, Settings()).ballots
+    one = split(ballots.units, 0)
+    pieces = folds(ballots.units, one.calibration, 5, seed=0, key=(0, 4))
+    fold = fold_of(pieces, ballots.n_items)[one.calibration]
+    fit = Fit(one.calibration, one.evaluation, fold)
+    signs = ballots.signs[fit.score].astype(float)
+    (found,) = held_joints(ballots, [fit])
+    whole, less = found.everyone(fit.score), found.without_each(fit.score)
+    quick = (item_nll(less, signs) - item_nll(whole, signs)).mean(axis=1)
+    judges = np.argsort(quick)[[0, 1, 20, 40, -2, -1]]
+
+    def exactly(columns):
+        fewer = replace(ballots, votes=ballots.votes[:, columns])
+        (panel,) = fit_panels(fewer, [fit], len(columns), one_coin=True, agreement=True)
+        return item_nll(panel.logits(fewer.votes[fit.score]), signs).mean()
+
+    everybody = np.arange(ballots.n_judges)
+    full = exactly(everybody)
+    exact_values = np.array([exactly(np.delete(everybody, j)) - full for j in judges])
+    assert np.corrcoef(quick[judges], exact_values)[0, 1] > 0.95
+    assert np.abs(quick[judges] - exact_values).max() < 0.01 * full
