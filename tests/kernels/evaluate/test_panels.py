@@ -17,7 +17,7 @@ CLOSED = [name for name in VALUED if name != "joint"]
 
 
 def world(**more):
-    ballots = make_ballots(5, 80, 5, missing=0.3, **more)
+    ballots = make_ballots(5, 60, 5, missing=0.3, **more)
     return ballots, split(ballots.units, 1)
 
 

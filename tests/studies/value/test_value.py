@@ -27,7 +27,7 @@ ORDERS = 8
 FAMILIES = ("a", "a", "b", "b", "b", "")
 
 
-def spec(splits=6, **more):
+def spec(splits=5, **more):
     given = {"aggregator": "one_coin", "calibrator": "temperature", "permutations": ORDERS}
     return ValueSpec(Settings(splits=splits), **(given | more))
 
@@ -258,10 +258,10 @@ def test_splits_are_capped():
 @pytest.mark.parametrize(
     "votes",
     [
-        make_votes(1, 60, 1),
-        make_votes(1, 60, 2, missing=0.7),
-        make_votes(1, 60, 3, groups=12),
-        make_votes(1, 60, 3, one_class=True),
+        make_votes(1, 40, 1),
+        make_votes(1, 40, 2, missing=0.7),
+        make_votes(1, 40, 2, groups=12),
+        make_votes(1, 40, 2, one_class=True),
     ],
     ids=["one judge", "two sparse", "groups", "one class"],
 )
