@@ -59,12 +59,15 @@ def statuses_sentence(found: tuple[JudgeStatus, ...]) -> str:
     if not found:
         return ""
     numbers = {kind: sum(one.status == kind for one in found) for kind in ("keep", "drop", "watch")}
-    parts = [f"{numbers['keep']:,} judges are shown to matter"]
+    parts = [f"Keep: {counted(numbers['keep'], 'judge')} shown to help."]
     if numbers["drop"]:
-        parts.append(f"{numbers['drop']:,} can go without a loss that could be seen")
+        parts.append(
+            f"Drop: {counted(numbers['drop'], 'judge')} that fail a check, or that can go together "
+            "without a loss that could be seen."
+        )
     if numbers["watch"]:
-        parts.append(f"{numbers['watch']:,} are to be watched")
-    return "; ".join(parts) + "."
+        parts.append(f"Watch: {counted(numbers['watch'], 'judge')}, since neither is settled.")
+    return " ".join(parts)
 
 
 def rival_sentence(found: Recommendation) -> str:
@@ -81,8 +84,8 @@ def rival_sentence(found: Recommendation) -> str:
             "curate": "it is better, though the final choice did not see that.",
             "no loss from keeping": "the chosen one loses at most 2 % against it.",
             "no loss from curating": "it loses at most 2 % against the chosen one.",
-            "undecided": f"undecided; about {found.labels_to_settle:,} labels would settle it if the "
-            "difference stays what it is.",
+            "undecided": f"undecided; about {found.labels_to_settle:,} labels would settle it if "
+            "the difference stays what it is.",
             "tie": "they never differ.",
         }[rival.stands]
     )

