@@ -21,7 +21,10 @@ from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.registry import STUDIES
 from judgepanel.decision.score import score
+from judgepanel.report.commands import column_options, recommend_command
+from judgepanel.report.document import html_text, markdown_text
 from judgepanel.report.output import check_output, write_whole
+from judgepanel.report.recommendation_report import recommendation_report
 from judgepanel.report.scored import scored_text
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.summaries import result_text
@@ -130,6 +133,9 @@ def _parser() -> argparse.ArgumentParser:
 
     recommend = _command(commands, "recommend", _recommend, "choose and export a panel")
     _studying_one(recommend, RECOMMEND, "the panel, a .json file for `score`")
+    recommend.add_argument(
+        "--report", type=Path, metavar="FILE", help=".html: a report with figures; .md: its words"
+    )
     recommend.set_defaults(taken="recommend")
 
     scoring = _command(commands, "score", _score, "probabilities of new votes")
@@ -219,11 +225,12 @@ def _load(options: argparse.Namespace, *, need_labels: bool = True) -> Loaded:
     return loaded
 
 
-def _check_out(options: argparse.Namespace, *kinds: str) -> None:
-    if options.out is not None:
+def _check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:
+    path = getattr(options, option)
+    if path is not None:
         read = ("votes", "judge_table", "judges", "panel")
         inputs = [getattr(options, name, None) for name in read]
-        check_output(options.out, inputs=[path for path in inputs if path], kinds=kinds)
+        check_output(path, inputs=[path for path in inputs if path], kinds=kinds)
 
 
 def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
@@ -293,13 +300,28 @@ def _study(options: argparse.Namespace) -> None:
 
 def _recommend(options: argparse.Namespace) -> None:
     _check_out(options, ".json")
+    _check_out(options, ".html", ".md", option="report")
     spec = _spec(options)
     loaded = _load(options)
     result = _run(RECOMMEND, loaded, spec, options)
+    checks = (check_orientation(loaded.votes),)
     if options.out is not None:
-        checks = (check_orientation(loaded.votes),)
         text = panel_json(export_panel(result, loaded.votes, spec, checks))
         write_whole(options.out, text.encode())
+    if options.report is not None:
+        command = recommend_command(
+            loaded.file, spec, task=loaded.votes.task, columns=column_options(loaded)
+        )
+        document = recommendation_report(
+            loaded.file,
+            loaded.votes,
+            spec,
+            result,
+            command=command,
+        )
+        as_html = options.report.name.lower().endswith(".html")
+        text = html_text(document) if as_html else markdown_text(document)
+        write_whole(options.report, text.encode())
     print(result_text(RECOMMEND, result))
 
 

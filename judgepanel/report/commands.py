@@ -13,7 +13,7 @@ from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.knobs import written_knobs
 from judgepanel.studies.settings import Settings
-from judgepanel.votes import Task
+from judgepanel.votes import Loaded, Task
 from judgepanel.votes.orientation import Policy
 
 _DEFAULT = Settings()
@@ -47,6 +47,18 @@ def inspect_command(
     if orientation != _DEFAULT.orientation:
         options.append(("--orientation", orientation))
     return _command("inspect", [file], options)
+
+
+def column_options(loaded: Loaded) -> tuple[str, ...]:
+    """The options with which the command line reads the file the same way."""
+    mapping = loaded.mapping
+    named = (
+        ("--id-column", mapping.item_column or mapping.id_column),
+        ("--label-column", mapping.label_column),
+        ("--group-column", mapping.group_column),
+        ("--judge-table", loaded.judge_file),
+    )
+    return tuple(part for option, column in named if column for part in (option, column))
 
 
 def quoted(word: str) -> str:

@@ -109,6 +109,24 @@ def candidate_table(found: Recommendation) -> pd.DataFrame:
     )
 
 
+def weights_table(found: Recommendation) -> pd.DataFrame:
+    """Judges of the panel in panel order with weight and counts, then those that are not in it."""
+    model = found.model
+    kept = pd.DataFrame(
+        {
+            "judge": list(model.judges),
+            "status": "kept",
+            "weight": list(model.weights),
+            "correct": [str(count) for count in model.correct],
+            "voted": [str(count) for count in model.voted],
+        }
+    )
+    others = [(name, "left out") for name in found.left_out]
+    others += [(name, "set aside") for name in found.set_aside]
+    rest = pd.DataFrame(others, columns=["judge", "status"]).assign(correct="", voted="")
+    return pd.concat([kept, rest], ignore_index=True)
+
+
 def _reference_or(row: CandidateFigures, text: str) -> str:
     return "reference" if (row.panel, row.aggregator, row.calibrator) == REFERENCE else text
 

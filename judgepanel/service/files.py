@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from judgepanel import ENGINE
+from judgepanel.report.commands import column_options
 from judgepanel.report.output import write_whole
 from judgepanel.service.jobs import Jobs
 from judgepanel.service.workspace import Analysis, Job, NotFound, Stored, checked_id, new_id
@@ -89,7 +90,7 @@ class FileWorkspace:
             file=loaded.file,
             votes_sha256=self.put_votes(loaded.votes),
             settings=settings,
-            columns=_column_options(loaded),
+            columns=column_options(loaded),
             notes=loaded.warnings,
             created=datetime.now(UTC).isoformat(timespec="microseconds"),
         )
@@ -204,18 +205,6 @@ class FileWorkspace:
 
 def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> str:
     return f"{checked_id(votes_sha256)}-{study.name}-{spec_sha(spec)}"
-
-
-def _column_options(loaded: Loaded) -> tuple[str, ...]:
-    """The options with which the command line reads the file the same way."""
-    mapping = loaded.mapping
-    named = (
-        ("--id-column", mapping.item_column or mapping.id_column),
-        ("--label-column", mapping.label_column),
-        ("--group-column", mapping.group_column),
-        ("--judge-table", loaded.judge_file),
-    )
-    return tuple(part for option, column in named if column for part in (option, column))
 
 
 def _pack(votes: VoteMatrix) -> bytes:

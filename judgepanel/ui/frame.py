@@ -8,10 +8,10 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from judgepanel.report.numbers import counted
+from judgepanel.report.text import in_html
 from judgepanel.service import Analysis, NotFound
 from judgepanel.ui.glossary import TERMS
 from judgepanel.ui.session import current, link_parameters
-from judgepanel.ui.text import in_html
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import resolve
 

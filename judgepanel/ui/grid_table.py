@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from judgepanel.figures.methods.method_grid import GridCells
 from judgepanel.figures.style import text_on
-from judgepanel.ui.text import in_html
+from judgepanel.report.text import in_html
 
 
 def grid_table_html(

@@ -11,11 +11,11 @@ import streamlit as st
 
 from judgepanel.report.commands import study_command
 from judgepanel.report.tables import csv_text
+from judgepanel.report.text import csv_name, in_html, plain
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import Shown
-from judgepanel.ui.text import csv_name, in_html, plain
 from judgepanel.votes.checks import Check
 
 _MARKS = {"pass": "passes", "review": "look", "fail": "fails", "not applicable": "does not apply"}

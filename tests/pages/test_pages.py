@@ -229,10 +229,34 @@ def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link
 def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> None:
     app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise")))
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
-    assert [b.proto.label for b in app.get("download_button")] == [
+    assert [b.proto.label for b in app.get("download_button")][:4] == [
         "Panel (panel.json)",
         "Plain Python that scores",
         "Judges and weights (CSV)",
+        "Report (HTML)",
     ]
-    assert any(caption.value.startswith("Runner-up") for caption in app.caption)
-    assert len(app.dataframe[0].value) > 20
+    said = htmls(app, "jp-said")
+    assert any(text.startswith("Runner-up") for text in said)
+    assert any(text.startswith("Keep: ") for text in said)
+    headers = [header.value for header in app.header]
+    for wanted in ("What if", "What each judge is worth", "What it costs", "All candidates"):
+        assert wanted in headers
+
+
+def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_there() -> None:
+    analysis = prepared("clean_pairwise")
+    until_done(open_app(RECOMMENDED, analysis=analysis))
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3-999-x"))
+    assert any("these 22 judges" in text.lower() for text in htmls(app, "jp-said"))
+    nobody = "-".join(str(place) for place in range(1, 25))
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, without=nobody))
+    assert any("Keep at least one judge" in caption.value for caption in app.caption)
+
+
+def test_preference_and_budget_are_asked_for_in_the_url() -> None:
+    analysis = prepared("clean_pairwise")
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, prefer="fewest", budget="0.01"))
+    assert "expected NLL" in answer_of(app)
+    code = " ".join(block.value for block in app.code)
+    assert "--prefer=fewest" in code
+    assert "--budget=0.01" in code

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from judgepanel.kernels.aggregate.agreement import Agreement, agreement_among
+from judgepanel.kernels.aggregate.copies import copy_groups, copy_shares
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, counts, one_coin_weight
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
 from judgepanel.kernels.ballots import Ballots
@@ -29,8 +30,9 @@ class Features:
     judges : int (k,), columns of the ballots, best first.
     votes : int8 (n, k), signed votes.
     signs : float (n,), signs of the labels; 0 for rows that none of these judges voted on.
-    base : float (k,), one-coin weights.
-    score : float (n,), one-coin scores from counts without the row's own unit.
+    groups : int (k,), near-copies share a number (:mod:`kernels.aggregate.copies`).
+    base : float (k,), one-coin weights; a group of m near-copies counts once, each by 1/m.
+    score : float (n,), their sums from counts without the row's own unit.
     agreement, directions : see :mod:`kernels.aggregate.agreement`; ``None`` and (0, 0) without.
     span : float (n, r), agreement features; as many in every model of k judges.
     rate : prior rate of tau. With rho = ``LIKENESS`` the error correlation of judges, n votes an
@@ -42,6 +44,7 @@ class Features:
     judges: Index
     votes: NDArray[np.int8]
     signs: Floats
+    groups: Index
     base: Floats
     score: Floats
     agreement: Agreement | None
@@ -63,13 +66,15 @@ def features(
     votes = np.ascontiguousarray(ballots.votes[rows][:, judges])
     signs = np.where(votes.any(axis=1), ballots.signs[rows], 0).astype(np.float64)
     correct, voted = (total[judges] for total in counts(ballots, rows))
-    base = one_coin_weight(correct, voted)
+    groups = copy_groups(votes, ballots.signs[rows]) if one_coin else np.arange(len(judges))
+    shares = copy_shares(groups)
+    weights = one_coin_weight(correct, voted)
     right = votes * ballots.signs[rows, None]
-    score = left_out_margins(right, ballots.units[rows], correct, voted) * signs
+    score = left_out_margins(right, ballots.units[rows], correct, voted, shares) * signs
     alike, directions = None, np.zeros((0, 0))
     span = np.zeros((len(rows), 0))
     if agreement:
-        alike, directions = agreement_among(votes, base)
+        alike, directions = agreement_among(votes, weights * np.sqrt(shares))
         directions = directions * np.sqrt(float(len(judges)))
         span = alike.similarity(votes) @ directions
     cast = float(np.count_nonzero(votes)) / max(int(np.count_nonzero(signs)), 1)
@@ -77,7 +82,8 @@ def features(
         judges=judges,
         votes=votes,
         signs=signs,
-        base=base if one_coin else np.zeros_like(base),
+        groups=groups,
+        base=weights * shares if one_coin else np.zeros_like(weights),
         score=score,
         agreement=alike,
         directions=directions,
@@ -159,15 +165,15 @@ def _is_sparse(votes: NDArray[np.int8]) -> bool:
 
 
 def left_out_margins(
-    right: NDArray[np.int8], units: Index, correct: Floats, voted: Floats
+    right: NDArray[np.int8], units: Index, correct: Floats, voted: Floats, shares: Floats
 ) -> Floats:
     """One-coin scores (n,), times the label's sign, from counts without the item's own unit.
 
     ``right`` (n, k) is +1 where a vote was right, -1 where it was wrong; ``correct`` and ``voted``
-    (k,) are its counts.
+    (k,) are its counts, ``shares`` (k,) is what each judge counts.
     """
     if len(np.unique(units)) == len(units):
-        return _alone(right, correct, voted)
+        return _alone(right, correct, voted, shares)
     codes = np.unique(units, return_inverse=True)[1]
     member = csr_array((np.ones(len(units)), (codes, np.arange(len(units)))))
 
@@ -180,15 +186,17 @@ def left_out_margins(
         cell = right[:, block].astype(np.float64)
         own, cast = of_unit(cell), of_unit(np.abs(cell))
         rest = voted[block] - cast
-        total += np.vecdot(cell, one_coin_weight(correct[block] - (cast + own) / 2.0, rest))
+        weights = one_coin_weight(correct[block] - (cast + own) / 2.0, rest) * shares[block]
+        total += np.vecdot(cell, weights)
     return total
 
 
-def _alone(right: NDArray[np.int8], correct: Floats, voted: Floats) -> Floats:
+def _alone(right: NDArray[np.int8], correct: Floats, voted: Floats, shares: Floats) -> Floats:
     """The same without groups: a weight for the judge's right votes, and one for its wrong ones."""
     when_right = np.log(np.maximum(correct, 1.0)) - np.log(voted - correct + 1.0)
     when_wrong = np.log(correct + 1.0) - np.log(np.maximum(voted - correct, 1.0))
-    mean, half = (when_right + when_wrong) / 2.0, (when_right - when_wrong) / 2.0
+    mean = shares * (when_right + when_wrong) / 2.0
+    half = shares * (when_right - when_wrong) / 2.0
     total = np.empty(len(right))
     for start in range(0, len(right), _ROWS):
         cell = right[start : start + _ROWS].astype(np.float64)

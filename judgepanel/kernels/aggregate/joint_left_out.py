@@ -100,7 +100,7 @@ class HeldJoint:
             for j, one, theta in zip(judges, lefts, thetas, strict=True):
                 others = seen.copy()
                 others[:, j] = 0
-                span = agreements.without(int(j), seen) @ one.directions
+                span = _similarity(one, int(j), seen, agreements) @ one.directions
                 found[j] = _logits(one, theta, others, self.ballots.symmetric, span)
         return found
 
@@ -201,28 +201,43 @@ def _without(held: HeldJoint, judge: int, learnt: _Agreements) -> Features:
     own = whole.votes[:, judge] != 0
     alone = own & (np.count_nonzero(whole.votes, axis=1) == 1)
     signs = np.where(alone, 0.0, whole.signs)
-    score = np.where(alone, 0.0, whole.score - held.adds[:, judge])
-    base = whole.base.copy()
-    base[judge] = 0.0
+    mates = np.flatnonzero(whole.groups == whole.groups[judge])
+    rest = mates[mates != judge]
+    m = len(mates)
+    gone = held.adds[:, mates].sum(axis=1) / m
+    if m > 1:
+        gone -= held.adds[:, rest].sum(axis=1) / (m - 1.0)
+    score = np.where(alone, 0.0, whole.score - gone)
+    grown = np.ones(k)
+    grown[rest] = m / max(m - 1.0, 1.0)
+    grown[judge] = 0.0
+    base = whole.base * grown
     directions = whole.directions * np.sqrt((k - 1.0) / k)
     n_cast = float(np.count_nonzero(whole.votes)) - float(own.sum())
     cast = n_cast / max(int(np.count_nonzero(signs)), 1)
-    shares = learnt.squares.copy()
-    shares[judge] = 0.0
+    shares = learnt.squares * grown
     total = float(shares.sum())
+    alike = Agreement(shares / total if total > 0.0 else shares, learnt.prototypes)
     symmetric = held.ballots.symmetric
-    return replace(
+    left = replace(
         whole,
         signs=signs,
         base=base,
         score=score,
-        agreement=Agreement(shares / total if total > 0.0 else shares, learnt.prototypes),
+        agreement=alike,
         directions=directions,
-        span=learnt.without(judge, whole.votes) @ directions,
         rate=1.0 + LIKENESS * max(cast - 1.0, 0.0),
         level=0.0 if symmetric else prior_level(signs),
         shrink=0.0 if symmetric else centring(score, signs),
     )
+    return replace(left, span=_similarity(left, judge, whole.votes, learnt) @ directions)
+
+
+def _similarity(left: Features, judge: int, votes: NDArray[np.int8], known: _Agreements) -> Floats:
+    """Similarity (n, m) of votes without those of a judge; others of its group count for it."""
+    if left.agreement is None or np.count_nonzero(left.groups == left.groups[judge]) == 1:
+        return known.without(judge, votes)
+    return left.agreement.similarity(votes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,12 +23,12 @@ from judgepanel.report.claim import (
 )
 from judgepanel.report.claim_tables import published_table, step_table
 from judgepanel.report.published import DATA_SETS, PAPER, DataSet, looks_like
+from judgepanel.report.text import in_html
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
-from judgepanel.ui.text import in_html
 from judgepanel.ui.work import show_result
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.samples import SAMPLES, find_sample, sample_bytes

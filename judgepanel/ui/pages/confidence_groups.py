@@ -21,13 +21,13 @@ from judgepanel.report.confidence_groups import (
 )
 from judgepanel.report.methods import in_words
 from judgepanel.report.numbers import counted, percent
+from judgepanel.report.text import in_html, plain
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.items_result import Items
 from judgepanel.ui.frame import Shown, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
-from judgepanel.ui.text import in_html, plain
 from judgepanel.ui.work import show_result
 from judgepanel.votes import MISSING
 

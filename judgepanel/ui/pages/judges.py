@@ -16,13 +16,13 @@ from judgepanel.report.judges import (
 )
 from judgepanel.report.numbers import fixed, percent
 from judgepanel.report.sentences import AGGREGATOR_NAMES
+from judgepanel.report.text import in_html, plain
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages.variance import judges_or_items
 from judgepanel.ui.parts import downloads, how_study, table
 from judgepanel.ui.session import judges_of
-from judgepanel.ui.text import in_html, plain
 from judgepanel.ui.work import show_result
 
 _NEAREST = 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from judgepanel.decision.panel_file import PanelFile, export_panel, panel_json
@@ -12,12 +11,15 @@ from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
-from judgepanel.report.commands import score_command
+from judgepanel.report.commands import recommend_command, score_command
+from judgepanel.report.document import Document, html_text
+from judgepanel.report.recommendation_report import recommendation_report
 from judgepanel.report.scored import labelled_sentence
-from judgepanel.report.tables import csv_text
+from judgepanel.report.tables import csv_text, weights_table
+from judgepanel.report.text import csv_name, plain
 from judgepanel.ui.frame import Shown, notes, problem
+from judgepanel.ui.pages.recommended_value import known_statuses, known_value
 from judgepanel.ui.parts import said, table
-from judgepanel.ui.text import csv_name, plain
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import check_orientation
 
@@ -33,7 +35,7 @@ def panel_text(shown: Shown, spec: RecommendSpec, found: Recommendation) -> str:
 def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     """Three files to take away."""
     st.header("Take it away")
-    left, middle, right, _ = st.columns([1, 1, 1, 1])
+    left, middle, right, last = st.columns([1, 1, 1, 1])
     left.download_button(
         "Panel (panel.json)",
         data=lambda: panel_text(shown, spec, found),
@@ -54,29 +56,34 @@ def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     )
     right.download_button(
         "Judges and weights (CSV)",
-        data=lambda: csv_text(_weights(found)),
+        data=lambda: csv_text(weights_table(found)),
         file_name=csv_name(shown.analysis.name, "panel-judges.csv"),
         mime="text/csv",
         on_click="ignore",
         width="stretch",
     )
-
-
-def _weights(found: Recommendation) -> pd.DataFrame:
-    model = found.model
-    kept = pd.DataFrame(
-        {
-            "judge": list(model.judges),
-            "status": "kept",
-            "weight": list(model.weights),
-            "correct": [str(count) for count in model.correct],
-            "voted": [str(count) for count in model.voted],
-        }
+    last.download_button(
+        "Report (HTML)",
+        data=lambda: html_text(_report(shown, spec, found)),
+        file_name=csv_name(shown.analysis.name, "report.html"),
+        mime="text/html",
+        on_click="ignore",
+        width="stretch",
+        help="One file with figures that opens anywhere, without a network.",
     )
-    others = [(name, "left out") for name in found.left_out]
-    others += [(name, "set aside") for name in found.set_aside]
-    rest = pd.DataFrame(others, columns=["judge", "status"]).assign(correct="", voted="")
-    return pd.concat([kept, rest], ignore_index=True)
+
+
+def _report(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Document:
+    votes, analysis = shown.votes, shown.analysis
+    return recommendation_report(
+        analysis.name,
+        votes,
+        spec,
+        found,
+        command=recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns),
+        worth=known_value(shown, spec, found),
+        status=known_statuses(shown, spec, found),
+    )
 
 
 def scoring(shown: Shown, panel: PanelFile) -> None:

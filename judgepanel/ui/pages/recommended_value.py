@@ -39,9 +39,14 @@ def known_statuses(
     shown: Shown, spec: RecommendSpec, found: Recommendation
 ) -> tuple[JudgeStatus, ...]:
     """Keep, drop or watch, where their value has been computed; else nothing."""
-    asked = _spec(spec, found)
-    worth = stored_result(VALUE, shown, asked)
-    return () if worth is None else _statuses(shown, asked, worth)
+    worth = known_value(shown, spec, found)
+    return () if worth is None else _statuses(shown, _spec(spec, found), worth)
+
+
+def known_value(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Value | None:
+    """What judges are worth, where it has been computed."""
+    worth: Value | None = stored_result(VALUE, shown, _spec(spec, found))
+    return worth
 
 
 def _spec(spec: RecommendSpec, found: Recommendation) -> ValueSpec:

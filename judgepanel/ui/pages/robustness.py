@@ -25,6 +25,7 @@ from judgepanel.report.robustness import (
     transfer_table,
 )
 from judgepanel.report.robustness_worst import worst_finding
+from judgepanel.report.text import plain
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
@@ -42,7 +43,6 @@ from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages import robustness_votes
 from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.session import workspace
-from judgepanel.ui.text import plain
 from judgepanel.ui.work import show_result
 
 _CALIBRATORS: tuple[Calibrator, ...] = ("beta", "platt")

@@ -23,13 +23,13 @@ from judgepanel.report.scope import (
     switch_table,
 )
 from judgepanel.report.sentences import AGGREGATOR_NAMES
+from judgepanel.report.text import plain
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.controls import CALIBRATED, aggregator_control, calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages.scope_groups import groups
 from judgepanel.ui.parts import check_card, downloads, how, how_study, table
-from judgepanel.ui.text import plain
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check
 

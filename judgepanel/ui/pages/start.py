@@ -9,12 +9,12 @@ import streamlit as st
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.report.commands import inspect_command
 from judgepanel.report.sentences import votes_sentence
+from judgepanel.report.text import markdown, plain
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import Shown, answer, next_step, notes, problem
 from judgepanel.ui.parts import check_card, how, judge_rows, table
 from judgepanel.ui.session import PARAMETER, judges_of, workspace
-from judgepanel.ui.text import markdown, plain
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
     TASKS,

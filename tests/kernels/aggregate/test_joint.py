@@ -54,7 +54,7 @@ def test_left_out_scores_are_those_of_a_loop(groups):
     ballots = make_ballots(2, 30, 5, missing=0.4, groups=groups)
     rows = np.arange(30)
     right = ballots.votes * ballots.signs[:, None]
-    found = left_out_margins(right, ballots.units, *counts(ballots, rows))
+    found = left_out_margins(right, ballots.units, *counts(ballots, rows), np.ones(right.shape[1]))
     for i in rows:
         others = [o for o in rows if ballots.units[o] != ballots.units[i]]
         correct, voted = counts_by_loop(ballots, others)

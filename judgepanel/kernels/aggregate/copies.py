@@ -1,0 +1,50 @@
+"""Near-copies among judges: several of them know what one of them knows.
+
+A one-coin sum counts a judge that was asked twice twice. Judges whose errors are almost the same
+are put into one group, and a sum that counts each of a group of m by 1/m counts the group once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from judgepanel.kernels.judges.redundancy import error_counts
+
+Index = NDArray[np.int64]
+
+ALIKE = 0.9
+"""Copies are shown to have a larger error correlation: the lower 95 % limit (Fisher 1921) is."""
+LEAST_ITEMS, LEAST_CASES = 30, 5
+MOST_JUDGES = 1000
+
+
+def copy_groups(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Index:
+    """Group (k,) of every judge from its signed votes (n, k) and labels (n,); alone without copies.
+
+    Two judges need ``LEAST_ITEMS`` items in common, with ``LEAST_CASES`` right and as many wrong
+    votes of each, before anything is shown. Above ``MOST_JUDGES`` nobody is compared.
+    """
+    k = votes.shape[1]
+    if not 2 <= k <= MOST_JUDGES or len(votes) < LEAST_ITEMS:
+        return np.arange(k)
+    counts = error_counts(votes, signs)
+    n, wrong = counts.joint, counts.wrong
+    enough = (n >= LEAST_ITEMS) & (wrong >= LEAST_CASES) & (n - wrong >= LEAST_CASES)
+    enough &= enough.T
+    if not (enough & ~np.eye(k, dtype=bool)).any():
+        return np.arange(k)
+    spread = wrong * (n - wrong)
+    scale = np.sqrt(np.where(enough, spread * spread.T, 1.0))
+    phi = np.where(enough, n * counts.both - wrong * wrong.T, 0.0) / scale
+    z = np.arctanh(np.clip(phi, -0.9999, 0.9999))
+    lower = z - 1.96 / np.sqrt(np.maximum(n - 3.0, 1.0))
+    return np.asarray(
+        connected_components(lower > np.arctanh(ALIKE), directed=False)[1], dtype=np.int64
+    )
+
+
+def copy_shares(groups: Index) -> NDArray[np.float64]:
+    """What each judge (k,) of a group of m counts: 1/m."""
+    return np.asarray(1.0 / np.bincount(groups)[groups])

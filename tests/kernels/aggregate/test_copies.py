@@ -1,0 +1,81 @@
+"""Near-copies are found, and a joint panel counts them once."""
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.aggregate.aggregation import panel_scores
+from judgepanel.kernels.aggregate.copies import copy_groups, copy_shares
+from judgepanel.kernels.aggregate.crossfit import Fit
+from judgepanel.kernels.aggregate.joint_left_out import held_joints
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring.splits import fold_of, folds, split
+
+
+def votes_of(seed, accuracies, n_items=200, *, copies=0, flips=0.0):
+    """Signed votes and labels of independent judges, then copies of the last with some flips."""
+    rng = np.random.default_rng(seed)
+    signs = rng.choice([-1, 1], n_items).astype(np.int8)
+    right = rng.random((n_items, len(accuracies))) < np.array(accuracies)
+    votes = np.where(right, signs[:, None], -signs[:, None])
+    more = np.repeat(votes[:, -1:], copies, axis=1)
+    more = np.where(rng.random(more.shape) < flips, -more, more)
+    return np.concatenate([votes, more], axis=1).astype(np.int8), signs
+
+
+def ballots_of(*arguments, **knobs):
+    votes, signs = votes_of(*arguments, **knobs)
+    return Ballots(votes, signs, np.arange(len(signs)), False)
+
+
+def test_copies_share_a_group_and_independent_judges_do_not():
+    votes, signs = votes_of(0, [0.7] * 6, copies=3, flips=0.01)
+    groups = copy_groups(votes, signs)
+    assert len(set(groups[:5])) == 5
+    assert len(set(groups[5:])) == 1
+    np.testing.assert_allclose(copy_shares(groups), [1.0] * 5 + [0.25] * 4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_judges_of_moderate_correlation_are_no_copies(seed):
+    rng = np.random.default_rng(seed)
+    signs = rng.choice([-1, 1], 300)
+    hard = rng.normal(size=(300, 1)) + 0.7 * rng.normal(size=(300, 20))
+    votes = np.where(hard < 0.8, signs[:, None], -signs[:, None]).astype(np.int8)
+    assert len(set(copy_groups(votes, signs.astype(np.int8)))) == 20
+
+
+@pytest.mark.parametrize("n_items", [10, 29])
+def test_too_few_items_show_nothing(n_items):
+    votes, signs = votes_of(1, [0.7] * 3, n_items, copies=2)
+    assert len(set(copy_groups(votes, signs))) == 5
+
+
+def test_judges_that_hardly_err_show_nothing():
+    votes, signs = votes_of(2, [0.7, 0.7, 0.99], 100, copies=2)
+    assert len(set(copy_groups(votes, signs))) == 5
+
+
+def evaluation_nll(ballots, number=0):
+    one = split(ballots.units, number)
+    scores = panel_scores(ballots, one, np.array([ballots.n_judges]), aggregator="joint")
+    return float(item_nll(scores.evaluation[0], ballots.signs[one.evaluation]).mean())
+
+
+def test_copies_leave_a_joint_panel_where_it_was():
+    alone = [evaluation_nll(ballots_of(seed, [0.7] * 7 + [0.8])) for seed in range(4)]
+    among = [evaluation_nll(ballots_of(seed, [0.7] * 7 + [0.8], copies=6)) for seed in range(4)]
+    assert np.mean(among) == pytest.approx(np.mean(alone), abs=0.006)
+
+
+def test_taking_one_copy_out_of_a_held_panel_changes_next_to_nothing():
+    ballots = ballots_of(3, [0.7] * 6, copies=3)
+    one = split(ballots.units, 0)
+    fold = fold_of(folds(ballots.units, one.calibration, 5, seed=0, key=(0,)), 200)
+    fit = Fit(one.calibration, one.evaluation, fold[one.calibration])
+    (held,) = held_joints(ballots, [fit])
+    whole = held.of(np.arange(9), one.evaluation)
+    less = held.without_each(one.evaluation)
+    assert np.abs(less[5:] - whole).max() < 0.5 * np.abs(less[:5] - whole).max(axis=1).min()
+    refitted = held.of(np.arange(8), one.evaluation)
+    np.testing.assert_allclose(less[8], refitted, atol=0.05)

@@ -1,0 +1,82 @@
+"""What is said of a recommendation besides its answer."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.statuses import JudgeStatus
+from judgepanel.report.recommendation import rival_sentence, statuses_sentence, tied_sentence
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def result():
+    spec = RecommendSpec(Settings(splits=3), folds=3)
+    return run(RECOMMEND, make_votes(3, 80, 6), spec, jobs=1)
+
+
+@pytest.mark.parametrize(
+    ("stands", "words"),
+    [
+        ("keep all", "it is worse"),
+        ("curate", "it is better"),
+        ("no loss from keeping", "the chosen one loses at most 2 %"),
+        ("no loss from curating", "it loses at most 2 %"),
+        ("undecided", "about 1,234 labels would settle it"),
+        ("tie", "they never differ"),
+    ],
+)
+def test_the_runner_up_is_named_with_its_difference(stands, words):
+    found = result()
+    runner = replace(found.runner_up, panel="top-5", stands=stands)
+    said = rival_sentence(replace(found, runner_up=runner, labels_to_settle=1234))
+    assert said.startswith("Runner-up: top-5")
+    assert words in said
+    assert ("labels" in said) == (stands == "undecided")
+
+
+def test_a_single_candidate_has_no_runner_up():
+    found = result()
+    assert rival_sentence(replace(found, runner_up=found.chosen)) == ""
+
+
+@pytest.mark.parametrize(
+    ("prefer", "words"),
+    [
+        ("nll", "keeping everyone"),
+        ("simplest", "the simplest"),
+        ("cheapest", "the cheapest"),
+        ("fewest", "the fewest judges"),
+    ],
+)
+def test_the_tied_are_counted_and_what_was_preferred_is_said(prefer, words):
+    found = result()
+    others = [one for one in found.candidates if one.name != found.chosen.name]
+    lowest = replace(others[0], tied=True, inner_nll=found.chosen.inner_nll - 0.01)
+    marked = tuple(replace(one, tied=one is others[0]) for one in others)
+    said = tied_sentence(replace(found, candidates=marked, lowest=lowest, prefer=prefer))
+    assert said.startswith("1 other candidate could not be told from the best")
+    assert words in said
+    assert "0.010 NLL" in said
+
+
+def test_nothing_is_said_where_nothing_is_tied():
+    found = result()
+    alone = tuple(replace(one, tied=False) for one in found.candidates)
+    assert tied_sentence(replace(found, candidates=alone)) == ""
+
+
+def test_judges_are_counted_by_what_becomes_of_them():
+    def status(name, kind):
+        return JudgeStatus(name, kind, "why", None)
+
+    some = (status("a", "keep"), status("b", "keep"), status("c", "drop"), status("d", "watch"))
+    said = statuses_sentence(some)
+    assert said.startswith("Keep: 2 judges shown to help. Drop: 1 judge that")
+    assert said.endswith("Watch: 1 judge, since neither is settled.")
+    assert statuses_sentence(some[:1]) == "Keep: 1 judge shown to help."
+    assert statuses_sentence(()) == ""

@@ -1,0 +1,77 @@
+"""What is said of a panel picked by hand, and how it is drawn."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.figures.what_if import prepare_what_if, what_if
+from judgepanel.report.sentences import CODING
+from judgepanel.report.what_if import BY_HAND, what_if_sentence, what_if_table, what_if_text
+from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+
+@cache
+def result(*, one_class=False, costs=False):
+    votes = make_votes(2, 80, 6, one_class=one_class)
+    if costs:
+        table = pd.DataFrame({"cost": np.arange(1.0, 7.0)}, index=list(votes.judges))
+        votes = replace(votes, judge_table=table)
+    spec = WhatIfSpec(
+        Settings(splits=3), votes.judges[:2], aggregator="one_coin", calibrator="temperature"
+    )
+    return run(WHAT_IF, votes, spec, jobs=1)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        ("keep all", "worse than the 6 judges compared with"),
+        ("curate", "These 2 judges save"),
+        ("no loss from keeping", "lose at most 2 % against these 2 judges"),
+        ("no loss from curating", "At most 2 % is lost with these 2 judges"),
+        ("undecided", "Undecided: with these 2 judges"),
+        ("tie", "The same 2 judges"),
+    ],
+)
+def test_every_verdict_has_its_sentence(verdict, words):
+    found = replace(result(), verdict=verdict)
+    assert words in what_if_sentence(found)
+    if verdict not in ("tie",):
+        assert "[" in what_if_sentence(found)
+
+
+def test_figures_that_measure_the_coding_say_so():
+    assert CODING in what_if_sentence(replace(result(), measures_coding=True))
+    assert CODING not in what_if_sentence(result())
+
+
+def test_the_table_has_both_panels_and_costs_where_they_are_known():
+    table = what_if_table(result())
+    assert list(table["judges"]) == ["2", "6"]
+    assert "cost" not in table
+    assert list(what_if_table(result(costs=True))["cost"]) == ["3.00", "21.0"]
+
+
+def test_the_terminal_is_told_that_picking_by_hand_flatters():
+    text = what_if_text(result())
+    assert BY_HAND in text
+    assert "seed 0; null NLL" in text
+    assert what_if_sentence(result()) in text
+
+
+def test_both_levels_are_drawn_with_their_intervals():
+    found = result()
+    levels = prepare_what_if(found)
+    assert [row.nll for row in levels.rows] == [found.kept.nll, found.against.nll]
+    assert levels.null == found.null_nll
+    figure = what_if(found)
+    drawn = [trace for trace in figure.data if trace.mode == "markers"]
+    for trace, row in zip(drawn, levels.rows, strict=True):
+        assert trace.x[0] + trace.error_x.array[0] == pytest.approx(row.hi)
+        assert trace.x[0] - trace.error_x.arrayminus[0] == pytest.approx(row.lo)
