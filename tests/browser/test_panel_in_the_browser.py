@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -14,8 +16,10 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
+    LONG,
     RECOMMENDED,
     address,
+    analysis_in,
     answer,
     as_upload,
     downloaded,
@@ -76,4 +80,71 @@ def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
     upload(page, as_upload("worse.csv", "item_id,x,y\na,1,0.3\n"))
     refused(page, "worse.csv, row 2, column 'y'")
     finished_panel(page)
+    guard.check()
+
+
+def said(page: Page, text: str | re.Pattern[str]):
+    """A section's answer that holds this."""
+    return page.locator(".jp-said").filter(has_text=text)
+
+
+def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    analysis = prepared(server.home, "hard_panel", 4)
+    page.goto(address(server, RECOMMENDED, analysis))
+    finished_panel(page)
+    grid = page.get_by_test_id("stDataFrame").first
+    grid.scroll_into_view_if_needed()
+    box = grid.bounding_box()
+    assert box is not None
+    tick = {"x": 40.0, "y": 53.0}
+    first_column = page.get_by_text("This is the recommended panel itself")
+    expect(first_column).to_have_count(1)
+    grid.click(position=tick)
+    page.keyboard.press("Space")
+    expect(said(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1, timeout=LONG)
+    expect(page).to_have_url(re.compile("without=1(&|$)"))
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(said(other, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(
+        1, timeout=LONG
+    )
+    other.get_by_role("button", name="Open as a new analysis").click()
+    expect(other.get_by_text("29 judges").first).to_be_visible(timeout=LONG)
+    assert analysis_in(other) != analysis
+    guard.check()
+
+
+def test_a_preference_and_a_budget_in_the_link_are_what_is_recommended_under(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    analysis = prepared(server.home, "hard_panel", 4)
+    page.goto(address(server, RECOMMENDED, analysis, prefer="fewest%20judges"))
+    finished_panel(page)
+    page.get_by_text("How this was computed").last.click()
+    expect(page.get_by_text("--prefer=fewest").last).to_be_visible()
+    guard.check()
+
+
+def test_the_report_opens_without_a_network(
+    page: Page, server: Server, guard: Guard, tmp_path: Path
+) -> None:
+    page.goto(address(server, RECOMMENDED, prepared(server.home, "hard_panel", 4)))
+    finished_panel(page)
+    file = tmp_path / "report.html"
+    file.write_bytes(downloaded(page, "Report (HTML)"))
+    sentence = answer(page).inner_text()
+    context = page.context.browser.new_context(offline=True)  # type: ignore[union-attr]
+    try:
+        opened = context.new_page()
+        problems: list[str] = []
+        opened.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        opened.goto(file.as_uri())
+        expect(opened.locator(".answer")).to_have_text(sentence)
+        expect(opened.locator("figure .main-svg").first).to_be_visible()
+        assert not problems
+    finally:
+        context.close()
     guard.check()

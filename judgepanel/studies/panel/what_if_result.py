@@ -83,4 +83,6 @@ class WhatIf(SplitResult):
             "verdict": self.verdict,
             "null_nll": self.null_nll,
             "constant_nll": self.constant_nll,
+            "n_splits": self.n_splits,
+            "orientation": self.orientation,
         }
