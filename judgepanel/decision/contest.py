@@ -131,6 +131,8 @@ def final_panel(
     evidence = evidence_of(ballots, whole.calibration, terms.known, terms.rules, FINAL)
     made = curated(ballots, whole, CURATORS[candidate.curator], evidence, candidate.aggregator)
     judges = made.chosen.judges
+    if made.chosen.table:
+        raise ValueError("a table of patterns is no panel that can be taken away")
     kept = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
     return panel_of(judges_of(ballots, judges), kept, len(kept), made.scores, **pipeline)
 

@@ -137,7 +137,7 @@ def _contest(votes: VoteMatrix, spec: RecommendSpec) -> _Contest:
             value=spec.budget,
             allowed=f"{costs.min():g} or more, what the cheapest judge costs",
         )
-    rules = Rules(seed=spec.settings.seed, budget=spec.budget)
+    rules = Rules(seed=spec.settings.seed, budget=spec.budget, tables=False)
     choices = candidates_of(
         spec.candidates,
         ballots.n_judges,
@@ -200,7 +200,8 @@ def _pick(
 class _Final:
     """The choice on all labelled rows: positions of candidates, and the panel.
 
-    ``inner`` (n_candidates,) is the NLL the choice saw; ``tied`` and ``allowed`` (n_candidates,)
+    ``inner`` (n_candidates,) is the NLL the choice saw, ``smoothed`` that by which it compared
+    (infinite where not allowed); ``tied`` and ``allowed`` (n_candidates,)
     are marks; ``size`` and ``cost`` (n_candidates,) are those of the panels.
     """
 
@@ -209,6 +210,7 @@ class _Final:
     runner_up: int
     model: PanelModel
     inner: Floats
+    smoothed: Floats
     tied: NDArray[np.bool_]
     allowed: NDArray[np.bool_]
     size: NDArray[np.int64]
@@ -235,6 +237,7 @@ def _final(keyed: Keyed, spec: RecommendSpec) -> _Final:
             ballots, contest.prepared.judges, contest.choices.all()[taken], contest.terms
         ),
         inner=standing.losses.mean(axis=1),
+        smoothed=smoothed,
         tied=tied_with_best(standing.losses, ballots.units, allowed),
         allowed=allowed,
         size=standing.panels.sum(axis=1),
@@ -302,6 +305,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         n_splits=len(done.numbers),
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
+        measures_coding=prepared.oriented.measures_coding,
         warnings=(
             *_warnings(contest, model, done),
             *held_out_warnings(votes, spec.conformal, spec.settings.seed),
@@ -368,6 +372,7 @@ def _described(candidates: tuple[Candidate, ...], final: _Final, i: int) -> dict
             "aggregator": "chosen",
             "calibrator": "chosen",
             "inner_nll": float("nan"),
+            "smoothed_nll": float("nan"),
             "tied": False,
             "cost": None,
             "allowed": True,
@@ -379,6 +384,7 @@ def _described(candidates: tuple[Candidate, ...], final: _Final, i: int) -> dict
         "aggregator": candidate.aggregator,
         "calibrator": candidate.calibrator,
         "inner_nll": float(final.inner[i]),
+        "smoothed_nll": float(final.smoothed[i]) if final.allowed[i] else float("nan"),
         "tied": bool(final.tied[i]),
         "cost": None if final.cost is None else float(final.cost[i]),
         "allowed": bool(final.allowed[i]),

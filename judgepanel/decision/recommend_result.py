@@ -19,11 +19,11 @@ class CandidateFigures:
 
     ``nll`` with its 95 % interval; ``delta`` = NLL(candidate) - NLL(reference) with interval and
     p; ``chosen_share`` of the splits in which the inner choice took it. ``inner_nll`` is its
-    cross-validated NLL on all labelled rows, which the final choice saw: there it was ``tied`` with
-    the best or not. ``behind`` = NLL(candidate) - NLL(the chosen one), out of sample, with
-    interval; ``stands`` reads it (``curate``: this candidate is better). ``k`` judges on all
-    labelled rows cost ``cost`` an item, None where costs are not known; ``allowed``: that is
-    within the budget.
+    cross-validated NLL on all labelled rows, which the final choice saw, ``smoothed_nll`` that by
+    which it compared: there it was ``tied`` with the best or not. ``behind`` = NLL(candidate) -
+    NLL(the chosen one), out of sample, with interval; ``stands`` reads it (``curate``: this
+    candidate is better). ``k`` judges on all labelled rows cost ``cost`` an item, None where costs
+    are not known; ``allowed``: that is within the budget.
     """
 
     panel: str
@@ -43,6 +43,7 @@ class CandidateFigures:
     p: float
     chosen_share: float
     inner_nll: float
+    smoothed_nll: float
     tied: bool
     behind: float
     behind_lo: float
@@ -70,7 +71,8 @@ class Recommendation:
     lowest smoothed NLL within the ``budget`` (:mod:`decision.preference`). About
     ``labels_to_settle`` labels would decide between the chosen one and the ``runner_up``. ``cost``
     is what an item costs, None where costs are not known. ``absence`` says what the panel loses
-    when judges are absent.
+    when judges are absent. ``measures_coding``: labels are so lopsided, and taken as given, that
+    figures tell how they were coded and not how good the judges are.
     """
 
     model: PanelModel
@@ -109,6 +111,7 @@ class Recommendation:
     n_splits: int
     planned_splits: int
     seed: int
+    measures_coding: bool
     warnings: tuple[str, ...]
 
     @property
@@ -118,9 +121,9 @@ class Recommendation:
 
     @property
     def tied(self) -> tuple[CandidateFigures, ...]:
-        """Candidates that the final choice could not tell from the best, lowest inner NLL first."""
+        """Candidates that the final choice could not tell from the best, the best first."""
         found = [one for one in self.candidates if one.tied]
-        return tuple(sorted(found, key=lambda one: one.inner_nll))
+        return tuple(sorted(found, key=lambda one: one.smoothed_nll))
 
     @property
     def undecided(self) -> tuple[CandidateFigures, ...]:
@@ -168,4 +171,5 @@ class Recommendation:
             "n_splits": self.n_splits,
             "n_calibration": self.n_calibration,
             "orientation": self.orientation,
+            "measures_coding": self.measures_coding,
         }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+from judgepanel.decision.preference import EVERYONE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.report.numbers import counted, fixed, interval, sig, signed, with_interval
-from judgepanel.report.sentences import pipeline_name
+from judgepanel.report.sentences import CODING, pipeline_name
 
 
 def recommendation_sentence(found: Recommendation) -> str:
@@ -16,22 +19,39 @@ def recommendation_sentence(found: Recommendation) -> str:
         who = "Keep the one judge"
     pipeline = pipeline_name(found.model.aggregator, found.model.calibrator)
     expected = f"expected NLL {sig(found.nll)} {interval(found.lo, found.hi, 3)} on new items"
-    if beats_null(found):
-        if kept < total and found.verdict == "undecided":
-            return (
-                f"Undecided, leaning to {kept} of {total} judges with {pipeline}: not shown to "
-                f"beat keeping all; {expected}."
-            )
-        return f"{who} with {pipeline}; {expected}."
-    return (
-        f"No panel is shown to beat the base rate (NLL {fixed(found.null_nll, 3)}). The best "
-        f"found: {who[0].lower()}{who[1:]} with {pipeline}; {expected}."
-    )
+    coding = f" {CODING}" if found.measures_coding else ""
+    if not beats_null(found):
+        return (
+            f"No panel is shown to beat the base rate (NLL {fixed(found.null_nll, 3)}). The best "
+            f"found: {who[0].lower()}{who[1:]} with {pipeline}; {expected}.{coding}"
+        )
+    if kept < total and not curating_is_safe(found):
+        return (
+            f"Undecided, leaning to {kept} of {total} judges with {pipeline}: not shown to "
+            f"be as good as keeping all; {expected}.{coding}"
+        )
+    return f"{who} with {pipeline}; {expected}.{coding}"
+
+
+def curating_is_safe(found: Recommendation) -> bool:
+    """Whether the chosen judges are shown to lose at most the margin against all of them, under the
+    same pipeline where that is a candidate, else under the reference.
+    """
+    for one in found.candidates:
+        same = (one.aggregator, one.calibrator) == (
+            found.chosen.aggregator,
+            found.chosen.calibrator,
+        )
+        if one.panel == EVERYONE and same:
+            return one.stands in ("keep all", "no loss from keeping", "tie")
+    return found.verdict in ("curate", "no loss from curating", "tie")
 
 
 def beats_null(found: Recommendation) -> bool:
-    """Whether the interval of the expected NLL lies below the base rate's."""
-    return found.hi < found.null_nll
+    """Whether the interval of the expected NLL lies below the base rate's, and below ln 2: a base
+    rate learnt from few labels may do worse than a coin.
+    """
+    return found.hi < min(found.null_nll, math.log(2.0))
 
 
 def certainty_sentence(found: Recommendation) -> str:
@@ -98,17 +118,17 @@ def tied_sentence(found: Recommendation) -> str:
         return ""
     text = f"{counted(len(others), 'other candidate')} could not be told from the best"
     if found.chosen.name == found.lowest.name:
-        return f"{text}; this one has the lowest NLL where it was chosen."
+        return f"{text}; this one has the lowest smoothed NLL where it was chosen."
     asked = {
-        "nll": "keeping everyone under joint comes first among the tied",
+        "nll": "keeping everyone comes first where nothing is shown against it",
         "simplest": "this one is the simplest",
         "cheapest": "this one is the cheapest",
         "fewest": "this one has the fewest judges",
     }[found.prefer]
-    gap = found.chosen.inner_nll - found.lowest.inner_nll
+    gap = found.chosen.smoothed_nll - found.lowest.smoothed_nll
     return (
-        f"{text}; {asked}. Where they were chosen, the lowest was {_candidate(found.lowest)}, "
-        f"ahead by {sig(gap, 2)} NLL."
+        f"{text}; {asked}. Where they were chosen, the lowest smoothed NLL was that of "
+        f"{_candidate(found.lowest)}, ahead by {sig(gap, 2)}."
     )
 
 

@@ -15,7 +15,7 @@ from judgepanel.decision.contest import FINAL, Terms, compete, final_panel, stan
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import folds, split
-from judgepanel.studies.panel.evidence import Known, Rules
+from judgepanel.studies.panel.evidence import Known, Rules, rows_of
 from tests.helpers import make_ballots
 
 
@@ -110,3 +110,26 @@ def test_the_final_panel_has_the_judges_that_stood():
                 aggregator=candidate.aggregator,
                 calibrator=candidate.calibrator,
             )
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_panel_that_is_taken_away_scores_as_the_one_that_competed(symmetric):
+    """Not a pipeline that only shares its name: votes whose patterns say more than their sum."""
+    rng = np.random.default_rng(0)
+    first, second = rng.choice([-1, 1], (2, 160))
+    votes = np.stack([first, second, first * second * 0 + rng.choice([-1, 1], 160)], axis=1)
+    signs = (first * second).astype(np.int8)
+    ballots = Ballots(votes.astype(np.int8), signs, np.arange(160), symmetric)
+    drawn = split(ballots.units, 0)
+    choices = candidates_of("wide", 3, symmetric=symmetric)
+    rules = Terms(4, 0, Known(("",) * 3, None), Rules(tables=False))
+    held = compete(ballots, drawn, choices, rules)
+    rows = rows_of(ballots, drawn.calibration)
+    seen = np.where(ballots.votes == 0, -1, (ballots.votes + 1) // 2)[drawn.evaluation]
+    right = ballots.signs[drawn.evaluation] > 0
+    for position, candidate in enumerate(choices.all()):
+        model = final_panel(rows, ("a", "b", "c"), candidate, rules)
+        columns = ["abc".index(name) for name in model.judges]
+        p = model.score(seen[:, columns].astype(np.int8))
+        nll = -np.log(np.where(right, p, 1.0 - p)).mean()
+        assert nll == pytest.approx(held.items.nll[position].mean(), abs=0.05), candidate

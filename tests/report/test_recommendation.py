@@ -56,12 +56,12 @@ def test_a_single_candidate_has_no_runner_up():
 def test_the_tied_are_counted_and_what_was_preferred_is_said(prefer, words):
     found = result()
     others = [one for one in found.candidates if one.name != found.chosen.name]
-    lowest = replace(others[0], tied=True, inner_nll=found.chosen.inner_nll - 0.01)
+    lowest = replace(others[0], tied=True, smoothed_nll=found.chosen.smoothed_nll - 0.01)
     marked = tuple(replace(one, tied=one is others[0]) for one in others)
     said = tied_sentence(replace(found, candidates=marked, lowest=lowest, prefer=prefer))
     assert said.startswith("1 other candidate could not be told from the best")
     assert words in said
-    assert "0.010 NLL" in said
+    assert "ahead by 0.010." in said
 
 
 def test_nothing_is_said_where_nothing_is_tied():

@@ -121,9 +121,38 @@ def test_a_panel_no_better_than_the_base_rate_is_said_to_be_none(recommendation)
     assert recommendation_sentence(weak).startswith("No panel is shown to beat the base rate")
     strong = replace(recommendation, nll=0.3, lo=0.2, hi=0.4, null_nll=0.69, verdict="curate")
     assert recommendation_sentence(strong).startswith("Keep ")
+    lucky = replace(weak, null_nll=1.5)
+    assert recommendation_sentence(lucky).startswith("No panel is shown to beat the base rate")
+
+
+@pytest.mark.parametrize(
+    ("stands", "words"),
+    [
+        ("keep all", "Keep 2 of 7 judges"),
+        ("no loss from keeping", "Keep 2 of 7 judges"),
+        ("undecided", "Undecided, leaning to 2 of 7 judges"),
+        ("curate", "Undecided, leaning to 2 of 7 judges"),
+    ],
+)
+def test_fewer_judges_are_kept_only_where_that_is_shown_to_lose_nothing(
+    recommendation, stands, words
+):
+    strong = replace(recommendation, nll=0.3, lo=0.2, hi=0.4, null_nll=0.69)
     fewer = replace(strong.model, judges=strong.model.judges[:2])
-    leaning = replace(strong, model=fewer, verdict="undecided")
-    assert recommendation_sentence(leaning).startswith("Undecided, leaning to 2 of 7 judges")
+    pipeline = strong.chosen.aggregator, strong.chosen.calibrator
+    marked = tuple(
+        replace(one, stands=stands)
+        if one.panel == "all" and (one.aggregator, one.calibrator) == pipeline
+        else one
+        for one in strong.candidates
+    )
+    said = recommendation_sentence(replace(strong, model=fewer, candidates=marked))
+    assert said.startswith(words)
+
+
+def test_a_recommendation_that_measures_the_coding_says_so(recommendation):
+    assert CODING in recommendation_sentence(replace(recommendation, measures_coding=True))
+    assert CODING not in recommendation_sentence(recommendation)
 
 
 def test_one_judge_leaves_nothing_to_curate():

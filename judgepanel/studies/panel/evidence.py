@@ -31,7 +31,8 @@ class Rules:
     Panels are compared under ``aggregator`` and ``calibrator`` in ``folds`` inner folds. ``size``
     is the number of judges of curators that are told it; ``width`` and ``steps`` belong to the
     beam, ``groups`` (at most 12) to the exhaustive search, ``budget`` (cost of an item, None for
-    no limit) to the best panel under a budget.
+    no limit) to the best panel under a budget. ``tables``: the finite-calibration selector may
+    count patterns in a table, which is no panel that sums votes.
     """
 
     aggregator: ClosedForm = "one_coin"
@@ -43,6 +44,7 @@ class Rules:
     groups: int = 9
     seed: int = 0
     budget: float | None = None
+    tables: bool = True
 
 
 @dataclass(frozen=True, slots=True)

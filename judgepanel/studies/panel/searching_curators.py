@@ -72,7 +72,7 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
     few = sizes[:MOST_JUDGES]
     found: list[tuple[float, bool, int, Ranking]] = []
-    for table in (False, True):
+    for table in (False, True) if evidence.rules.tables else (False,):
         for ranking in RANKINGS:
             nll = (
                 _table_nll(evidence, few, ranking)

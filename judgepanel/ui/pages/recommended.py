@@ -7,11 +7,12 @@ import streamlit as st
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.figures.judges.judges import kept_judges
 from judgepanel.report.commands import recommend_command
 from judgepanel.report.recommendation import (
+    beats_null,
     certainty_sentence,
+    curating_is_safe,
     recommendation_sentence,
     rival_sentence,
     statuses_sentence,
@@ -44,7 +45,7 @@ def page(shown: Shown) -> None:
 def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
     status = () if found.partial else known_statuses(shown, spec, found)
-    answer(so_far + recommendation_sentence(found), _tone(found, status))
+    answer(so_far + recommendation_sentence(found), _tone(found))
     for sentence in (
         statuses_sentence(status),
         certainty_sentence(found),
@@ -95,7 +96,9 @@ def _candidates(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Non
     )
 
 
-def _tone(found: Recommendation, status: tuple[JudgeStatus, ...]) -> str:
+def _tone(found: Recommendation) -> str:
+    if not beats_null(found):
+        return "open"
     if len(found.model.judges) == found.n_judges:
         return "keep"
-    return "open" if found.verdict == "undecided" else "curate"
+    return "curate" if curating_is_safe(found) else "open"
