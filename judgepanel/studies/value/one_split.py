@@ -48,7 +48,8 @@ class Rules:
 class Layout:
     """Where values of K judges, F families, M numbers of judges that go and X copies stand.
 
-    ``everyone`` is a loss, ``gain`` a squared change of logits; all others are differences.
+    ``everyone``, ``null``, ``constant`` and ``shapley_everyone`` are losses, ``gain`` is a squared
+    change of logits; all others are differences.
     """
 
     n_judges: int
@@ -62,6 +63,9 @@ class Layout:
         k, f = self.n_judges, self.n_families
         sizes = {
             "everyone": 1,
+            "null": 1,
+            "constant": 1,
+            "shapley_everyone": 1,
             "each": k,
             "gain": k,
             "family": f,
@@ -101,7 +105,6 @@ class SplitValues:
     steady, family_steady : float (K,), (F,), mean Shapley values over orders that are the same in
         every split: they differ between splits for other reasons alone.
     correlation : float (K,), of errors with the nearest judge; NaN where unknown.
-    yardsticks : float (3,), NLLs of the null, of a constant score, of Shapley's full panel.
     fits : int (2,), calibrators made, and those that temperature stands in for.
     """
 
@@ -112,7 +115,6 @@ class SplitValues:
     steady: Floats
     family_steady: Floats
     correlation: Floats
-    yardsticks: Floats
     fits: Ints
 
 
@@ -127,9 +129,11 @@ def values_of(prepared: Prepared, one: Split, plan: Plan, rules: Rules) -> Split
     change = np.clip(less, -_LIMIT, _LIMIT) - np.clip(whole, -_LIMIT, _LIMIT)
     judges, families = _shapley(ballots, one, plan, rules)
     mates, correlation = errors_on(prepared, one.calibration, plan.nearest)
+    null, constant = _constant(ballots, one, rules.calibrator)
+    same = rules.shapley == (rules.aggregator, rules.calibrator)
     values = np.concatenate(
         [
-            base[None],
+            [base, null, constant, base if same else null - judges.items.sum(axis=0)],
             each,
             change**2,
             item_nll(panels.of(~plan.families), signs) - base,
@@ -140,7 +144,6 @@ def values_of(prepared: Prepared, one: Split, plan: Plan, rules: Rules) -> Split
             families.items,
         ]
     )
-    null, constant = _constant(ballots, one, rules.calibrator)
     return SplitValues(
         values,
         _by_slice(each, one.evaluation, plan),
@@ -149,7 +152,6 @@ def values_of(prepared: Prepared, one: Split, plan: Plan, rules: Rules) -> Split
         judges.steady,
         families.steady,
         correlation,
-        np.array([null, constant, judges.everyone]),
         np.array([panels.fits.made, panels.fits.replaced]) + judges.fits + families.fits,
     )
 
@@ -201,7 +203,6 @@ class _Shapley:
     items: Floats
     noise: Floats
     steady: Floats
-    everyone: float
     fits: Ints
 
 
@@ -213,7 +214,7 @@ def _shapley(ballots: Ballots, one: Split, plan: Plan, rules: Rules) -> tuple[_S
     if not n:
         none = np.zeros(0)
         blank = np.zeros((0, len(one.evaluation)))
-        return judges, _Shapley(blank, none, none, judges.everyone, np.zeros(2, dtype=np.int64))
+        return judges, _Shapley(blank, none, none, np.zeros(2, dtype=np.int64))
     groups = _sampled(trial, plan.players, rules, 33)
     return judges, replace(
         groups, items=groups.items[:n], noise=groups.noise[:n], steady=groups.steady[:n]
@@ -239,7 +240,6 @@ def _sampled(trial: SubsetTrial, players: Bools, rules: Rules, stream: int) -> _
         drawn.items,
         drawn.noise,
         always.items.mean(axis=1),
-        drawn.everyone,
         np.array([drawn.made + always.made, drawn.replaced + always.replaced]),
     )
 
@@ -255,18 +255,17 @@ def _by_slice(each: Floats, rows: Ints, plan: Plan) -> Floats:
     return found
 
 
-def _constant(ballots: Ballots, one: Split, calibrator: Calibrator) -> tuple[float, float]:
-    """NLL of the base rate of the calibration rows, and of a constant score calibrated on them."""
+def _constant(ballots: Ballots, one: Split, calibrator: Calibrator) -> tuple[Floats, Floats]:
+    """Losses (n_eval,) of the base rate of the calibration rows, and of a constant score calibrated
+    on them.
+    """
     signs = ballots.signs[one.calibration].astype(np.float64)
     held = ballots.signs[one.evaluation].astype(np.float64)
     null = null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric)
     blank = np.zeros((1, len(signs)))
     map_ = fit((calibrator,), blank, signs, symmetric=ballots.symmetric)[calibrator]
-    constant = map_(np.zeros((1, len(held))))
-    return (
-        float(item_nll(np.full(len(held), null), held).mean()),
-        float(item_nll(constant, held).mean()),
-    )
+    constant = map_(np.zeros((1, len(held))))[0]
+    return item_nll(np.full(len(held), null), held), item_nll(constant, held)
 
 
 def inner_of_all(prepared: Prepared, last: Split, rules: Rules) -> Floats:

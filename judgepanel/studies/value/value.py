@@ -37,6 +37,7 @@ from judgepanel.studies.value.value_estimates import (
     group_figures,
     judge_figures,
     level,
+    mean_loss,
     ranks,
     removal_figures,
 )
@@ -119,7 +120,6 @@ class ValuePartial:
     steady: Floats
     family_steady: Floats
     correlation: Floats
-    yardsticks: Floats
     fits: Ints
     inner: Floats
 
@@ -150,7 +150,6 @@ _PER_SPLIT = (
     "steady",
     "family_steady",
     "correlation",
-    "yardsticks",
     "fits",
 )
 
@@ -181,13 +180,12 @@ def combine(left: ValuePartial, right: ValuePartial) -> ValuePartial:
 def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     """Values, roles and what can go, from whatever splits are in."""
     prepared, plan = _prepared(votes, spec)
-    found, yardsticks = _gathered(prepared, plan, partial)
+    found = _gathered(prepared, plan, partial)
     removal = removal_figures(found, plan, spec.settings.seed)
     droppable = max((row.m for row in removal if row.free), default=0)
     order = np.argsort(ranks(found.inner), kind="stable")
     first = order[:droppable] if len(partial.inner) else order[:0]
     nll, lo, hi = level(found)
-    null, constant, full = (float(value) for value in yardsticks)
     aggregator, calibrator = spec.rules.shapley
     settings = replace(spec.settings, splits=rounds(spec))
     return Value(
@@ -201,14 +199,14 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         calibrator=spec.calibrator,
         shapley_aggregator=aggregator,
         shapley_calibrator=calibrator,
-        shapley_nll=full,
+        shapley_nll=mean_loss(found, "shapley_everyone"),
         permutations=spec.permutations,
         nll_all=nll,
         nll_all_lo=lo,
         nll_all_hi=hi,
         margin=MARGIN * nll,
-        null_nll=null,
-        constant_nll=constant,
+        null_nll=mean_loss(found, "null"),
+        constant_nll=mean_loss(found, "constant"),
         feature=plan.slices.feature or "",
         slices=plan.slices.names,
         n_judges=prepared.ballots.n_judges,
@@ -218,23 +216,18 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     )
 
 
-def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> tuple[Gathered, Floats]:
-    """All splits in order, and the mean yardsticks (3,)."""
+def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> Gathered:
+    """All splits in order."""
     order = np.argsort(partial.tally.numbers, kind="stable")
     inner = partial.inner
-    per_split = {
-        name: getattr(partial, name)[order]
-        for name in _PER_SPLIT
-        if name not in ("yardsticks", "fits")
-    }
-    found = Gathered(
+    per_split = {name: getattr(partial, name)[order] for name in _PER_SPLIT if name != "fits"}
+    return Gathered(
         tally=partial.tally.in_order(),
         layout=layout_of(plan),
         units=prepared.ballots.units,
         inner=inner if len(inner) else np.full(prepared.ballots.n_judges, np.nan),
         **per_split,
     )
-    return found, partial.yardsticks[order].mean(axis=0)
 
 
 def _warnings(

@@ -95,6 +95,11 @@ def level(found: Gathered) -> tuple[float, float, float]:
     return float(one.value[0]), lo, hi
 
 
+def mean_loss(found: Gathered, name: str) -> float:
+    """Mean over items of one loss, as :func:`level` takes that of all judges."""
+    return float(found.items(name).mean())
+
+
 def removal_figures(found: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
     """The curve of the m judges that go.
 

@@ -133,7 +133,8 @@ class Value(SplitResult):
     rows, least first, empty until the last split is in. ``margin`` is 2 % of ``nll_all`` in nats.
     ``null_nll`` is the base rate on the same splits, ``constant_nll`` a constant score through the
     same calibrator. Shapley values are of panels under ``shapley_aggregator`` and
-    ``shapley_calibrator``, whose full panel has ``shapley_nll``; ``permutations`` a split.
+    ``shapley_calibrator``, whose full panel has ``shapley_nll``; ``permutations`` a split. They add
+    up to ``null_nll`` - ``shapley_nll``. Every NLL is a mean over items of their means over splits.
     ``feature`` is what the items are sliced by, '' without slices.
     """
 

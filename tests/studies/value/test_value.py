@@ -15,7 +15,13 @@ from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.studies.value.one_split import STAND_IN, Rules, left_after, values_of
+from judgepanel.studies.value.one_split import (
+    STAND_IN,
+    Rules,
+    layout_of,
+    left_after,
+    values_of,
+)
 from judgepanel.studies.value.plan import plan_of
 from judgepanel.studies.value.value import VALUE, Value, ValueSpec, combine, merge, run_chunk
 from judgepanel.votes import InputError, VoteMatrix
@@ -176,8 +182,39 @@ def test_shapley_values_of_a_split_add_up():
     prepared = prepare(votes, given.settings)
     plan = plan_of(votes, prepared, None, None)
     done = values_of(prepared, split(prepared.ballots.units, 0), plan, given.rules)
-    total = done.values[-8:-2].mean(axis=1).sum()
-    assert total == pytest.approx(done.yardsticks[0] - done.yardsticks[2], abs=1e-12)
+    part = layout_of(plan).parts
+    null, full = done.values[part["null"]], done.values[part["shapley_everyone"]]
+    total = done.values[part["shapley"]].sum(axis=0)
+    np.testing.assert_allclose(total, (null - full)[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("given", [spec(4), joint(3)], ids=["one_coin", "joint"])
+def test_shapley_values_add_up_to_the_losses_that_are_shown(given):
+    """Items are seen in different numbers of splits, so means over splits would not do."""
+    found = of(small(), given)
+    total = sum(one.shapley for one in found.judges)
+    assert total == pytest.approx(found.null_nll - found.shapley_nll, abs=1e-9)
+    same = (found.shapley_aggregator, found.shapley_calibrator) == (
+        found.aggregator,
+        found.calibrator,
+    )
+    assert same == (given.aggregator == "one_coin")
+    assert (found.shapley_nll == found.nll_all) == same
+
+
+def test_the_null_is_averaged_over_items_as_the_panel_is():
+    votes, given = small(), spec(3)
+    prepared = prepare(votes, given.settings)
+    sums, seen = np.zeros(80), np.zeros(80)
+    for number in range(3):
+        one = split(prepared.ballots.units, number)
+        rate = np.mean(prepared.ballots.signs[one.calibration] > 0)
+        true = prepared.ballots.signs[one.evaluation] > 0
+        sums[one.evaluation] -= np.log(np.where(true, rate, 1.0 - rate))
+        seen[one.evaluation] += 1
+    assert not prepared.ballots.symmetric
+    found = of(votes, given)
+    assert found.null_nll == pytest.approx((sums[seen > 0] / seen[seen > 0]).mean())
 
 
 def test_joint_takes_its_shapley_values_from_a_quicker_panel_and_says_so():
