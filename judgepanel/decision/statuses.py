@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.studies.scope.parse import drop_reason, legible, to_drop
 from judgepanel.studies.settings import Prepared
 from judgepanel.studies.value.value_result import JudgeValue, Value
@@ -37,9 +38,9 @@ def statuses(found: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[J
     """Status of every judge of a result, then of judges that only the checks know.
 
     ``failures`` says of judges that fail scope check P0 or P1 why (see :func:`failures_of`). In
-    this order: such a judge is dropped; one whose value is shown to be above 0 is kept; one of
-    those that can go together without loss is dropped; one whose Shapley value is shown to be above
-    0 is kept; all others are watched.
+    this order: such a judge is dropped; one whose value is shown to be above 0 is kept; one whose
+    value is shown to be below 0 is dropped; one of those that can go together without loss is
+    dropped; one whose Shapley value is shown to be above 0 is kept; all others are watched.
     """
     known = {one.judge for one in found.judges}
     rows = [_status(one, found, failures.get(one.judge)) for one in found.judges]
@@ -58,24 +59,15 @@ def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
     return failed | dict.fromkeys(prepared.oriented.set_aside, SET_ASIDE)
 
 
-def labels_to_settle(one: JudgeValue, n_items: int, margin: float) -> int | None:
-    """Labels with which the interval of a value would leave 0 or stay within the margin.
-
-    An interval narrows with the root of the labels: n (half width / (margin + |value|))^2, rounded
-    up. None where it is narrow enough already, or not known.
-    """
-    half, room = (one.hi - one.lo) / 2.0, margin + abs(one.value)
-    if not math.isfinite(half) or half <= room:
-        return None
-    return math.ceil(n_items * (half / room) ** 2)
-
-
 def _status(one: JudgeValue, found: Value, failure: str | None) -> JudgeStatus:
     if failure is not None:
         return _failed(one.judge, failure)
     value = _nats(one.value, one.lo, one.hi)
     if one.lo > 0.0:
         return JudgeStatus(one.judge, "keep", f"Without it NLL rises by {value}.", None)
+    if one.hi < 0.0:
+        alone = "" if one.droppable else " That is for it alone, with all others in the panel."
+        return JudgeStatus(one.judge, "drop", f"NLL falls without it: {value}.{alone}", None)
     if one.droppable:
         return JudgeStatus(one.judge, "drop", _together(found), None)
     if one.shapley_lo > 0.0:
@@ -85,13 +77,19 @@ def _status(one: JudgeValue, found: Value, failure: str | None) -> JudgeStatus:
             f"for it in the full panel ({value})."
         )
         return JudgeStatus(one.judge, "keep", reason, None)
-    labels = labels_to_settle(one, found.n_items, found.margin)
-    return JudgeStatus(one.judge, "watch", _unsettled(one, value, labels), labels)
+    reach = (one.hi - one.lo) / 2.0
+    needed = labels_to_settle(one.value, reach, found.margin, found.n_items)
+    labels = None if needed == found.n_items else needed
+    return JudgeStatus(one.judge, "watch", _unsettled(one, found.margin, value, labels), labels)
 
 
-def _unsettled(one: JudgeValue, value: str, labels: int | None) -> str:
+def _unsettled(one: JudgeValue, margin: float, value: str, labels: int | None) -> str:
     if not math.isfinite(one.lo):
         return "Not enough splits yet to say."
+    if labels is None and one.hi > margin:
+        return (
+            f"Keeping it costs no more than 2 % of NLL ({value}), but that it helps is not shown."
+        )
     if labels is None:
         return (
             f"Alone it is hardly missed ({value}), but that it can go together with the others "

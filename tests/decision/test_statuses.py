@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from judgepanel.decision.statuses import (
-    SET_ASIDE,
-    failures_of,
-    labels_to_settle,
-    statuses,
-)
+from judgepanel.decision.statuses import SET_ASIDE, failures_of, statuses
+from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.value import VALUE, ValueSpec
+from judgepanel.votes import load_votes
 from tests.helpers import make_votes
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 
 @cache
@@ -104,14 +104,61 @@ def test_what_is_not_settled_says_how_many_labels_would_do():
     [(0.0, 0.008, 400), (0.004, 0.016, 400), (-0.004, 0.016, 400), (0.0, 0.003, None)],
 )
 def test_labels_go_with_the_square_of_the_width(value, half, labels):
-    one = replace(result().judges[0], value=value, lo=value - half, hi=value + half)
-    assert labels_to_settle(one, 100, 0.004) == labels
+    assert status(value=value, lo=value - half, hi=value + half).labels == labels
+    assert labels_to_settle(value, half, 0.004, 100) == (labels or 100)
 
 
-def test_a_judge_hardly_missed_alone_gets_no_number():
-    found = status(value=0.0, lo=-0.002, hi=0.002)
+def test_there_is_one_rule_for_the_number_of_labels(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "judgepanel.decision.statuses.labels_to_settle", lambda *given: asked.append(given) or 777
+    )
+    assert status().labels == 777
+    assert asked[0] == pytest.approx((0.001, 0.011, 0.004, 100))
+
+
+@pytest.mark.parametrize("value", [0.0, -0.001])
+def test_a_judge_hardly_missed_alone_gets_no_number(value):
+    found = status(value=value, lo=value - 0.002, hi=value + 0.002)
     assert (found.status, found.labels) == ("watch", None)
     assert "hardly missed" in found.reason
+
+
+def test_a_judge_that_may_be_missed_by_more_than_the_margin_is_not_called_hardly_missed():
+    found = status(value=0.02, lo=-0.001, hi=0.041)
+    assert (found.status, found.labels) == ("watch", None)
+    assert "hardly missed" not in found.reason
+    assert found.reason.startswith("Keeping it costs no more than 2 %")
+
+
+HARMFUL = {"value": -0.01, "lo": -0.018, "hi": -0.002}
+
+
+@pytest.mark.parametrize("more", [{}, {"shapley_lo": 0.002}, {"droppable": True}])
+def test_a_judge_the_panel_is_better_without_is_dropped(more):
+    found = status(**HARMFUL, **more)
+    assert (found.status, found.labels) == ("drop", None)
+    assert found.reason.startswith("NLL falls without it: -0.0100 [-0.0180, -0.0020].")
+    assert ("alone" in found.reason) == ("droppable" not in more)
+
+
+def test_whoever_fails_the_checks_is_told_so_before_its_harm():
+    found = with_judge(**HARMFUL)
+    row = statuses(found, {found.judges[0].judge: "below chance"})[0]
+    assert row.reason == "It fails the checks: below chance."
+
+
+def test_nobody_shown_to_harm_the_hard_panel_is_kept_or_watched():
+    spec = ValueSpec(Settings(splits=4), aggregator="one_coin", calibrator="none", permutations=8)
+    votes = load_votes(SAMPLES / "hard_panel_votes.csv").votes
+    found = run(VALUE, votes, spec, jobs=1)
+    harmful = {one.judge for one in found.judges if one.hi < 0.0}
+    rows = {one.judge: one for one in statuses(found)}
+    assert len(harmful) > 5
+    assert {rows[name].status for name in harmful} == {"drop"}
+    for one in found.judges:
+        if one.lo > 0.0 or one.hi < 0.0:
+            assert "hardly missed" not in rows[one.judge].reason
 
 
 def test_nothing_is_said_from_a_single_split():
