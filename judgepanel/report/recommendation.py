@@ -82,8 +82,8 @@ def statuses_sentence(found: tuple[JudgeStatus, ...]) -> str:
     parts = [f"Keep: {counted(numbers['keep'], 'judge')} shown to help."]
     if numbers["drop"]:
         parts.append(
-            f"Drop: {counted(numbers['drop'], 'judge')} that fail a check, or that can go together "
-            "without a loss that could be seen."
+            f"Drop: {counted(numbers['drop'], 'judge')} that fail a check, that the panel is "
+            "better without, or that can go together without a loss that could be seen."
         )
     if numbers["watch"]:
         parts.append(f"Watch: {counted(numbers['watch'], 'judge')}, since neither is settled.")

@@ -228,7 +228,7 @@ def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link
 
 
 def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> None:
-    app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise")))
+    app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2)))
     checked(app.run())
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
     assert [b.proto.label for b in app.get("download_button")][:4] == [
@@ -246,7 +246,7 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
 
 
 def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_there() -> None:
-    analysis = prepared("clean_pairwise")
+    analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
     app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3-999-x"))
     assert any("these 22 judges" in text.lower() for text in htmls(app, "jp-said"))

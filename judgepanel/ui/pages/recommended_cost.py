@@ -42,7 +42,7 @@ def costs(shown: Shown, spec: RecommendSpec, found: Recommendation) -> bool:
     priced = CostSpec(spec.settings, rule, calibrator, budget=spec.budget)
     if not show_result(COST, shown, priced, lambda worth: _frontier(shown, priced, worth)):
         return False
-    st.subheader("All judges only in doubt")
+    st.header("All judges only in doubt")
     doubt = EscalationSpec(spec.settings, rule, calibrator)
     return show_result(ESCALATION, shown, doubt, lambda asked: _doubt(shown, doubt, asked))
 

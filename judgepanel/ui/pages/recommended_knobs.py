@@ -28,10 +28,10 @@ def known_of(shown: Shown) -> Known:
 def recommend_spec(shown: Shown) -> RecommendSpec:
     """The spec that the controls ask for; costs are offered where they are known."""
     costs = known_of(shown).costs
-    left, middle, right, last = st.columns([3, 2, 2, 2])
+    left, middle, right, last = st.columns([9, 4, 5, 4], vertical_alignment="bottom")
     offered = [p for p in PREFERENCES if p != "cheapest" or costs is not None]
     prefer: Preference = left.segmented_control(
-        "Among candidates that cannot be told apart, prefer",
+        "Prefer, where candidates are tied",
         offered,
         default="nll",
         required=True,
@@ -51,7 +51,7 @@ def recommend_spec(shown: Shown) -> RecommendSpec:
         "ten times as long.",
     )
     held = last.selectbox(
-        "Hold out for sets (%)",
+        "Held out for sets (%)",
         _HELD,
         key="held-out",
         bind="query-params",
@@ -62,7 +62,7 @@ def recommend_spec(shown: Shown) -> RecommendSpec:
     if costs is not None:
         most = float(sum(costs))
         asked = right.number_input(
-            "Most an item may cost (0: no limit)",
+            "Budget an item (0: none)",
             min_value=0.0,
             max_value=max(most, 1e-9),
             value=0.0,

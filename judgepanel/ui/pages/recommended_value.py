@@ -75,7 +75,7 @@ def _draw(shown: Shown, spec: ValueSpec, worth: Value) -> None:
     )
     said(shapley_sentence(worth))
     table(status_table(worth, status), key="statuses", height=360)
-    st.subheader("How many can go")
+    st.header("How many can go")
     said(removal_sentence(worth))
     said(droppable_sentence(worth))
     st.plotly_chart(

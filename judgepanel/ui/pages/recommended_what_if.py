@@ -171,7 +171,7 @@ def _buttons(
         "Leave out all to drop",
         width="stretch",
         disabled=not going.any() or bool(going.all()),
-        help="Those that can go together without a loss that could be seen.",
+        help="Those that fail a check, that the panel is better without, or that can go together.",
     ):
         _set(shown, found, keep & ~going)
         st.rerun(scope="fragment")
