@@ -11,7 +11,9 @@ keeps the size of the test even for the best 3 of 200 equal judges.
 Every comparison is Fisher's exact test (Wilcoxon's for votes an item; by the normal law above
 ``_EXACT`` trials), and Holm's adjustment
 over all of them keeps the chance of any warning without drift at ``ALPHA`` or less. Items of one
-group may be alike: counts are divided by their design effect first.
+group may be alike: counts are divided by their design effect first. From fewer than
+``FEWEST_GROUPS`` groups a design effect is too uncertain for that (8 groups: 13 to 24 % of the
+files would warn), and nothing is compared.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ Ints = NDArray[np.int64]
 ALPHA = 0.05
 CHOSEN = 2.0
 FEWEST_OTHERS = 2
+FEWEST_GROUPS = 15
 MEASURES = ("voted", "ones", "agreed")
 _WORDS = {"voted": "votes cast", "ones": "votes for 1", "agreed": "agreement with the others"}
 _NAMED = 3
@@ -67,11 +70,13 @@ class Change:
 class Drift:
     """All comparisons, and the ``distance``: how far shares are apart on average, beside what
     chance alone would make it (``expected``); both 0 where nothing could be compared.
+    ``few_groups`` is a sentence that says why nothing was, empty where there are groups enough.
     """
 
     changes: tuple[Change, ...]
     distance: float
     expected: float
+    few_groups: str = ""
 
     @property
     def found(self) -> tuple[Change, ...]:
@@ -98,8 +103,14 @@ class _Counts:
 
 
 def profile_content(votes: VoteMatrix, judges: Sequence[str]) -> dict[str, Any]:
-    """The block ``profile`` of a panel file: counts of these votes, as the file gives them."""
+    """The block ``profile`` of a panel file: counts of these votes, as the file gives them.
+
+    Design effects are the number of items where groups are too few to estimate them: all items
+    then count as one trial, which no test calls drift.
+    """
     found = _counted(votes.with_judges(judges))
+    few = _few_groups(votes) is not None
+    whole = [float(votes.n_items)] * len(judges)
     return {
         "n_items": votes.n_items,
         "voted": found.hits["voted"].tolist(),
@@ -107,7 +118,7 @@ def profile_content(votes: VoteMatrix, judges: Sequence[str]) -> dict[str, Any]:
         "compared": found.trials["agreed"].tolist(),
         "agreed": found.hits["agreed"].tolist(),
         "n_votes": found.n_votes.tolist(),
-        "effects": {name: found.effects[name].tolist() for name in MEASURES},
+        "effects": {name: whole if few else found.effects[name].tolist() for name in MEASURES},
     }
 
 
@@ -122,8 +133,11 @@ def drift_of(
     """Compare new votes with the counts of a panel file; absent judges are left out.
 
     ``as_given`` says that the order of a pair has a meaning; ``chosen`` that judges were left out
-    of the panel.
+    of the panel. With fewer than ``FEWEST_GROUPS`` groups on either side nothing is compared.
     """
+    few_groups = _few_groups_sentence(profile, votes)
+    if few_groups:
+        return Drift((), 0.0, 0.0, few_groups)
     place = {name: j for j, name in enumerate(judges) if name in set(votes.judges)}
     columns = list(place.values())
     now = _counted(votes.with_judges(list(place)))
@@ -155,7 +169,11 @@ def drift_of(
 
 
 def drift_sentences(drift: Drift) -> list[str]:
-    """One warning that names what changed, with numbers; none without drift."""
+    """One warning that names what changed, with numbers, or says why nothing was compared; none
+    without drift.
+    """
+    if drift.few_groups:
+        return [drift.few_groups]
     found = drift.found
     if not found:
         return []
@@ -175,6 +193,30 @@ def _change_words(change: Change) -> str:
     return (
         f"{_WORDS[change.measure]} of {shown(change.judge)} {100 * change.before:.0f} % of "
         f"{change.n_before} then, {100 * change.after:.0f} % of {change.n_after} now ({p})"
+    )
+
+
+def _few_groups(votes: VoteMatrix) -> int | None:
+    """How many groups there are, if too few; None where they are enough or hold one item each."""
+    if votes.groups is None:
+        return None
+    n_groups = len(set(votes.groups))
+    return n_groups if n_groups < min(FEWEST_GROUPS, votes.n_items) else None
+
+
+def _few_groups_sentence(profile: dict[str, Any], votes: VoteMatrix) -> str:
+    """Why votes cannot be compared, if groups are too few in the new file or the training rows."""
+    n_groups, n_items = _few_groups(votes), profile["n_items"]
+    effects = [effect for name in MEASURES for effect in profile["effects"][name]]
+    if n_groups is not None:
+        whose = f"this file has {n_groups} group{'' if n_groups == 1 else 's'} of items"
+    elif n_items > 1 and min(effects) >= n_items:
+        whose = f"the panel was fitted on fewer than {FEWEST_GROUPS} groups of items"
+    else:
+        return ""
+    return (
+        f"Whether these votes are like those the panel was fitted on is not tested: {whose}, and "
+        f"with fewer than {FEWEST_GROUPS} chance alone would warn too often."
     )
 
 

@@ -2,7 +2,9 @@
 
 The slice is drawn from ``SeedSequence(seed, spawn_key=(7, 13))``, groups whole. It takes no part
 in the orientation, the splits, the choice or the fit, so that its scores under the final panel are
-exchangeable with those of new items, which is what split conformal sets need.
+exchangeable with those of new items, which is what split conformal sets need. Items of one group
+are not exchangeable with those of another, groups are: where items come in groups, thresholds rest
+on one random item of each (Dunn, Wasserman and Ramdas 2023, doi:10.1080/01621459.2022.2060112).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from judgepanel.votes import InputError, VoteMatrix
 Floats = NDArray[np.float64]
 
 _KEY = (7, 13)
+_ONE_EACH_KEY = (7, 14)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +76,37 @@ def fitting_votes(votes: VoteMatrix, share: float, seed: int) -> VoteMatrix:
 
 
 def held_out_warnings(votes: VoteMatrix, share: float, seed: int) -> list[str]:
-    """Sentences about levels that the slice has too few labels for."""
+    """Sentences about levels that the slice has too few labels (groups of them) for."""
     held = slices(votes, share, seed).held_out
-    n = 0 if held is None else held.n_items
+    if held is None:
+        return []
+    n = len(one_each(held))
+    says = too_few if n == held.n_items else _too_few_groups
     return [
-        too_few(n, level, "The held-out slice", "every set is {0,1}")
+        says(n, level, "The held-out slice", "every set is {0,1}")
         for level in LEVELS
-        if held is not None and n < labels_needed(level)
+        if n < labels_needed(level)
     ]
+
+
+def one_each(held: VoteMatrix) -> NDArray[np.int64]:
+    """Sorted rows of a slice that its thresholds rest on: one random item of each group.
+
+    Without groups, all of them. The stream is ``SeedSequence(0, spawn_key=(7, 14))``: the run's
+    seed has already drawn the slice, and no vote or label takes part.
+    """
+    units = group_codes(held.groups, held.n_items)
+    rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=_ONE_EACH_KEY))
+    order = rng.permutation(held.n_items)
+    _, first = np.unique(units[order], return_index=True)
+    return np.asarray(np.sort(order[first]))
+
+
+def _too_few_groups(n: int, level: float, whose: str, until_then: str) -> str:
+    return (
+        f"{whose} has {n} group{'' if n == 1 else 's'} of items, and sets at {level:.0%} need "
+        f"{labels_needed(level)} groups: until then {until_then}."
+    )
 
 
 def conformal_content(
@@ -89,13 +115,14 @@ def conformal_content(
     """The block ``conformal``: thresholds of 1 - p(label) on the slice, in the file's own order.
 
     An item and its swap have one score, so that each item counts once under ``symmetric`` too.
+    ``n`` labels make the thresholds: one of each group (:func:`one_each`).
     """
-    columns = held.with_judges(model.judges)
-    scores = nonconformity(model.score(columns.votes), held.labels)
+    columns = held.with_items(one_each(held)).with_judges(model.judges)
+    scores = nonconformity(model.score(columns.votes), columns.labels)
     limits = [float(threshold(scores, level)) for level in LEVELS]
     return {
         "share": share,
-        "n": held.n_items,
+        "n": columns.n_items,
         "levels": [
             {
                 "level": level,

@@ -17,11 +17,14 @@ from judgepanel.votes.orientation import BALANCED_SHARE
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+_LEAST = -float(np.log(0.999))
+
 
 @dataclass(frozen=True, slots=True)
 class LabelFigures:
     """Means over labelled new items: ``nll`` [``lo``, ``hi``] in nats, for this panel on items
     like these; ``null_nll`` that of always saying the panel's base rate (.5 under ``symmetric``).
+    ``n_wrong`` items have P(true label) < .5: few of them leave the NLL to few items.
     """
 
     nll: float
@@ -30,6 +33,7 @@ class LabelFigures:
     null_nll: float
     brier: float
     accuracy: float
+    n_wrong: int
 
     @property
     def skill(self) -> float:
@@ -45,7 +49,8 @@ class Labelled:
     given: fewer than two such items (or groups), or (nearly) all of the file was seen. ``n_seen``
     labelled items are left out, since the panel was fitted to them (or its sets were made from
     them). ``checked`` is false where it cannot be known which items are new. ``measures_coding``
-    says that nearly all labels of pairs are alike: the order of the file then gives answers away.
+    says that nearly all of those n labels of pairs are alike: the order of the file then gives
+    answers away.
     """
 
     n: int
@@ -61,13 +66,15 @@ def labelled_figures(
     """Figures of P(label 1) (n_items,) on the labels of ``votes``; None where there are none.
 
     ``held_out`` (n_items,) marks items of the conformal slice; ``null`` is the panel's base rate.
-    The interval is Student's over items, groups whole; the panel is taken as it is.
+    The interval is Student's over items, groups whole; the panel is taken as it is. Of an accurate
+    panel a short file may hold no wrong answer and then shows no spread, so the variance is at
+    least what the panel's own probabilities make it, the mean of p (1 - p) logit(p)^2 over n.
     """
     if not votes.labelled.any():
         return None
     away = seen.rows | held_out
     new = votes.labelled & ~away
-    lopsided = votes.minority_share < BALANCED_SHARE
+    lopsided = votes.with_items(new).minority_share < BALANCED_SHARE if new.any() else False
     return Labelled(
         n=int(new.sum()),
         n_seen=int((votes.labelled & away).sum()),
@@ -88,14 +95,20 @@ def _figures(
     p_true = np.where(right, p[new], 1.0 - p[new])
     losses = -np.log(p_true)
     nll = float(losses.mean())
-    se = float(np.sqrt(sampling_variance(losses[None], units)[0]))
-    reach = float(stats.t.ppf(0.5 + LEVEL / 2.0, n_units - 1)) * se
+    variance = max(float(sampling_variance(losses[None], units)[0]), _own_variance(p[new]))
+    reach = float(stats.t.ppf(0.5 + LEVEL / 2.0, n_units - 1)) * float(np.sqrt(variance))
     hit = np.where(p_true == 0.5, 0.5 if symmetric else right, p_true > 0.5)
     return LabelFigures(
         nll=nll,
-        lo=nll - reach,
+        lo=min(nll, max(nll - reach, _LEAST)),
         hi=nll + reach,
         null_nll=float(-np.log(np.where(right, null, 1.0 - null)).mean()),
         brier=float(((1.0 - p_true) ** 2).mean()),
         accuracy=float(hit.mean()),
+        n_wrong=int((p_true < 0.5).sum()),
     )
+
+
+def _own_variance(p: Floats) -> float:
+    """Variance of the mean of -log P(true label) if P(label 1) of every item is right."""
+    return float(np.mean(p * (1.0 - p) * (np.log(p) - np.log1p(-p)) ** 2)) / len(p)

@@ -6,6 +6,8 @@ from judgepanel.decision.labelled import Labelled
 from judgepanel.decision.score import Scored
 from judgepanel.report.numbers import counted, percent, sig, with_interval
 
+_FEW_WRONG = 10
+
 
 def scored_text(scored: Scored, file: str) -> str:
     """What was written to ``file``, and the NLL on labels where the file has any."""
@@ -33,6 +35,8 @@ def labelled_sentence(found: Labelled) -> str:
         f"{sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
         f"{percent(figures.accuracy)}."
     )
+    if figures.n_wrong < _FEW_WRONG:
+        text += f" It rests on {counted(figures.n_wrong, 'wrong answer')}, so take it as rough."
     if found.n_seen:
         text += f" {counted(found.n_seen, 'labelled item')} that took part in making it left out."
     if found.measures_coding:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from judgepanel.decision.drift import drift_of, drift_sentences, profile_content
+from judgepanel.decision.drift import FEWEST_GROUPS, drift_of, drift_sentences, profile_content
 from judgepanel.scoring.association import rank_p
 from judgepanel.votes import MISSING, VoteMatrix
 from tests.helpers import flip_items, make_votes
@@ -165,6 +165,40 @@ def test_groups_of_copies_count_once():
     assert not compared(past, new).found
     assert compared(replace(past, groups=None), replace(new, groups=None)).found
     assert not compared(past, replace(new, groups=None)).found
+
+
+def in_groups(rng, n_groups, size=25, n_judges=8):
+    """Whether a judge votes is decided for whole groups: at 8 groups tests cannot be trusted."""
+    votes = votes_of(rng, n_groups * size, np.linspace(0.6, 0.8, n_judges), 0.0, n_groups)
+    missing = rng.random((n_groups, n_judges)) < 0.3
+    rows = np.array([int(name[1:]) for name in votes.groups])
+    return replace(votes, votes=np.where(missing[rows], MISSING, votes.votes).astype(np.int8))
+
+
+def test_with_few_groups_nothing_is_compared_and_one_sentence_says_so():
+    rng = np.random.default_rng(0)
+    few, enough = in_groups(rng, 8), in_groups(rng, FEWEST_GROUPS)
+    for past, new, says in (
+        (enough, few, "this file has 8 groups of items"),
+        (few, enough, "the panel was fitted on fewer than 15 groups of items"),
+        (few, replace(enough, groups=None), "the panel was fitted on fewer than 15 groups"),
+    ):
+        drift = compared(past, new)
+        assert (drift.changes, drift.found, len(drift.frame())) == ((), (), 0)
+        (sentence,) = drift_sentences(drift)
+        assert sentence.startswith("Whether these votes are like those")
+        assert says in sentence
+    assert compared(enough, enough).changes
+    alone = make_votes(0, 10, 3)
+    named = replace(alone, groups=alone.item_ids)
+    assert compared(named, named).changes
+
+
+def test_without_drift_few_groups_do_not_warn_and_enough_warn_rarely():
+    rng = np.random.default_rng(1)
+    for n_groups, most in ((8, 0), (FEWEST_GROUPS, 12)):
+        pairs = ((in_groups(rng, n_groups), in_groups(rng, n_groups)) for _ in range(120))
+        assert sum(bool(compared(past, new).found) for past, new in pairs) <= most
 
 
 def test_absent_judges_are_not_compared_and_agreement_is_not_either():

@@ -1,0 +1,94 @@
+"""Figures on the labels of a new file: which labels count, and how sure an NLL of few errors is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from judgepanel.decision.labelled import labelled_figures
+from judgepanel.decision.seen import Seen
+from judgepanel.report.scored import labelled_sentence
+from tests.helpers import make_votes
+
+
+def figures_of(labels, p, seen=None, groups=None, symmetric=False):
+    n = len(labels)
+    rows = np.zeros(n, bool) if seen is None else seen
+    votes = replace(
+        make_votes(0, n, 3), task="pairwise", labels=np.asarray(labels, np.int8), groups=groups
+    )
+    none = np.zeros(n, bool)
+    return labelled_figures(
+        votes,
+        np.asarray(p, float),
+        Seen(rows, none, wholly=False, checked=True),
+        none,
+        null=0.5,
+        symmetric=symmetric,
+    )
+
+
+def test_only_the_labels_that_the_figures_use_say_whether_they_are_alike():
+    balanced, alike = np.arange(60) % 2, np.ones(40)
+    labels = np.concatenate([balanced, alike])
+    p = np.full(100, 0.7)
+    old = np.arange(100) < 60
+    found = figures_of(labels, p, seen=old)
+    assert found.n == 40
+    assert found.measures_coding
+    assert "measures the coding" in labelled_sentence(found)
+    assert not figures_of(labels, p, seen=~old).measures_coding
+    assert not figures_of(labels, p, seen=old, symmetric=True).measures_coding
+    assert not figures_of(labels, p, seen=np.ones(100, bool)).measures_coding
+
+
+def test_without_wrong_answers_the_panels_own_probabilities_give_the_spread():
+    p = np.full(20, 0.98)
+    found = figures_of(np.ones(20), p)
+    own = 0.98 * 0.02 * np.log(0.98 / 0.02) ** 2
+    reach = stats.t.ppf(0.975, 19) * np.sqrt(own / 20)
+    assert found.figures.hi == pytest.approx(-np.log(0.98) + reach)
+    assert found.figures.lo == pytest.approx(-np.log(0.999))
+    assert found.figures.n_wrong == 0
+    assert "rests on 0 wrong answers" in labelled_sentence(found)
+
+
+def test_no_panel_is_sure_of_a_smaller_loss_than_its_probabilities_allow():
+    for p in (0.999, 0.9):
+        found = figures_of(np.ones(5), np.full(5, p)).figures
+        assert 0 < found.lo <= found.nll <= found.hi
+
+
+def test_a_larger_spread_between_groups_is_kept():
+    labels = np.repeat(np.arange(10) % 2, 10)
+    groups = tuple(f"g{i // 10}" for i in range(100))
+    losses = -np.log(np.where(labels == 1, 0.8, 0.2))
+    found = figures_of(labels, np.full(100, 0.8), groups=groups).figures
+    se = losses[::10].std(ddof=1) / 10**0.5
+    assert found.hi - found.nll == pytest.approx(stats.t.ppf(0.975, 9) * se)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"), [(1, "1 wrong answer,"), (9, "9 wrong answers,"), (10, None)]
+)
+def test_fewer_than_ten_wrong_answers_are_said(wrong, says):
+    labels = np.arange(100) >= wrong
+    sentence = labelled_sentence(figures_of(labels, np.full(100, 0.9)))
+    assert ("rests on" in sentence) == (says is not None)
+    assert says is None or f"It rests on {says}" in sentence
+
+
+def test_intervals_of_an_accurate_panel_hold_the_truth():
+    """Difficulty varies, p is calibrated, accuracy about .98: the sample variance alone covers
+    about half of the time at n = 20.
+    """
+    rng = np.random.default_rng(0)
+    p_all = (1 / (1 + np.exp(-rng.normal(6, 2, 100_000)))).clip(0.001, 0.999)
+    truth = -np.mean(p_all * np.log(p_all) + (1 - p_all) * np.log1p(-p_all))
+    held = 0
+    for _ in range(300):
+        p = rng.choice(p_all, 20)
+        found = figures_of(rng.random(20) < p, p).figures
+        held += found.lo <= truth <= found.hi
+    assert held >= 0.85 * 300
