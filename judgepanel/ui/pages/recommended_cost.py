@@ -38,6 +38,15 @@ def costs(shown: Shown, spec: RecommendSpec, found: Recommendation) -> bool:
     if found.n_judges < 2:
         st.caption("There is one judge only, so there is nothing to save.")
         return True
+    wanted = st.toggle(
+        "Find out what better panels cost",
+        key="prices",
+        bind="query-params",
+        help="Finds the best panel under each of a few budgets, and asks a cheap one first: about "
+        "a minute for 65 judges.",
+    )
+    if not wanted:
+        return True
     rule, calibrator = found.model.aggregator, found.model.calibrator
     priced = CostSpec(spec.settings, rule, calibrator, budget=spec.budget)
     if not show_result(COST, shown, priced, lambda worth: _frontier(shown, priced, worth)):

@@ -29,9 +29,17 @@ from judgepanel.ui.work import show_result, stored_result
 
 
 def value(shown: Shown, spec: RecommendSpec, found: Recommendation) -> bool:
-    """The section; whether its work has ended."""
+    """The section, when asked for or known; whether its work has ended."""
     st.header("What each judge is worth")
     asked = _spec(spec, found)
+    wanted = st.toggle(
+        "Find out whom to keep, drop and watch",
+        key="worth",
+        bind="query-params",
+        help="Fits panels anew without each judge: about half a minute for 65 judges.",
+    )
+    if not wanted and known_value(shown, spec, found) is None:
+        return True
     return show_result(VALUE, shown, asked, lambda worth: _draw(shown, asked, worth))
 
 
