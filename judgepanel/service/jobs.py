@@ -1,4 +1,8 @@
-"""Running work in the background: one state per result, polled, cancelled, never twice."""
+"""Running work in the background: one state per result, polled, cancelled, never twice.
+
+Work that somebody looks at goes first: between chunks a job lets one pass whose state is being
+asked for, and goes on when that one is done or no longer watched.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,10 @@ from judgepanel.studies.runner import Cancelled, Progress, steps
 from judgepanel.votes import InputError, VoteMatrix
 
 REFRESH_SECONDS = 0.5
+WATCHED_SECONDS = 5.0
+"""A job counts as watched for so long after its state was asked for."""
 KEPT = 64
+MOST_JOBS = 256
 _LOG = logging.getLogger(__name__)
 
 
@@ -24,10 +31,12 @@ class Jobs:
     """Jobs of one process by key. ``workers`` run at once; each spreads over all cores."""
 
     def __init__(self, workers: int = 2) -> None:
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="judgepanel-job")
-        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(MOST_JOBS, thread_name_prefix="judgepanel-job")
+        self._workers = workers
+        self._lock = threading.Condition()
         self._states: dict[str, Job] = {}
         self._flags: dict[str, threading.Event] = {}
+        self._asked: dict[str, float] = {}
 
     def submit(
         self,
@@ -46,25 +55,33 @@ class Jobs:
             self._states.pop(key, None)
             self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None, waits=True)
             flag = self._flags[key] = threading.Event()
+            self._asked[key] = time.monotonic()
         self._pool.submit(self._work, key, flag, study, votes, spec, finished)
 
     def state(self, key: str) -> Job | None:
-        """The state of a key, if any work was done under it."""
+        """The state of a key, if any work was done under it; to ask is to watch."""
         with self._lock:
-            return self._states.get(key)
+            state = self._states.get(key)
+            if state is not None and state.status == "running":
+                self._asked[key] = time.monotonic()
+                if state.waits:
+                    self._lock.notify_all()
+            return state
 
     def cancel(self, key: str) -> None:
         """Call work off; it stops after its current chunk."""
         with self._lock:
             flag = self._flags.get(key)
-        if flag is not None:
-            flag.set()
+            if flag is not None:
+                flag.set()
+                self._lock.notify_all()
 
     def close(self) -> None:
         """Call everything off and wait for the current chunks."""
         with self._lock:
             for flag in self._flags.values():
                 flag.set()
+            self._lock.notify_all()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _work(
@@ -76,10 +93,8 @@ class Jobs:
         spec: Spec,
         finished: Callable[[Any], None],
     ) -> None:
-        with self._lock:
-            self._states[key] = replace(self._states[key], waits=False)
         try:
-            self._follow(key, steps(study, votes, spec, cancelled=flag.is_set), finished)
+            self._follow(key, flag, steps(study, votes, spec, cancelled=flag.is_set), finished)
         except InputError as error:
             self._end(key, "failed", str(error))
         except Exception:
@@ -89,13 +104,14 @@ class Jobs:
     def _follow(
         self,
         key: str,
+        flag: threading.Event,
         states: Iterator[Progress[Any, Any, Any]],
         finished: Callable[[Any], None],
     ) -> None:
         """Keep the state up to date; merging takes time, so not after every chunk."""
         shown = 0.0
         try:
-            for progress in states:
+            for progress in self._in_turn(key, flag, states):
                 last = progress.done == progress.total
                 due = time.monotonic() - shown >= REFRESH_SECONDS
                 result = progress.result() if last or due else None
@@ -107,6 +123,34 @@ class Jobs:
                     return  # Called off now is called off too late: it is all there.
         except Cancelled:
             self._end(key, "cancelled", "", progress.result())
+
+    def _in_turn(
+        self, key: str, flag: threading.Event, states: Iterator[Progress[Any, Any, Any]]
+    ) -> Iterator[Progress[Any, Any, Any]]:
+        """The states, each when it is this job's turn; time spent waiting is not time of work."""
+        self._wait_for_turn(key, flag)
+        waited = 0.0
+        for progress in states:
+            yield replace(progress, elapsed=progress.elapsed - waited)
+            waited += self._wait_for_turn(key, flag)
+
+    def _wait_for_turn(self, key: str, flag: threading.Event) -> float:
+        """Seconds until this job was among those that may run, or called off."""
+        began = time.monotonic()
+        with self._lock:
+            while not flag.is_set() and key not in self._first():
+                self._states[key] = replace(self._states[key], waits=True)
+                self._lock.wait(WATCHED_SECONDS)
+            if self._states[key].waits:
+                self._states[key] = replace(self._states[key], waits=False)
+        return time.monotonic() - began
+
+    def _first(self) -> list[str]:
+        """The running jobs whose turn it is: watched ones first, else in order of submission."""
+        now = time.monotonic()
+        running = [key for key, state in self._states.items() if state.status == "running"]
+        running.sort(key=lambda key: now - self._asked[key] > WATCHED_SECONDS)
+        return running[: self._workers]
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:
@@ -120,7 +164,7 @@ class Jobs:
                 result=before.result if result is None else result,
             )
             if last:
-                self._flags.pop(key, None)
+                self._over(key)
 
     def _end(
         self,
@@ -137,7 +181,12 @@ class Jobs:
                 message=message,
                 result=state.result if result is None else result,
             )
-            self._flags.pop(key, None)
+            self._over(key)
+
+    def _over(self, key: str) -> None:
+        self._flags.pop(key, None)
+        self._asked.pop(key, None)
+        self._lock.notify_all()
 
     def _forget_oldest(self) -> None:
         ended = [key for key, state in self._states.items() if state.status != "running"]

@@ -55,7 +55,7 @@ class Job:
     """Work on one result: chunks ``done`` of ``total``, seconds, and the result so far.
 
     ``result`` is None until the first chunk; ``message`` says why a job failed; ``waits`` is true
-    while other work holds all workers.
+    while other work, asked for earlier or looked at now, holds all workers.
     """
 
     status: Status

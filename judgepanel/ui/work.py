@@ -66,8 +66,10 @@ def _watch(
     left, right = st.columns([5, 1], vertical_alignment="center")
     share = job.done / job.total if job.total else 0.0
     text = f"{share:.0%} done, {_left(job.remaining)}"
-    if job.done == 0:
-        text = "Waiting until other work on this server has ended" if job.waits else "Starting"
+    if job.waits:
+        text = f"{share:.0%} done, waiting for other work on this server"
+    elif job.done == 0:
+        text = "Starting"
     called_off = st.session_state.get(_STOPPING) == (shown.votes.sha256, spec)
     left.progress(share, text="Stopping after the parts under way" if called_off else text)
     right.button(

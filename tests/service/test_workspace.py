@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from judgepanel.service import FileWorkspace, NotFound
 from judgepanel.service import files as files_module
+from judgepanel.service import jobs as jobs_module
 from judgepanel.studies.contract import CHUNK_SPLITS, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
@@ -286,6 +287,23 @@ def test_work_waits_while_other_work_holds_all_workers(space, votes):
     for counter in counters:
         counter.gates[0].set()
         assert not finish(space, counter.study, votes, CountSpec()).waits
+
+
+def test_work_that_is_looked_at_passes_work_that_no_longer_is(space, votes, monkeypatch):
+    monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", 0.05)
+    left, looked_at = [Counter("left 1"), Counter("left 2")], Counter("looked at")
+    for counter in left:
+        counter.hold(1)
+        space.submit(counter.study, votes, CountSpec())
+        assert counter.started[1].wait(LONG)
+    space.submit(looked_at.study, votes, CountSpec())
+    assert finish(space, looked_at.study, votes, CountSpec()).status == "done"
+    for counter in left:
+        assert counter.calls == [0, 1]
+        counter.gates[1].set()
+    for counter in left:
+        assert finish(space, counter.study, votes, CountSpec()).status == "done"
+        assert counter.calls == [0, 1, 2, 3]
 
 
 def test_votes_that_cannot_be_studied_fail_with_their_sentence(space, votes):
