@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
+from judgepanel.ui.work import POLL_SECONDS
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 
@@ -48,10 +49,16 @@ def turn_to(app: AppTest, page: str) -> AppTest:
 
 
 def until(app: AppTest, reached: Callable[[], object]) -> AppTest:
-    """Run again and again, as the polling fragment does, until the page is so far."""
-    deadline = time.monotonic() + DEADLINE
+    """Run again and again, as the polling fragment does, until the page is so far.
+
+    The longer it takes, the longer the pauses: whole pages drawn without one would take the time
+    from the work that they wait for.
+    """
+    deadline, pause = time.monotonic() + DEADLINE, 0.02
     while not reached():
         assert time.monotonic() < deadline, "the page does not get there"
+        time.sleep(pause)
+        pause = min(1.5 * pause, POLL_SECONDS)
         checked(app.run())
     return app
 

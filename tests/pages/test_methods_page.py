@@ -130,7 +130,7 @@ def test_what_is_below_the_grid_waits_for_it(monkeypatch: pytest.MonkeyPatch) ->
 
     slow = replace(METHOD_GRID, run_chunk=waiting)
     monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", slow)
-    name = prepared("sparse_humans", splits=6)
+    name = prepared("one_class", splits=6)
     app = open_app(METHODS, analysis=name)
     opened = workspace().open(name)
     spec = PipelineAblationSpec(settings=opened.settings)
@@ -158,7 +158,7 @@ def test_a_grid_called_off_keeps_what_there_is_and_leads_on(
 
     slow = replace(METHOD_GRID, run_chunk=waiting)
     monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", slow)
-    app = open_app(METHODS, analysis=prepared("hard_panel", splits=11))
+    app = open_app(METHODS, analysis=prepared("one_class", splits=11))
     until(app, lambda: htmls(app, "jp-answer"))
     checked(app.button(key="cancel-method_grid").click().run())
     go_on.set()

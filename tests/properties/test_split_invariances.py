@@ -16,7 +16,7 @@ ITEM_FIELDS = ("nll", "brier", "hit", "ece")
 
 @st.composite
 def cases(draw, symmetric=None):
-    """Ballots of any votes, a split of them, and a recipe."""
+    """Ballots of any votes, a recipe with some of the calibrators, and a generator."""
     n, k = draw(st.integers(4, 30)), draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     skill, missing = draw(st.floats(0.0, 1.0)), draw(st.sampled_from([0.0, 0.3, 0.9]))
@@ -29,9 +29,11 @@ def cases(draw, symmetric=None):
         units[:2] = 0, 1
         units = np.unique(units, return_inverse=True)[1]
     mode = draw(st.booleans()) if symmetric is None else symmetric
+    # A few calibrators an example: all of them at once would leave time for fewer votes.
+    chosen = draw(st.sets(st.sampled_from(CALIBRATORS), min_size=1, max_size=4))
     recipe = Recipe(
         draw(st.sampled_from(["one_coin", "majority"])),
-        CALIBRATORS,
+        tuple(name for name in CALIBRATORS if name in chosen),
         draw(st.sampled_from(["accuracy", "informativeness"])),
         in_sample=draw(st.booleans()),
     )
@@ -44,7 +46,8 @@ def scored(ballots, recipe):
 
 
 def assert_same_bits(one, other):
-    for name in CALIBRATORS:
+    assert one.evaluation.keys() == other.evaluation.keys()
+    for name in one.evaluation:
         for field in ITEM_FIELDS:
             np.testing.assert_array_equal(
                 getattr(one.evaluation[name], field), getattr(other.evaluation[name], field)
@@ -54,7 +57,7 @@ def assert_same_bits(one, other):
     assert one.null_nll == other.null_nll
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(cases(symmetric=True))
 def test_swapping_the_responses_of_any_items_changes_nothing_under_symmetric(case):
     ballots, recipe, rng = case
@@ -63,12 +66,13 @@ def test_swapping_the_responses_of_any_items_changes_nothing_under_symmetric(cas
     assert_same_bits(scored(ballots, recipe), scored(swapped, recipe))
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(cases())
 def test_no_figure_is_nan_and_none_beats_its_clip(case):
     ballots, recipe, _ = case
     found = scored(ballots, recipe)
-    for name in CALIBRATORS:
+    assert set(found.evaluation) == set(recipe.calibrators)
+    for name in recipe.calibrators:
         scores = found.evaluation[name]
         assert all(np.isfinite(getattr(scores, field)).all() for field in ITEM_FIELDS)
         assert ((scores.nll >= -np.log(0.9991)) & (scores.nll <= -np.log(0.0009))).all()
@@ -76,7 +80,7 @@ def test_no_figure_is_nan_and_none_beats_its_clip(case):
         assert np.isfinite(found.constant_nll[name])
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(cases())
 def test_evaluation_labels_move_neither_fits_nor_choices(case):
     ballots, recipe, rng = case
@@ -85,21 +89,21 @@ def test_evaluation_labels_move_neither_fits_nor_choices(case):
     signs[held] = rng.permutation(-signs[held])
     one, other = scored(ballots, recipe), scored(replace(ballots, signs=signs), recipe)
     np.testing.assert_array_equal(one.order, other.order)
-    for name in CALIBRATORS:
+    for name in recipe.calibrators:
         right = signs[held] == ballots.signs[held]
         np.testing.assert_array_equal(
             one.evaluation[name].nll[:, right], other.evaluation[name].nll[:, right]
         )
 
 
-@settings(max_examples=80)
+@settings(max_examples=60)
 @given(cases())
 def test_a_judge_who_never_votes_changes_no_full_panel(case):
     ballots, recipe, _ = case
     silent = np.zeros((ballots.n_items, 1), np.int8)
     wider = replace(ballots, votes=np.hstack([ballots.votes, silent]))
     one, other = scored(ballots, recipe), scored(wider, recipe)
-    for name in CALIBRATORS:
+    for name in recipe.calibrators:
         np.testing.assert_allclose(
             one.evaluation[name].nll[-1], other.evaluation[name].nll[-1], rtol=0, atol=1e-7
         )

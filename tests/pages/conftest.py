@@ -1,0 +1,31 @@
+"""What every page test saves: a scan of all packages for each visitor, work nobody waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from streamlit.components.v2 import manifest_scanner
+
+from judgepanel.ui import session
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_scanned_once() -> Iterator[None]:
+    """Streamlit looks for components in every installed package, for every visitor anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            manifest_scanner,
+            "scan_component_manifests",
+            cache(manifest_scanner.scan_component_manifests),
+        )
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_work_left_behind() -> Iterator[None]:
+    """Work that a page went on with is called off with the file that asked; results are kept."""
+    yield
+    session.workspace().close()
+    session._workspace.clear()
