@@ -1,10 +1,14 @@
 """What README says of the command line is so: names exist, examples run."""
 
 import argparse
+import contextlib
+import io
 import itertools
 import re
 import shlex
 import shutil
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,7 @@ from judgepanel.studies.knobs import knobs_of
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```bash\n(.*?)^```", README, flags=re.M | re.S)
+SHOWN = re.compile(r"^```bash\n([^`]+)```\n\n```text\n([^`]+)```$", re.MULTILINE)
 EXAMPLES = [
     shlex.split(line)[2:]
     for block in BLOCKS
@@ -31,6 +36,7 @@ def below(parser):
     return found.choices
 
 
+@cache
 def subcommands():
     return below(_parser())
 
@@ -107,18 +113,58 @@ def test_the_readme_has_examples():
     assert {words[0] for words in EXAMPLES} >= {"inspect", "curve", "recommend", "score"}
 
 
+@dataclass(frozen=True)
+class Ran:
+    """An example that has run: its words, exit code, what it printed and the files it named."""
+
+    words: list[str]
+    code: int
+    printed: str
+    folder: Path
+    written: str | None
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The examples follow each other in one folder, beside the samples."""
-    made = tmp_path_factory.mktemp("readme")
-    shutil.copytree(ROOT / "sample_data", made / "sample_data")
-    return made
+def ran(tmp_path_factory):
+    """All examples, one after the other in one folder beside the samples, each run once."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "sample_data", folder / "sample_data")
+    return [run_in(folder, words) for words in EXAMPLES]
 
 
-def test_the_examples_run_one_after_the_other(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    for words in EXAMPLES:
-        assert main(words) == 0, words
-        assert capsys.readouterr().out
-        for option, name in itertools.pairwise(words):
-            assert option != "--out" or (folder / name).stat().st_size > 0
+def run_in(folder, words):
+    out = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out):
+        code = main(words)
+    scored = folder / "scored.csv"
+    written = scored.read_text("utf-8") if scored.exists() else None
+    return Ran(words, code, out.getvalue(), folder, written)
+
+
+def test_the_examples_run_one_after_the_other(ran):
+    assert len(ran) == len(EXAMPLES)
+    for one in ran:
+        assert one.code == 0, one.words
+        assert one.printed
+        for option, name in itertools.pairwise(one.words):
+            assert option != "--out" or (one.folder / name).stat().st_size > 0
+
+
+def test_what_the_readme_shows_of_the_command_line_is_what_it_prints(ran):
+    """Every line shown begins a line that is printed or written; `...` stands for anything."""
+    examples = SHOWN.findall(README)
+    assert len(examples) >= 4
+    missing = []
+    for commands, shown in examples:
+        found = ""
+        for command in commands.splitlines():
+            words = shlex.split(command)
+            assert words[:2] == ["./run", "cli"]
+            one = next(one for one in ran if one.words == words[2:])
+            found += one.printed
+            found += one.written or ""
+        real = [" ".join(line.split()) for line in found.splitlines()]
+        for line in filter(None, (" ".join(line.split()) for line in shown.splitlines())):
+            pattern = re.compile(".*".join(re.escape(part) for part in line.split("...")))
+            missing += [] if any(pattern.match(line) for line in real) else [line]
+    assert missing == []

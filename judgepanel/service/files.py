@@ -42,13 +42,16 @@ _UNREADABLE = (
 
 
 class FileWorkspace:
-    """The :class:`~judgepanel.service.workspace.Workspace` of one process over one folder."""
+    """The :class:`~judgepanel.service.workspace.Workspace` of one process over one folder.
 
-    def __init__(self, home: Path) -> None:
+    ``backend`` is the joblib backend of its jobs.
+    """
+
+    def __init__(self, home: Path, backend: str = "threading") -> None:
         self._home = home
         for folder in ("votes", "analyses", "results"):
             (home / folder).mkdir(parents=True, exist_ok=True)
-        self._jobs = Jobs()
+        self._jobs = Jobs(backend=backend)
         self._votes: OrderedDict[str, VoteMatrix] = OrderedDict()
         self._results: OrderedDict[str, Stored] = OrderedDict()
         self._lock = threading.Lock()

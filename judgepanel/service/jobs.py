@@ -1,7 +1,7 @@
 """Running work in the background: one state per result, polled, cancelled, never twice.
 
-Work that somebody looks at goes first: between chunks a job lets one pass whose state is being
-asked for, and goes on when that one is done or no longer watched.
+Work that somebody looks at goes first: between chunks a job that nobody watches lets those pass
+whose state is being asked for, and goes on when they are done or no longer watched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from judgepanel.service.workspace import Job, Status
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.runner import Cancelled, Progress, steps
+from judgepanel.studies.runner import Cancelled, Progress, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
 REFRESH_SECONDS = 0.5
@@ -24,19 +24,31 @@ WATCHED_SECONDS = 5.0
 """A job counts as watched for so long after its state was asked for."""
 KEPT = 64
 MOST_JOBS = 256
+BACKENDS = ("loky", "threading")
 _LOG = logging.getLogger(__name__)
 
 
 class Jobs:
-    """Jobs of one process by key. ``workers`` run at once; each spreads over all cores."""
+    """Jobs of one process by key. ``workers`` run at once; each spreads over all cores.
 
-    def __init__(self, workers: int = 2) -> None:
+    ``backend`` is joblib's: "threading" shares this process, "loky" leaves it free to answer.
+    ValueError for any other.
+    """
+
+    def __init__(self, workers: int = 2, backend: str = "threading") -> None:
+        if backend not in BACKENDS:
+            raise ValueError(
+                f"JUDGEPANEL_BACKEND is {backend!r}; it can be {' or '.join(BACKENDS)}"
+            )
+        self._backend = backend
         self._pool = ThreadPoolExecutor(MOST_JOBS, thread_name_prefix="judgepanel-job")
         self._workers = workers
         self._lock = threading.Condition()
         self._states: dict[str, Job] = {}
         self._flags: dict[str, threading.Event] = {}
         self._asked: dict[str, float] = {}
+        if backend == "loky":
+            self._pool.submit(warm, backend, "judgepanel.decision.registry")
 
     def submit(
         self,
@@ -94,7 +106,8 @@ class Jobs:
         finished: Callable[[Any], None],
     ) -> None:
         try:
-            self._follow(key, flag, steps(study, votes, spec, cancelled=flag.is_set), finished)
+            states = steps(study, votes, spec, backend=self._backend, cancelled=flag.is_set)
+            self._follow(key, flag, states, finished)
         except InputError as error:
             self._end(key, "failed", str(error))
         except Exception:
@@ -146,11 +159,11 @@ class Jobs:
         return time.monotonic() - began
 
     def _first(self) -> list[str]:
-        """The running jobs whose turn it is: watched ones first, else in order of submission."""
+        """The running jobs whose turn it is: watched ones if there are any, in their order."""
         now = time.monotonic()
         running = [key for key, state in self._states.items() if state.status == "running"]
-        running.sort(key=lambda key: now - self._asked[key] > WATCHED_SECONDS)
-        return running[: self._workers]
+        watched = [key for key in running if now - self._asked[key] <= WATCHED_SECONDS]
+        return (watched or running)[: self._workers]
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:

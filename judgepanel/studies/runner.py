@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Generic
 
 from joblib import Parallel, delayed
@@ -89,6 +90,13 @@ def run(
     return progress.result()
 
 
+def warm(backend: str, module: str) -> None:
+    """Start the workers of a backend and import a module in each: no study waits for them."""
+    jobs = default_jobs()
+    if jobs > 1:
+        Parallel(n_jobs=jobs, backend=backend)(delayed(_imported)(module) for _ in range(jobs))
+
+
 def _pieces(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
@@ -106,7 +114,11 @@ def _pieces(
                 yield study.run_chunk(votes, spec, chunk)
             return
         parallel = Parallel(
-            n_jobs=jobs, backend=backend, return_as="generator_unordered", pre_dispatch="n_jobs"
+            n_jobs=jobs,
+            backend=backend,
+            return_as="generator_unordered",
+            pre_dispatch="n_jobs",
+            batch_size=1,
         )
         stopped = threading.Event()
         results = parallel(
@@ -120,6 +132,10 @@ def _pieces(
             stopped.set()
             for _ in results:
                 pass
+
+
+def _imported(module: str) -> None:
+    import_module(module)
 
 
 def _one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def workspace() -> FileWorkspace:
 
 @st.cache_resource(max_entries=4)
 def _workspace(home: str) -> FileWorkspace:
-    return FileWorkspace(Path(home))
+    return FileWorkspace(Path(home), backend=os.environ.get("JUDGEPANEL_BACKEND", "loky"))
 
 
 def current() -> tuple[Analysis, VoteMatrix] | None:

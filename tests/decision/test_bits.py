@@ -220,13 +220,13 @@ def test_half_of_llmbar_scores_the_other_half(real_votes, tmp_path):
     write_votes(votes.with_items(half), tmp_path / "one.csv")
     write_votes(votes.with_items(~half), tmp_path / "other.csv")
     files = {name: str(tmp_path / name) for name in ("one.csv", "other.csv", "p.json", "s.csv")}
-    assert main(["recommend", files["one.csv"], "--splits", "20", "--out", files["p.json"]]) == 0
+    assert main(["recommend", files["one.csv"], "--splits", "5", "--out", files["p.json"]]) == 0
     assert main(["score", files["p.json"], files["other.csv"], "--out", files["s.csv"]]) == 0
     with (tmp_path / "s.csv").open(newline="") as stream:
         p = np.array([float(row["p"]) for row in csv.DictReader(stream)])
 
     training = load_votes(tmp_path / "one.csv").votes
-    found = run(RECOMMEND, training, RecommendSpec(settings=Settings(splits=20)))
+    found = run(RECOMMEND, training, RecommendSpec(settings=Settings(splits=5)))
     held_out = votes.with_items(~half)
     assert p.tolist() == found.model.score(in_panel_order(held_out, found.model.judges)).tolist()
     panel = load_panel((tmp_path / "p.json").read_text("utf-8"))

@@ -23,6 +23,14 @@ def packages_scanned_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def work_stays_in_this_process() -> Iterator[None]:
+    """Where tests put their own studies in place of ours."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUDGEPANEL_BACKEND", "threading")
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def no_work_left_behind() -> Iterator[None]:
     """Work that a page went on with is called off with the file that asked; results are kept."""

@@ -14,7 +14,7 @@ CLAIM = "pages/claim.py"
 
 @cache
 def analysis(name: str) -> str:
-    return prepared(name, splits=4)
+    return prepared(name, splits=2)
 
 
 def finished(name: str = "one_class", **parameters: str) -> AppTest:

@@ -112,7 +112,7 @@ def test_the_same_link_shows_the_same_answer_to_another_visitor() -> None:
 
 
 def test_another_aggregator_is_another_result() -> None:
-    app = until_done(turn_to(sample("clean_pairwise"), CURVE))
+    app = until_done(open_app(CURVE, analysis=prepared("clean_pairwise")))
     before = app.dataframe[0].value
     after = until_done(app.selectbox(key="aggregator").select("majority").run()).dataframe[0].value
     assert before["NLL"].tolist() != after["NLL"].tolist()
@@ -169,6 +169,7 @@ def test_a_part_of_the_judges_can_be_analysed() -> None:
     space = session.workspace()
     chosen = list(space.votes(space.open(analysis_in(app)).votes_sha256).judges[:6])
     app.multiselect[0].set_value(chosen)
+    next(box for box in app.number_input if box.label == "Splits").set_value(10)
     checked(form_button(app).click().run())
     until_done(turn_to(app, CURVE))
     assert app.dataframe[0].value["panel"].tolist()[0] == "all 6"
@@ -179,8 +180,8 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.Monk
     def broken(*_: object) -> None:
         raise MemoryError
 
-    app = sample("sparse_humans")
-    analysis = analysis_in(app)
+    analysis = prepared("sparse_humans", splits=12)
+    app = open_app(analysis=analysis)
     opened = session.workspace().open(analysis)
     assert (
         session.workspace().result(

@@ -15,7 +15,7 @@ OWN = ["Easy and hard items", "Slices left out", "Permuted labels"]
 
 @cache
 def analysis(name: str) -> str:
-    return prepared(name, splits=4)
+    return prepared(name, splits=4 if name == "hard_panel" else 2)
 
 
 def headers(app: AppTest) -> list[str]:

@@ -25,7 +25,7 @@ SCOPE = "pages/scope.py"
 
 @cache
 def analysis(name: str) -> str:
-    return prepared(name, splits=4)
+    return prepared(name, splits=2)
 
 
 def finished(name: str) -> AppTest:

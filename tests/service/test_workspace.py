@@ -289,6 +289,23 @@ def test_work_waits_while_other_work_holds_all_workers(space, votes):
         assert not finish(space, counter.study, votes, CountSpec()).waits
 
 
+def test_an_unknown_backend_is_refused_with_those_there_are(tmp_path):
+    with pytest.raises(ValueError, match="'clouds'; it can be loky or threading"):
+        FileWorkspace(tmp_path, backend="clouds")
+
+
+def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
+    spec = PanelCurveSpec(settings=Settings(splits=10))
+    found = []
+    for backend in jobs_module.BACKENDS:
+        with contextlib.closing(FileWorkspace(tmp_path / backend, backend)) as space:
+            space.submit(PANEL_CURVE, votes, spec)
+            assert finish(space, PANEL_CURVE, votes, spec).status == "done"
+            found.append(space.result(PANEL_CURVE, votes.sha256, spec).result)
+    one, other = found
+    pd.testing.assert_frame_equal(one.frame(), other.frame(), check_exact=True)
+
+
 def test_work_that_is_looked_at_passes_work_that_no_longer_is(space, votes, monkeypatch):
     monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", 0.05)
     left, looked_at = [Counter("left 1"), Counter("left 2")], Counter("looked at")

@@ -101,7 +101,7 @@ def test_the_same_file_by_default_gives_no_flattering_figure(real_votes):
 
 
 def test_the_recommendation_on_llmbar_beats_its_null_and_shows_its_interval(real_votes):
-    spec = RecommendSpec(settings=Settings(splits=10))
+    spec = RecommendSpec(settings=Settings(splits=5))
     found = run(RECOMMEND, votes_of(real_votes / "llmbar_votes.csv"), spec)
     assert 0.18 < found.nll < 0.27
     assert found.model.aggregator == "joint"

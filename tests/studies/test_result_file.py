@@ -15,14 +15,14 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
-FEW = Settings(splits=4)
+FEW = Settings(splits=2)
 
 
 @pytest.fixture(scope="module", params=sorted(STUDIES))
 def made(request):
     study = STUDIES[request.param]
     spec = study.spec(settings=FEW)
-    votes = make_votes(0, 120, 6)
+    votes = make_votes(0, 120, 5)
     result = run(study, votes, spec, jobs=1)
     return study, spec, votes, result, result_content(study, votes, spec, result)
 
@@ -34,7 +34,7 @@ def test_a_result_file_says_what_was_asked_of_which_votes(made):
     assert from_plain(type(spec), content["spec"]) == spec
     assert content["votes"] == {
         "n_items": 120,
-        "n_judges": 6,
+        "n_judges": 5,
         "n_labelled": 120,
         "sha256": votes.sha256,
         "orientation": result.orientation,

@@ -78,8 +78,8 @@ class TestSeeds:
         ]
         assert merged[0] == merged[1] == merged[2]
 
-    def test_ten_splits_are_the_first_ten_of_a_hundred(self, votes):
-        few, many = (self.tally(votes, spec_of(splits=splits)) for splits in (10, 100))
+    def test_ten_splits_are_the_first_ten_of_thirty(self, votes):
+        few, many = (self.tally(votes, spec_of(splits=splits)) for splits in (10, 30))
         for name in ("numbers", "split_means", "chosen_on", "chosen", "null_nll", "flip_p"):
             np.testing.assert_array_equal(getattr(few, name), getattr(many, name)[:10])
 

@@ -21,7 +21,7 @@ from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import flip_items, make_votes
 
-SETTINGS = Settings(splits=10)
+SETTINGS = Settings(splits=8)
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,14 @@ def votes():
 
 
 @pytest.fixture(scope="module")
-def result(votes):
-    return run(CALIBRATOR_DESIGN, votes, CalibratorDesignSpec(SETTINGS), jobs=1)
+def parts(votes):
+    spec = CalibratorDesignSpec(SETTINGS)
+    return [run_chunk(votes, spec, chunk) for chunk in CALIBRATOR_DESIGN.plan(spec)]
+
+
+@pytest.fixture(scope="module")
+def result(votes, parts):
+    return merge(votes, CalibratorDesignSpec(SETTINGS), CALIBRATOR_DESIGN.combine(*parts))
 
 
 def test_figures_are_those_of_the_panel_curve(votes, result):
@@ -75,9 +81,9 @@ def test_shapes_rise_and_the_raw_score_is_its_own(result):
     assert auto in ("temperature", "platt", "beta", "isotonic")
 
 
-def test_chunks_in_any_order_and_json_keep_every_bit(votes, result):
+def test_chunks_in_any_order_and_json_keep_every_bit(votes, parts, result):
     spec = CalibratorDesignSpec(SETTINGS)
-    parts = [run_chunk(votes, spec, chunk) for chunk in CALIBRATOR_DESIGN.plan(spec)]
+    assert len(parts) == 2
     backward = CALIBRATOR_DESIGN.combine(parts[1], parts[0])
     assert to_plain(merge(votes, spec, backward)) == to_plain(result)
     assert to_plain(from_plain(CalibratorDesign, to_plain(result))) == to_plain(result)

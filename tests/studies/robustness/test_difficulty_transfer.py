@@ -129,7 +129,7 @@ def test_no_difference_between_the_strata_shows_none():
     for seed in range(20):
         plain = make_votes(seed, 120, 6, missing=0.0)
         noise = np.random.default_rng(1000 + seed).random(120)
-        wanted = spec(settings=Settings(splits=6, seed=seed), by="effort")
+        wanted = spec(settings=Settings(splits=3, seed=seed), by="effort")
         found = run(DIFFICULTY_TRANSFER, with_feature(plain, noise), wanted, jobs=1)
         ps += found.p[0, 0, [0, 1], [1, 0]].tolist()
     assert np.mean(np.array(ps) < 0.05) <= 0.1

@@ -135,7 +135,7 @@ def test_slices_that_do_not_differ_show_no_loss():
         plain = featured(
             make_votes(seed, 120, 6, missing=0.0), kind=kinds(120, ("a", "b"), 1000 + seed)
         )
-        found = run(SLICE_TRANSFER, plain, spec(settings=Settings(splits=6, seed=seed)), jobs=1)
+        found = run(SLICE_TRANSFER, plain, spec(settings=Settings(splits=3, seed=seed)), jobs=1)
         shown += bool((found.p_holm[:, 1] < 0.05).any())
     assert shown <= 2
 
