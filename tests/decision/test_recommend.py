@@ -195,8 +195,8 @@ def cost_of_judges(votes, judges):
 
 def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
     """Few judges: subsets within a budget are searched for anew in every fold."""
-    few = with_costs(make_votes(3, 60, 5), [1.0 + 0.25 * j for j in range(5)])
-    spec = replace(spec_of(splits=3), budget=3.0)
+    few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
+    spec = replace(spec_of(splits=2), budget=3.0)
     for progress in steps(RECOMMEND, few, spec, jobs=1):
         found = progress.result()
         taken = {found.candidates[i].panel for i in progress.partial.chosen[:, 0]}
