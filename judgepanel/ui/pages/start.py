@@ -200,7 +200,9 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             index=POLICIES.index(settings.orientation),
             help=_ORIENTATION_HELP,
         )
-        splits = second.number_input("Splits", 10, 1000, settings.splits, step=10)
+        splits = second.number_input(
+            "Splits", min(10, settings.splits), 1000, settings.splits, step=10
+        )
         seed = third.number_input("Seed", 0, 2**31 - 1, settings.seed)
         chosen = st.multiselect(
             "Judges that take part",
