@@ -1,7 +1,8 @@
 """Runs the chunks of a study: progress after every chunk, cancel between chunks, any workers.
 
 The first chunk runs in this thread, so that a coarse result is there before workers have started;
-the rest go through joblib, whose backends (threads, loky, Dask) are the way to more cores.
+the rest go through joblib, whose backends (threads, loky, Dask) are the way to more cores. Chunks
+that an earlier run has kept are not computed again.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Generic
 
 from joblib import Parallel, delayed
@@ -28,7 +31,10 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress(Generic[SpecT, PartialT, ResultT]):
-    """State after a chunk: ``done`` of ``total`` chunks, seconds so far and seconds left."""
+    """State after a chunk: ``done`` of ``total`` chunks, seconds so far and seconds left.
+
+    ``kept`` of those done came from an earlier run, and took none of these seconds.
+    """
 
     study: Study[SpecT, PartialT, ResultT]
     votes: VoteMatrix
@@ -37,11 +43,12 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
     done: int
     total: int
     elapsed: float
+    kept: int = 0
 
     @property
     def remaining(self) -> float:
         """Seconds left at the pace so far."""
-        return self.elapsed / self.done * (self.total - self.done)
+        return self.elapsed / max(1, self.done - self.kept) * (self.total - self.done)
 
     def result(self) -> ResultT:
         """The result of what is done so far; marked partial until everything is."""
@@ -61,18 +68,41 @@ def steps(
     jobs: int | None = None,
     backend: str = "threading",
     cancelled: Callable[[], bool] = lambda: False,
+    kept: Mapping[int, PartialT] = MappingProxyType({}),
+    keep: Callable[[Chunk, PartialT], None] = lambda _chunk, _piece: None,
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
-    """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true."""
+    """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true.
+
+    ``kept`` holds partials of chunks by number, which are not computed again; ``keep`` is handed
+    the partial of every chunk that is, before the state is yielded. The result is the same to the
+    bit whatever is kept.
+    """
     chunks = study.plan(spec)
     started = time.monotonic()
-    partial: Any = None
-    with closing(_pieces(study, votes, spec, chunks, jobs or default_jobs(), backend)) as pieces:
-        for done, piece in enumerate(pieces, start=1):
-            partial = piece if partial is None else study.combine(partial, piece)
+    partial, known = _combined(study, [kept[c.number] for c in chunks if c.number in kept])
+    rest = [chunk for chunk in chunks if chunk.number not in kept]
+    if not rest:
+        yield Progress(study, votes, spec, partial, known, len(chunks), 0.0, known)
+        return
+    with closing(_pieces(study, votes, spec, rest, jobs or default_jobs(), backend)) as pieces:
+        for done, (chunk, piece) in enumerate(pieces, start=known + 1):
+            keep(chunk, piece)
+            partial = study.combine(partial, piece) if done > 1 else piece
             elapsed = time.monotonic() - started
-            yield Progress(study, votes, spec, partial, done, len(chunks), elapsed)
+            yield Progress(study, votes, spec, partial, done, len(chunks), elapsed, known)
             if cancelled():
                 raise Cancelled
+
+
+def merged(
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    kept: Mapping[int, PartialT],
+) -> ResultT | None:
+    """The result of chunks that an earlier run has kept; None without any."""
+    partial, known = _combined(study, [kept[number] for number in sorted(kept)])
+    return study.merge(votes, spec, partial) if known else None
 
 
 def run(
@@ -97,21 +127,28 @@ def warm(backend: str, module: str) -> None:
         Parallel(n_jobs=jobs, backend=backend)(delayed(_imported)(module) for _ in range(jobs))
 
 
+def _combined(
+    study: Study[SpecT, PartialT, ResultT], pieces: Sequence[PartialT]
+) -> tuple[Any, int]:
+    """Partials as one, and of how many chunks it is; None of none."""
+    return (reduce(study.combine, pieces) if pieces else None), len(pieces)
+
+
 def _pieces(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
     spec: SpecT,
-    chunks: tuple[Chunk, ...],
+    chunks: Sequence[Chunk],
     jobs: int,
     backend: str,
-) -> Generator[PartialT, None, None]:
+) -> Generator[tuple[Chunk, PartialT], None, None]:
     """Partials of the chunks; when closed early, those already handed to workers are waited for."""
     with threadpool_limits(1):
-        yield study.run_chunk(votes, spec, chunks[0])
+        yield _one(study, votes, spec, chunks[0])
         rest = chunks[1:]
         if jobs == 1 or len(rest) < 2:
             for chunk in rest:
-                yield study.run_chunk(votes, spec, chunk)
+                yield _one(study, votes, spec, chunk)
             return
         parallel = Parallel(
             n_jobs=jobs,
@@ -140,6 +177,6 @@ def _imported(module: str) -> None:
 
 def _one(
     study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
-) -> PartialT:
+) -> tuple[Chunk, PartialT]:
     with threadpool_limits(1):
-        return study.run_chunk(votes, spec, chunk)
+        return chunk, study.run_chunk(votes, spec, chunk)
