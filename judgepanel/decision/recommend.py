@@ -424,4 +424,5 @@ RECOMMEND: Study[RecommendSpec, Tally, Recommendation] = Study(
     merge=merge,
     figure="recommendation",
     page="recommended_panel",
+    chunk=2,
 )

@@ -170,6 +170,12 @@ class FileWorkspace:
         """The state of running, cancelled or failed work, if there was any."""
         return self._jobs.state(_key(study, votes_sha256, spec))
 
+    def wait(
+        self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
+    ) -> None:
+        """Return once running work has a first result or has ended, or after ``seconds``."""
+        self._jobs.wait(_key(study, votes_sha256, spec), seconds)
+
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
         """Call running work off after its current chunk."""
         self._jobs.cancel(_key(study, votes_sha256, spec))

@@ -80,6 +80,15 @@ class Jobs:
                     self._lock.notify_all()
             return state
 
+    def wait(self, key: str, seconds: float) -> None:
+        """Return once there is a result or the work has ended, at the latest after ``seconds``."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._has_news(key), seconds)
+
+    def _has_news(self, key: str) -> bool:
+        state = self._states.get(key)
+        return state is None or state.status != "running" or state.result is not None
+
     def cancel(self, key: str) -> None:
         """Call work off; it stops after its current chunk."""
         with self._lock:
@@ -178,6 +187,8 @@ class Jobs:
             )
             if last:
                 self._over(key)
+            elif before.result is None:
+                self._lock.notify_all()
 
     def _end(
         self,

@@ -95,6 +95,11 @@ class Workspace(Protocol):
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
         """The state of running, cancelled or failed work, if there was any."""
 
+    def wait(
+        self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
+    ) -> None:
+        """Return once running work has a first result or has ended, or after ``seconds``."""
+
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
         """Call running work off after its current chunk."""
 

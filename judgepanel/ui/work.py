@@ -12,7 +12,10 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.ui.frame import Shown, problem
 from judgepanel.ui.session import workspace
 
-POLL_SECONDS = 0.4
+POLL_SECONDS = 1.0
+"""Every poll draws the page anew, which costs the browser more than it costs the server."""
+FIRST_SECONDS = 0.8
+"""Quick work is waited for, so that a page of many sections is not one poll for each."""
 _STOPPING = "stopping"
 
 
@@ -36,7 +39,11 @@ def show_result(
         return True
     if job is None:
         space.submit(study, shown.votes, spec)
+        space.wait(study, sha, spec, FIRST_SECONDS)
         job = space.partial(study, sha, spec)
+        if job is not None and job.status == "done":
+            draw(job.result)
+            return True
     if job is not None and job.status in ("cancelled", "failed"):
         _ended(study, shown, spec, job, draw)
         return True

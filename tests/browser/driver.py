@@ -51,8 +51,9 @@ def refused(page: Page, *parts: str) -> None:
 
 def idle(page: Page) -> None:
     """Wait until the script has run and no widget waits for it."""
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    app = page.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=LONG)
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0, timeout=LONG)
 
 
 def upload(page: Page, file: Path | dict[str, Any], *, nth: int = 0) -> None:

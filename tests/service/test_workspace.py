@@ -274,6 +274,27 @@ def test_a_coarse_result_is_there_before_the_work_ends(space, votes):
     finish(space, counter.study, votes, spec)
 
 
+def test_who_waits_is_called_at_the_first_result(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(1)
+    space.wait(counter.study, votes.sha256, spec, LONG)
+    space.submit(counter.study, votes, spec)
+    space.wait(counter.study, votes.sha256, spec, LONG)
+    assert space.partial(counter.study, votes.sha256, spec).result == Count(CHUNK_SPLITS, 20)
+    counter.gates[1].set()
+    assert finish(space, counter.study, votes, spec).status == "done"
+
+
+def test_who_waits_is_not_kept_for_longer_than_asked(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(0)
+    space.submit(counter.study, votes, spec)
+    space.wait(counter.study, votes.sha256, spec, 0.01)
+    assert space.partial(counter.study, votes.sha256, spec).result is None
+    counter.gates[0].set()
+    assert finish(space, counter.study, votes, spec).status == "done"
+
+
 def test_work_waits_while_other_work_holds_all_workers(space, votes):
     counters = [Counter(name) for name in ("first", "second", "third")]
     for counter in counters:

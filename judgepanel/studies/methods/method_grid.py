@@ -309,4 +309,5 @@ METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
     merge=merge,
     figure="method_grid",
     page="methods",
+    chunk=2,
 )

@@ -123,7 +123,7 @@ def test_a_partial_result_says_so():
     votes, spec = make_votes(7, 60, 4), spec_of()
     found = merge(votes, spec, run_chunk(votes, spec, METHOD_GRID.plan(spec)[0]))
     assert found.partial
-    assert found.n_splits == 5
+    assert found.n_splits == METHOD_GRID.chunk
 
 
 @pytest.mark.parametrize(
