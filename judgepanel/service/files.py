@@ -6,39 +6,36 @@ Names are hashes and checked ids; nothing a user typed becomes part of a path.
 
 from __future__ import annotations
 
-import io
 import json
 import threading
-import zlib
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
-
-import numpy as np
-import pandas as pd
 
 from judgepanel import ENGINE
 from judgepanel.report.commands import column_options
 from judgepanel.report.output import write_whole
 from judgepanel.service.jobs import Jobs
-from judgepanel.service.workspace import Analysis, Job, NotFound, Stored, checked_id, new_id
+from judgepanel.service.packing import UNREADABLE, pack, unpack
+from judgepanel.service.workspace import (
+    Analysis,
+    Job,
+    NotFound,
+    Status,
+    Stored,
+    checked_id,
+    new_id,
+)
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
-from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.contract import Chunk, Spec, Study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, VoteMatrix
 
 _KEPT_VOTES = 8
 _KEPT_RESULTS = 64
-_DTYPES: dict[str, Any] = {"float64": float, "int64": "int64", "bool": bool, "str": "str"}
-_DTYPES["object"] = object
-_UNREADABLE = (
-    *(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
-    *(EOFError, BadZipFile, zlib.error),
-)
-"""What reading a damaged file may raise. Errors of the disk are not among them."""
 
 
 class FileWorkspace:
@@ -64,7 +61,7 @@ class FileWorkspace:
         path = self._votes_path(votes.sha256)
         if not (kept and path.exists()):
             # Written even where a file of that name stands: it may be damaged.
-            _write(path, _pack(votes))
+            _write(path, pack(votes))
         self._remember(self._votes, votes.sha256, votes, _KEPT_VOTES)
         return votes.sha256
 
@@ -75,10 +72,10 @@ class FileWorkspace:
                 return self._votes[sha256]
         path = self._votes_path(checked_id(sha256))
         try:
-            votes = _unpack(path.read_bytes())
+            votes = unpack(path.read_bytes())
         except FileNotFoundError:
             raise NotFound("no such votes") from None
-        except _UNREADABLE:
+        except UNREADABLE:
             raise NotFound("these votes are damaged: their file cannot be read") from None
         if votes.sha256 != sha256:
             raise NotFound("these votes are damaged: their content does not match their hash")
@@ -105,7 +102,7 @@ class FileWorkspace:
         path = self._home / "analyses" / f"{checked_id(analysis_id)}.json"
         try:
             analysis = from_plain(Analysis, json.loads(path.read_text("utf-8")))
-        except (FileNotFoundError, *_UNREADABLE):
+        except (FileNotFoundError, *UNREADABLE):
             raise NotFound("no such analysis") from None
         if analysis.id != analysis_id:
             raise NotFound("no such analysis")
@@ -143,9 +140,8 @@ class FileWorkspace:
             stored = self.result(study, votes.sha256, spec)
             if stored is not None and stored.current:
                 return
-            self._jobs.submit(
-                key, study, votes, spec, lambda result: self._finish(key, study, spec, result)
-            )
+            record = _Unrecorded(lambda result: self._finish(key, study, spec, result))
+            self._jobs.submit(key, study, votes, spec, record)
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """The finished result of a spec, if there is one; of the newest engine that made one."""
@@ -159,7 +155,7 @@ class FileWorkspace:
                 try:
                     content = json.loads(path.read_text("utf-8"))
                     result = from_plain(study.result, content["result"])
-                except _UNREADABLE:
+                except UNREADABLE:
                     continue
                 stored = Stored(result, engine, engine == ENGINE)
                 self._remember(self._results, key, stored, _KEPT_RESULTS)
@@ -216,68 +212,24 @@ def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> str:
     return f"{checked_id(votes_sha256)}-{study.name}-{spec_sha(spec)}"
 
 
-def _pack(votes: VoteMatrix) -> bytes:
-    """Votes as a compressed .npz of plain arrays; text goes in as UTF-8 JSON, never pickled."""
-    text = {
-        "item_ids": votes.item_ids,
-        "judges": votes.judges,
-        "task": votes.task,
-        "groups": votes.groups,
-        "features": _table(votes.features),
-        "judge_table": _table(votes.judge_table),
-    }
-    buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        votes=votes.votes,
-        labels=votes.labels,
-        text=np.frombuffer(json.dumps(text).encode(), dtype=np.uint8),
-    )
-    return buffer.getvalue()
-
-
-def _unpack(data: bytes) -> VoteMatrix:
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        text = json.loads(arrays["text"].tobytes())
-        return VoteMatrix(
-            votes=arrays["votes"],
-            labels=arrays["labels"],
-            item_ids=tuple(text["item_ids"]),
-            judges=tuple(text["judges"]),
-            task=text["task"],
-            groups=None if text["groups"] is None else tuple(text["groups"]),
-            features=_frame(text["features"]),
-            judge_table=_frame(text["judge_table"]),
-        )
-
-
-def _table(frame: pd.DataFrame | None) -> dict[str, Any] | None:
-    """Columns in order, each with its type, so that numbers and text come back as they were."""
-    if frame is None:
-        return None
-    columns = [
-        {"name": str(name), "dtype": _dtype(column), "values": to_plain(column.tolist())}
-        for name, column in frame.items()
-    ]
-    return {"n_rows": len(frame), "columns": columns}
-
-
-def _dtype(column: pd.Series) -> str:
-    found = str(column.dtype)
-    return found if found in _DTYPES else "object"
-
-
-def _frame(table: dict[str, Any] | None) -> pd.DataFrame | None:
-    if table is None:
-        return None
-    index = range(table["n_rows"])
-    columns = {
-        column["name"]: pd.Series(column["values"], dtype=_DTYPES[column["dtype"]], index=index)
-        for column in table["columns"]
-    }
-    return pd.DataFrame(columns, index=index)
-
-
 def _write(path: Path, data: bytes) -> None:
     """For the eyes of this user only."""
     write_whole(path, data, mode=0o600)
+
+
+class _Unrecorded:
+    """Work of which nothing is kept but its result."""
+
+    def __init__(self, finish: Callable[[Any], None]) -> None:
+        self.finish = finish
+
+    def kept(self) -> Mapping[int, Any]:
+        """Nothing."""
+        return {}
+
+    def keep(self, chunk: Chunk, piece: Any) -> bool:
+        """Goes on."""
+        return True
+
+    def end(self, status: Status, message: str) -> None:
+        """Keeps nothing."""

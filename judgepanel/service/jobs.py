@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
+from judgepanel.service.database import DatabaseProblem
 from judgepanel.service.workspace import Job, Status
-from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.contract import Chunk, Spec, Study
 from judgepanel.studies.runner import Cancelled, Progress, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -26,6 +27,26 @@ KEPT = 64
 MOST_JOBS = 256
 BACKENDS = ("loky", "threading")
 _LOG = logging.getLogger(__name__)
+
+
+class Lost(Exception):
+    """The work is no longer this server's: another does it, or it was deleted."""
+
+
+class Record(Protocol):
+    """Where a job leaves what it has done. All but ``kept`` may raise :class:`Lost`."""
+
+    def kept(self) -> Mapping[int, Any]:
+        """Partials of the chunks that an earlier run has finished, by number."""
+
+    def keep(self, chunk: Chunk, piece: Any) -> bool:
+        """Keep a finished chunk; returns whether to go on."""
+
+    def finish(self, result: Any) -> None:
+        """Keep the result."""
+
+    def end(self, status: Status, message: str) -> None:
+        """Keep that there is none, and why."""
 
 
 class Jobs:
@@ -56,7 +77,7 @@ class Jobs:
         study: Study[Any, Any, Any],
         votes: VoteMatrix,
         spec: Spec,
-        finished: Callable[[Any], None],
+        record: Record,
     ) -> None:
         """Start work under a key; nothing happens while work under that key is running."""
         with self._lock:
@@ -68,7 +89,7 @@ class Jobs:
             self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None, waits=True)
             flag = self._flags[key] = threading.Event()
             self._asked[key] = time.monotonic()
-        self._pool.submit(self._work, key, flag, study, votes, spec, finished)
+        self._pool.submit(self._work, key, flag, study, votes, spec, record)
 
     def state(self, key: str) -> Job | None:
         """The state of a key, if any work was done under it; to ask is to watch."""
@@ -97,6 +118,15 @@ class Jobs:
                 flag.set()
                 self._lock.notify_all()
 
+    def forget(self, key: str) -> None:
+        """Call work off and know nothing of it any more; what has ended is forgotten at once."""
+        with self._lock:
+            if key in self._flags:
+                self._flags[key].set()
+                self._lock.notify_all()
+            else:
+                self._states.pop(key, None)
+
     def close(self) -> None:
         """Call everything off and wait for the current chunks."""
         with self._lock:
@@ -112,23 +142,38 @@ class Jobs:
         study: Study[Any, Any, Any],
         votes: VoteMatrix,
         spec: Spec,
-        finished: Callable[[Any], None],
+        record: Record,
     ) -> None:
+        def keep(chunk: Chunk, piece: Any) -> None:
+            if not record.keep(chunk, piece):
+                flag.set()
+
         try:
-            states = steps(study, votes, spec, backend=self._backend, cancelled=flag.is_set)
-            self._follow(key, flag, states, finished)
-        except InputError as error:
-            self._end(key, "failed", str(error))
+            self._wait_for_turn(key, flag)
+            states = steps(
+                study,
+                votes,
+                spec,
+                backend=self._backend,
+                cancelled=flag.is_set,
+                kept=record.kept(),
+                keep=keep,
+            )
+            self._follow(key, flag, states, record)
+        except Lost:
+            self._forget(key)
+        except (InputError, DatabaseProblem) as error:
+            self._fail(key, record, str(error))
         except Exception:
             _LOG.exception("job failed")
-            self._end(key, "failed", "Something went wrong here; the server's log has the details.")
+            self._fail(key, record, "Something went wrong here; the server's log has the details.")
 
     def _follow(
         self,
         key: str,
         flag: threading.Event,
         states: Iterator[Progress[Any, Any, Any]],
-        finished: Callable[[Any], None],
+        record: Record,
     ) -> None:
         """Keep the state up to date; merging takes time, so not after every chunk."""
         shown = 0.0
@@ -139,11 +184,12 @@ class Jobs:
                 result = progress.result() if last or due else None
                 shown = time.monotonic() if result is not None else shown
                 if last:
-                    finished(result)
+                    record.finish(result)
                 self._update(key, progress, result, last)
                 if last:
                     return  # Called off now is called off too late: it is all there.
         except Cancelled:
+            record.end("cancelled", "")  # First: who looks may start it again at once.
             self._end(key, "cancelled", "", progress.result())
 
     def _in_turn(
@@ -205,6 +251,18 @@ class Jobs:
                 message=message,
                 result=state.result if result is None else result,
             )
+            self._over(key)
+
+    def _fail(self, key: str, record: Record, message: str) -> None:
+        try:
+            record.end("failed", message)
+        except (DatabaseProblem, Lost):
+            _LOG.warning("a failed job could not be kept as such")
+        self._end(key, "failed", message)
+
+    def _forget(self, key: str) -> None:
+        with self._lock:
+            self._states.pop(key, None)
             self._over(key)
 
     def _over(self, key: str) -> None:

@@ -41,6 +41,16 @@ class Analysis:
     created: str
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was decided on an analysis, by whom and why: untrusted text; ``made`` ISO 8601, UTC."""
+
+    what: str
+    by: str
+    why: str
+    made: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
     """A finished result; ``current`` is false when an older engine made it."""
@@ -85,6 +95,21 @@ class Workspace(Protocol):
 
     def list(self) -> tuple[Analysis, ...]:
         """All analyses, newest first."""
+
+    def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
+        """The same votes under other settings, as a new analysis with its own link."""
+
+    def rename(self, analysis_id: str, name: str) -> Analysis:
+        """The analysis under another name, or :class:`NotFound`."""
+
+    def delete(self, analysis_id: str) -> None:
+        """Forget an analysis and all that no other analysis uses, or :class:`NotFound`."""
+
+    def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
+        """Record a decision on an analysis, or :class:`NotFound`."""
+
+    def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
+        """The decisions on an analysis in their order, or :class:`NotFound`."""
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
         """Start work unless its result is stored or it is already running."""

@@ -439,7 +439,7 @@ def damaged_votes(good):
         "cut": good[: len(good) // 2],
         "noise": b"\x00" * 100,
         "flipped": good[:200] + bytes([good[200] ^ 255]) + good[201:],
-        "other votes": files_module._pack(other),
+        "other votes": files_module.pack(other),
         "no arrays": crafted(),
         "no text": crafted(votes=other.votes, labels=other.labels, text=text),
         "an object": crafted(votes=np.array([Bomb()], object), labels=other.labels, text=text),

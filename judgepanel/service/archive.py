@@ -1,0 +1,248 @@
+"""Votes, analyses, results and decisions in the database.
+
+Who keeps an analysis or a result first locks its votes, and so does who deletes: of two at once,
+the second sees what the first has done.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Engine, and_, delete, insert, select, union, update
+
+from judgepanel.service.database import transaction
+from judgepanel.service.jobs import Lost
+from judgepanel.service.ledger import Key, upsert
+from judgepanel.service.packing import UNREADABLE, Cache, pack, unpack
+from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, VOTES, DatabaseNow
+from judgepanel.service.workspace import (
+    Analysis,
+    Decision,
+    NotFound,
+    Stored,
+    checked_id,
+    new_id,
+)
+from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+
+_KEPT_VOTES = 8
+_WORK = ("votes_sha256", "study", "spec_sha256", "engine")
+
+
+class Archive:
+    """What is kept in a database, for whatever owner is named."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._votes: Cache[VoteMatrix] = Cache(_KEPT_VOTES)
+
+    def put_votes(self, votes: VoteMatrix) -> None:
+        """Keep votes by content."""
+        self.put(votes, lambda _: None)
+
+    def put(self, votes: VoteMatrix, then: Any) -> Any:
+        """Keep votes and call ``then(connection)`` in one transaction; returns what it returns.
+
+        Until it ends nobody else can delete them.
+        """
+        known = self._votes.get(votes.sha256) is not None
+        content = None if known else pack(votes)
+        with transaction(self._engine) as connection:
+            if not known or not _locked(connection, votes.sha256):
+                # Written even where a row of that hash stands: it may be damaged.
+                row = {"sha256": votes.sha256, "content": content or pack(votes)}
+                upsert(connection, VOTES, row, ("content",))
+            found = then(connection)
+        self._votes.put(votes.sha256, votes)
+        return found
+
+    def votes(self, sha256: str) -> VoteMatrix:
+        """The votes of this SHA-256, or NotFound."""
+        known = self._votes.get(sha256)
+        if known is not None:
+            return known
+        wanted = select(VOTES.c.content).where(VOTES.c.sha256 == checked_id(sha256))
+        with transaction(self._engine, write=False) as connection:
+            content = connection.execute(wanted).scalar()
+        if content is None:
+            raise NotFound("no such votes")
+        try:
+            votes = unpack(content)
+        except UNREADABLE:
+            raise NotFound("these votes are damaged: they cannot be read") from None
+        if votes.sha256 != sha256:
+            raise NotFound("these votes are damaged: their content does not match their hash")
+        self._votes.put(sha256, votes)
+        return votes
+
+    def add(self, analysis: Analysis, votes: VoteMatrix, owner: str) -> None:
+        """Keep a new analysis and its votes."""
+        row = _row(analysis) | {"owner": owner}
+        self.put(votes, lambda connection: connection.execute(insert(ANALYSES).values(**row)))
+
+    def open(self, analysis_id: str, owner: str) -> Analysis:
+        """An analysis of this owner, or NotFound."""
+        with transaction(self._engine, write=False) as connection:
+            return _opened(connection, analysis_id, owner)
+
+    def list(self, owner: str) -> tuple[Analysis, ...]:
+        """All analyses of an owner, newest first."""
+        wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == owner)
+        with transaction(self._engine, write=False) as connection:
+            rows = connection.execute(wanted).all()
+        found = [analysis for row in rows if (analysis := _read(*row)) is not None]
+        return tuple(sorted(found, key=lambda a: (a.created, a.id), reverse=True))
+
+    def rename(self, analysis_id: str, name: str, owner: str) -> Analysis:
+        """An analysis under another name, or NotFound."""
+        with transaction(self._engine) as connection:
+            renamed = replace(_opened(connection, analysis_id, owner, lock=True), name=name)
+            change = update(ANALYSES).where(ANALYSES.c.id == analysis_id)
+            connection.execute(change.values(content=_row(renamed)["content"]))
+        return renamed
+
+    def delete(self, analysis_id: str, owner: str) -> tuple[Key, ...]:
+        """Delete an analysis and all that no other uses; returns the work that is gone.
+
+        A result is used by the analyses of its votes that have its splits and seed: the pages of
+        one analysis ask for a few other settings, but never for others of these.
+        """
+        mine = and_(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
+        with transaction(self._engine) as connection:
+            sha = connection.execute(select(ANALYSES.c.votes_sha256).where(mine)).scalar()
+            if sha is None or not _locked(connection, sha):
+                raise NotFound("no such analysis")
+            if not connection.execute(delete(ANALYSES).where(mine)).rowcount:
+                raise NotFound("no such analysis")
+            same = ANALYSES.c.votes_sha256 == sha
+            draws = connection.execute(select(ANALYSES.c.draw).where(same)).scalars().all()
+            gone = _unused(connection, sha, draws)
+            if not draws:
+                connection.execute(delete(VOTES).where(VOTES.c.sha256 == sha))
+                self._votes.forget(sha)
+        _wipe(self._engine)
+        return gone
+
+    def decide(self, analysis_id: str, decision: Decision, owner: str) -> Decision:
+        """Record a decision on an analysis of this owner, or NotFound."""
+        with transaction(self._engine) as connection:
+            _opened(connection, analysis_id, owner, lock=True)
+            row = {"id": new_id(), "analysis_id": analysis_id, "made": DatabaseNow()}
+            row |= {"what": decision.what, "by": decision.by, "why": decision.why}
+            made = connection.execute(insert(DECISIONS).values(**row).returning(DECISIONS.c.made))
+            return replace(decision, made=_stamp(made.scalar_one()))
+
+    def decisions(self, analysis_id: str, owner: str) -> tuple[Decision, ...]:
+        """The decisions on an analysis of this owner in their order, or NotFound."""
+        names = DECISIONS.c
+        wanted = select(names.what, names.by, names.why, names.made)
+        wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
+        with transaction(self._engine, write=False) as connection:
+            _opened(connection, analysis_id, owner)
+            rows = connection.execute(wanted).all()
+        return tuple(Decision(what, by, why, _stamp(made)) for what, by, why, made in rows)
+
+    def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
+        """The result of the newest engine up to this one that can be read."""
+        same = [RESULTS.c[name] == value for name, value in key.columns().items()][:-1]
+        wanted = select(RESULTS.c.engine, RESULTS.c.content)
+        wanted = wanted.where(*same, RESULTS.c.engine <= key.engine)
+        with transaction(self._engine, write=False) as connection:
+            rows = connection.execute(wanted.order_by(RESULTS.c.engine.desc())).all()
+        for engine, content in rows:
+            try:
+                plain = json.loads(zlib.decompress(content))["result"]
+                return Stored(from_plain(study.result, plain), engine, engine == key.engine)
+            except UNREADABLE:
+                continue
+        return None
+
+    def put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
+        """Keep a result; Lost when its votes are deleted."""
+        content = {"study": key.study, "engine": key.engine, "spec": to_plain(spec)}
+        content["result"] = to_plain(result)
+        row = {**key.columns(), "draw": draw_of(spec.settings), "content": packed_json(content)}
+        if not _locked(connection, key.votes_sha256):
+            raise Lost
+        upsert(connection, RESULTS, row, ("draw", "content"))
+
+
+def draw_of(settings: Settings) -> str:
+    """Splits and seed, which all that is computed for an analysis shares."""
+    return f"{settings.splits}:{settings.seed}"[:64]
+
+
+def packed_json(content: Any) -> bytes:
+    """JSON as compressed bytes."""
+    return zlib.compress(json.dumps(content, allow_nan=False).encode())
+
+
+def _row(analysis: Analysis) -> dict[str, Any]:
+    return {
+        "id": analysis.id,
+        "votes_sha256": analysis.votes_sha256,
+        "draw": draw_of(analysis.settings),
+        "created": analysis.created,
+        "content": json.dumps(to_plain(analysis), ensure_ascii=True, allow_nan=False),
+    }
+
+
+def _opened(
+    connection: Connection, analysis_id: str, owner: str, *, lock: bool = False
+) -> Analysis:
+    wanted = select(ANALYSES.c.id, ANALYSES.c.content)
+    wanted = wanted.where(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
+    row = connection.execute(wanted.with_for_update() if lock else wanted).first()
+    found = None if row is None else _read(*row)
+    if found is None:
+        raise NotFound("no such analysis")
+    return found
+
+
+def _read(analysis_id: str, content: str) -> Analysis | None:
+    try:
+        analysis = from_plain(Analysis, json.loads(content))
+    except UNREADABLE:
+        return None
+    return analysis if analysis.id == analysis_id else None
+
+
+def _locked(connection: Connection, sha256: str) -> bool:
+    """Whether these votes are there; if so nobody deletes them until the transaction ends."""
+    wanted = select(VOTES.c.sha256).where(VOTES.c.sha256 == sha256).with_for_update()
+    return connection.execute(wanted).first() is not None
+
+
+def _unused(connection: Connection, sha256: str, draws: Iterable[str]) -> tuple[Key, ...]:
+    """Delete results and jobs of these votes for other splits and seeds than these."""
+    wide = [
+        and_(table.c.votes_sha256 == sha256, table.c.draw.not_in(draws))
+        for table in (RESULTS, JOBS)
+    ]
+    tables = list(zip((RESULTS, JOBS), wide, strict=True))
+    wanted = union(*(select(*(t.c[name] for name in _WORK)).where(which) for t, which in tables))
+    gone = tuple(Key(*row) for row in connection.execute(wanted))
+    for table, which in tables:
+        connection.execute(delete(table).where(which))
+    return gone
+
+
+def _wipe(engine: Engine) -> None:
+    """Take what was deleted out of SQLite's log too; where others read, theirs does it later."""
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            cursor = connection.connection.cursor()
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            cursor.close()
+
+
+def _stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,212 @@
+"""Connections to the database, and what goes wrong with one as a sentence without a secret."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    SQLAlchemyError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+VARIABLE = "JUDGEPANEL_DATABASE_URL"
+FILE = "judgepanel.db"
+WAIT_SECONDS = 15
+"""How long a write waits for others before the database counts as locked."""
+_LOG = logging.getLogger(__name__)
+_WRITES = "judgepanel_writes"
+_POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
+
+NEWER = (
+    "A newer version of judgepanel has made this database: update judgepanel here, or name "
+    f"another database in {VARIABLE}."
+)
+_WRONG_URL = (
+    f"{VARIABLE} is no address of a database: it can be sqlite:///FILE or "
+    "postgresql://USER:PASSWORD@HOST/NAME."
+)
+_LOCKED = (
+    "The database is locked: another program has been writing to it for too long. End that "
+    "program, or try again in a moment."
+)
+_READ_ONLY = "The database is read-only: judgepanel needs the right to write to it."
+_FULL = "There is no room left where the database is: free some space there and try again."
+_NO_DATABASE = "The file that should be the database is none: move it away, or name another one."
+_DAMAGED = "The database is damaged: bring back a backup of it."
+_CANNOT_OPEN = (
+    "The file of the database cannot be opened: its folder is missing, or judgepanel may not "
+    "write there."
+)
+_UNREACHABLE = (
+    "The database server does not answer: see that it runs and that its address is right."
+)
+_REFUSED = "The database server refuses the user or the password."
+_NO_SUCH = "The database server has no database of this name: make it first."
+_BUSY = "The database has no free connection for now: try again in a moment."
+_FOREIGN = "The database has tables of another program: judgepanel needs one of its own."
+_UNKNOWN = "The database answered with an error; the server's log has the details."
+
+_SQLITE = (
+    ("readonly", _READ_ONLY),
+    ("locked", _LOCKED),
+    ("full", _FULL),
+    ("not a database", _NO_DATABASE),
+    ("malformed", _DAMAGED),
+    ("unable to open", _CANNOT_OPEN),
+    ("already exists", _FOREIGN),
+)
+_STATES = {
+    **{"25006": _READ_ONLY, "42501": _READ_ONLY, "53100": _FULL, "55P03": _LOCKED},
+    **{"40P01": _LOCKED, "28P01": _REFUSED, "28000": _REFUSED, "3D000": _NO_SUCH},
+    **{"53300": _BUSY, "57P03": _UNREACHABLE, "42P07": _FOREIGN},
+}
+_CONNECTING = (
+    ("authentication failed", _REFUSED),
+    ("no pg_hba.conf entry", _REFUSED),
+    ("no password supplied", _REFUSED),
+    ("does not exist", _NO_SUCH),
+    ("too many clients", _BUSY),
+)
+
+
+class DatabaseProblem(Exception):
+    """What is wrong with the database, in a sentence for the reader of a page."""
+
+
+def default_url(home: Path) -> str:
+    """$JUDGEPANEL_DATABASE_URL, else a SQLite file in the data folder."""
+    given = os.environ.get(VARIABLE, "").strip()
+    return given or URL.create("sqlite", database=str(home / FILE)).render_as_string()
+
+
+def connect(address: str) -> Engine:
+    """Connections to SQLite or PostgreSQL; nothing is reached yet.
+
+    Raises
+    ------
+    DatabaseProblem
+        No address of either.
+    """
+    try:
+        url = make_url(address)
+        if url.drivername in _POSTGRESQL:
+            return _postgresql(url.set(drivername="postgresql+psycopg"))
+        if url.drivername == "sqlite" and url.database and url.database != ":memory:":
+            return _sqlite(url, Path(url.database))
+    except (ArgumentError, NoSuchModuleError, ValueError):
+        pass
+    # Outside of the handler: the error that was caught may quote the address.
+    raise DatabaseProblem(_WRONG_URL)
+
+
+@contextmanager
+def transaction(engine: Engine, *, write: bool = True) -> Iterator[Connection]:
+    """One transaction, undone whole when anything in it fails.
+
+    Raises
+    ------
+    DatabaseProblem
+        Whatever is wrong with the database; an IntegrityError is passed on.
+    """
+    try:
+        with engine.connect() as connection:
+            connection.execution_options(**{_WRITES: write})
+            with connection.begin():
+                yield connection
+    except IntegrityError:
+        raise
+    except SQLAlchemyError as error:
+        raise DatabaseProblem(sentence_of(error)) from None
+
+
+def sentence_of(error: SQLAlchemyError) -> str:
+    """What is wrong, for the reader of a page; the log gets what has no sentence."""
+    if isinstance(error, PoolTimeout):
+        return _BUSY
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    text = str(cause).lower()
+    if isinstance(cause, sqlite3.Error):
+        found = _first(_SQLITE, text)
+    else:
+        state = getattr(cause, "sqlstate", None)
+        found = _STATES.get(str(state))
+        if found is None and state is None and isinstance(error, DBAPIError):
+            found = _first(_CONNECTING, text) or _UNREACHABLE
+        elif found is None and isinstance(error, DBAPIError) and error.connection_invalidated:
+            found = _UNREACHABLE
+    if found is None:
+        _LOG.error("the database answered: %s", type(cause or error).__name__, exc_info=cause)
+    return found or _UNKNOWN
+
+
+def _first(sentences: tuple[tuple[str, str], ...], text: str) -> str | None:
+    return next((sentence for words, sentence in sentences if words in text), None)
+
+
+def _postgresql(url: URL) -> Engine:
+    options = f"-c lock_timeout={WAIT_SECONDS * 1000}"
+    return create_engine(
+        url,
+        connect_args={"connect_timeout": WAIT_SECONDS, "options": options},
+        hide_parameters=True,
+        pool_pre_ping=True,
+        max_overflow=20,
+    )
+
+
+def _sqlite(url: URL, file: Path) -> Engine:
+    """WAL, so that readers and one writer pass each other; transactions are ours, not the driver's.
+
+    A transaction that writes says so when it begins: one that finds out later cannot wait.
+    """
+    if "uri" not in url.query:
+        _private(file)
+    engine = create_engine(
+        url, connect_args={"timeout": WAIT_SECONDS}, hide_parameters=True, max_overflow=20
+    )
+
+    @event.listens_for(engine, "connect")
+    def _opened(connection: Any, _record: object) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.execute("PRAGMA secure_delete = ON")
+        if cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            _use_wal(cursor)
+        cursor.execute("PRAGMA synchronous = NORMAL")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begins(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES, True)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _use_wal(cursor: sqlite3.Cursor) -> None:
+    """Ask for WAL; another server that starts may be asking too, and a medium may not have it."""
+    try:
+        cursor.execute("PRAGMA journal_mode = WAL").fetchone()
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error) and "readonly" not in str(error):
+            raise
+
+
+def _private(file: Path) -> None:
+    """Make the file for the eyes of this user only; what cannot be made is told when it is used."""
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError:
+        return

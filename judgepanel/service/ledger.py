@@ -1,0 +1,255 @@
+"""Jobs in the database: who works on what, how far it is, and the chunks that are finished.
+
+A server holds a job by a lease that it renews; time is the database's, so that servers need not
+agree on theirs. A lease that ends too far in the future is none: the clock was set back.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Table, and_, delete, not_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from judgepanel import ENGINE
+from judgepanel.service.database import DatabaseProblem, transaction
+from judgepanel.service.jobs import Lost
+from judgepanel.service.tables import JOBS, PARTIALS, DatabaseNow
+from judgepanel.service.workspace import Status
+from judgepanel.studies import tree
+from judgepanel.studies.contract import Chunk
+
+LEASE_SECONDS = 15.0
+KEPT_SECONDS = 7 * 86_400.0
+"""Chunks of work that ended without a result, or that nobody took up again, are kept so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a result is found by."""
+
+    votes_sha256: str
+    study: str
+    spec_sha256: str
+    engine: int
+
+    def __str__(self) -> str:
+        return f"{self.votes_sha256}-{self.study}-{self.spec_sha256}"
+
+    def columns(self) -> dict[str, Any]:
+        """As values of a row."""
+        return {
+            "votes_sha256": self.votes_sha256,
+            "study": self.study,
+            "spec_sha256": self.spec_sha256,
+            "engine": self.engine,
+        }
+
+    def of(self, table: Table) -> ColumnElement[bool]:
+        """As a condition on a table."""
+        return and_(*(table.c[name] == value for name, value in self.columns().items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the ledger: ``live`` while a server holds its lease, ``mine`` if that was this."""
+
+    state: Status
+    live: bool
+    mine: bool
+    done: int
+    total: int
+    elapsed: float
+    message: str
+
+
+def upsert(
+    connection: Connection,
+    table: Table,
+    values: Mapping[str, Any],
+    changed: Sequence[str],
+    where: ColumnElement[bool] | None = None,
+) -> bool:
+    """Insert a row, or change these columns of the one with its key (``where`` that holds).
+
+    With nothing to change a row that is there stays. Returns whether a row was written.
+    """
+    dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+    statement = dialect.insert(table).values(**values)
+    key = [column.name for column in table.primary_key]
+    if changed:
+        new = {name: statement.excluded[name] for name in changed}
+        statement = statement.on_conflict_do_update(index_elements=key, set_=new, where=where)
+    else:
+        statement = statement.on_conflict_do_nothing(index_elements=key)
+    first = next(iter(table.primary_key))
+    return connection.execute(statement.returning(first)).first() is not None
+
+
+def _live() -> ColumnElement[bool]:
+    now = DatabaseNow()
+    return and_(
+        JOBS.c.state == "running",
+        JOBS.c.lease_end > now,
+        JOBS.c.lease_end <= now + 2 * LEASE_SECONDS,
+    )
+
+
+class Ledger:
+    """The jobs of one server among those of all that share a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._server = secrets.token_urlsafe(16)
+        self._ended = threading.Event()
+        self._renewing: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def claim(self, connection: Connection, key: Key, draw: str, total: int) -> bool:
+        """Take work on; False while another server holds its lease.
+
+        Chunks that were finished before stay finished.
+        """
+        now = DatabaseNow()
+        values = {
+            **key.columns(),
+            "draw": draw,
+            "state": "running",
+            "lease_owner": self._server,
+            "lease_end": now + LEASE_SECONDS,
+            "cancel": False,
+            "done": 0,
+            "total": total,
+            "elapsed": 0.0,
+            "message": "",
+            "changed": now,
+        }
+        fresh = [name for name in values if name not in (*key.columns(), "done", "elapsed")]
+        free = not_(and_(_live(), JOBS.c.lease_owner != self._server))
+        claimed = upsert(connection, JOBS, values, fresh, free)
+        if claimed:
+            self._renew_from_now_on()
+        return claimed
+
+    def withdraw(self, key: Key) -> None:
+        """Forget work that was claimed and is not needed."""
+        with transaction(self._engine) as connection:
+            connection.execute(delete(JOBS).where(self._mine(key)))
+
+    def find(self, key: Key) -> Entry | None:
+        """What is known about work, whichever server does it."""
+        mine = JOBS.c.lease_owner == self._server
+        wanted = select(JOBS, _live().label("live"), mine.label("mine")).where(key.of(JOBS))
+        with transaction(self._engine, write=False) as connection:
+            row = connection.execute(wanted).mappings().first()
+        if row is None:
+            return None
+        return Entry(**{name: row[name] for name in Entry.__dataclass_fields__})
+
+    def ask_to_cancel(self, key: Key) -> None:
+        """Ask whichever server works on this to stop after its current chunk."""
+        with transaction(self._engine) as connection:
+            connection.execute(update(JOBS).where(key.of(JOBS), _live()).values(cancel=True))
+
+    def pieces(self, key: Key, plan: Sequence[Chunk]) -> dict[int, Any]:
+        """Finished chunks by number; damaged ones, and ones of another plan, are not there."""
+        planned = {(chunk.number, chunk.first, chunk.count) for chunk in plan}
+        names = PARTIALS.c
+        wanted = select(names.chunk, names.first, names.count, names.content)
+        found = {}
+        with transaction(self._engine, write=False) as connection:
+            for number, first, count, content in connection.execute(wanted.where(key.of(PARTIALS))):
+                if (number, first, count) in planned:
+                    try:
+                        found[number] = tree.decode(content)
+                    except ValueError:
+                        continue
+        return found
+
+    def keep(self, key: Key, chunk: Chunk, piece: Any, done: int, elapsed: float) -> bool:
+        """Keep a finished chunk; returns whether to go on, False when asked to stop.
+
+        Raises
+        ------
+        Lost
+            The work belongs to another server by now, or was deleted.
+        """
+        values = {
+            **key.columns(),
+            "chunk": chunk.number,
+            "first": chunk.first,
+            "count": chunk.count,
+            "content": tree.encode(piece),
+        }
+        with transaction(self._engine) as connection:
+            now = DatabaseNow()
+            row = connection.execute(
+                update(JOBS)
+                .where(self._mine(key))
+                .values(done=done, elapsed=elapsed, lease_end=now + LEASE_SECONDS, changed=now)
+                .returning(JOBS.c.cancel)
+            ).first()
+            if row is None:
+                raise Lost
+            upsert(connection, PARTIALS, values, ("first", "count", "content"))
+        return not row[0]
+
+    def finish(self, connection: Connection, key: Key) -> None:
+        """Work is done: its row and chunks go, in the transaction that keeps the result.
+
+        Raises
+        ------
+        Lost
+            The work belongs to another server by now, or was deleted.
+        """
+        if not connection.execute(delete(JOBS).where(self._mine(key))).rowcount:
+            raise Lost
+
+    def end(self, key: Key, state: Status, message: str) -> None:
+        """Work has ended without a result; where a server stops, the lease ends and no more."""
+        now = DatabaseNow()
+        values: dict[str, Any] = {"lease_end": 0.0, "changed": now}
+        if not self._ended.is_set():
+            values |= {"state": state, "message": message}
+        with transaction(self._engine) as connection:
+            connection.execute(update(JOBS).where(self._mine(key)).values(**values))
+
+    def prune(self) -> None:
+        """Forget work that nobody holds and nobody asked for in a long time."""
+        old = JOBS.c.changed < DatabaseNow() - KEPT_SECONDS
+        other = JOBS.c.engine != ENGINE
+        with transaction(self._engine) as connection:
+            connection.execute(delete(JOBS).where(not_(_live()), old | other))
+
+    def stop(self) -> None:
+        """Work that ends from now on was stopped with this server: any other may go on with it."""
+        self._ended.set()
+
+    def _mine(self, key: Key) -> ColumnElement[bool]:
+        return and_(key.of(JOBS), JOBS.c.lease_owner == self._server, JOBS.c.state == "running")
+
+    def _renew_from_now_on(self) -> None:
+        with self._lock:
+            if self._renewing is None:
+                self._renewing = threading.Thread(
+                    target=self._renew, name="judgepanel-leases", daemon=True
+                )
+                self._renewing.start()
+
+    def _renew(self) -> None:
+        while not self._ended.wait(LEASE_SECONDS / 3):
+            self.renew()
+
+    def renew(self) -> None:
+        """Hold on to all running work of this server."""
+        mine = and_(JOBS.c.lease_owner == self._server, JOBS.c.state == "running")
+        try:
+            with transaction(self._engine) as connection:
+                end = DatabaseNow() + LEASE_SECONDS
+                connection.execute(update(JOBS).where(mine).values(lease_end=end))
+        except DatabaseProblem:
+            return  # Those who work say so; the next renewal may go well again.

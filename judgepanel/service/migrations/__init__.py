@@ -1,0 +1,51 @@
+"""The database's schema, brought up to date when a server starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+
+from judgepanel.service.database import NEWER, DatabaseProblem, transaction
+
+_LOCK = 0x6A756467
+"""Of PostgreSQL: held by whoever migrates. SQLite's own lock of a write does the same."""
+
+
+def migrate(engine: Engine, revision: str = "head") -> None:
+    """Bring the schema to this revision, all of it or nothing; servers take turns.
+
+    Raises
+    ------
+    DatabaseProblem
+        A schema that a newer judgepanel has made, or a database that cannot be used.
+    """
+    with transaction(engine, write=False) as connection:
+        if _is_current(connection, revision):
+            return
+    with transaction(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        if not _is_current(connection, revision):
+            command.upgrade(_config(connection), revision)
+
+
+def _is_current(connection: Connection, revision: str) -> bool:
+    scripts = ScriptDirectory.from_config(_config(connection))
+    known = {script.revision for script in scripts.walk_revisions()}
+    found = MigrationContext.configure(connection).get_current_heads()
+    if not known.issuperset(found):
+        raise DatabaseProblem(NEWER)
+    return found == tuple(scripts.get_heads() if revision == "head" else [revision])
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    folder = str(Path(__file__).resolve().parent)
+    config.set_main_option("script_location", folder.replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config

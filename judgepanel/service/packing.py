@@ -1,0 +1,119 @@
+"""Votes as bytes and back: a compressed .npz of plain arrays, never a pickle."""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from collections import OrderedDict
+from threading import Lock
+from typing import Any, Generic, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.studies.codec import to_plain
+from judgepanel.votes import VoteMatrix
+
+T = TypeVar("T")
+
+UNREADABLE = (
+    *(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
+    *(EOFError, BadZipFile, zlib.error),
+)
+"""What reading damaged content may raise. Errors of the disk are not among them."""
+_DTYPES: dict[str, Any] = {"float64": float, "int64": "int64", "bool": bool, "str": "str"}
+_DTYPES["object"] = object
+
+
+class Cache(Generic[T]):
+    """The ``most`` values used last, by key; for any number of threads."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: str) -> T | None:
+        """The value of a key, if it is still there."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: str, value: T) -> None:
+        """Keep a value, and let go of the one used longest ago if there are too many."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+
+    def forget(self, key: str) -> None:
+        """Let go of a value, if it is there."""
+        with self._lock:
+            self._values.pop(key, None)
+
+
+def pack(votes: VoteMatrix) -> bytes:
+    """Votes as a compressed .npz of plain arrays; text goes in as UTF-8 JSON, never pickled."""
+    text = {
+        "item_ids": votes.item_ids,
+        "judges": votes.judges,
+        "task": votes.task,
+        "groups": votes.groups,
+        "features": _table(votes.features),
+        "judge_table": _table(votes.judge_table),
+    }
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        votes=votes.votes,
+        labels=votes.labels,
+        text=np.frombuffer(json.dumps(text).encode(), dtype=np.uint8),
+    )
+    return buffer.getvalue()
+
+
+def unpack(data: bytes) -> VoteMatrix:
+    """Votes from their bytes; one of ``UNREADABLE`` for anything that is damaged."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        text = json.loads(arrays["text"].tobytes())
+        return VoteMatrix(
+            votes=arrays["votes"],
+            labels=arrays["labels"],
+            item_ids=tuple(text["item_ids"]),
+            judges=tuple(text["judges"]),
+            task=text["task"],
+            groups=None if text["groups"] is None else tuple(text["groups"]),
+            features=_frame(text["features"]),
+            judge_table=_frame(text["judge_table"]),
+        )
+
+
+def _table(frame: pd.DataFrame | None) -> dict[str, Any] | None:
+    """Columns in order, each with its type, so that numbers and text come back as they were."""
+    if frame is None:
+        return None
+    columns = [
+        {"name": str(name), "dtype": _dtype(column), "values": to_plain(column.tolist())}
+        for name, column in frame.items()
+    ]
+    return {"n_rows": len(frame), "columns": columns}
+
+
+def _dtype(column: pd.Series) -> str:
+    found = str(column.dtype)
+    return found if found in _DTYPES else "object"
+
+
+def _frame(table: dict[str, Any] | None) -> pd.DataFrame | None:
+    if table is None:
+        return None
+    index = range(table["n_rows"])
+    columns = {
+        column["name"]: pd.Series(column["values"], dtype=_DTYPES[column["dtype"]], index=index)
+        for column in table["columns"]
+    }
+    return pd.DataFrame(columns, index=index)

@@ -1,0 +1,269 @@
+"""A workspace in a database: SQLite in the data folder, or the PostgreSQL of a team.
+
+Ids are checked before they reach a statement, and values go in as parameters only; nothing a user
+typed is part of SQL. Several servers may share one database.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from judgepanel import ENGINE
+from judgepanel.report.commands import column_options
+from judgepanel.service.archive import Archive, draw_of
+from judgepanel.service.database import connect, transaction
+from judgepanel.service.jobs import Jobs
+from judgepanel.service.ledger import Entry, Key, Ledger
+from judgepanel.service.migrations import migrate
+from judgepanel.service.packing import Cache
+from judgepanel.service.tables import LOCAL
+from judgepanel.service.workspace import (
+    Analysis,
+    Decision,
+    Job,
+    Status,
+    Stored,
+    checked_id,
+    new_id,
+)
+from judgepanel.studies.codec import spec_sha
+from judgepanel.studies.contract import Chunk, Spec, Study
+from judgepanel.studies.runner import merged
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import Loaded, VoteMatrix
+
+_KEPT_RESULTS = 64
+_KEPT_LOOKS = 16
+LOOK_SECONDS = 3.0
+"""Chunks that another server has finished are merged at most so often."""
+
+
+class SqlWorkspace:
+    """The :class:`~judgepanel.service.workspace.Workspace` of one server and one owner.
+
+    ``url`` is that of the database, ``backend`` the joblib backend of the server's jobs.
+    DatabaseProblem, here and in every method, where the database cannot be used.
+    """
+
+    def __init__(self, url: str, backend: str = "threading") -> None:
+        self._jobs = Jobs(backend=backend)
+        self._engine = connect(url)
+        migrate(self._engine)
+        self._archive = Archive(self._engine)
+        self._ledger = Ledger(self._engine)
+        self._ledger.prune()
+        self._results: Cache[Stored] = Cache(_KEPT_RESULTS)
+        self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
+        self._submitting = threading.Lock()
+        self._owner = LOCAL
+
+    def owned_by(self, owner: str) -> SqlWorkspace:
+        """The same workspace for another owner, who has analyses of their own."""
+        other = copy.copy(self)
+        other._owner = owner
+        return other
+
+    def put_votes(self, votes: VoteMatrix) -> str:
+        """Keep votes by content; returns their SHA-256."""
+        self._archive.put_votes(votes)
+        return votes.sha256
+
+    def votes(self, sha256: str) -> VoteMatrix:
+        """The votes of this SHA-256, or NotFound."""
+        return self._archive.votes(sha256)
+
+    def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
+        """A new analysis of loaded votes."""
+        analysis = Analysis(
+            id=new_id(),
+            name=name,
+            file=loaded.file,
+            votes_sha256=loaded.votes.sha256,
+            settings=settings,
+            columns=column_options(loaded),
+            notes=loaded.warnings,
+            created=_now(),
+        )
+        self._archive.add(analysis, loaded.votes, self._owner)
+        return analysis
+
+    def open(self, analysis_id: str) -> Analysis:
+        """The analysis of this id, or NotFound."""
+        return self._archive.open(analysis_id, self._owner)
+
+    def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
+        """The same votes under other settings, as a new analysis with its own link."""
+        own = self.open(analysis.id)
+        changed = replace(own, id=new_id(), settings=settings, created=_now())
+        self._archive.add(changed, self.votes(own.votes_sha256), self._owner)
+        return changed
+
+    def list(self) -> tuple[Analysis, ...]:
+        """All analyses, newest first."""
+        return self._archive.list(self._owner)
+
+    def rename(self, analysis_id: str, name: str) -> Analysis:
+        """The analysis under another name, or NotFound."""
+        return self._archive.rename(analysis_id, name, self._owner)
+
+    def delete(self, analysis_id: str) -> None:
+        """Forget an analysis and all that no other analysis uses, or NotFound."""
+        for key in self._archive.delete(analysis_id, self._owner):
+            for forget in (self._jobs.forget, self._results.forget, self._looks.forget):
+                forget(str(key))
+
+    def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
+        """Record a decision on an analysis, or NotFound."""
+        return self._archive.decide(analysis_id, Decision(what, by, why, ""), self._owner)
+
+    def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
+        """The decisions on an analysis in their order, or NotFound."""
+        return self._archive.decisions(analysis_id, self._owner)
+
+    def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
+        """Start work unless its result is stored or it is already running, here or elsewhere."""
+        key = _key(study, votes.sha256, spec)
+        with self._submitting:
+            # Running first: work that ends between the two questions has stored its result.
+            job = self._jobs.state(str(key))
+            if job is not None and job.status == "running":
+                return
+            if self._is_current(study, votes.sha256, spec):
+                return
+            total = len(study.plan(spec))
+            draw = draw_of(spec.settings)
+            if not self._archive.put(votes, lambda c: self._ledger.claim(c, key, draw, total)):
+                return
+            if self._is_current(study, votes.sha256, spec):
+                self._ledger.withdraw(key)  # Another server has just finished it.
+                return
+            self._jobs.submit(str(key), study, votes, spec, _Record(self, study, spec, key))
+
+    def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
+        """The finished result of a spec, if there is one; of the newest engine that made one."""
+        key = _key(study, votes_sha256, spec)
+        known = self._results.get(str(key))
+        if known is not None and known.engine == key.engine:
+            return known
+        found = self._archive.result(study, key)
+        if found is not None and found.current:
+            self._results.put(str(key), found)
+        return found
+
+    def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
+        """The state of running, cancelled or failed work, if there was any.
+
+        None as well for work whose server has died: who submits it goes on with it.
+        """
+        key = _key(study, votes_sha256, spec)
+        job = self._jobs.state(str(key))
+        if job is not None and job.status == "running":
+            return job
+        entry = self._ledger.find(key)
+        if job is not None and (entry is None or entry.state in (job.status, "running")):
+            gone = job.status == "done" and self.result(study, votes_sha256, spec) is None
+            if not gone and (entry is None or entry.mine):
+                return job
+        if entry is None or (entry.state == "running" and not entry.live):
+            return None
+        return self._elsewhere(study, spec, key, entry)
+
+    def wait(
+        self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
+    ) -> None:
+        """Return once running work has a first result or has ended, or after ``seconds``."""
+        self._jobs.wait(str(_key(study, votes_sha256, spec)), seconds)
+
+    def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
+        """Call running work off after its current chunk."""
+        key = _key(study, votes_sha256, spec)
+        self._jobs.cancel(str(key))
+        self._ledger.ask_to_cancel(key)
+
+    def close(self) -> None:
+        """Stop all work; another server can go on with it."""
+        self._ledger.stop()
+        self._jobs.close()
+        self._engine.dispose()
+
+    def _is_current(self, study: Study[Any, Any, Any], sha256: str, spec: Spec) -> bool:
+        stored = self.result(study, sha256, spec)
+        return stored is not None and stored.current
+
+    def _elsewhere(self, study: Study[Any, Any, Any], spec: Spec, key: Key, entry: Entry) -> Job:
+        """The state of work that another server does or that an earlier one has ended."""
+        pace = entry.elapsed / max(1, entry.done)
+        return Job(
+            status=entry.state,
+            done=entry.done,
+            total=entry.total,
+            elapsed=entry.elapsed,
+            remaining=pace * (entry.total - entry.done),
+            result=self._so_far(study, spec, key, entry.done),
+            message=entry.message,
+        )
+
+    def _so_far(self, study: Study[Any, Any, Any], spec: Spec, key: Key, done: int) -> Any:
+        """The result of the chunks that are kept; the last look at them unless it is old."""
+        seen, when, result = self._looks.get(str(key)) or (0, 0.0, None)
+        if seen == done or (seen and time.monotonic() - when < LOOK_SECONDS):
+            return result
+        pieces = self._ledger.pieces(key, study.plan(spec))
+        result = merged(study, self.votes(key.votes_sha256), spec, pieces)
+        self._looks.put(str(key), (done, time.monotonic(), result))
+        return result
+
+    def _finish(self, spec: Spec, key: Key, result: Any) -> None:
+        with transaction(self._engine) as connection:
+            self._archive.put_result(connection, key, spec, result)
+            self._ledger.finish(connection, key)
+        self._results.put(str(key), Stored(result, key.engine, True))
+
+
+class _Record:
+    """Where one job leaves what it has done."""
+
+    def __init__(
+        self, space: SqlWorkspace, study: Study[Any, Any, Any], spec: Spec, key: Key
+    ) -> None:
+        self._space, self._key, self._spec = space, key, spec
+        self._ledger = space._ledger
+        self._plan = study.plan(spec)
+        self._done = 0
+        self._began = 0.0
+
+    def kept(self) -> Mapping[int, Any]:
+        """Chunks that were finished before, here or elsewhere."""
+        pieces = self._ledger.pieces(self._key, self._plan)
+        entry = self._ledger.find(self._key)
+        self._done = len(pieces)
+        self._began = time.monotonic() - (0.0 if entry is None else entry.elapsed)
+        return pieces
+
+    def keep(self, chunk: Chunk, piece: Any) -> bool:
+        """Keep a chunk and the lease."""
+        self._done += 1
+        elapsed = time.monotonic() - self._began
+        return self._ledger.keep(self._key, chunk, piece, self._done, elapsed)
+
+    def finish(self, result: Any) -> None:
+        """Keep the result in place of its chunks."""
+        self._space._finish(self._spec, self._key, result)
+
+    def end(self, status: Status, message: str) -> None:
+        """Keep that there is no result, and why."""
+        self._ledger.end(self._key, status, message)
+
+
+def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Key:
+    return Key(checked_id(votes_sha256), study.name, spec_sha(spec), ENGINE)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,193 @@
+"""The tables of the workspace. `migrations` makes them; a test holds the two together.
+
+What users type is kept as JSON text that is ASCII only (`Text` columns below named so): no
+database has to know how to store a NUL or half of an emoji.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+LOCAL = ""
+"""The owner of everything where there is one user."""
+
+
+class SafeText(TypeDecorator[str]):
+    """Any Python string, NUL and lone surrogates included, as ASCII."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        """As a JSON string."""
+        return None if value is None else json.dumps(value, ensure_ascii=True)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
+        """From a JSON string; what is damaged reads as nothing."""
+        try:
+            return None if value is None else str(json.loads(value))
+        except ValueError:
+            return ""
+
+
+class DatabaseNow(FunctionElement[float]):
+    """Seconds since 1970 by the clock of the database, whichever server asks."""
+
+    type = Double()
+    inherit_cache = True
+
+
+@compiles(DatabaseNow, "sqlite")
+def _sqlite_now(*_: Any, **__: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(DatabaseNow, "postgresql")
+def _postgresql_now(*_: Any, **__: Any) -> str:
+    return "CAST(extract(epoch from clock_timestamp()) AS DOUBLE PRECISION)"
+
+
+METADATA = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+
+def _votes_sha() -> Column[str]:
+    key = ForeignKey("votes.sha256", ondelete="CASCADE")
+    return Column("votes_sha256", String(64), key, primary_key=True)
+
+
+def _work() -> tuple[Column[Any], ...]:
+    """What a result is found by, besides the votes."""
+    return (
+        Column("study", String(64), primary_key=True),
+        Column("spec_sha256", String(64), primary_key=True),
+        Column("engine", Integer, primary_key=True, autoincrement=False),
+    )
+
+
+VOTES = Table(
+    "votes",
+    METADATA,
+    Column("sha256", String(64), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+"""Vote matrices by content: a compressed .npz, as :mod:`judgepanel.service.packing` makes it."""
+
+ANALYSES = Table(
+    "analyses",
+    METADATA,
+    Column("id", String(64), primary_key=True),
+    Column("owner", SafeText, nullable=False),
+    Column("votes_sha256", String(64), ForeignKey("votes.sha256"), nullable=False),
+    Column("draw", String(64), nullable=False),
+    Column("created", String(40), nullable=False),
+    Column("content", Text, nullable=False),
+    Index("ix_analyses_owner", "owner", "created"),
+    Index("ix_analyses_votes_sha256", "votes_sha256"),
+)
+"""One row an analysis. ``content`` is all of it as JSON; ``draw`` its splits and seed."""
+
+RESULTS = Table(
+    "results",
+    METADATA,
+    _votes_sha(),
+    *_work(),
+    Column("draw", String(64), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+"""Finished results; ``content`` is compressed JSON, ``draw`` splits and seed of the spec."""
+
+JOBS = Table(
+    "jobs",
+    METADATA,
+    _votes_sha(),
+    *_work(),
+    Column("draw", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("lease_owner", String(64), nullable=False),
+    Column("lease_end", Double, nullable=False),
+    Column("cancel", Boolean, nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("elapsed", Double, nullable=False),
+    Column("message", SafeText, nullable=False),
+    Column("changed", Double, nullable=False),
+)
+"""Work that is asked for and not finished: running, cancelled or failed.
+
+Running work belongs to the server that holds its lease, until ``lease_end`` by the database's
+clock; after that any other may take it over. ``cancel`` asks the holder to stop.
+"""
+
+PARTIALS = Table(
+    "partials",
+    METADATA,
+    Column("votes_sha256", String(64), primary_key=True),
+    *_work(),
+    Column("chunk", Integer, primary_key=True, autoincrement=False),
+    Column("first", BigInteger, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    ForeignKeyConstraint(
+        ["votes_sha256", "study", "spec_sha256", "engine"],
+        ["jobs.votes_sha256", "jobs.study", "jobs.spec_sha256", "jobs.engine"],
+        ondelete="CASCADE",
+    ),
+)
+"""Finished chunks of unfinished work, as :mod:`judgepanel.studies.tree` writes them."""
+
+
+def _of_analysis() -> Column[str]:
+    key = ForeignKey("analyses.id", ondelete="CASCADE")
+    return Column("analysis_id", String(64), key, nullable=False, index=True)
+
+
+SHARES = Table(
+    "shares",
+    METADATA,
+    Column("token_sha256", String(64), primary_key=True),
+    _of_analysis(),
+    Column("signed_in_only", Boolean, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    Column("revoked", Double),
+)
+"""Links to an analysis: of a token only its SHA-256. Times in seconds by the database's clock."""
+
+DECISIONS = Table(
+    "decisions",
+    METADATA,
+    Column("id", String(64), primary_key=True),
+    _of_analysis(),
+    Column("what", SafeText, nullable=False),
+    Column("by", SafeText, nullable=False),
+    Column("why", SafeText, nullable=False),
+    Column("made", Double, nullable=False),
+)
+"""What was decided on an analysis, by whom, why, and when by the database's clock."""

@@ -1,0 +1,105 @@
+"""The workspace on every database there is, and a way to its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from judgepanel.service.database import connect, transaction
+from judgepanel.service.migrations import migrate
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.votes import VoteMatrix
+from tests.helpers import make_votes
+from tests.service.postgres import programs, running
+
+DATABASES = ("sqlite", "postgresql")
+TEMPLATE = "ready"
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Callable[[bool], str]]:
+    """Makes databases on a PostgreSQL of the session's own: empty ones, or ones made ready."""
+    found = programs()
+    if found is None:
+        pytest.skip("no PostgreSQL here; `./run test` installs one as root")
+    with running(found) as url:
+        server = connect(url)
+        outside = server.execution_options(isolation_level="AUTOCOMMIT")
+
+        def make(name: str, template: str) -> str:
+            with outside.connect() as connection:
+                connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
+            return url.replace("/postgres?", f"/{name}?")
+
+        first = connect(make(TEMPLATE, "template0"))
+        migrate(first)
+        first.dispose()
+        yield lambda ready: make(f"t{next(_NUMBERS)}", TEMPLATE if ready else "template0")
+        server.dispose()
+
+
+@pytest.fixture(params=DATABASES)
+def kind(request: pytest.FixtureRequest) -> str:
+    """The kind of database a test runs on."""
+    return str(request.param)
+
+
+@pytest.fixture
+def new_url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database with nothing in it."""
+    if kind == "postgresql":
+        return str(request.getfixturevalue("postgresql")(False))
+    return f"sqlite:///{tmp_path / 'judgepanel.db'}"
+
+
+@pytest.fixture
+def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database whose tables may be there already."""
+    if kind == "postgresql":
+        return str(request.getfixturevalue("postgresql")(True))
+    return f"sqlite:///{tmp_path / 'judgepanel.db'}"
+
+
+@pytest.fixture
+def home(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], SqlWorkspace]]:
+    """Opens the workspace, anew every time it is called: a restart, or a second server."""
+    monkeypatch.setattr("judgepanel.studies.runner.default_jobs", lambda: 1)
+    opened: list[SqlWorkspace] = []
+
+    def start() -> SqlWorkspace:
+        opened.append(SqlWorkspace(url))
+        return opened[-1]
+
+    yield start
+    for space in opened:
+        space.close()
+
+
+@pytest.fixture
+def space(home: Callable[[], SqlWorkspace]) -> SqlWorkspace:
+    return home()
+
+
+@pytest.fixture
+def sql(url: str) -> Iterator[Callable[..., list[Any]]]:
+    """Runs a statement on the database itself; returns its rows."""
+    engine = connect(url)
+
+    def run(statement: str, **values: object) -> list[Any]:
+        with transaction(engine) as connection:
+            found = connection.execute(text(statement), values)
+            return list(found.all()) if found.returns_rows else []
+
+    yield run
+    engine.dispose()
+
+
+@pytest.fixture
+def votes() -> VoteMatrix:
+    return make_votes(1, 40, 4)

@@ -1,0 +1,81 @@
+"""A study that counts, whose chunks a test can hold back, and other pieces of several tests."""
+
+import threading
+from dataclasses import dataclass
+
+import pandas as pd
+
+from judgepanel.studies.contract import Study
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import Loaded
+from judgepanel.votes.columns import Mapping
+
+LONG = 30
+
+
+@dataclass(frozen=True, slots=True)
+class CountSpec:
+    settings: Settings = Settings(splits=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    total: int
+    planned: int
+    warnings: tuple[str, ...] = ()
+
+    def frame(self):
+        return pd.DataFrame({"total": [self.total]})
+
+    def summary(self):
+        return {"total": self.total}
+
+
+class Counter:
+    """A study that counts its splits; ``gates`` hold chunks back until a test lets them go."""
+
+    def __init__(self, name="count", error=None):
+        self.calls = []
+        self.gates = {}
+        self.started = {}
+        self.error = error
+        self.study = Study(
+            name=name,
+            title="Count",
+            question="How many?",
+            spec=CountSpec,
+            result=Count,
+            run_chunk=self.run_chunk,
+            combine=lambda one, other: one + other,
+            merge=lambda votes, spec, total: Count(total, spec.settings.splits),
+            figure="none",
+            page="none",
+        )
+
+    def hold(self, number):
+        self.gates[number] = threading.Event()
+        self.started[number] = threading.Event()
+
+    def run_chunk(self, votes, spec, chunk):
+        self.calls.append(chunk.number)
+        if chunk.number in self.gates:
+            self.started[chunk.number].set()
+            assert self.gates[chunk.number].wait(LONG)
+        if self.error is not None:
+            raise self.error
+        return chunk.count
+
+
+def loaded(votes, file="votes.csv", **mapping):
+    return Loaded(votes, Mapping("wide", **mapping), ("A note.",), file)
+
+
+def finish(space, study, votes, spec):
+    """The job once it is over; the contract has no bell, so a page and this test ask again."""
+    turn = threading.Event()
+    for _ in range(LONG * 200):
+        job = space.partial(study, votes.sha256, spec)
+        if job.status != "running":
+            return job
+        turn.wait(0.005)
+    raise AssertionError("the job did not end")

@@ -1,0 +1,94 @@
+"""A PostgreSQL of the tests' own, from Debian's packages, for one session."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+OPTIONS = {
+    "listen_addresses": "",
+    "max_connections": "200",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "16MB",
+    "autovacuum": "off",
+}
+
+
+def programs() -> Path | None:
+    """The folder of initdb and pg_ctl, of the newest PostgreSQL of this machine."""
+    debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    found = sorted(debian, key=lambda file: float(file.parts[-3]))
+    on_path = shutil.which("initdb")
+    found += [Path(on_path).resolve()] if on_path and not found else []
+    return found[-1].parent if found else None
+
+
+def user() -> str | None:
+    """Whom it runs as where we are root, which it refuses to be."""
+    if os.geteuid():
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return "postgres" if "postgres" in names else "nobody"
+
+
+@contextmanager
+def running(bin_folder: Path) -> Iterator[str]:
+    """Serve on a socket in a folder that goes away with it; yields the URL of a first database."""
+    who = user()
+    folder = Path(tempfile.mkdtemp(prefix="judgepanel-pg-"))
+    data = folder / "data"
+
+    def call(name: str, *arguments: str) -> None:
+        command = [str(bin_folder / name), *arguments]
+        with (folder / "log").open("ab") as log:
+            subprocess.run(
+                command,
+                cwd=folder,
+                user=who,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                check=True,
+            )
+
+    try:
+        if who is not None:
+            shutil.chown(folder, who)
+        call(
+            "initdb",
+            "-D",
+            str(data),
+            "-U",
+            "judgepanel",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+        )
+        options = " ".join(f"-c {name}={value or chr(39) * 2}" for name, value in OPTIONS.items())
+        call(
+            "pg_ctl",
+            "-D",
+            str(data),
+            "-w",
+            "-l",
+            str(folder / "server.log"),
+            "-o",
+            f"-k {folder} {options}",
+            "start",
+        )
+        try:
+            yield f"postgresql://judgepanel@/postgres?host={folder}"
+        finally:
+            call("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

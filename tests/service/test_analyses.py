@@ -1,0 +1,109 @@
+"""Votes and analyses: what comes back after a restart, and what does not open."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from judgepanel.service import NotFound
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+from tests.helpers import make_votes
+from tests.service.counting import loaded
+
+
+def test_votes_come_back_by_their_hash(home, votes):
+    sha = home().put_votes(votes)
+    assert sha == votes.sha256
+    found = home().votes(sha)
+    assert found.sha256 == sha
+    assert (found.votes == votes.votes).all()
+
+
+def test_an_analysis_comes_back_after_a_restart(home, votes):
+    chosen = Settings("symmetric", judges=("judge000", "judge002"), splits=7, fraction=0.3, seed=5)
+    made = home().create(loaded(votes, id_column="id", label_column="y"), chosen, "Mine")
+    found = home().open(made.id)
+    assert found == made
+    assert found.settings == chosen
+    assert found.columns == ("--id-column", "id", "--label-column", "y")
+    assert found.notes == ("A note.",)
+    assert home().votes(found.votes_sha256).sha256 == votes.sha256
+
+
+def test_analyses_are_listed_newest_first(space, votes):
+    made = [space.create(loaded(votes), Settings(seed=seed), f"n{seed}") for seed in range(3)]
+    listed = space.list()
+    assert {analysis.id for analysis in listed} == {analysis.id for analysis in made}
+    stamps = [(analysis.created, analysis.id) for analysis in listed]
+    assert stamps == sorted(stamps, reverse=True)
+
+
+def test_other_settings_are_another_analysis_of_the_same_votes(space, votes):
+    one = space.create(loaded(votes), Settings(), "Mine")
+    other = space.with_settings(one, Settings(seed=4))
+    assert other.id != one.id
+    assert (other.name, other.votes_sha256) == (one.name, one.votes_sha256)
+    assert space.open(one.id).settings.seed == 0
+    assert space.open(other.id).settings.seed == 4
+
+
+def test_ids_are_long_random_and_fit_a_url(space, votes):
+    ids = {space.create(loaded(votes), Settings(), "x").id for _ in range(50)}
+    assert len(ids) == 50
+    assert all(len(name) >= 22 and name.replace("-", "").replace("_", "").isalnum() for name in ids)
+
+
+FORGED = (
+    *("", "a", "unknown-but-well-formed", "..", "../../etc/passwd", "..%2f..%2fetc%2fpasswd"),
+    *("/etc/passwd/0123456789", "0123456789abcdef\0", "0123456789abcdef\n", "a/b" * 8),
+    *(
+        "é" * 20,
+        "０" * 20,
+        "🦜" * 20,
+        "x" * 10_000,
+        "0123456789abcdef.json",
+        "*" * 20,
+        "\ud800" * 20,
+    ),
+)
+
+
+@pytest.mark.parametrize("name", FORGED, ids=range(len(FORGED)))
+def test_an_unknown_or_forged_id_is_not_found(space, votes, name):
+    space.create(loaded(votes), Settings(), "x")
+    with pytest.raises(NotFound):
+        space.open(name)
+    with pytest.raises(NotFound):
+        space.votes(name)
+
+
+def test_many_threads_can_bring_votes_and_open_analyses(space):
+    def bring(number):
+        own = make_votes(number % 5, 30, 3)
+        made = space.create(loaded(own), Settings(seed=number), f"n{number}")
+        assert space.votes(made.votes_sha256).sha256 == own.sha256
+        return space.open(made.id).settings.seed
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(bring, range(40))) == list(range(40))
+    assert len(space.list()) == 40
+
+
+def test_a_judge_table_of_names_alone_comes_back(home):
+    text = b"item_id,label,a,b\n1,1,1,0\n2,0,0,0\n3,1,1,1\n4,0,0,1\n"
+    made = load_votes(text, name="v.csv", judge_table=b'{"judge": "a"}\n{"judge": "b"}\n').votes
+    assert home().votes(home().put_votes(made)).sha256 == made.sha256
+
+
+def test_a_hostile_file_name_is_kept_as_it_was(home, votes):
+    name = "../../\x00evil\ud800\n<b>'; DROP TABLE votes;--.csv"
+    made = home().create(loaded(votes, name), Settings(), name)
+    assert (home().open(made.id).file, home().open(made.id).name) == (name, name)
+
+
+def test_the_command_of_an_analysis_names_its_judge_table(space, votes):
+    """Without it the command would read other votes: families are part of their hash."""
+    given = replace(loaded(votes), judge_file="judges.csv")
+    made = space.create(given, Settings(), "with a table")
+    assert made.columns[-2:] == ("--judge-table", "judges.csv")

@@ -1,0 +1,212 @@
+"""Work: done once, watched, called off, gone on with, found again."""
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+
+import pandas as pd
+import pytest
+
+from judgepanel.service import jobs as jobs_module
+from judgepanel.service import sql as sql_module
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.studies.contract import CHUNK_SPLITS
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import InputError
+from tests.service.counting import LONG, Count, Counter, CountSpec, finish
+
+
+def test_work_is_done_once_and_found_after_a_restart(home, votes):
+    counter, spec = Counter(), CountSpec()
+    space = home()
+    space.submit(counter.study, votes, spec)
+    job = finish(space, counter.study, votes, spec)
+    assert (job.status, job.done, job.total, job.result) == ("done", 4, 4, Count(20, 20))
+    for again in (space, home()):
+        again.submit(counter.study, votes, spec)
+        stored = again.result(counter.study, votes.sha256, spec)
+        assert (stored.result, stored.current) == (Count(20, 20), True)
+    assert counter.calls == [0, 1, 2, 3]
+
+
+def test_the_same_work_submitted_twice_at_once_is_done_once(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(0)
+    with ThreadPoolExecutor(8) as pool:
+        for future in [pool.submit(space.submit, counter.study, votes, spec) for _ in range(16)]:
+            future.result()
+    counter.gates[0].set()
+    finish(space, counter.study, votes, spec)
+    assert counter.calls == [0, 1, 2, 3]
+
+
+def test_another_spec_is_other_work(space, votes):
+    counter = Counter()
+    for seed in (0, 1):
+        spec = CountSpec(Settings(splits=5, seed=seed))
+        space.submit(counter.study, votes, spec)
+        finish(space, counter.study, votes, spec)
+    assert counter.calls == [0, 0]
+
+
+def test_nothing_is_known_about_work_never_asked_for(space, votes):
+    counter = Counter()
+    assert space.result(counter.study, votes.sha256, CountSpec()) is None
+    assert space.partial(counter.study, votes.sha256, CountSpec()) is None
+    space.cancel(counter.study, votes.sha256, CountSpec())
+
+
+def test_cancelled_work_keeps_what_was_done_and_goes_on_from_there(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(2)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[2].wait(LONG)
+    space.cancel(counter.study, votes.sha256, spec)
+    counter.gates[2].set()
+    job = finish(space, counter.study, votes, spec)
+    assert (job.status, job.done, job.total) == ("cancelled", 3, 4)
+    assert job.result.total == 3 * CHUNK_SPLITS
+    assert space.result(counter.study, votes.sha256, spec) is None
+    space.submit(counter.study, votes, spec)
+    assert finish(space, counter.study, votes, spec).status == "done"
+    assert counter.calls == [0, 1, 2, 3]
+
+
+def test_work_called_off_during_its_last_part_is_done(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(3)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[3].wait(LONG)
+    space.cancel(counter.study, votes.sha256, spec)
+    counter.gates[3].set()
+    assert finish(space, counter.study, votes, spec).status == "done"
+    assert space.result(counter.study, votes.sha256, spec).result == Count(20, 20)
+
+
+def test_a_coarse_result_is_there_before_the_work_ends(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(1)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[1].wait(LONG)
+    job = space.partial(counter.study, votes.sha256, spec)
+    assert (job.status, job.done, job.result) == ("running", 1, Count(CHUNK_SPLITS, 20))
+    counter.gates[1].set()
+    finish(space, counter.study, votes, spec)
+
+
+def test_who_waits_is_called_at_the_first_result(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(1)
+    space.wait(counter.study, votes.sha256, spec, LONG)
+    space.submit(counter.study, votes, spec)
+    space.wait(counter.study, votes.sha256, spec, LONG)
+    assert space.partial(counter.study, votes.sha256, spec).result == Count(CHUNK_SPLITS, 20)
+    counter.gates[1].set()
+    assert finish(space, counter.study, votes, spec).status == "done"
+
+
+def test_who_waits_is_not_kept_for_longer_than_asked(space, votes):
+    counter, spec = Counter(), CountSpec()
+    counter.hold(0)
+    space.submit(counter.study, votes, spec)
+    space.wait(counter.study, votes.sha256, spec, 0.01)
+    assert space.partial(counter.study, votes.sha256, spec).result is None
+    counter.gates[0].set()
+    assert finish(space, counter.study, votes, spec).status == "done"
+
+
+def test_work_waits_while_other_work_holds_all_workers(space, votes):
+    counters = [Counter(name) for name in ("first", "second", "third")]
+    for counter in counters:
+        counter.hold(0)
+        space.submit(counter.study, votes, CountSpec())
+    for counter in counters[:2]:
+        assert counter.started[0].wait(LONG)
+    assert [space.partial(one.study, votes.sha256, CountSpec()).waits for one in counters] == [
+        *(False, False, True)
+    ]
+    for counter in counters:
+        counter.gates[0].set()
+        assert not finish(space, counter.study, votes, CountSpec()).waits
+
+
+def test_an_unknown_backend_is_refused_with_those_there_are(url):
+    with pytest.raises(ValueError, match="'clouds'; it can be loky or threading"):
+        SqlWorkspace(url, backend="clouds")
+
+
+def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
+    spec = PanelCurveSpec(settings=Settings(splits=10))
+    found = []
+    for backend in jobs_module.BACKENDS:
+        url = f"sqlite:///{tmp_path / backend}.db"
+        with contextlib.closing(SqlWorkspace(url, backend)) as space:
+            space.submit(PANEL_CURVE, votes, spec)
+            assert finish(space, PANEL_CURVE, votes, spec).status == "done"
+            found.append(space.result(PANEL_CURVE, votes.sha256, spec).result)
+    one, other = found
+    pd.testing.assert_frame_equal(one.frame(), other.frame(), check_exact=True)
+
+
+def test_work_that_is_looked_at_passes_work_that_no_longer_is(space, votes, monkeypatch):
+    monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", 0.05)
+    left, looked_at = [Counter("left 1"), Counter("left 2")], Counter("looked at")
+    for counter in left:
+        counter.hold(1)
+        space.submit(counter.study, votes, CountSpec())
+        assert counter.started[1].wait(LONG)
+    space.submit(looked_at.study, votes, CountSpec())
+    assert finish(space, looked_at.study, votes, CountSpec()).status == "done"
+    for counter in left:
+        assert counter.calls == [0, 1]
+        counter.gates[1].set()
+    for counter in left:
+        assert finish(space, counter.study, votes, CountSpec()).status == "done"
+        assert counter.calls == [0, 1, 2, 3]
+
+
+def test_votes_that_cannot_be_studied_fail_with_their_sentence(space, votes):
+    counter, spec = Counter(error=InputError("every label is the same", value=1)), CountSpec()
+    space.submit(counter.study, votes, spec)
+    job = finish(space, counter.study, votes, spec)
+    assert (job.status, job.message) == ("failed", "every label is the same (found '1').")
+
+
+def test_a_mistake_of_ours_fails_without_its_traceback(space, votes, caplog):
+    counter, spec = Counter(error=ZeroDivisionError("secret place")), CountSpec()
+    space.submit(counter.study, votes, spec)
+    job = finish(space, counter.study, votes, spec)
+    assert job.status == "failed"
+    assert "log has the details" in job.message
+    assert "secret" not in job.message
+    assert "Traceback" not in job.message
+    assert "secret place" in caplog.text
+    counter.error = None
+    space.submit(counter.study, votes, spec)
+    assert finish(space, counter.study, votes, spec).status == "done"
+
+
+def test_a_result_of_an_older_engine_is_shown_as_such_and_can_be_redone(home, votes, monkeypatch):
+    counter, spec = Counter(), CountSpec()
+    space = home()
+    space.submit(counter.study, votes, spec)
+    finish(space, counter.study, votes, spec)
+    monkeypatch.setattr(sql_module, "ENGINE", sql_module.ENGINE + 1)
+    newer = home()
+    stored = newer.result(counter.study, votes.sha256, spec)
+    assert (stored.current, stored.engine) == (False, sql_module.ENGINE - 1)
+    newer.submit(counter.study, votes, spec)
+    finish(newer, counter.study, votes, spec)
+    assert newer.result(counter.study, votes.sha256, spec).current
+    assert counter.calls == [0, 1, 2, 3] * 2
+
+
+def test_a_real_study_comes_back_to_the_bit(home, votes):
+    spec = PanelCurveSpec(settings=Settings(splits=6))
+    space = home()
+    space.submit(PANEL_CURVE, votes, spec)
+    made = finish(space, PANEL_CURVE, votes, spec).result
+    found = home().result(PANEL_CURVE, votes.sha256, spec).result
+    pd.testing.assert_frame_equal(found.frame(), made.frame(), check_exact=True)
+    assert found.summary() == made.summary()
+    assert found.ranking == made.ranking

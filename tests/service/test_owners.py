@@ -1,0 +1,223 @@
+"""Rename, delete, decide: for the owner alone, and what is deleted is gone."""
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from judgepanel.service import NotFound
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
+
+TABLES = ("votes", "analyses", "results", "jobs", "partials", "shares", "decisions")
+HOSTILE = (
+    "'; DROP TABLE analyses; --",
+    '" OR 1=1 --',
+    "%",
+    "_",
+    "\x00",
+    "\ud83d",
+    "🦜 شكرا",
+    "<script>alert(1)</script>",
+    "x" * 5_000,
+    "",
+)
+
+
+def rows(sql):
+    return {table: sql(f"SELECT count(*) FROM {table}")[0][0] for table in TABLES}  # noqa: S608
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_any_text_is_a_name_a_decision_and_no_sql(home, votes, text):
+    space = home()
+    made = space.create(loaded(votes), Settings(), "before")
+    other = space.create(loaded(votes), Settings(), "other")
+    assert space.rename(made.id, text).name == text
+    decided = space.decide(made.id, text, text, text)
+    again = home()
+    assert again.open(made.id).name == text
+    assert again.open(other.id).name == "other"
+    assert (decided.what, decided.by, decided.why) == (text, text, text)
+    assert again.decisions(made.id) == (decided,)
+    assert again.decisions(other.id) == ()
+
+
+def test_renaming_changes_nothing_else(space, votes):
+    made = space.create(loaded(votes), Settings(seed=3), "before")
+    renamed = space.rename(made.id, "after")
+    assert renamed == space.open(made.id)
+    assert (renamed.created, renamed.settings) == (made.created, made.settings)
+
+
+def test_decisions_come_in_the_order_they_were_made(space, votes):
+    made = space.create(loaded(votes), Settings(), "x")
+    for number in range(5):
+        space.decide(made.id, f"keep {number}", "me", "because")
+    found = space.decisions(made.id)
+    assert [one.what for one in found] == [f"keep {number}" for number in range(5)]
+    assert [one.made for one in found] == sorted(one.made for one in found)
+
+
+def operations(space, analysis, analysis_id):
+    """All that an id opens or changes."""
+    return {
+        "open": lambda: space.open(analysis_id),
+        "rename": lambda: space.rename(analysis_id, "mine now"),
+        "delete": lambda: space.delete(analysis_id),
+        "decide": lambda: space.decide(analysis_id, "what", "who", "why"),
+        "decisions": lambda: space.decisions(analysis_id),
+        "with_settings": lambda: space.with_settings(analysis, Settings(seed=9)),
+    }
+
+
+@pytest.mark.parametrize("owner", ["", "eve", "al_ce", "%", "alice ", "ALICE", "alice\x00", "a"])
+@pytest.mark.parametrize("operation", operations(None, None, None))
+def test_another_owner_has_no_such_analysis(space, votes, owner, operation):
+    alice, other = space.owned_by("alice"), space.owned_by(owner)
+    made = alice.create(loaded(votes), Settings(), "secret")
+    alice.decide(made.id, "keep", "alice", "why")
+    with pytest.raises(NotFound) as theirs:
+        operations(other, made, made.id)[operation]()
+    with pytest.raises(NotFound) as nobodys:
+        operations(other, made, "unknown-but-well-formed")[operation]()
+    if operation != "with_settings":
+        assert str(theirs.value) == str(nobodys.value)
+    assert other.list() == ()
+    assert alice.list() == (made,)
+    assert len(alice.decisions(made.id)) == 1
+
+
+@pytest.mark.parametrize(
+    "forged", ["%", "_" * 22, "*" * 22, "' OR ''='", "\0", "", "../x" * 6, "x' OR 'x'='x'; --xxxx"]
+)
+@pytest.mark.parametrize("operation", ["rename", "delete", "decide", "decisions"])
+def test_a_forged_id_does_nothing(space, votes, forged, operation):
+    made = space.create(loaded(votes), Settings(), "x")
+    with pytest.raises(NotFound):
+        operations(space, made, forged)[operation]()
+    assert space.list() == (made,)
+
+
+def worked(space, votes, settings, *, hold=None, error=None, name="count"):
+    """Work on votes under these settings, to its end unless a chunk is held."""
+    counter, spec = Counter(name, error), CountSpec(settings)
+    if hold is not None:
+        counter.hold(hold)
+    space.submit(counter.study, votes, spec)
+    if hold is None:
+        finish(space, counter.study, votes, spec)
+    else:
+        assert counter.started[hold].wait(LONG)
+    return counter, spec
+
+
+def test_what_is_deleted_is_gone(home, votes, sql):
+    space = home()
+    made = space.create(loaded(votes), Settings(splits=20), "x")
+    space.decide(made.id, "keep", "me", "why")
+    done, spec = worked(space, votes, made.settings)
+    worked(space, votes, made.settings, error=ZeroDivisionError("x"), name="failed")
+    assert rows(sql) == dict(
+        votes=1, analyses=1, results=1, jobs=1, partials=0, shares=0, decisions=1
+    )
+    space.delete(made.id)
+    assert set(rows(sql).values()) == {0}
+    for look in (space, home()):
+        assert look.list() == ()
+        assert look.result(done.study, votes.sha256, spec) is None
+        assert look.partial(done.study, votes.sha256, spec) is None
+        with pytest.raises(NotFound):
+            look.votes(votes.sha256)
+        with pytest.raises(NotFound):
+            look.delete(made.id)
+
+
+def test_what_another_analysis_uses_stays(space, votes, sql):
+    one, other = (space.owned_by(name) for name in ("alice", "bob"))
+    mine, same, seeded = (
+        one.create(loaded(votes), Settings(splits=20), "mine"),
+        other.create(loaded(votes), Settings(splits=20), "same"),
+        other.create(loaded(votes), Settings(splits=20, seed=5), "seeded"),
+    )
+    counters = [worked(space, votes, analysis.settings) for analysis in (mine, seeded)]
+
+    def stored():
+        return [space.result(c.study, votes.sha256, s) is not None for c, s in counters]
+
+    one.delete(mine.id)
+    assert stored() == [True, True]
+    other.delete(same.id)
+    assert stored() == [False, True]
+    assert space.votes(votes.sha256).sha256 == votes.sha256
+    other.delete(seeded.id)
+    assert stored() == [False, False]
+    assert set(rows(sql).values()) == {0}
+
+
+def test_running_work_of_a_deleted_analysis_leaves_nothing(space, votes, sql):
+    made = space.create(loaded(votes), Settings(splits=20), "x")
+    counter, spec = worked(space, votes, made.settings, hold=2)
+    assert rows(sql)["partials"] == 2
+    space.delete(made.id)
+    counter.gates[2].set()
+    space.close()
+    assert set(rows(sql).values()) == {0}
+    assert counter.calls == [0, 1, 2]
+    assert space._jobs.state(f"{votes.sha256}-count") is None
+
+
+def test_work_that_ends_while_its_analysis_is_deleted_keeps_no_result(space, votes, sql):
+    made = space.create(loaded(votes), Settings(splits=20), "x")
+    counter, spec = worked(space, votes, made.settings, hold=3)
+    sql("DELETE FROM analyses")
+    sql("DELETE FROM votes")
+    counter.gates[3].set()
+    space.close()
+    assert set(rows(sql).values()) == {0}
+
+
+def test_a_share_and_a_token_go_with_their_analysis(space, votes, sql):
+    made = space.create(loaded(votes), Settings(), "x")
+    sql(
+        "INSERT INTO shares (token_sha256, analysis_id, signed_in_only, created) "
+        "VALUES ('0', :id, false, 0)",
+        id=made.id,
+    )
+    space.delete(made.id)
+    assert rows(sql)["shares"] == 0
+
+
+def test_deleting_and_bringing_the_same_votes_at_once_loses_none(home, votes):
+    """Whoever comes second sees what the first has done, and no analysis is without votes."""
+    spaces = [home(), home()]
+
+    def bring_and_delete(number):
+        space = spaces[number % 2]
+        made = space.create(loaded(votes), Settings(seed=number), f"n{number}")
+        if number % 3:
+            space.delete(made.id)
+        return made.id
+
+    with ThreadPoolExecutor(6) as pool:
+        ids = list(pool.map(bring_and_delete, range(24)))
+    fresh = home()
+    assert {analysis.id for analysis in fresh.list()} == set(ids[::3])
+    assert fresh.votes(votes.sha256).sha256 == votes.sha256
+
+
+def test_concurrent_writers_of_one_row_all_succeed(home):
+    spaces = [home(), home()]
+    made = make_votes(2, 30, 3)
+    with ThreadPoolExecutor(8) as pool:
+        hashes = list(pool.map(lambda n: spaces[n % 2].put_votes(made), range(32)))
+    assert set(hashes) == {made.sha256}
+    analysis = spaces[0].create(loaded(made), Settings(), "x")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: spaces[n % 2].rename(analysis.id, f"n{n}"), range(32)))
+    assert spaces[0].open(analysis.id) == spaces[1].open(analysis.id)
+    with contextlib.suppress(NotFound):
+        spaces[0].delete(analysis.id)
+    with pytest.raises(NotFound):
+        spaces[1].rename(analysis.id, "gone")

@@ -1,0 +1,234 @@
+"""Chunks are kept as they finish: after kill -9 work goes on from them, on any server."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from judgepanel.service import jobs as jobs_module
+from judgepanel.service import ledger as ledger_module
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+from tests.service.counting import LONG, Count, Counter, CountSpec, finish
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = PanelCurveSpec(settings=Settings(splits=12))
+SERVER = """
+import dataclasses, sys
+from judgepanel.service.sql import SqlWorkspace
+from judgepanel.studies import runner
+from tests.helpers import make_votes
+from tests.service.test_resume import SPEC, small
+
+runner.default_jobs = lambda: 1
+
+def run_chunk(votes, spec, chunk):
+    if chunk.number == 3:
+        print("three are kept", flush=True)
+        sys.stdin.read()
+    return small.run_chunk(votes, spec, chunk)
+
+space = SqlWorkspace(sys.argv[1])
+space.submit(dataclasses.replace(small, run_chunk=run_chunk), make_votes(1, 40, 4), SPEC)
+sys.stdin.read()
+"""
+small = dataclasses.replace(PANEL_CURVE, chunk=2)
+
+
+def ended(sql):
+    """The lease of a server that has been dead for a while."""
+    sql("UPDATE jobs SET lease_end = lease_end - 3600")
+
+
+def counted(study):
+    """The study, and the chunks that it computes."""
+    calls = []
+
+    def run_chunk(votes, spec, chunk):
+        calls.append(chunk.number)
+        return study.run_chunk(votes, spec, chunk)
+
+    return dataclasses.replace(study, run_chunk=run_chunk), calls
+
+
+def test_after_kill_9_work_goes_on_to_the_same_bits(home, url, votes, sql):
+    server = subprocess.Popen(
+        [sys.executable, "-c", SERVER, url],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with server:
+        assert server.stdout.readline() == "three are kept\n"
+        server.kill()
+    space = home()
+    assert space.partial(small, votes.sha256, SPEC).status == "running"
+    ended(sql)
+    assert space.partial(small, votes.sha256, SPEC) is None
+    study, calls = counted(small)
+    space.submit(study, votes, SPEC)
+    assert finish(space, study, votes, SPEC).status == "done"
+    assert calls == [3, 4, 5]
+    found, whole = home().result(small, votes.sha256, SPEC).result, run(small, votes, SPEC, jobs=1)
+    pd.testing.assert_frame_equal(found.frame(), whole.frame(), check_exact=True)
+    assert json.dumps(found.summary()) == json.dumps(whole.summary())
+    assert sql("SELECT count(*) FROM partials") == sql("SELECT count(*) FROM jobs") == [(0,)]
+
+
+def held_at(space, votes, number, name="count"):
+    counter, spec = Counter(name), CountSpec()
+    counter.hold(number)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[number].wait(LONG)
+    return counter, spec
+
+
+def test_a_server_that_stops_hands_its_work_on(home, votes):
+    first, second = home(), home()
+    counter, spec = held_at(first, votes, 2)
+    first._ledger.stop()
+    first._jobs.cancel(str(next(iter(first._jobs._states))))
+    counter.gates[2].set()
+    first.close()
+    assert second.partial(counter.study, votes.sha256, spec) is None
+    second.submit(counter.study, votes, spec)
+    assert finish(second, counter.study, votes, spec).result == Count(20, 20)
+    assert counter.calls == [0, 1, 2, 3]
+
+
+def test_two_servers_share_one_piece_of_work(home, votes):
+    first, second = home(), home()
+    counter, spec = held_at(first, votes, 2)
+    second.submit(counter.study, votes, spec)
+    job = second.partial(counter.study, votes.sha256, spec)
+    assert (job.status, job.done, job.total, job.result) == ("running", 2, 4, Count(10, 20))
+    second.wait(counter.study, votes.sha256, spec, LONG)
+    counter.gates[2].set()
+    finish(first, counter.study, votes, spec)
+    assert second.partial(counter.study, votes.sha256, spec) is None
+    assert second.result(counter.study, votes.sha256, spec).result == Count(20, 20)
+    second.submit(counter.study, votes, spec)
+    assert counter.calls == [0, 1, 2, 3]
+
+
+def test_work_of_one_server_is_called_off_from_another(home, votes):
+    first, second = home(), home()
+    counter, spec = held_at(first, votes, 1)
+    second.cancel(counter.study, votes.sha256, spec)
+    counter.gates[1].set()
+    assert finish(first, counter.study, votes, spec).status == "cancelled"
+    job = second.partial(counter.study, votes.sha256, spec)
+    assert (job.status, job.done, job.result) == ("cancelled", 2, Count(10, 20))
+    second.submit(counter.study, votes, spec)
+    assert finish(second, counter.study, votes, spec).result == Count(20, 20)
+    assert counter.calls == [0, 1, 2, 3]
+
+
+def test_what_was_called_off_or_failed_is_known_after_a_restart(home, votes):
+    counter, spec = Counter(error=ZeroDivisionError("x")), CountSpec()
+    space = home()
+    space.submit(counter.study, votes, spec)
+    failed = finish(space, counter.study, votes, spec)
+    again = home().partial(counter.study, votes.sha256, spec)
+    assert (again.status, again.message, again.result) == ("failed", failed.message, None)
+
+
+def test_a_server_that_lost_its_lease_leaves_the_work_to_the_other(home, votes, sql):
+    """One that stood still for long, and wakes up when another has taken its work over."""
+    first, second = home(), home()
+    slow, spec = held_at(first, votes, 1)
+    ended(sql)
+    fast = Counter()
+    second.submit(fast.study, votes, spec)
+    assert finish(second, fast.study, votes, spec).result == Count(20, 20)
+    assert fast.calls == [1, 2, 3]
+    slow.gates[1].set()
+    first.close()
+    assert slow.calls == [0, 1]
+    assert first.partial(slow.study, votes.sha256, spec) is None
+    assert sql("SELECT count(*) FROM results") == [(1,)]
+    assert sql("SELECT count(*) FROM jobs") == [(0,)]
+
+
+def test_leases_are_renewed_by_the_clock_of_the_database(home, votes, sql):
+    space = home()
+    counter, spec = held_at(space, votes, 1)
+    ended(sql)
+    space._ledger.renew()
+    assert home().partial(counter.study, votes.sha256, spec).status == "running"
+    counter.gates[1].set()
+    assert finish(space, counter.study, votes, spec).status == "done"
+
+
+def test_a_lease_far_in_the_future_is_none(home, votes, sql):
+    """The clock was set back: nobody could wait for its end."""
+    first, second = home(), home()
+    counter, spec = held_at(first, votes, 1)
+    sql("UPDATE jobs SET lease_end = lease_end + 100000")
+    assert second.partial(counter.study, votes.sha256, spec) is None
+    counter.gates[1].set()
+    assert finish(first, counter.study, votes, spec).status == "done"
+
+
+@pytest.mark.parametrize(
+    "change", ["content = 'x'", "first = 1", "count = 4", "chunk = 77", "engine = engine - 1"]
+)
+def test_chunks_that_do_not_fit_are_computed_again(home, votes, sql, kind, change):
+    if "content" in change and kind == "postgresql":
+        change = "content = '\\x00'::bytea"
+    space = home()
+    counter, spec = held_at(space, votes, 2)
+    space.cancel(counter.study, votes.sha256, spec)
+    counter.gates[2].set()
+    assert finish(space, counter.study, votes, spec).done == 3
+    if "engine" in change:
+        sql("UPDATE jobs SET engine = engine - 1") if kind == "never" else None
+        sql("DELETE FROM jobs")
+    else:
+        sql(f"UPDATE partials SET {change} WHERE chunk = 1")  # noqa: S608
+    again = home()
+    again.submit(counter.study, votes, spec)
+    assert finish(again, counter.study, votes, spec).result == Count(20, 20)
+    assert counter.calls == [0, 1, 2, *((0, 1, 2) if "engine" in change else (1,)), 3]
+
+
+def test_work_that_nobody_took_up_again_is_forgotten(home, votes, sql, monkeypatch):
+    space = home()
+    counter, spec = held_at(space, votes, 2)
+    running = held_at(space, votes, 1, "running")[0]
+    space.cancel(counter.study, votes.sha256, spec)
+    counter.gates[2].set()
+    finish(space, counter.study, votes, spec)
+    home()
+    assert sql("SELECT count(*) FROM partials") == [(4,)]
+    monkeypatch.setattr(ledger_module, "KEPT_SECONDS", -1.0)
+    home()
+    assert sql("SELECT study FROM jobs") == [("running",)]
+    assert sql("SELECT count(*) FROM partials") == [(1,)]
+    running.gates[1].set()
+
+
+def test_more_work_than_workers_is_held_by_leases_too(home, votes):
+    first, second = home(), home()
+    counters = [Counter(f"work {number}") for number in range(jobs_module.BACKENDS.__len__() + 1)]
+    for counter in counters:
+        counter.hold(0)
+        first.submit(counter.study, votes, CountSpec())
+    for counter in counters:
+        second.submit(counter.study, votes, CountSpec())
+        assert second.partial(counter.study, votes.sha256, CountSpec()).status == "running"
+        counter.gates[0].set()
+    for counter in counters:
+        finish(first, counter.study, votes, CountSpec())
+        assert counter.calls == [0, 1, 2, 3]
+
+
+def test_votes_used_by_the_kill_test_are_those_of_the_fixture(votes):
+    assert votes.sha256 == make_votes(1, 40, 4).sha256
