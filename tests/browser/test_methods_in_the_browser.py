@@ -107,9 +107,9 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
     finished_anew(page)
     pick(page, "Aggregator", "majority vote")
     expect(page).to_have_url(re.compile("aggregator=majority"))
-    finished_anew(page)
     said = page.locator(".jp-said").filter(has_text="with majority vote")
-    expect(said).to_be_visible()
+    expect(said).to_be_visible(timeout=LONG)
+    finished_anew(page)
 
     shown, other, nested = page.url, answer(page).inner_text(), values(page)
     page.reload()
