@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, and_, delete, insert, select, union, update
 
@@ -33,6 +33,8 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 
+T = TypeVar("T")
+
 _KEPT_VOTES = 8
 _WORK = ("votes_sha256", "study", "spec_sha256", "engine")
 
@@ -48,7 +50,7 @@ class Archive:
         """Keep votes by content."""
         self.put(votes, lambda _: None)
 
-    def put(self, votes: VoteMatrix, then: Any) -> Any:
+    def put(self, votes: VoteMatrix, then: Callable[[Connection], T]) -> T:
         """Keep votes and call ``then(connection)`` in one transaction; returns what it returns.
 
         Until it ends nobody else can delete them.
@@ -83,10 +85,13 @@ class Archive:
         self._votes.put(sha256, votes)
         return votes
 
-    def add(self, analysis: Analysis, votes: VoteMatrix, owner: str) -> None:
-        """Keep a new analysis and its votes."""
+    def add(self, analysis: Analysis, votes: VoteMatrix, owner: str, *, anew: bool = True) -> None:
+        """Keep an analysis and its votes; unless ``anew``, one of its id stays as it is."""
         row = _row(analysis) | {"owner": owner}
-        self.put(votes, lambda connection: connection.execute(insert(ANALYSES).values(**row)))
+        if anew:
+            self.put(votes, lambda connection: connection.execute(insert(ANALYSES).values(**row)))
+        else:
+            self.put(votes, lambda connection: upsert(connection, ANALYSES, row, ()))
 
     def open(self, analysis_id: str, owner: str) -> Analysis:
         """An analysis of this owner, or NotFound."""

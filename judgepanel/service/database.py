@@ -85,8 +85,13 @@ class DatabaseProblem(Exception):
 
 
 def default_url(home: Path) -> str:
-    """$JUDGEPANEL_DATABASE_URL, else a SQLite file in the data folder."""
+    """$JUDGEPANEL_DATABASE_URL, else a SQLite file in the data folder, which is made."""
     given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            raise DatabaseProblem(_CANNOT_OPEN) from None
     return given or URL.create("sqlite", database=str(home / FILE)).render_as_string()
 
 

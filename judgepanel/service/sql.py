@@ -12,12 +12,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from judgepanel import ENGINE
 from judgepanel.report.commands import column_options
 from judgepanel.service.archive import Archive, draw_of
-from judgepanel.service.database import connect, transaction
+from judgepanel.service.database import connect, default_url, transaction
+from judgepanel.service.importing import import_folder
 from judgepanel.service.jobs import Jobs
 from judgepanel.service.ledger import Entry, Key, Ledger
 from judgepanel.service.migrations import migrate
@@ -30,6 +32,7 @@ from judgepanel.service.workspace import (
     Status,
     Stored,
     checked_id,
+    default_home,
     new_id,
 )
 from judgepanel.studies.codec import spec_sha
@@ -47,17 +50,27 @@ LOOK_SECONDS = 3.0
 class SqlWorkspace:
     """The :class:`~judgepanel.service.workspace.Workspace` of one server and one owner.
 
-    ``url`` is that of the database, ``backend`` the joblib backend of the server's jobs.
-    DatabaseProblem, here and in every method, where the database cannot be used.
+    ``url`` is that of the database (by default $JUDGEPANEL_DATABASE_URL, else SQLite in ``home``),
+    ``home`` a data folder whose files of an earlier version are brought in, ``backend`` the joblib
+    backend of the server's jobs. DatabaseProblem, here and in every method, where the database
+    cannot be used.
     """
 
-    def __init__(self, url: str, backend: str = "threading") -> None:
-        self._jobs = Jobs(backend=backend)
-        self._engine = connect(url)
-        migrate(self._engine)
+    def __init__(
+        self, url: str | None = None, home: Path | None = None, backend: str = "threading"
+    ) -> None:
+        self._engine = connect(url or default_url(home or default_home()))
         self._archive = Archive(self._engine)
         self._ledger = Ledger(self._engine)
-        self._ledger.prune()
+        try:
+            migrate(self._engine)
+            if home is not None:
+                import_folder(self._engine, self._archive, home)
+            self._ledger.prune()
+            self._jobs = Jobs(backend=backend)
+        except BaseException:
+            self._engine.dispose()
+            raise
         self._results: Cache[Stored] = Cache(_KEPT_RESULTS)
         self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
         self._submitting = threading.Lock()

@@ -140,7 +140,7 @@ def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
     found = []
     for backend in jobs_module.BACKENDS:
         url = f"sqlite:///{tmp_path / backend}.db"
-        with contextlib.closing(SqlWorkspace(url, backend)) as space:
+        with contextlib.closing(SqlWorkspace(url, backend=backend)) as space:
             space.submit(PANEL_CURVE, votes, spec)
             assert finish(space, PANEL_CURVE, votes, spec).status == "done"
             found.append(space.result(PANEL_CURVE, votes.sha256, spec).result)

@@ -119,9 +119,8 @@ def test_what_is_deleted_is_gone(home, votes, sql):
     space.decide(made.id, "keep", "me", "why")
     done, spec = worked(space, votes, made.settings)
     worked(space, votes, made.settings, error=ZeroDivisionError("x"), name="failed")
-    assert rows(sql) == dict(
-        votes=1, analyses=1, results=1, jobs=1, partials=0, shares=0, decisions=1
-    )
+    once = {"votes", "analyses", "results", "jobs", "decisions"}
+    assert {table for table, n in rows(sql).items() if n == 1} == once
     space.delete(made.id)
     assert set(rows(sql).values()) == {0}
     for look in (space, home()):
@@ -158,19 +157,18 @@ def test_what_another_analysis_uses_stays(space, votes, sql):
 
 def test_running_work_of_a_deleted_analysis_leaves_nothing(space, votes, sql):
     made = space.create(loaded(votes), Settings(splits=20), "x")
-    counter, spec = worked(space, votes, made.settings, hold=2)
+    counter, _ = worked(space, votes, made.settings, hold=2)
     assert rows(sql)["partials"] == 2
     space.delete(made.id)
     counter.gates[2].set()
     space.close()
     assert set(rows(sql).values()) == {0}
     assert counter.calls == [0, 1, 2]
-    assert space._jobs.state(f"{votes.sha256}-count") is None
 
 
 def test_work_that_ends_while_its_analysis_is_deleted_keeps_no_result(space, votes, sql):
     made = space.create(loaded(votes), Settings(splits=20), "x")
-    counter, spec = worked(space, votes, made.settings, hold=3)
+    counter, _ = worked(space, votes, made.settings, hold=3)
     sql("DELETE FROM analyses")
     sql("DELETE FROM votes")
     counter.gates[3].set()
@@ -178,7 +176,7 @@ def test_work_that_ends_while_its_analysis_is_deleted_keeps_no_result(space, vot
     assert set(rows(sql).values()) == {0}
 
 
-def test_a_share_and_a_token_go_with_their_analysis(space, votes, sql):
+def test_the_shares_of_an_analysis_go_with_it(space, votes, sql):
     made = space.create(loaded(votes), Settings(), "x")
     sql(
         "INSERT INTO shares (token_sha256, analysis_id, signed_in_only, created) "
