@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -24,7 +23,6 @@ REFRESH_SECONDS = 0.5
 WATCHED_SECONDS = 5.0
 """A job counts as watched for so long after its state was asked for."""
 KEPT = 64
-MOST_JOBS = 256
 BACKENDS = ("loky", "threading")
 _LOG = logging.getLogger(__name__)
 
@@ -62,14 +60,14 @@ class Jobs:
                 f"JUDGEPANEL_BACKEND is {backend!r}; it can be {' or '.join(BACKENDS)}"
             )
         self._backend = backend
-        self._pool = ThreadPoolExecutor(MOST_JOBS, thread_name_prefix="judgepanel-job")
+        self._threads: dict[str, threading.Thread] = {}
         self._workers = workers
         self._lock = threading.Condition()
         self._states: dict[str, Job] = {}
         self._flags: dict[str, threading.Event] = {}
         self._asked: dict[str, float] = {}
         if backend == "loky":
-            self._pool.submit(warm, backend, "judgepanel.decision.registry")
+            self._start("warm", warm, backend, "judgepanel.decision.registry")
 
     def submit(
         self,
@@ -89,7 +87,7 @@ class Jobs:
             self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None, waits=True)
             flag = self._flags[key] = threading.Event()
             self._asked[key] = time.monotonic()
-        self._pool.submit(self._work, key, flag, study, votes, spec, record)
+            self._start(key, self._work, key, flag, study, votes, spec, record)
 
     def state(self, key: str) -> Job | None:
         """The state of a key, if any work was done under it; to ask is to watch."""
@@ -133,7 +131,16 @@ class Jobs:
             for flag in self._flags.values():
                 flag.set()
             self._lock.notify_all()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+            threads = list(self._threads.values())
+        for thread in threads:
+            thread.join()
+
+    def _start(self, key: str, work: Callable[..., None], *args: Any) -> None:
+        """A thread that keeps no server from ending: what it has finished is kept elsewhere."""
+        thread = threading.Thread(target=work, args=args, name="judgepanel-job", daemon=True)
+        self._threads = {name: one for name, one in self._threads.items() if one.is_alive()}
+        self._threads[key] = thread
+        thread.start()
 
     def _work(
         self,

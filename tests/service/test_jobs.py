@@ -1,6 +1,8 @@
 """Work: done once, watched, called off, gone on with, found again."""
 
 import contextlib
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
@@ -210,3 +212,25 @@ def test_a_real_study_comes_back_to_the_bit(home, votes):
     pd.testing.assert_frame_equal(found.frame(), made.frame(), check_exact=True)
     assert found.summary() == made.summary()
     assert found.ranking == made.ranking
+
+
+ENDS = """
+import sys, threading
+from pathlib import Path
+from judgepanel.service.sql import SqlWorkspace
+from tests.helpers import make_votes
+from tests.service.counting import Counter, CountSpec
+
+counter, space = Counter(), SqlWorkspace(home=Path(sys.argv[1]))
+counter.hold(0)
+counter.gates[0].wait = lambda _: threading.Event().wait()
+space.submit(counter.study, make_votes(1, 40, 4), CountSpec())
+assert counter.started[0].wait(30)
+print("ends in the middle of a chunk")
+"""
+
+
+def test_a_server_that_is_told_to_end_does_not_wait_for_its_work(tmp_path):
+    command = [sys.executable, "-c", ENDS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "ends in the middle of a chunk\n"), done.stderr

@@ -270,4 +270,5 @@ CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(
     merge=merge,
     figure="curators",
     page="recommended_panel",
+    chunk=1,
 )
