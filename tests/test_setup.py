@@ -223,6 +223,41 @@ def test_without_any_chromium_one_sentence_says_how_to_get_one(
         run.find_chromium(environ, fetch=no_fetch)
 
 
+# --- PostgreSQL -------------------------------------------------------------------------------
+
+
+def test_a_postgresql_is_fetched_only_when_none_is_found(run: ModuleType, tmp_path: Path) -> None:
+    debian, environ = tmp_path / "postgresql", {"PATH": str(tmp_path / "bin")}
+    fetched: list[Path] = []
+
+    def fetch() -> None:
+        fetched.append(script(debian / "15" / "bin" / "initdb"))
+
+    for _ in range(2):
+        run.prepare_postgresql(environ, debian, fetch)
+    assert len(fetched) == 1
+    fetched[0].unlink()
+    script(tmp_path / "bin" / "initdb")
+    run.prepare_postgresql(environ, debian, fetch)
+    assert len(fetched) == 1
+
+
+def test_packages_are_only_asked_for_as_root(
+    run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    apt = str(script(tmp_path / "apt-get"))
+    monkeypatch.setattr(run.shutil, "which", lambda _: apt)
+    monkeypatch.setattr(run.subprocess, "run", lambda command, **_: asked.append(command[1:]))
+    monkeypatch.setattr(run.os, "geteuid", lambda: 1000)
+    run.fetch_postgresql()
+    assert asked == []
+    monkeypatch.setattr(run.os, "geteuid", lambda: 0)
+    run.fetch_postgresql()
+    assert [command[0] for command in asked] == ["update", "install"]
+    assert asked[1][-1] == "postgresql"
+
+
 # --- requirements -----------------------------------------------------------------------------
 
 

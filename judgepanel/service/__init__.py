@@ -1,8 +1,10 @@
 """What pages use: votes, analyses, results and running work, kept across restarts."""
 
-from judgepanel.service.files import FileWorkspace
+from judgepanel.service.database import DatabaseProblem, default_url
+from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.workspace import (
     Analysis,
+    Decision,
     Job,
     NotFound,
     Stored,
@@ -12,10 +14,13 @@ from judgepanel.service.workspace import (
 
 __all__ = [
     "Analysis",
-    "FileWorkspace",
+    "DatabaseProblem",
+    "Decision",
     "Job",
     "NotFound",
+    "SqlWorkspace",
     "Stored",
     "Workspace",
     "default_home",
+    "default_url",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
@@ -9,7 +11,7 @@ import streamlit as st
 
 from judgepanel.report.numbers import counted
 from judgepanel.report.text import in_html
-from judgepanel.service import Analysis, NotFound
+from judgepanel.service import Analysis, DatabaseProblem, NotFound
 from judgepanel.ui.glossary import TERMS
 from judgepanel.ui.session import current, link_parameters
 from judgepanel.votes import VoteMatrix
@@ -123,6 +125,11 @@ def frame(title: str, question: str) -> Shown | None:
         )
         st.page_link(START, label="Start a new analysis")
         st.stop()
+    except DatabaseProblem as trouble:
+        _menu(None)
+        st.title(title)
+        problem(str(trouble))
+        st.stop()
     analysis = None if found is None else found[0]
     _menu(analysis)
     if found is not None:
@@ -155,6 +162,16 @@ def notes(sentences: tuple[str, ...]) -> None:
 def problem(sentence: str) -> None:
     """What is wrong, in one sentence; HTML, since Markdown would make links of names in it."""
     st.html(f'<p class="jp-problem" role="alert">{in_html(sentence, 1000)}</p>')
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Show what is wrong with the database in place of what needs it, and end the page there."""
+    try:
+        yield
+    except DatabaseProblem as trouble:
+        problem(str(trouble))
+        st.stop()
 
 
 def next_step(page: str, label: str, analysis: Analysis) -> None:

@@ -1,4 +1,7 @@
-"""Where pages get their data: one workspace a server, the analysis that the URL names."""
+"""Where pages get their data: one workspace a server, the analysis that the URL names.
+
+All that asks the workspace may raise DatabaseProblem; `frame.told` shows it.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,29 @@ from typing import Any
 
 import streamlit as st
 
-from judgepanel.service import Analysis, FileWorkspace, NotFound, default_home
+from judgepanel.service import (
+    Analysis,
+    NotFound,
+    SqlWorkspace,
+    Workspace,
+    default_home,
+    default_url,
+)
 from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
 from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"
 
 
-def workspace() -> FileWorkspace:
-    """The server's workspace, one for each data folder."""
-    return _workspace(str(default_home()))
+def workspace() -> Workspace:
+    """The server's workspace, one for each database and data folder."""
+    home = default_home()
+    return _workspace(default_url(home), str(home))
 
 
-@st.cache_resource(max_entries=4)
-def _workspace(home: str) -> FileWorkspace:
-    return FileWorkspace(Path(home), backend=os.environ.get("JUDGEPANEL_BACKEND", "loky"))
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _workspace(url: str, home: str) -> SqlWorkspace:
+    return SqlWorkspace(url, Path(home), os.environ.get("JUDGEPANEL_BACKEND", "loky"))
 
 
 def current() -> tuple[Analysis, VoteMatrix] | None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from judgepanel.service import Job
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.ui.frame import Shown, problem
+from judgepanel.ui.frame import Shown, problem, told
 from judgepanel.ui.session import workspace
 
 POLL_SECONDS = 1.0
@@ -19,6 +19,7 @@ FIRST_SECONDS = 0.8
 _STOPPING = "stopping"
 
 
+@told()
 def show_result(
     study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]
 ) -> bool:
@@ -62,6 +63,7 @@ def stored_result(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> Any:
 
 
 @st.fragment(run_every=POLL_SECONDS)
+@told()
 def _watch(
     study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]
 ) -> None:

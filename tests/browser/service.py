@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from judgepanel.service import FileWorkspace
+from judgepanel.service import SqlWorkspace
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
@@ -18,5 +18,5 @@ def prepared(home: Path, name: str, splits: int = 10) -> str:
 
 def prepared_votes(home: Path, data: bytes, file: str, splits: int = 10) -> str:
     """The id of a new analysis of these votes."""
-    with closing(FileWorkspace(home)) as space:
+    with closing(SqlWorkspace(home=home)) as space:
         return space.create(load_votes(data, name=file), Settings(splits=splits), file).id

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.service import FileWorkspace
+from judgepanel.service import SqlWorkspace
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import MENU, START
 from judgepanel.votes import load_votes
@@ -72,7 +72,7 @@ def analysis(server: Server, votes: bytes) -> str:
 
 
 def analysed(server: Server, votes: bytes, **settings: str) -> str:
-    space = FileWorkspace(server.home)
+    space = SqlWorkspace(home=server.home)
     try:
         loaded = load_votes(votes, name="one_class_votes.csv")
         return space.create(loaded, Settings(splits=4, **settings), "one class").id

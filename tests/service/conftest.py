@@ -18,13 +18,16 @@ from tests.helpers import make_votes
 from tests.service.postgres import programs, running
 
 DATABASES = ("sqlite", "postgresql")
-TEMPLATE = "ready"
+READY = "ready"
 _NUMBERS = count()
 
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Callable[[bool], str]]:
-    """Makes databases on a PostgreSQL of the session's own: empty ones, or ones made ready."""
+    """Databases on a PostgreSQL of the session's own: a new one, or one without a row.
+
+    A new database is some hundred files: tests that have their tables already share one.
+    """
     found = programs()
     if found is None:
         pytest.skip("no PostgreSQL here; `./run test` installs one as root")
@@ -32,15 +35,23 @@ def postgresql() -> Iterator[Callable[[bool], str]]:
         server = connect(url)
         outside = server.execution_options(isolation_level="AUTOCOMMIT")
 
-        def make(name: str, template: str) -> str:
+        def make(name: str) -> str:
             with outside.connect() as connection:
-                connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
+                connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0"))
             return url.replace("/postgres?", f"/{name}?")
 
-        first = connect(make(TEMPLATE, "template0"))
-        migrate(first)
-        first.dispose()
-        yield lambda ready: make(f"t{next(_NUMBERS)}", TEMPLATE if ready else "template0")
+        shared = make(READY)
+        ready = connect(shared)
+        migrate(ready)
+
+        def empty() -> str:
+            with transaction(ready) as connection:
+                for table in ("analyses", "votes"):  # What hangs on them goes too.
+                    connection.execute(text(f"DELETE FROM {table}"))  # noqa: S608
+            return shared
+
+        yield lambda new: make(f"t{next(_NUMBERS)}") if new else empty()
+        ready.dispose()
         server.dispose()
 
 
@@ -54,7 +65,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 def new_url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database with nothing in it."""
     if kind == "postgresql":
-        return str(request.getfixturevalue("postgresql")(False))
+        return str(request.getfixturevalue("postgresql")(True))
     return f"sqlite:///{tmp_path / 'judgepanel.db'}"
 
 
@@ -62,7 +73,7 @@ def new_url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A database whose tables may be there already."""
     if kind == "postgresql":
-        return str(request.getfixturevalue("postgresql")(True))
+        return str(request.getfixturevalue("postgresql")(False))
     return f"sqlite:///{tmp_path / 'judgepanel.db'}"
 
 

@@ -141,7 +141,7 @@ def test_a_server_that_is_not_there(caplog):
 
 
 def test_a_database_that_is_not_there(postgresql, caplog):
-    url = postgresql(False).replace("judgepanel@", f"judgepanel:{SECRET}@")
+    url = postgresql(True).replace("judgepanel@", f"judgepanel:{SECRET}@")
     refused(url.replace("@/t", "@/missing_t"), "no database of this name", caplog)
 
 
@@ -158,7 +158,7 @@ def test_a_postgresql_that_may_only_be_read(postgresql, caplog):
 
 
 def test_connections_that_were_cut_are_made_again(postgresql, votes):
-    url = postgresql(True)
+    url = postgresql(False)
     space = SqlWorkspace(url)
     made = space.create(loaded(votes), Settings(), "x")
     engine = connect(url)

@@ -12,7 +12,7 @@ from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.text import markdown, plain
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
-from judgepanel.ui.frame import Shown, answer, next_step, notes, problem
+from judgepanel.ui.frame import Shown, answer, next_step, notes, problem, told
 from judgepanel.ui.parts import check_card, how, judge_rows, table
 from judgepanel.ui.session import PARAMETER, judges_of, workspace
 from judgepanel.votes import (
@@ -47,6 +47,7 @@ _ORIENTATION_HELP = (
 )
 
 
+@told()
 def fresh() -> None:
     """The page without an analysis: upload, or take a sample."""
     left, right = st.columns([3, 2], gap="large")
@@ -89,6 +90,7 @@ def _example() -> None:
     )
 
 
+@told()
 def existing(shown: Shown) -> None:
     """The page of an analysis: what is in it, the checks, the settings."""
     votes = shown.votes
