@@ -1,0 +1,44 @@
+"""A database that cannot be used: every page says so in one sentence and shows nothing else."""
+
+import pytest
+
+from judgepanel.service import SqlWorkspace
+from judgepanel.service.database import VARIABLE
+from judgepanel.ui import session
+from tests.pages.driver import CURVE, PAGES, htmls, open_app, prepared, text_of
+
+SECRET = "hunter2secret"  # noqa: S105
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_wrong_address_is_told_on_every_page(monkeypatch, page):
+    monkeypatch.setenv(VARIABLE, f"postgresql://me:{SECRET}@nowhere:port/x")
+    app = open_app(page, analysis="unknown-but-well-formed")
+    (said,) = htmls(app, "jp-problem")
+    assert said.startswith(f"{VARIABLE} is no address of a database")
+    assert SECRET not in text_of(app)
+
+
+def test_start_without_an_analysis_tells_it_too(monkeypatch, tmp_path):
+    (tmp_path / "x.db").write_bytes(b"not a database" * 100)
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'x.db'}")
+    (said,) = htmls(open_app(), "jp-problem")
+    assert "should be the database is none" in said
+    assert str(tmp_path) not in said
+
+
+def test_a_page_works_again_when_the_database_does(monkeypatch, tmp_path):
+    analysis = prepared("clean_pairwise")
+    with monkeypatch.context() as patch:
+        patch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'missing' / 'x.db'}")
+        assert "cannot be opened" in htmls(open_app(CURVE, analysis=analysis), "jp-problem")[0]
+    assert htmls(open_app(CURVE, analysis=analysis), "jp-problem") == []
+
+
+def test_pages_share_the_database_in_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
+    analysis = prepared("clean_pairwise")
+    other = SqlWorkspace(f"sqlite:///{tmp_path / 'own.db'}")
+    assert [made.id for made in other.list()] == [analysis]
+    other.close()
+    session.workspace().close()
