@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import secrets
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +101,14 @@ def _live() -> ColumnElement[bool]:
     )
 
 
+def _release(engine: Engine, server: str) -> None:
+    """Leave all work of a server to others, and keep its threads from going on with it."""
+    mine = and_(JOBS.c.lease_owner == server, JOBS.c.state == "running")
+    with suppress(DatabaseProblem), transaction(engine) as connection:
+        connection.execute(update(JOBS).where(mine).values(lease_owner="", lease_end=0.0))
+    engine.dispose()
+
+
 class Ledger:
     """The jobs of one server among those of all that share a database."""
 
@@ -106,6 +116,8 @@ class Ledger:
         self._engine = engine
         self._server = secrets.token_urlsafe(16)
         self._ended = threading.Event()
+        # A process that ends in order lets go of its work; one that is killed, its leases end.
+        self._release = weakref.finalize(self, _release, engine, self._server)
         self._renewing: threading.Thread | None = None
         self._lock = threading.Lock()
 
@@ -228,6 +240,7 @@ class Ledger:
     def stop(self) -> None:
         """Work that ends from now on was stopped with this server: any other may go on with it."""
         self._ended.set()
+        self._release.detach()
 
     def _mine(self, key: Key) -> ColumnElement[bool]:
         return and_(key.of(JOBS), JOBS.c.lease_owner == self._server, JOBS.c.state == "running")

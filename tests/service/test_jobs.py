@@ -230,7 +230,11 @@ print("ends in the middle of a chunk")
 """
 
 
-def test_a_server_that_is_told_to_end_does_not_wait_for_its_work(tmp_path):
+def test_a_server_that_is_told_to_end_does_not_wait_for_its_work(tmp_path, votes):
     command = [sys.executable, "-c", ENDS, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "ends in the middle of a chunk\n"), done.stderr
+    with contextlib.closing(SqlWorkspace(home=tmp_path)) as space:
+        assert (
+            space.partial(Counter().study, votes.sha256, CountSpec()) is None
+        )  # No lease is left.

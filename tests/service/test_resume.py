@@ -56,17 +56,20 @@ def counted(study):
     return dataclasses.replace(study, run_chunk=run_chunk), calls
 
 
-def test_after_kill_9_work_goes_on_to_the_same_bits(home, url, votes, sql):
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, url],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with server:
-        assert server.stdout.readline() == "three are kept\n"
-        server.kill()
+@pytest.fixture
+def server(url):
+    """A server of its own process, in the middle of its fourth chunk."""
+    command = [sys.executable, "-c", SERVER, url]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout.readline() == "three are kept\n"
+        yield process
+        process.kill()
+
+
+def test_after_kill_9_work_goes_on_to_the_same_bits(home, server, votes, sql):
+    server.kill()
+    server.wait(LONG)
     space = home()
     assert space.partial(small, votes.sha256, SPEC).status == "running"
     ended(sql)
@@ -100,6 +103,18 @@ def test_a_server_that_stops_hands_its_work_on(home, votes):
     second.submit(counter.study, votes, spec)
     assert finish(second, counter.study, votes, spec).result == Count(20, 20)
     assert counter.calls == [0, 1, 2, 3]
+
+
+def test_a_process_that_ends_in_order_lets_go_of_its_work_at_once(home, votes):
+    first, second = home(), home()
+    counter, spec = held_at(first, votes, 2)
+    first._ledger._release()  # As Python does when it ends.
+    assert second.partial(counter.study, votes.sha256, spec) is None
+    counter.gates[2].set()
+    first.close()
+    second.submit(counter.study, votes, spec)
+    assert finish(second, counter.study, votes, spec).result == Count(20, 20)
+    assert counter.calls == [0, 1, 2, 2, 3]
 
 
 def test_two_servers_share_one_piece_of_work(home, votes):
