@@ -160,10 +160,14 @@ def _first(sentences: tuple[tuple[str, str], ...], text: str) -> str | None:
 
 
 def _postgresql(url: URL) -> Engine:
-    options = f"-c lock_timeout={WAIT_SECONDS * 1000}"
+    """What the address says of waiting comes before what we say."""
+    ours = f"-c lock_timeout={WAIT_SECONDS * 1000}"
+    wanted: dict[str, Any] = {"connect_timeout": WAIT_SECONDS, "options": ours} | dict(url.query)
+    if "options" in url.query:
+        wanted["options"] = f"{ours} {wanted['options']}"
     return create_engine(
-        url,
-        connect_args={"connect_timeout": WAIT_SECONDS, "options": options},
+        url.set(query={}),
+        connect_args=wanted,
         hide_parameters=True,
         pool_pre_ping=True,
         max_overflow=20,

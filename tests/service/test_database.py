@@ -157,6 +157,17 @@ def test_a_postgresql_that_may_only_be_read(postgresql, caplog):
         SqlWorkspace(url)
 
 
+def test_what_the_address_says_comes_first(postgresql):
+    for options, lock in (("", "15s"), ("-c%20lock_timeout%3D7s", "7s")):
+        engine = connect(postgresql(False) + (f"&options={options}" if options else ""))
+        assert ask(engine, "SHOW lock_timeout") == [(lock,)]
+        assert ask(engine, "SHOW application_name") == [("",)]
+        engine.dispose()
+    engine = connect(postgresql(False) + "&application_name=mine")
+    assert ask(engine, "SHOW application_name") == [("mine",)]
+    engine.dispose()
+
+
 def test_connections_that_were_cut_are_made_again(postgresql, votes):
     url = postgresql(False)
     space = SqlWorkspace(url)
