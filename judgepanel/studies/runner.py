@@ -24,6 +24,9 @@ from threadpoolctl import threadpool_limits
 from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study
 from judgepanel.votes import VoteMatrix
 
+_WATCH = "judgepanel-parent"
+_WATCH_SECONDS = 2.0
+
 
 class Cancelled(Exception):
     """The work was called off; what had been merged until then is not lost to its caller."""
@@ -124,7 +127,9 @@ def warm(backend: str, module: str) -> None:
     """Start the workers of a backend and import a module in each: no study waits for them."""
     jobs = default_jobs()
     if jobs > 1:
-        Parallel(n_jobs=jobs, backend=backend)(delayed(_imported)(module) for _ in range(jobs))
+        Parallel(n_jobs=jobs, backend=backend)(
+            delayed(_imported)(module, os.getpid()) for _ in range(jobs)
+        )
 
 
 def _combined(
@@ -159,7 +164,9 @@ def _pieces(
         )
         stopped = threading.Event()
         results = parallel(
-            delayed(_one)(study, votes, spec, chunk) for chunk in rest if not stopped.is_set()
+            delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
+            for chunk in rest
+            if not stopped.is_set()
         )
         try:
             # Closing joblib's generator early warns, and `yield from` would close it.
@@ -171,8 +178,20 @@ def _pieces(
                 pass
 
 
-def _imported(module: str) -> None:
+def _imported(module: str, parent: int) -> None:
+    _end_with(parent)
     import_module(module)
+
+
+def _in_worker(
+    parent: int,
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    chunk: Chunk,
+) -> tuple[Chunk, PartialT]:
+    _end_with(parent)
+    return _one(study, votes, spec, chunk)
 
 
 def _one(
@@ -180,3 +199,17 @@ def _one(
 ) -> tuple[Chunk, PartialT]:
     with threadpool_limits(1):
         return chunk, study.run_chunk(votes, spec, chunk)
+
+
+def _end_with(parent: int) -> None:
+    """A process that ``parent`` has started ends soon after it; loky's would wait for ever."""
+    running = {thread.name for thread in threading.enumerate()}
+    if os.getppid() == parent and _WATCH not in running:
+        threading.Thread(target=_watch, args=(parent,), name=_WATCH, daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    pause = threading.Event()
+    while os.getppid() == parent:
+        pause.wait(_WATCH_SECONDS)
+    os._exit(1)
