@@ -35,7 +35,7 @@ from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.knobs import knobs_of, read_spec
 from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.runner import Progress, default_jobs, run
+from judgepanel.studies.runner import AUTO, Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import TASKS, InputError, Loaded, load_votes
 from judgepanel.votes.checks import check_orientation
@@ -376,7 +376,7 @@ def _run(
 
     workers = min(jobs or default_jobs(), len(study.plan(spec)))
     try:
-        result = run(study, loaded.votes, spec, jobs=workers, on_progress=report)
+        result = run(study, loaded.votes, spec, jobs=workers, backend=AUTO, on_progress=report)
     finally:
         if shown:
             print("\r" + " " * 40 + "\r", end="", file=sys.stderr, flush=True)

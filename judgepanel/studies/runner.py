@@ -24,6 +24,9 @@ from threadpoolctl import threadpool_limits
 from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study
 from judgepanel.votes import VoteMatrix
 
+AUTO = "auto"
+"""The backend that is loky where it repays the start of its workers, else threading."""
+_REPAID_SECONDS = 15.0
 _WATCH = "judgepanel-parent"
 _WATCH_SECONDS = 2.0
 
@@ -149,7 +152,10 @@ def _pieces(
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
     """Partials of the chunks; when closed early, those already handed to workers are waited for."""
     with threadpool_limits(1):
-        yield _one(study, votes, spec, chunks[0])
+        began = time.monotonic()
+        first = _one(study, votes, spec, chunks[0])
+        left = (time.monotonic() - began) * (len(chunks) - 1)
+        yield first
         rest = chunks[1:]
         if jobs == 1 or len(rest) < 2:
             for chunk in rest:
@@ -157,7 +163,7 @@ def _pieces(
             return
         parallel = Parallel(
             n_jobs=jobs,
-            backend=backend,
+            backend=_chosen(backend, left),
             return_as="generator_unordered",
             pre_dispatch="n_jobs",
             batch_size=1,
@@ -176,6 +182,13 @@ def _pieces(
             stopped.set()
             for _ in results:
                 pass
+
+
+def _chosen(backend: str, left: float) -> str:
+    """joblib's backend for work that would take one core ``left`` seconds more."""
+    if backend != AUTO:
+        return backend
+    return "loky" if left > _REPAID_SECONDS else "threading"
 
 
 def _imported(module: str, parent: int) -> None:

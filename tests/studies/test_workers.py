@@ -6,6 +6,13 @@ import sys
 import threading
 from pathlib import Path
 
+import pandas as pd
+
+from judgepanel.studies import runner
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 30
 SERVER = """
@@ -43,3 +50,20 @@ def test_workers_end_soon_after_their_server_was_killed():
             break
         pause.wait(0.05)
     assert not [pid for pid in workers if is_alive(pid)]
+
+
+def test_long_work_goes_to_processes_and_short_work_to_threads_with_the_same_bits(monkeypatch):
+    asked, ours = [], runner.Parallel
+
+    def parallel(**options):
+        asked.append(options["backend"])
+        return ours(**options)
+
+    monkeypatch.setattr(runner, "Parallel", parallel)
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=15))
+    found = []
+    for repaid in (0.0, float("inf")):
+        monkeypatch.setattr(runner, "_REPAID_SECONDS", repaid)
+        found.append(runner.run(PANEL_CURVE, votes, spec, jobs=2, backend=runner.AUTO).frame())
+    assert asked == ["loky", "threading"]
+    pd.testing.assert_frame_equal(*found, check_exact=True)
