@@ -25,8 +25,10 @@ def odd_votes(votes: VoteMatrix) -> list[str]:
     same = (counts >= 2) & ((ones == 0) | (ones == counts))
     constant = [votes.judges[j] for j in np.flatnonzero(same)]
     if constant:
-        who = _judges(constant, "gives", "give")
-        warnings.append(f"{who} the same verdict on every item: {listed(constant)}.")
+        who = _judges(
+            constant, "gives the same verdict in all its", "give one verdict in all their"
+        )
+        warnings.append(f"{who} votes: {listed(constant)}.")
     unseen = np.flatnonzero(votes.n_votes == 0)
     if len(unseen):
         first = shown(votes.item_ids[int(unseen[0])])

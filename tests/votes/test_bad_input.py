@@ -250,7 +250,7 @@ WARNED: dict[str, tuple[bytes, list[str]]] = {
     "constant judge": (
         b"item_id,label,j1,j2\n"
         + b"".join(b"i%d,%d,%d,1\n" % (i, i % 2, i // 2 % 2) for i in range(20)),
-        ["1 judge gives the same verdict on every item: 'j2'."],
+        ["1 judge gives the same verdict in all its votes: 'j2'."],
     ),
     "judge with one vote is not constant": (
         many(judges="j1,j2,j3", rows=0)

@@ -8,13 +8,22 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.style import CURATE_FILL, CURATE_LINE, INCLUDE, NEUTRAL, escaped, laid_out
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    escaped,
+    laid_out,
+    with_opacity,
+)
 from judgepanel.studies.judges.variance_decomposition import VarianceDecomposition
 
 Floats = NDArray[np.float64]
 
 _POPULATION_ROW = "ability : difficulty"
 _LOGIT_ROW = "fitted logits"
+_WHISKERS = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +67,9 @@ def prepare_abilities(result: VarianceDecomposition) -> AbilityPoints:
 def plot_abilities(points: AbilityPoints) -> go.Figure:
     """The figure of prepared points."""
     figure = go.Figure()
-    whisker = {"type": "data", "color": INCLUDE, "thickness": 1, "width": 0}
+    # The whiskers of many judges lie over each other and over the points.
+    reach = with_opacity(INCLUDE, min(1.0, max(0.2, _WHISKERS / max(len(points.names), 1))))
+    whisker = {"type": "data", "color": reach, "thickness": 1, "width": 0}
     figure.add_scatter(
         x=points.ability,
         y=points.discrimination,
@@ -155,7 +166,7 @@ def plot_shares(bars: ShareBars) -> go.Figure:
     )
     figure.update_layout(barmode="stack", bargap=0.35)
     laid_out(figure, x="share of variance", y="", height=260)
-    figure.update_layout(legend_traceorder="normal")
+    figure.update_layout(legend_traceorder="normal", margin_r=28)  # Room for the last tick's label.
     figure.update_xaxes(tickformat=".0%", range=[0, 1.002], dtick=0.25)
     return figure
 

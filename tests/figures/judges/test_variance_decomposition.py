@@ -70,3 +70,23 @@ def test_judges_called_html_are_text(result):
     text = json.dumps(json.loads(judge_abilities(hostile).to_json()))
     assert "onerror" in text
     assert "<img" not in text
+
+
+def test_limits_of_many_judges_are_paler_than_their_points(result):
+    n = 120
+    many = replace(
+        result,
+        **{
+            name: np.resize(getattr(result, name), n)
+            for name in ("accuracy", "ability", "ability_lo", "ability_hi")
+        },
+        **{
+            f"discrimination{end}": np.resize(getattr(result, f"discrimination{end}"), n)
+            for end in ("", "_lo", "_hi")
+        },
+        judges=tuple(f"j{i}" for i in range(n)),
+    )
+    (few,), (points,) = judge_abilities(result).data, judge_abilities(many).data
+    assert few.error_x.color.endswith(",1.0)")
+    assert points.error_x.color.endswith(",0.25)")
+    assert points.error_y.color == points.error_x.color
