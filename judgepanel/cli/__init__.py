@@ -1,7 +1,8 @@
-"""The command line: inspect, study, curve, recommend, score, simulate.
+"""The command line: inspect, study, curve, recommend, score, simulate, health.
 
 Exit status 0, or 2 with one line on stderr that names file, row, column, value and what is
-allowed; 130 when interrupted. Progress and notes go to stderr, a readable table to stdout.
+allowed; 1 where `health` finds something wrong; 130 when interrupted. Progress and notes go to
+stderr, a readable table to stdout.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.notes = []
     try:
         _take_all(options, unknown)
-        options.command(options)
+        status: int | None = options.command(options)
         sys.stdout.flush()
     except InputError as error:
         return _refuse(str(error))
@@ -73,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse("there is not enough memory for this.")
     for sentence in dict.fromkeys(options.notes):
         print(f"note: {printable(sentence)}", file=sys.stderr)
-    return 0
+    return status or 0
 
 
 def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
@@ -147,6 +148,11 @@ def _parser() -> argparse.ArgumentParser:
     simulating.add_argument("--out", type=Path, required=True, metavar="FILE")
     simulating.add_argument("--sample", choices=[sample.name for sample in SAMPLES])
     _simulation_knobs(simulating)
+
+    health = _command(commands, "health", _health, "does the dashboard answer, and its database?")
+    health.add_argument(
+        "--url", metavar="URL", help="where a dashboard is served, such as http://localhost:8501"
+    )
     return parser
 
 
@@ -360,6 +366,17 @@ def _simulate(options: argparse.Namespace) -> None:
     print(printable("Written: " + " and, beside it, ".join(one.name for one in made) + "."))
 
 
+def _health(options: argparse.Namespace) -> int:
+    # Here, since no other command should wait for what reads a database.
+    from judgepanel.cli.health import database_state, server_state  # noqa: PLC0415
+
+    states = [] if options.url is None else [server_state(options.url)]
+    states.append(database_state())
+    for _, sentence in states:
+        print(sentence)
+    return 0 if all(good for good, _ in states) else 1
+
+
 def _run(
     study: Study[Any, Any, Any], loaded: Loaded, spec: Any, options: argparse.Namespace
 ) -> Any:
@@ -391,7 +408,3 @@ def _text(path: Path) -> str:
         raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path.name) from None
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

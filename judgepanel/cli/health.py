@@ -1,0 +1,107 @@
+"""The command `health`: does the server answer, and is its database in order? Changes nothing."""
+
+from __future__ import annotations
+
+import http.client
+import os
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from judgepanel.service import DatabaseProblem, default_home
+from judgepanel.service.database import FILE, VARIABLE, connect, transaction
+from judgepanel.service.migrations import _is_current
+
+SERVED = "/_stcore/health"
+"""Where Streamlit says 'ok' while it takes browsers in, and answers 503 while it does not."""
+WAIT_SECONDS = 5.0
+_KINDS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+
+_WRONG_URL = "--url is no address of a server: it can be http://HOST:PORT or https://HOST."
+_SILENT = "The server does not answer: see that it runs and that its address is right."
+_NOT_READY = "The server is not ready: it is starting or ending."
+_NO_FILE = "There is no SQLite database yet: the first page that is opened makes it."
+
+
+def server_state(url: str) -> tuple[bool, str]:
+    """Whether a dashboard answers at this address; and that as a sentence without the address.
+
+    It is this address that is asked: no proxy of the environment, no redirect.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False, _WRONG_URL
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return False, _WRONG_URL
+    try:
+        status, body = _asked(parts, parts.hostname, port)
+    except (OSError, ValueError, http.client.HTTPException):
+        return False, _SILENT
+    if status == http.client.SERVICE_UNAVAILABLE:
+        return False, _NOT_READY
+    if status != http.client.OK or body != b"ok":
+        return False, f"What answers at this address is not the dashboard (status {status})."
+    return True, "The server answers."
+
+
+def _asked(parts: SplitResult, host: str, port: int | None) -> tuple[int, bytes]:
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(host, port, timeout=WAIT_SECONDS)
+    try:
+        connection.request("GET", parts.path.rstrip("/").removesuffix(SERVED) + SERVED)
+        answer = connection.getresponse()
+        return answer.status, answer.read(100)
+    finally:
+        connection.close()
+
+
+def database_state() -> tuple[bool, str]:
+    """Whether the database that the environment names can be used; and that as a sentence.
+
+    One that is not there yet, or has older tables, is in order: the dashboard sees to it.
+    """
+    address = _address()
+    if address is None:
+        return True, _NO_FILE
+    try:
+        engine = connect(address)
+        try:
+            # SQLite's address says the same; PostgreSQL is told.
+            reading = engine.execution_options(postgresql_readonly=True)
+            with transaction(reading, write=False) as connection:
+                current = _is_current(connection, "head")
+        finally:
+            engine.dispose()
+    except DatabaseProblem as error:
+        return False, str(error)
+    answers = f"The {_KINDS[engine.dialect.name]} database answers"
+    if current:
+        return True, f"{answers}; its tables are those of this version."
+    return True, f"{answers}; the first page that is opened makes or upgrades its tables."
+
+
+def _address() -> str | None:
+    """The address for readers; None while a file of SQLite is missing where it can be made."""
+    given = os.environ.get(VARIABLE, "").strip()
+    file = default_home().absolute() / FILE
+    folder = next(parent for parent in file.parents if os.path.exists(parent))
+    query = {}
+    if given:
+        try:
+            url = make_url(given)
+        except (ArgumentError, ValueError):
+            return given  # Whoever connects says what is wrong with it.
+        named = url.drivername == "sqlite" and url.database not in (None, "", ":memory:")
+        if not named or "uri" in url.query:
+            return given
+        file = Path(str(url.database)).absolute()
+        folder = file.parent
+        query = dict(url.query)
+    if not os.path.exists(file) and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+        return None
+    query |= {"mode": "ro", "uri": "true"}
+    return URL.create("sqlite", database=file.as_uri(), query=query).render_as_string()
