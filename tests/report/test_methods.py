@@ -172,6 +172,17 @@ def test_differences_are_rounded_as_their_intervals_are() -> None:
         assert len(found[1].partition(".")[2]) <= 4
 
 
+def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same() -> None:
+    grid = grid_of()
+    a, c = np.unravel_index(grid.nll.argmin(), grid.nll.shape)
+    other = (c + 1) % len(CALIBRATED)
+    parts = {name: getattr(grid, name).copy() for name in ("delta", "delta_lo", "delta_hi")}
+    for values in parts.values():
+        values[a, other] = 0.0
+    against = grid_table(replace(grid, **parts))["against the lowest"]
+    assert (against == "the same").sum() == 1
+
+
 def test_a_terminal_gets_the_answer_the_ties_and_twenty_cells_at_most() -> None:
     text = grid_text(grid_of())
     assert grid_sentence(grid_of()) in text
