@@ -38,9 +38,11 @@ _LOOKS = {
     "monotone": ("map kept monotone", INCLUDE, INCLUDE, 1.5, "dash", "square-open"),
     "paper": ("paper's recipe", CURATE_FILL, CURATE_LINE, 3.0, "solid", "diamond"),
     "honest": ("one-coin + beta", INCLUDE, INCLUDE, 3.0, "solid", "circle"),
-    "joint": ("joint + beta", CURATE_FILL, CURATE_LINE, 3.0, "dot", "diamond"),
+    "joint": ("joint + beta", CURATE_FILL, CURATE_LINE, 1.5, "solid", "diamond"),
 }
-_BANDED = ("paper", "honest", "joint")
+_BANDED = ("paper", "honest")
+_APART = ("joint",)
+"""Tried at few sizes: a line between them would say what nobody has measured."""
 _NLL_TICKS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 7.0)
 _CLOSE_TICKS = (0.2, 0.5)
 _P_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
@@ -83,7 +85,7 @@ def prepare_protocol(result: Claim, coding: str) -> Protocol:
     top = max(_HIGH, 1.1 * float(np.nanmax(result.nll)))
     low = _LOW
     if coding == "together":
-        low = 0.7 * min(float(line.value.min()) for line in lines)
+        low = max(_LOW, 0.9 * min(_lowest(line) for line in lines))
     return Protocol(
         lines,
         float(result.null_nll[yardstick]),
@@ -91,6 +93,12 @@ def prepare_protocol(result: Claim, coding: str) -> Protocol:
         tuple((k, f"all {n:,}" if k == n else f"{k:,}") for k in dict.fromkeys(sizes)),
         (low, top),
     )
+
+
+def _lowest(line: ProtocolLine) -> float:
+    """The lowest that is drawn of a line: of its band where it has one."""
+    ends = line.lo if line.look in (*_BANDED, *_APART) else line.value
+    return float(np.nanmin(np.append(line.value, ends)))
 
 
 def _line(result: Claim, name: str, look: str) -> ProtocolLine:
@@ -155,15 +163,29 @@ def _add(figure: go.Figure, line: ProtocolLine) -> None:
             hoverinfo="skip",
             showlegend=False,
         )
+    apart = line.look in _APART
     figure.add_scatter(
         x=line.k,
         y=line.value,
-        mode="lines+markers",
+        mode="markers" if apart else "lines+markers",
+        error_y=_limits(line, colour, width) if apart and np.isfinite(line.lo).all() else None,
         line={"color": colour, "width": width, "dash": dash},
         marker={"color": fill, "symbol": symbol, "size": 8, "line": {"color": colour, "width": 1}},
         name=name,
         hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.4f}}<extra></extra>",
     )
+
+
+def _limits(line: ProtocolLine, colour: str, width: float) -> dict[str, object]:
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": line.hi - line.value,
+        "arrayminus": line.value - np.maximum(line.lo, _LOW),
+        "color": colour,
+        "thickness": width,
+        "width": 5,
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

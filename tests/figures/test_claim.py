@@ -55,6 +55,16 @@ def test_joint_is_drawn_where_it_was_tried():
     lines = named(protocol(result(), "together"))
     assert lines["joint + beta"].x.tolist() == [3.0, 5.0, 9.0]
     assert np.isfinite(lines["joint + beta"].y).all()
+    assert lines["joint + beta"].mode == "markers"
+
+
+def test_limits_of_joint_and_one_coin_lie_inside_the_axis():
+    figure = protocol(result(), "together")
+    joint = named(figure)["joint + beta"]
+    ends = [np.subtract(joint.y, joint.error_y.arrayminus), result().nll_lo[result().row("honest")]]
+    low, high = 10.0 ** np.array(figure.layout.yaxis.range)
+    assert low < np.nanmin(np.concatenate(ends))
+    assert high > np.add(joint.y, joint.error_y.array).max()
 
 
 def test_ticks_name_the_panels_compared_and_all():
