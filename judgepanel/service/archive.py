@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, and_, delete, insert, select, union, update
 
+from judgepanel.service.cache import Cache
 from judgepanel.service.database import transaction
 from judgepanel.service.jobs import Lost
 from judgepanel.service.ledger import Key, upsert
-from judgepanel.service.packing import UNREADABLE, Cache, pack, unpack
+from judgepanel.service.packing import UNREADABLE, pack, unpack
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, VOTES, DatabaseNow
 from judgepanel.service.workspace import (
     Analysis,
@@ -36,7 +37,7 @@ from judgepanel.votes import VoteMatrix
 T = TypeVar("T")
 
 _KEPT_VOTES = 8
-_WORK = ("votes_sha256", "study", "spec_sha256", "engine")
+_WORK = tuple(Key.__dataclass_fields__)
 
 
 class Archive:

@@ -202,8 +202,7 @@ class Jobs:
     def _in_turn(
         self, key: str, flag: threading.Event, states: Iterator[Progress[Any, Any, Any]]
     ) -> Iterator[Progress[Any, Any, Any]]:
-        """The states, each when it is this job's turn; time spent waiting is not time of work."""
-        self._wait_for_turn(key, flag)
+        """The states, the next when it is this job's turn again; waiting is not time of work."""
         waited = 0.0
         for progress in states:
             yield replace(progress, elapsed=progress.elapsed - waited)

@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Table, and_, delete, not_, select, update
@@ -44,12 +44,7 @@ class Key:
 
     def columns(self) -> dict[str, Any]:
         """As values of a row."""
-        return {
-            "votes_sha256": self.votes_sha256,
-            "study": self.study,
-            "spec_sha256": self.spec_sha256,
-            "engine": self.engine,
-        }
+        return asdict(self)
 
     def of(self, table: Table) -> ColumnElement[bool]:
         """As a condition on a table."""
@@ -101,11 +96,15 @@ def _live() -> ColumnElement[bool]:
     )
 
 
+def _running_on(server: str) -> ColumnElement[bool]:
+    return and_(JOBS.c.lease_owner == server, JOBS.c.state == "running")
+
+
 def _release(engine: Engine, server: str) -> None:
     """Leave all work of a server to others, and keep its threads from going on with it."""
-    mine = and_(JOBS.c.lease_owner == server, JOBS.c.state == "running")
+    freed = update(JOBS).where(_running_on(server)).values(lease_owner="", lease_end=0.0)
     with suppress(DatabaseProblem), transaction(engine) as connection:
-        connection.execute(update(JOBS).where(mine).values(lease_owner="", lease_end=0.0))
+        connection.execute(freed)
     engine.dispose()
 
 
@@ -243,7 +242,7 @@ class Ledger:
         self._release.detach()
 
     def _mine(self, key: Key) -> ColumnElement[bool]:
-        return and_(key.of(JOBS), JOBS.c.lease_owner == self._server, JOBS.c.state == "running")
+        return and_(key.of(JOBS), _running_on(self._server))
 
     def _renew_from_now_on(self) -> None:
         with self._lock:
@@ -259,10 +258,9 @@ class Ledger:
 
     def renew(self) -> None:
         """Hold on to all running work of this server."""
-        mine = and_(JOBS.c.lease_owner == self._server, JOBS.c.state == "running")
+        held = update(JOBS).where(_running_on(self._server))
         try:
             with transaction(self._engine) as connection:
-                end = DatabaseNow() + LEASE_SECONDS
-                connection.execute(update(JOBS).where(mine).values(lease_end=end))
+                connection.execute(held.values(lease_end=DatabaseNow() + LEASE_SECONDS))
         except DatabaseProblem:
             return  # Those who work say so; the next renewal may go well again.

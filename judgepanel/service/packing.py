@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections import OrderedDict
-from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -16,8 +14,6 @@ import pandas as pd
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import VoteMatrix
 
-T = TypeVar("T")
-
 UNREADABLE = (
     *(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
     *(EOFError, BadZipFile, zlib.error),
@@ -25,35 +21,6 @@ UNREADABLE = (
 """What reading damaged content may raise. Errors of the disk are not among them."""
 _DTYPES: dict[str, Any] = {"float64": float, "int64": "int64", "bool": bool, "str": "str"}
 _DTYPES["object"] = object
-
-
-class Cache(Generic[T]):
-    """The ``most`` values used last, by key; for any number of threads."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._values: OrderedDict[str, T] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: str) -> T | None:
-        """The value of a key, if it is still there."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
-
-    def put(self, key: str, value: T) -> None:
-        """Keep a value, and let go of the one used longest ago if there are too many."""
-        with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
-
-    def forget(self, key: str) -> None:
-        """Let go of a value, if it is there."""
-        with self._lock:
-            self._values.pop(key, None)
 
 
 def pack(votes: VoteMatrix) -> bytes:

@@ -18,12 +18,12 @@ from typing import Any
 from judgepanel import ENGINE
 from judgepanel.report.commands import column_options
 from judgepanel.service.archive import Archive, draw_of
+from judgepanel.service.cache import Cache
 from judgepanel.service.database import connect, default_url, transaction
 from judgepanel.service.importing import import_folder
 from judgepanel.service.jobs import Jobs
 from judgepanel.service.ledger import Entry, Key, Ledger
 from judgepanel.service.migrations import migrate
-from judgepanel.service.packing import Cache
 from judgepanel.service.tables import LOCAL
 from judgepanel.service.workspace import (
     Analysis,

@@ -216,8 +216,7 @@ def _one(
 
 def _end_with(parent: int) -> None:
     """A process that ``parent`` has started ends soon after it; loky's would wait for ever."""
-    running = {thread.name for thread in threading.enumerate()}
-    if os.getppid() == parent and _WATCH not in running:
+    if os.getppid() == parent and _WATCH not in {one.name for one in threading.enumerate()}:
         threading.Thread(target=_watch, args=(parent,), name=_WATCH, daemon=True).start()
 
 

@@ -19,13 +19,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
 # Opened at /page, Streamlit's client first asks below /page for its server, gets a 404, goes on.
 BASE_PATH_PROBE = re.compile(r"/[^/]+/_stcore/(health|host-config)")
 START_DEADLINE = 60.0
+PATIENCE = 180_000  # Milliseconds; a machine with other work is slow, and not wrong.
 CHROMIUM_OPTIONS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -165,6 +166,7 @@ def browser() -> Iterator[Browser]:
     chromium = os.environ.get("JUDGEPANEL_CHROMIUM")
     if not chromium:
         pytest.skip("JUDGEPANEL_CHROMIUM names no Chromium; `./run test` finds or installs one")
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_OPTIONS)
         yield running
@@ -194,6 +196,7 @@ def open_page(browser: Browser, guard: Guard) -> Iterator[PageFactory]:
                 accept_downloads=True,
             )
             contexts.callback(context.close)
+            context.set_default_timeout(PATIENCE)
             page = context.new_page()
             guard.watch(page)
             if url is not None:

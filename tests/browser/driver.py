@@ -10,7 +10,6 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser.conftest import Server
 
-LONG = 60_000
 CURVE = "panel_curve"
 RECOMMENDED = "recommended_panel"
 JUDGES = "judges"
@@ -52,8 +51,8 @@ def refused(page: Page, *parts: str) -> None:
 def idle(page: Page) -> None:
     """Wait until the script has run and no widget waits for it."""
     app = page.get_by_test_id("stApp")
-    expect(app).to_have_attribute("data-test-script-state", "notRunning", timeout=LONG)
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0, timeout=LONG)
+    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
 
 
 def upload(page: Page, file: Path | dict[str, Any], *, nth: int = 0) -> None:
@@ -69,39 +68,39 @@ def as_upload(name: str, content: str | bytes) -> dict[str, Any]:
 
 def finished_curve(page: Page) -> None:
     """Wait for the final curve."""
-    page.get_by_role("button", name="Curve as CSV").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Curve as CSV").wait_for()
 
 
 def finished_panel(page: Page) -> None:
     """Wait for the final recommendation."""
-    page.get_by_role("button", name="Panel (panel.json)").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Panel (panel.json)").wait_for()
 
 
 def finished_judges(page: Page) -> None:
     """Wait for the final table of judges."""
-    page.get_by_role("button", name="Judges as CSV").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Judges as CSV").wait_for()
 
 
 def finished_methods(page: Page) -> None:
     """Wait for the grid, the steps and the shapes."""
     buttons = page.get_by_role("button", name="Table as CSV")
-    expect(buttons).to_have_count(3, timeout=LONG)
+    expect(buttons).to_have_count(3)
 
 
 def finished_budget(page: Page) -> None:
     """Wait for the curve over the labels, and for the sweep over the shares."""
     buttons = page.get_by_role("button", name="Table as CSV")
-    expect(buttons).to_have_count(2, timeout=LONG)
+    expect(buttons).to_have_count(2)
 
 
 def finished_confidence(page: Page) -> None:
     """Wait for the last section, the items."""
-    page.get_by_role("button", name="All items as CSV").wait_for(timeout=LONG)
+    page.get_by_role("button", name="All items as CSV").wait_for()
 
 
 def finished_claim(page: Page) -> None:
     """Wait for the last section, votes seen jointly."""
-    page.get_by_role("button", name="Table as CSV").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Table as CSV").wait_for()
 
 
 def pick(page: Page, label: str, option: str) -> None:

@@ -16,7 +16,8 @@ def prepared(home: Path, name: str, splits: int = 10) -> str:
     return prepared_votes(home, sample_bytes(name), f"{name}_votes.csv", splits)
 
 
-def prepared_votes(home: Path, data: bytes, file: str, splits: int = 10) -> str:
+def prepared_votes(home: Path, data: bytes, file: str, splits: int = 10, **settings: str) -> str:
     """The id of a new analysis of these votes."""
     with closing(SqlWorkspace(home=home)) as space:
-        return space.create(load_votes(data, name=file), Settings(splits=splits), file).id
+        chosen = Settings(splits=splits, **settings)
+        return space.create(load_votes(data, name=file), chosen, file).id

@@ -15,7 +15,6 @@ from tests.browser.driver import (
     CONFIDENCE,
     CURVE,
     JUDGES,
-    LONG,
     METHODS,
     RECOMMENDED,
     address,
@@ -100,7 +99,6 @@ def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
 ) -> None:
     width, dark = LOOKS[look]
     page = open_page(width=width, height=900, dark=dark)
-    page.set_default_timeout(LONG)
     found: list[str] = []
     for state in states(page, server, analysis):
         idle(page)

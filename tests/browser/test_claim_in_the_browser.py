@@ -16,7 +16,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import LONG, address, answer, downloaded, finished_claim, idle, pick
+from tests.browser.driver import address, answer, downloaded, finished_claim, idle, pick
 from tests.browser.service import prepared
 from tests.browser.test_accessibility import RULES, SIDEWAYS
 
@@ -27,7 +27,6 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     open_page: Callable[..., Page], server: Server, guard: Guard
 ) -> None:
     page = open_page()
-    page.set_default_timeout(LONG)
     page.goto(address(server, "", prepared(server.home, "one_class", splits=2)))
     page.get_by_test_id("stSidebar").get_by_role("link", name="The claim").click()
     finished_claim(page)
@@ -37,7 +36,7 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
     own = answer(page).inner_text()
     pick(page, "Votes", "A clean pairwise panel")
-    expect(answer(page)).not_to_have_text(own, timeout=LONG)
+    expect(answer(page)).not_to_have_text(own)
     finished_claim(page)
     expect(page).to_have_url(re.compile("votes=A"))
     said = answer(page).inner_text()

@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Guard, Server, ServerFactory
 from tests.browser.driver import (
     CURVE,
-    LONG,
     address,
     analysis_in,
     answer,
@@ -76,7 +75,7 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
 
     cold = start_server(home=server.home)
     visitor = open_page(shown.replace(server.url, cold.url))
-    visitor.locator(".ytitle", has_text="Brier score").first.wait_for(timeout=LONG)
+    visitor.locator(".ytitle", has_text="Brier score").first.wait_for()
     expect(answer(visitor)).to_have_text(other)
     visitor.goto(address(cold, CURVE, analysis))
     expect(answer(visitor)).to_have_text(sentence)
@@ -89,19 +88,19 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
 ) -> None:
     page.goto(server.url)
     upload(page, real_votes / "rewardbench_votes.csv")
-    page.get_by_role("button", name="Analyse").click(timeout=LONG)
-    drawn(page).wait_for(timeout=LONG)
+    page.get_by_role("button", name="Analyse").click()
+    drawn(page).wait_for()
     bar = page.get_by_role("progressbar")
     stopped = page.get_by_text("what is shown rests on those")
     page.evaluate(WATCH_FRAMES)
     before = bar.get_attribute("aria-valuenow") or ""
-    expect(bar).not_to_have_attribute("aria-valuenow", before, timeout=LONG)
+    expect(bar).not_to_have_attribute("aria-valuenow", before)
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     page.evaluate("cancelAnimationFrame(window.frame)")
     assert page.evaluate("window.flicker") == []
 
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("Stopping after the parts under way").or_(stopped).wait_for(timeout=1_000)
+    page.get_by_text("Stopping after the parts under way").or_(stopped).wait_for()
     again = page.get_by_role("button", name="Run again")
     again.wait_for()
     expect(stopped).to_be_visible()

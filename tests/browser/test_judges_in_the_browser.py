@@ -18,7 +18,6 @@ from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     JUDGES,
-    LONG,
     address,
     answer,
     downloaded,
@@ -93,7 +92,7 @@ def test_hostile_judges_stay_text_on_map_card_and_tables(
     analysis = prepared_votes(server.home, hostile_votes(), "v.csv")
     page.goto(address(server, JUDGES, analysis))
     finished_judges(page)
-    page.locator(".js-plotly-plot .heatmaplayer").wait_for(timeout=LONG)
+    page.locator(".js-plotly-plot .heatmaplayer").wait_for()
     assert injected(page) == []
     chooser(page).click()
     options = page.get_by_role("option")

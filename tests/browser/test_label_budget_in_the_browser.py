@@ -17,7 +17,6 @@ from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,
-    LONG,
     address,
     answer,
     downloaded,
@@ -52,7 +51,7 @@ def test_views_are_in_the_address_and_a_link_shows_them_again(
     mine = page.get_by_role("spinbutton", name="Your number of labels")
     mine.fill("900")
     mine.press("Enter")
-    expect(page.get_by_text("You have 900 labels: the next 100")).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("You have 900 labels: the next 100")).to_be_visible()
     expect(page).to_have_url(re.compile("panel=top-3"))
     expect(page).to_have_url(re.compile("calibrator=temperature"))
     expect(page).to_have_url(re.compile("labels=900"))

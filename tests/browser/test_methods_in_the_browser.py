@@ -22,7 +22,6 @@ from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
-    LONG,
     METHODS,
     address,
     answer,
@@ -103,12 +102,12 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
     expect(answer(page)).to_have_text(sentence)
     choice(page, "Nested").click()
     expect(page).to_have_url(re.compile("form=Nested"))
-    page.get_by_text("Nested form:").wait_for(timeout=LONG)
+    page.get_by_text("Nested form:").wait_for()
     finished_anew(page)
     pick(page, "Aggregator", "majority vote")
     expect(page).to_have_url(re.compile("aggregator=majority"))
     said = page.locator(".jp-said").filter(has_text="with majority vote")
-    expect(said).to_be_visible(timeout=LONG)
+    expect(said).to_be_visible()
     finished_anew(page)
 
     shown, other, nested = page.url, answer(page).inner_text(), values(page)
@@ -184,17 +183,17 @@ def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
 ) -> None:
     page.goto(server.url)
     upload(page, real_votes / "llmbar_votes.csv")
-    page.get_by_role("button", name="Analyse").click(timeout=LONG)
+    page.get_by_role("button", name="Analyse").click()
     finished_curve(page)
     page.get_by_role("link", name="Methods").click()
-    expect(answer(page)).to_have_text(re.compile(r"^So far, \d+ of 100 splits: "), timeout=LONG)
+    expect(answer(page)).to_have_text(re.compile(r"^So far, \d+ of 100 splits: "))
     assert len(values(page)) == 8 * 9
     expect(page.get_by_role("heading", name="Step by step")).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Run again").wait_for(timeout=LONG)
+    page.get_by_role("button", name="Run again").wait_for()
     expect(page.get_by_text("what is shown rests on those")).to_be_visible()
     expect(answer(page)).to_contain_text("with it")
-    page.get_by_role("heading", name="Step by step").wait_for(timeout=LONG)
+    page.get_by_role("heading", name="Step by step").wait_for()
     guard.check()
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.service import SqlWorkspace
-from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import MENU, START
-from judgepanel.votes import load_votes
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import LONG, address, answer
+from tests.browser.driver import address, answer
 from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in_table, in_trace
+from tests.browser.service import prepared_votes
 
 PAGES = tuple(page for _, pages in MENU for page, _ in pages)
 CLAIM = "pages/claim.py"
+ASKED_FOR = {"pages/recommended_panel.py": {"worth": "true", "prices": "true"}}
+"""Sections that are computed when asked for are read as well."""
 LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", CLAIM)
 N_ITEMS, N_JUDGES = 120, 14
 # Idle, no progress bar, no skeleton, for ten looks in a row: studies follow each other on a page.
@@ -72,19 +72,14 @@ def analysis(server: Server, votes: bytes) -> str:
 
 
 def analysed(server: Server, votes: bytes, **settings: str) -> str:
-    space = SqlWorkspace(home=server.home)
-    try:
-        loaded = load_votes(votes, name="one_class_votes.csv")
-        return space.create(loaded, Settings(splits=4, **settings), "one class").id
-    finally:
-        space.close()
+    return prepared_votes(server.home, votes, "one_class_votes.csv", 4, **settings)
 
 
 def settled(page: Page, url: str) -> None:
     """Open a page and wait until all it computes is there."""
     page.goto(url)
-    answer(page).first.wait_for(timeout=LONG)
-    page.wait_for_function(SETTLED, polling=50, timeout=LONG)
+    answer(page).first.wait_for()
+    page.wait_for_function(SETTLED, polling=50)
 
 
 @pytest.mark.browser
@@ -96,7 +91,7 @@ def test_no_page_shows_a_flattering_figure_that_is_not_marked(
     found = {}
     for name in PAGES:
         path = "" if name == START else Path(name).stem
-        settled(page, address(server, path, analysis))
+        settled(page, address(server, path, analysis, **ASKED_FOR.get(name, {})))
         found[name] = figures_of(page)
     assert {name: flattering(all_of) for name, all_of in found.items() if flattering(all_of)} == {}
     for name in LEVELS:

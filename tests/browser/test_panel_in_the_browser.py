@@ -16,7 +16,6 @@ from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
-    LONG,
     RECOMMENDED,
     address,
     analysis_in,
@@ -24,6 +23,7 @@ from tests.browser.driver import (
     as_upload,
     downloaded,
     finished_panel,
+    idle,
     refused,
     upload,
 )
@@ -88,16 +88,36 @@ def said(page: Page, text: str | re.Pattern[str]):
     return page.locator(".jp-said").filter(has_text=text)
 
 
+def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    analysis = prepared(server.home, "hard_panel", 4)
+    page.goto(address(server, RECOMMENDED, analysis))
+    finished_panel(page)
+    idle(page)
+    expect(page.get_by_text("This is the recommended panel itself")).to_have_count(1)
+    grid = page.get_by_test_id("stDataFrame").first
+    grid.scroll_into_view_if_needed()
+    grid.click(position={"x": 40.0, "y": 53.0})
+    page.keyboard.press("Space")
+    expect(said(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
+    expect(page).to_have_url(re.compile("without=1(&|$)"))
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(said(other, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
+    guard.check()
+
+
 def test_a_link_shows_the_judges_that_were_left_out_and_opens_them_as_an_analysis(
     page: Page, server: Server, guard: Guard
 ) -> None:
     analysis = prepared(server.home, "hard_panel", 4)
     page.goto(address(server, RECOMMENDED, analysis, without="1"))
     finished_panel(page)
-    expect(said(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1, timeout=LONG)
+    expect(said(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
     page.get_by_role("button", name="Open as a new analysis").click()
-    expect(page).not_to_have_url(re.compile(analysis), timeout=LONG)
-    expect(answer(page)).to_contain_text("29 judges", timeout=LONG)
+    expect(page).not_to_have_url(re.compile(analysis))
+    expect(answer(page)).to_contain_text("29 judges")
     assert analysis_in(page) != analysis
     guard.check()
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import LONG, address, answer, idle
+from tests.browser.driver import address, answer, idle
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -18,7 +18,7 @@ ROBUSTNESS = "robustness"
 
 def finished(page: Page) -> None:
     """Wait for the matrix and the slices."""
-    expect(page.get_by_role("heading", name="Permuted labels")).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("heading", name="Permuted labels")).to_be_visible()
 
 
 def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_them(
@@ -29,14 +29,14 @@ def test_the_matrix_is_shown_other_views_are_in_the_address_and_a_reload_keeps_t
     expect(page.locator(".js-plotly-plot .annotation").first).to_contain_text("base rate 0.6")
     expect(answer(page)).to_contain_text("NLL")
     page.get_by_role("radio", name="stratified").click()
-    expect(page).to_have_url(re.compile("method=stratified"), timeout=LONG)
+    expect(page).to_have_url(re.compile("method=stratified"))
     page.get_by_role("radio", name="Platt").click()
-    expect(page).to_have_url(re.compile("calibrator=Platt"), timeout=LONG)
+    expect(page).to_have_url(re.compile("calibrator=Platt"))
     idle(page)
     page.reload()
     finished(page)
     idle(page)
-    expect(page.get_by_role("radio", name="Platt")).to_be_checked(timeout=LONG)
+    expect(page.get_by_role("radio", name="Platt")).to_be_checked()
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     guard.check()

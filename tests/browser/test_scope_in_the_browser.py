@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import LONG, address, answer, idle
+from tests.browser.driver import address, answer, idle
 from tests.browser.service import prepared
 from tests.browser.test_accessibility import RULES, SIDEWAYS
 
@@ -21,7 +21,7 @@ SCOPE = "scope"
 
 def finished(page: Page, n: int = 1) -> None:
     """Wait for the checks, and for the comparison where n is 2."""
-    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(n, timeout=LONG)
+    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(n)
 
 
 def accessible(page: Page) -> None:
@@ -51,5 +51,5 @@ def test_the_checks_are_read_compared_and_found_again_by_their_link(
     before = page.url
     page.get_by_role("button", name="Apply the filter as a new analysis").click()
     expect(page).not_to_have_url(before)
-    expect(page.get_by_text("The filter drops nobody")).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("The filter drops nobody")).to_be_visible()
     guard.check()

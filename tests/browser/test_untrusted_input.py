@@ -14,7 +14,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     CURVE,
-    LONG,
     RECOMMENDED,
     address,
     analysis_in,
@@ -140,7 +139,7 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
 
     for target in (address(server, "", analysis), address(server, CURVE, analysis), server.url):
         page.goto(target)
-        page.locator(".jp-answer, .st-key-sample-hard_panel").first.wait_for(timeout=LONG)
+        page.locator(".jp-answer, .st-key-sample-hard_panel").first.wait_for()
         assert injected(page) == []
     expect(page.get_by_role("link", name="<img src=x onerror=window").first).to_be_visible()
     assert page.evaluate("window.hacked") is None

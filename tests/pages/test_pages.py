@@ -240,6 +240,9 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
     ]
     said = htmls(app, "jp-said")
     assert any(text.startswith("Runner-up") for text in said)
+    app = until_done(checked(app.toggle(key="worth").set_value(True).run()))
+    checked(app.run())
+    assert any(text.startswith("Keep: ") for text in htmls(app, "jp-said"))
     headers = [header.value for header in app.header]
     for wanted in ("What if", "What each judge is worth", "What it costs", "All candidates"):
         assert wanted in headers

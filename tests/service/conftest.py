@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import text
@@ -62,19 +62,23 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def new_url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A database with nothing in it."""
+def make_url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[bool], str]:
+    """Databases of this kind: a new one, or one without a row."""
     if kind == "postgresql":
-        return str(request.getfixturevalue("postgresql")(True))
-    return f"sqlite:///{tmp_path / 'judgepanel.db'}"
+        return cast("Callable[[bool], str]", request.getfixturevalue("postgresql"))
+    return lambda _new: f"sqlite:///{tmp_path / 'judgepanel.db'}"
 
 
 @pytest.fixture
-def url(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def new_url(make_url: Callable[[bool], str]) -> str:
+    """A database with nothing in it."""
+    return make_url(True)
+
+
+@pytest.fixture
+def url(make_url: Callable[[bool], str]) -> str:
     """A database whose tables may be there already."""
-    if kind == "postgresql":
-        return str(request.getfixturevalue("postgresql")(False))
-    return f"sqlite:///{tmp_path / 'judgepanel.db'}"
+    return make_url(False)
 
 
 @pytest.fixture

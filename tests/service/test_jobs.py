@@ -58,14 +58,19 @@ def test_nothing_is_known_about_work_never_asked_for(space, votes):
     space.cancel(counter.study, votes.sha256, CountSpec())
 
 
+def called_off_during(number, space, counter, votes, spec):
+    """How work ends that is called off while this chunk is computed."""
+    counter.hold(number)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[number].wait(LONG)
+    space.cancel(counter.study, votes.sha256, spec)
+    counter.gates[number].set()
+    return finish(space, counter.study, votes, spec)
+
+
 def test_cancelled_work_keeps_what_was_done_and_goes_on_from_there(space, votes):
     counter, spec = Counter(), CountSpec()
-    counter.hold(2)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[2].wait(LONG)
-    space.cancel(counter.study, votes.sha256, spec)
-    counter.gates[2].set()
-    job = finish(space, counter.study, votes, spec)
+    job = called_off_during(2, space, counter, votes, spec)
     assert (job.status, job.done, job.total) == ("cancelled", 3, 4)
     assert job.result.total == 3 * CHUNK_SPLITS
     assert space.result(counter.study, votes.sha256, spec) is None
@@ -76,12 +81,7 @@ def test_cancelled_work_keeps_what_was_done_and_goes_on_from_there(space, votes)
 
 def test_work_called_off_during_its_last_part_is_done(space, votes):
     counter, spec = Counter(), CountSpec()
-    counter.hold(3)
-    space.submit(counter.study, votes, spec)
-    assert counter.started[3].wait(LONG)
-    space.cancel(counter.study, votes.sha256, spec)
-    counter.gates[3].set()
-    assert finish(space, counter.study, votes, spec).status == "done"
+    assert called_off_during(3, space, counter, votes, spec).status == "done"
     assert space.result(counter.study, votes.sha256, spec).result == Count(20, 20)
 
 

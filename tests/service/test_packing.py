@@ -5,7 +5,8 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.service.packing import Cache, pack, unpack
+from judgepanel.service.cache import Cache
+from judgepanel.service.packing import pack, unpack
 from judgepanel.votes import VoteMatrix
 
 TEXT = st.text(min_size=1, max_size=8)
