@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 _TICKS = tuple(m * 10**e for e in range(1, 7) for m in (1, 2, 5))
 _NARROW = 1.25
 _BEYOND = 0.08
+_MISS = 0.05
+"""A curve that misses the last level by more, as a share of it, is not drawn beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,14 @@ def prepare_label_budget(
 
     def line(p: int) -> BudgetLine:
         tail = result.fitted(c, p, beyond)
+        level = float(result.nll[c, p, -1])
+        told = np.isfinite(tail).all() and abs(float(tail[0]) - level) <= _MISS * level
         return BudgetLine(
             name=result.arms[p],
             value=result.nll[c, p],
             lo=result.nll_lo[c, p],
             hi=result.nll_hi[c, p],
-            extrapolated=tail if np.isfinite(tail).all() else np.zeros(0),
+            extrapolated=tail if told else np.zeros(0),
             look=EVERYONE if p == everyone else look_of(result, p),
         )
 

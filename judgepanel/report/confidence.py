@@ -203,7 +203,7 @@ def measures_table(found: Reliability) -> pd.DataFrame:
         single = fixed(float(found.ece_split_null[AFTER, b]), 3)
         rows += [
             _row(name, found, "ece", null, (b,)),
-            _plain_row(f"{name}, corrected for the noise of items", found.ece_corrected[:, b], "0"),
+            _plain_row(f"{name}, corrected for noise", found.ece_corrected[:, b], "0"),
             _plain_row(f"{name}, within single splits", found.ece_split[:, b], single),
         ]
     return pd.DataFrame(rows)
@@ -215,7 +215,7 @@ _IDEAL = "if every probability were right"
 def _row(
     figure: str, found: Reliability, name: str, ideal: str, at: tuple[int, ...] = ()
 ) -> dict[str, str]:
-    digits = 3 if name in ("nll", "accuracy") else 2
+    digits = 3 if name in ("nll", "accuracy", "slope") else 2
     texts = [level_of(found, name, (stage, *at), digits) for stage in (BEFORE, AFTER)]
     before, after = ("cannot be fitted" if text == "n/a" else text for text in texts)
     return {"figure": figure, "before": before, "after": after, _IDEAL: ideal}

@@ -6,7 +6,12 @@ import math
 
 import pandas as pd
 
-from judgepanel.report.numbers import counted, fixed, interval, with_interval
+from judgepanel.report.numbers import (
+    counted,
+    fixed,
+    level,
+    with_interval,
+)
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.tables import printed
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
@@ -125,4 +130,4 @@ def _share(value: float) -> str:
 
 def _level(found: FractionSweep, c: int, p: int, f: int) -> str:
     lo, hi = float(found.nll_lo[c, p, f]), float(found.nll_hi[c, p, f])
-    return f"{fixed(float(found.nll[c, p, f]), 3)} {interval(lo, hi, 3)}"
+    return level(float(found.nll[c, p, f]), lo, hi)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from judgepanel.report.numbers import counted, fixed, interval, p_value, sig, with_interval
+from judgepanel.report.numbers import (
+    counted,
+    fixed,
+    interval,
+    level,
+    p_value,
+    sig,
+    with_interval,
+)
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.terminal import printable
 from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
@@ -65,11 +73,10 @@ def group_table(found: GroupChange) -> pd.DataFrame:
         {
             "aggregator": [AGGREGATOR_NAMES[arm.aggregator] for arm in found.arms],
             "NLL with": [
-                _level(arm.nll_with, arm.nll_with_lo, arm.nll_with_hi) for arm in found.arms
+                level(arm.nll_with, arm.nll_with_lo, arm.nll_with_hi) for arm in found.arms
             ],
             "NLL without": [
-                _level(arm.nll_without, arm.nll_without_lo, arm.nll_without_hi)
-                for arm in found.arms
+                level(arm.nll_without, arm.nll_without_lo, arm.nll_without_hi) for arm in found.arms
             ],
             "leaving it out": [
                 with_interval(arm.delta, arm.delta_lo, arm.delta_hi, sign=True)
@@ -93,7 +100,3 @@ def group_text(found: GroupChange) -> str:
     )
     lines.append(group_table(found).round(3).to_string(index=False))
     return printable("\n".join(line for line in lines if line))
-
-
-def _level(value: float, lo: float, hi: float) -> str:
-    return f"{fixed(value, 3)} {interval(lo, hi, 3)}"

@@ -6,7 +6,14 @@ import math
 
 import pandas as pd
 
-from judgepanel.report.numbers import counted, fixed, interval, p_value, with_interval
+from judgepanel.report.numbers import (
+    counted,
+    fixed,
+    interval,
+    level,
+    p_value,
+    with_interval,
+)
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.tables import printed
 from judgepanel.studies.budget.label_budget_result import (
@@ -227,7 +234,7 @@ def _share(found: LabelBudget) -> str:
 
 def _level(found: LabelBudget, c: int, b: int, p: int = -1) -> str:
     lo, hi = float(found.nll_lo[c, p, b]), float(found.nll_hi[c, p, b])
-    return f"{fixed(float(found.nll[c, p, b]), 3)} {interval(lo, hi, 3)}"
+    return level(float(found.nll[c, p, b]), lo, hi)
 
 
 def _price(found: LabelBudget, c: int, b: int) -> str:

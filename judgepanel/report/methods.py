@@ -6,12 +6,12 @@ import pandas as pd
 
 from judgepanel.report.numbers import (
     capital,
+    compared,
     counted,
     fixed,
     interval,
     listed,
     percent,
-    with_interval,
 )
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 from judgepanel.report.tables import printed
@@ -103,13 +103,6 @@ def grid_choice_sentence(grid: MethodGrid) -> str:
     )
 
 
-def _against(value: float, lo: float, hi: float) -> str:
-    """A difference with its interval; two methods that came to one in every split are the same."""
-    if value == lo == hi == 0.0:
-        return "the same"
-    return with_interval(value, lo, hi, sign=True)
-
-
 def grid_table(grid: MethodGrid) -> pd.DataFrame:
     """Every cell, lowest NLL first; columns in ``PERCENTS`` are shares."""
     frame = grid.frame()
@@ -122,7 +115,7 @@ def grid_table(grid: MethodGrid) -> pd.DataFrame:
             "95 %": _intervals(frame, "nll"),
             "skill": frame["skill"],
             "against the lowest": [
-                "lowest" if same else _against(value, lo, hi)
+                "lowest" if same else compared(value, lo, hi)
                 for same, value, lo, hi in zip(
                     (frame["aggregator"] == best["aggregator"])
                     & (frame["calibrator"] == best["calibrator"]),

@@ -59,6 +59,16 @@ def with_interval(
     return f"{value:{form},.{places}f} {interval(lo, hi, digits, sign=sign, most=_MOST)}"
 
 
+def compared(value: float, lo: float, hi: float) -> str:
+    """A signed difference with its interval; ``the same`` where both came to one every time."""
+    return "the same" if value == lo == hi == 0.0 else with_interval(value, lo, hi, sign=True)
+
+
+def level(value: float, lo: float, hi: float) -> str:
+    """``0.331 [0.215, 0.448]``: a score with three decimals, its interval with no more."""
+    return f"{fixed(value, 3)} {interval(lo, hi, 3, most=3)}"
+
+
 def decimals(value: float, digits: int) -> int:
     """Decimals that show ``digits`` significant figures of a value once it is rounded."""
     if value == 0 or not math.isfinite(value):

@@ -8,9 +8,11 @@ import pandas as pd
 
 from judgepanel.report.numbers import (
     capital,
+    compared,
     counted,
     fixed,
     interval,
+    level,
     listed,
     p_value,
     percent,
@@ -73,7 +75,7 @@ def _failing(cell: Cell) -> str:
         base = f"worse than the base rate's {fixed(cell.null_nll, 3)}"
     return (
         f"Calibrated on {cell.source} items it fails on {cell.target} ones: NLL "
-        f"{_level(cell.nll, cell.nll_lo, cell.nll_hi)}, {base}; as many labels of {cell.target} "
+        f"{level(cell.nll, cell.nll_lo, cell.nll_hi)}, {base}; as many labels of {cell.target} "
         f"items give {fixed(cell.nll - cell.delta, 3)}, {_loss(cell)} apart."
     )
 
@@ -86,6 +88,9 @@ def remedy_sentence(found: DifficultyTransfer, calibrator: str) -> str:
         cell = found.cell(calibrator, method, worst.source, worst.target)
         if not math.isfinite(cell.gain_lo):
             return ""
+        if cell.gain == cell.gain_lo == cell.gain_hi == 0.0:
+            parts.append(f"{METHOD_NAMES[method]} calibration comes to the plain one")
+            continue
         change = with_interval(cell.gain, cell.gain_lo, cell.gain_hi, sign=True)
         verdict = "changes nothing that can be shown"
         if cell.gain_hi < 0.0:
@@ -122,7 +127,7 @@ def transfer_table(found: DifficultyTransfer, calibrator: str) -> pd.DataFrame:
             "labels of": [cell.source for cell in cells],
             "scored on": [cell.target for cell in cells],
             "calibration": [METHOD_NAMES[cell.method] for cell in cells],
-            "NLL": [_level(cell.nll, cell.nll_lo, cell.nll_hi) for cell in cells],
+            "NLL": [level(cell.nll, cell.nll_lo, cell.nll_hi) for cell in cells],
             "base rate": [cell.null_nll for cell in cells],
             "constant score": [cell.constant_nll for cell in cells],
             "accuracy": [cell.accuracy for cell in cells],
@@ -137,9 +142,7 @@ def transfer_table(found: DifficultyTransfer, calibrator: str) -> pd.DataFrame:
             ],
             "p, Holm": [_p(cell.p_holm) for cell in cells],
             "against plain": [
-                ""
-                if cell.method == "plain"
-                else with_interval(cell.gain, cell.gain_lo, cell.gain_hi, sign=True)
+                "" if cell.method == "plain" else compared(cell.gain, cell.gain_lo, cell.gain_hi)
                 for cell in cells
             ],
             "effective labels": [cell.effective for cell in cells],
@@ -166,10 +169,10 @@ def slice_sentence(found: SliceTransfer) -> str:
         float(found.band_hi[worst, 1]),
         sign=True,
     )
-    level = _level(*(float(part[worst, 1]) for part in (found.nll, found.nll_lo, found.nll_hi)))
+    nll = level(*(float(part[worst, 1]) for part in (found.nll, found.nll_lo, found.nll_hi)))
     if outcomes[worst] == "fails":
         text = (
-            f"Without labels of the slice '{name}' it fails there: NLL {level}, "
+            f"Without labels of the slice '{name}' it fails there: NLL {nll}, "
             f"{fixed(float(found.nll[worst, 0]), 3)} with as many labels of its own (loss {loss}; "
             f"base rate {fixed(float(found.null_nll[worst, 1]), 3)}). "
             f"{capital(_counts(failing, outcomes))}."
@@ -206,7 +209,7 @@ def slice_table(found: SliceTransfer) -> pd.DataFrame:
 
     def levels(arm: int) -> list[str]:
         return [
-            _level(*(float(part[g, arm]) for part in (found.nll, found.nll_lo, found.nll_hi)))
+            level(*(float(part[g, arm]) for part in (found.nll, found.nll_lo, found.nll_hi)))
             for g in range(len(found.slices))
         ]
 
@@ -257,10 +260,6 @@ def slice_text(found: SliceTransfer) -> str:
     if found.slices:
         lines.append(printed(slice_table(found)))
     return "\n".join(lines)
-
-
-def _level(value: float, lo: float, hi: float) -> str:
-    return f"{fixed(value, 3)} {interval(lo, hi, 3)}"
 
 
 def _loss(cell: Cell) -> str:

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.report.numbers import capital, fixed, interval, percent, sig, with_interval
+from judgepanel.report.numbers import (
+    capital,
+    fixed,
+    interval,
+    level,
+    percent,
+    sig,
+    with_interval,
+)
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.report.tables import printed
 from judgepanel.studies.robustness.corruption_result import Corruption
@@ -82,7 +90,7 @@ def corruption_table(found: Corruption, scenario: str) -> pd.DataFrame:
     """All judges and every panel at every level of a scenario."""
     places = found.of(scenario)
     columns: dict[str, object] = {
-        "damage": [percent(float(found.levels[i])) for i in places],
+        "damage": [f"{100.0 * found.levels[i]:g} %" for i in places],
         "votes changed": [percent(float(found.changed[i])) for i in places],
     }
     drop, drop_lo, drop_hi = (100.0 * part for part in (found.drop, found.drop_lo, found.drop_hi))
@@ -135,7 +143,7 @@ def _nll(found: Corruption, p: int, i: int) -> str:
 
 def _level(found: Corruption, p: int, i: int) -> str:
     lo, hi = float(found.nll_lo[p, i]), float(found.nll_hi[p, i])
-    return f"{_nll(found, p, i)} {interval(lo, hi, 3)}"
+    return level(float(found.nll[p, i]), lo, hi)
 
 
 def _accuracy(found: Corruption, p: int, i: int) -> str:
@@ -209,7 +217,10 @@ def jury_table(found: Jury) -> pd.DataFrame:
                 _share(found.independent, found.independent_lo, found.independent_hi, i)
                 for i in rows
             ],
-            "dependence costs": [_share(found.gap, found.gap_lo, found.gap_hi, i) for i in rows],
+            "dependence costs": [
+                _share(found.gap, found.gap_lo, found.gap_hi, i) if found.k[i] > 1 else ""
+                for i in rows
+            ],
             "worth": [
                 f"{sig(float(n), 2)} {interval(float(lo), float(hi), 2)}"
                 for n, lo, hi in zip(

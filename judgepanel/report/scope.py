@@ -10,6 +10,7 @@ from judgepanel.report.numbers import (
     counted,
     fixed,
     interval,
+    level,
     p_value,
     percent,
     with_interval,
@@ -169,7 +170,7 @@ def curve_table(found: Scope) -> pd.DataFrame:
         {
             "judges kept": line.sizes,
             "share": line.sizes / line.n_judges,
-            "NLL": [_level(line.nll[i], line.nll_lo[i], line.nll_hi[i]) for i in rows],
+            "NLL": [level(line.nll[i], line.nll_lo[i], line.nll_hi[i]) for i in rows],
             "adding the others": [
                 "" if i == len(line.sizes) - 1 else written_change(*line.relative(i)) for i in rows
             ],
@@ -185,7 +186,7 @@ def switch_table(found: Scope) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "aggregator": [AGGREGATOR_NAMES[arm.aggregator] for arm in arms],
-            "NLL, all judges": [_level(arm.nll, arm.lo, arm.hi) for arm in arms],
+            "NLL, all judges": [level(arm.nll, arm.lo, arm.hi) for arm in arms],
             "switch to it": [
                 with_interval(arm.switch, arm.switch_lo, arm.switch_hi, sign=True)
                 if i
@@ -234,10 +235,6 @@ def scope_text(found: Scope) -> str:
         lines += ["\nAggregators", switch_table(found).round(3).to_string(index=False)]
     lines += ["", filter_sentence(found)]
     return "\n".join(lines)
-
-
-def _level(value: float, lo: float, hi: float) -> str:
-    return f"{fixed(float(value), 3)} {interval(float(lo), float(hi), 3)}"
 
 
 def _verdict_words(verdict: str) -> str:

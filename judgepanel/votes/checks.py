@@ -109,13 +109,14 @@ def _names(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
 
 def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
     found = (
-        (constant, "gave one verdict on nearly every labelled item"),
-        (right, "{} right on every labelled item"),
-        (wrong, "{} wrong on every labelled item"),
+        (constant, "gave one verdict on nearly every labelled item {}"),
+        (right, "{} right on every labelled item {}"),
+        (wrong, "{} wrong on every labelled item {}"),
     )
     sentences = []
     for names, what in found:
         if names:
-            verb = "was" if len(names) == 1 else "were"
-            sentences.append(f"{listed(names, 3)} {what.format(verb)}.")
+            words = ("was", "it voted on") if len(names) == 1 else ("were", "they voted on")
+            said = what.format(*words[2 - what.count("{}") :])
+            sentences.append(f"{listed(names, 3)} {said}.")
     return " ".join(sentences)

@@ -53,6 +53,15 @@ def test_what_lies_beyond_the_data_is_another_line_that_says_so(result):
     assert lines.everyone.extrapolated[0] == pytest.approx(float(result.fitted(1, 1, 60.0)))
 
 
+def test_a_curve_that_misses_the_last_level_is_not_drawn_beyond_it(result):
+    """A curve cannot rise, a panel fitted on more labels can get worse."""
+    nll = result.nll.copy()
+    nll[0, :, -1] *= 1.2
+    lines = prepare_label_budget(replace(result, nll=nll), "beta", ("top-3",))
+    assert len(lines.everyone.extrapolated) == len(lines.others[0].extrapolated) == 0
+    assert len(prepare_label_budget(result, "beta").everyone.extrapolated)
+
+
 def test_bands_hold_their_lines(result):
     figure = label_budget(result, "beta", ("top-3",))
     band = trace(figure, "all 9: 95 % interval")

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from judgepanel.report.numbers import (
     capital,
+    compared,
     counted,
     decimals,
     fixed,
     interval,
+    level,
     listed,
     p_value,
     percent,
@@ -175,3 +177,14 @@ def test_names_are_listed_and_sentences_begin_with_a_capital():
         "a, b or c",
     ]
     assert capital("one-coin") == "One-coin"
+
+
+def test_a_score_has_three_decimals_and_its_interval_no_more():
+    assert level(0.3312, 0.2149, 0.4481) == "0.331 [0.215, 0.448]"
+    assert level(0.00101, 0.001, 0.00104) == "0.001 [0.001, 0.001]"
+    assert level(1.0229, 0.8, 1.24) == "1.023 [0.80, 1.24]"
+
+
+def test_what_came_to_one_every_time_is_the_same():
+    assert compared(0.0, 0.0, 0.0) == "the same"
+    assert compared(0.02, -0.01, 0.05) == "+0.020 [-0.010, +0.050]"

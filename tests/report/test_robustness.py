@@ -118,6 +118,17 @@ def test_remedies_help_hurt_or_change_nothing():
         assert "of the labels effective" in text
 
 
+def test_a_remedy_that_is_the_plain_calibrator_is_said_to_be_that():
+    found = failing()
+    nothing = np.zeros_like(found.gain)
+    same = replace(found, gain=nothing, gain_lo=nothing, gain_hi=nothing)
+    text = remedy_sentence(same, "beta")
+    assert "stratified calibration comes to the plain one" in text
+    assert "0.00" not in text
+    table = transfer_table(same, "beta")
+    assert set(table["against plain"]) == {"", "the same"}
+
+
 def test_agreed_items_that_are_predicted_worse_are_not_called_easy():
     found = transfer()
     level = {False: (0.3, 0.5), True: (0.5, 0.3)}

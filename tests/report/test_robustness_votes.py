@@ -28,6 +28,7 @@ from judgepanel.report.robustness_votes import (
     corruption_text,
     degrades_sentence,
     jury_sentence,
+    jury_table,
     jury_text,
 )
 from judgepanel.report.sentences import CODING
@@ -189,6 +190,11 @@ def test_the_cost_of_dependence_is_claimed_only_where_it_is_shown():
     low = replace(found, jury_bound=np.full(len(found.k), 1e-9))
     assert "err on under 0.01 %" in bound_sentence(low)
     assert jury_sentence(replace(found, n_judges=1)).startswith("There is one judge only")
+
+
+def test_one_judge_alone_has_no_dependence_to_pay_for():
+    table = jury_table(jury())
+    assert ((table["judges"] > 1) == (table["dependence costs"] != "")).all()
 
 
 def test_terminals_get_every_answer_and_table():

@@ -85,4 +85,4 @@ def test_many_odd_judges_are_counted_not_listed():
     same = replace(votes, votes=np.tile(votes.labels[:, None], (1, 4)))
     check = check_orientation(same)
     assert check.numbers["judges right on every item"] == 4
-    assert "and 1 more were right on every" in check.why
+    assert "and 1 more were right on every labelled item they voted on." in check.why

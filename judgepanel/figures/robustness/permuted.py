@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 _BINS = 60
 _LEAST = 1e-3
+_PALE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +58,7 @@ def plot_permuted(shown: PermutedNlls) -> go.Figure:
         x=shown.at,
         y=shown.count,
         width=shown.width,
-        marker={"color": NEUTRAL},
+        marker={"color": with_opacity(NEUTRAL, _PALE)},
         name="permuted labels",
         hovertemplate="%{y} permutations near NLL %{x:.3f}<extra></extra>",
     )

@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 _PALE, _DEEP = "#EEF2F7", "#2F5D8C"
 _ROW_HEIGHT = 84
+_NARROW = 0.1
 ALPHA = 0.05
 
 
@@ -101,9 +102,11 @@ def transfer_matrix(found: DifficultyTransfer, calibrator: str, method: str) -> 
 
 def _written(matrix: TransferCells, s: int, t: int) -> dict[str, object]:
     cell = matrix.cells[s][t]
-    lines = [f"<b>{cell.nll:.3f}</b>{_interval(cell.nll_lo, cell.nll_hi)}"]
+    form = _form(cell.nll_lo, cell.nll_hi)
+    lines = [f"<b>{cell.nll:.3f}</b>{_interval(cell.nll_lo, cell.nll_hi, form)}"]
     if cell.source != cell.target and np.isfinite(cell.delta_lo):
-        lines.append(f"{cell.delta:+.2f}{_interval(cell.delta_lo, cell.delta_hi)}")
+        form = "+" + _form(cell.delta_lo, cell.delta_hi)
+        lines.append(f"{cell.delta:{form}}{_interval(cell.delta_lo, cell.delta_hi, form)}")
     lines.append(f"base rate {cell.null_nll:.3f}")
     return {
         "x": t,
@@ -114,7 +117,12 @@ def _written(matrix: TransferCells, s: int, t: int) -> dict[str, object]:
     }
 
 
-def _interval(lo: float, hi: float, form: str = ".2f") -> str:
+def _form(lo: float, hi: float) -> str:
+    """Two decimals, three for a narrow interval: it must not look empty."""
+    return ".3f" if hi - lo < _NARROW else ".2f"
+
+
+def _interval(lo: float, hi: float, form: str) -> str:
     return f" [{lo:{form}}, {hi:{form}}]" if np.isfinite(lo) and np.isfinite(hi) else ""
 
 

@@ -129,7 +129,8 @@ def _draw_selective(shown: Shown, spec: SelectiveSpec, found: Selective, known: 
     )
     st.caption(
         "The dotted line answers everything: an order that says nothing stays on it. A calibrator "
-        "that keeps the order of the scores moves the marks, not the line."
+        "that keeps the order of the scores moves the marks, not the line. Marks can lie off the "
+        "line: how many items are that sure differs from split to split."
     )
     table(selective_table(found), key="selective")
     if not found.partial:

@@ -63,6 +63,14 @@ def test_every_cell_has_its_nll_its_loss_and_its_base_rate():
     assert "+0.00" not in texts[0, 0]
 
 
+def test_narrow_intervals_get_decimals_enough_to_be_seen():
+    found = transfer()
+    narrow = replace(found, nll_lo=found.nll - 0.004, nll_hi=found.nll + 0.004)
+    text = transfer_matrix(narrow, "beta", "plain").layout.annotations[0].text
+    cell = narrow.cell("beta", "plain", "easy", "easy")
+    assert f"[{cell.nll_lo:.3f}, {cell.nll_hi:.3f}]" in text
+
+
 def test_a_cell_worse_than_its_base_rate_is_orange():
     matrix = prepare_transfer(transfer(), "beta", "plain")
     bad = replace(matrix, skill=np.where(np.eye(3, 2) > 0, -0.5, 0.5))
