@@ -16,6 +16,7 @@ from judgepanel.studies.confidence.selective_result import Selective
 Floats = NDArray[np.float64]
 
 _CLOSE = 0.08
+_LEFT = 0.4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +98,7 @@ def plot_selective(lines: SelectiveLines) -> go.Figure:
         mode="markers+text",
         marker={"color": INCLUDE, "size": 9, "symbol": "circle"},
         text=list(lines.names),
-        textposition="bottom left",
+        textposition=_beside(lines.at),
         name="stated confidence",
         hovertemplate="%{text}: answers %{x:.1%}, right %{y:.1%}<extra></extra>",
         cliponaxis=False,
@@ -106,6 +107,11 @@ def plot_selective(lines: SelectiveLines) -> go.Figure:
     figure.update_xaxes(tickformat=".0%", range=[0.0, 1.02])
     figure.update_yaxes(tickformat=".0%")
     return figure
+
+
+def _beside(at: Floats) -> list[str]:
+    """Names of marks near the left edge stand on their right, clear of the axis."""
+    return ["bottom right" if share < _LEFT else "bottom left" for share in at]
 
 
 def selective_figure(found: Selective) -> go.Figure:

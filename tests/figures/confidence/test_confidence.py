@@ -10,7 +10,11 @@ import pytest
 
 from judgepanel.figures.confidence.groups import coverage_figure, prepare_coverage, strata_figure
 from judgepanel.figures.confidence.reliability import prepare_reliability, reliability_figure
-from judgepanel.figures.confidence.selective import prepare_selective, selective_figure
+from judgepanel.figures.confidence.selective import (
+    plot_selective,
+    prepare_selective,
+    selective_figure,
+)
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
@@ -71,6 +75,13 @@ def test_the_curve_ends_where_everything_is_answered():
     assert figure.layout.shapes[0].y0 == pytest.approx(lines.everything)
     assert (np.diff(lines.at) < 0).all()
     assert "95 % interval" in [one.name for one in figure.data]
+
+
+def test_names_of_marks_stay_clear_of_the_axis():
+    lines = prepare_selective(run(SELECTIVE, VOTES, SelectiveSpec(SETTINGS), jobs=1))
+    marks = plot_selective(replace(lines, at=np.linspace(0.9, 0.1, len(lines.at)))).data[-1]
+    assert marks.textposition[0] == "bottom left"
+    assert marks.textposition[-1] == "bottom right"
 
 
 def test_groups_start_with_all_items_and_names_are_inert():
