@@ -36,7 +36,7 @@ STEP_NAMES = {
 
 _OUTCOMES: dict[Outcome, str] = {
     "appears": "shown",
-    "points that way": "hinted at but not shown",
+    "points that way": "not shown",
     "does not appear": "not there",
     "undecided": "undecided",
 }
