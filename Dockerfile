@@ -1,0 +1,45 @@
+# The dashboard as an image: docs/team.md says how to run it.
+
+FROM python:3.11-slim-bookworm AS packages
+COPY requirements.lock /build/
+# As ./run does it: wheels of known hashes, nothing is compiled. The environment has no pip.
+RUN python -m venv --without-pip /opt/venv \
+    && pip --python /opt/venv/bin/python install --no-cache-dir --disable-pip-version-check \
+        --require-hashes --only-binary :all: --requirement /build/requirements.lock
+
+FROM python:3.11-slim-bookworm
+RUN pip uninstall --yes --root-user-action ignore pip setuptools wheel \
+    && useradd --system --uid 10001 --user-group --home-dir /data --no-create-home \
+        --shell /usr/sbin/nologin judgepanel \
+    && install --directory --owner judgepanel --group judgepanel --mode 0700 /data
+COPY --from=packages /opt/venv /opt/venv
+
+# 0.0.0.0 is this container, as the port can be published from nowhere else: publish it on
+# 127.0.0.1 (compose.yaml does), since nobody has to sign in unless JUDGEPANEL_ACCESS is "team".
+# A browser address keeps Streamlit from asking the internet for one when it starts.
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONPATH=/app \
+    PYTHONUNBUFFERED=1 \
+    JUDGEPANEL_HOME=/data \
+    STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
+    STREAMLIT_SERVER_PORT=8501 \
+    STREAMLIT_BROWSER_SERVER_ADDRESS=localhost
+
+WORKDIR /app
+COPY app.py LICENSE ./
+COPY .streamlit/config.toml .streamlit/
+COPY judgepanel judgepanel/
+COPY pages pages/
+COPY sample_data sample_data/
+# The root file system may be read-only later.
+RUN python -m compileall -q app.py judgepanel pages
+
+USER 10001:10001
+VOLUME ["/data"]
+EXPOSE 8501
+# The server ends in order on it: what it was working on is then free for others.
+STOPSIGNAL SIGTERM
+# Only the server, with the standard library: `judgepanel health` asks the database as well, and
+# costs seconds of a core.
+HEALTHCHECK --interval=30s --timeout=6s --start-period=60s --retries=3 CMD ["python", "-I", "-c", "import http.client, sys; c = http.client.HTTPConnection('127.0.0.1', 8501, timeout=5); c.request('GET', '/_stcore/health'); sys.exit(c.getresponse().status != 200)"]
+CMD ["streamlit", "run", "app.py"]

@@ -1,0 +1,372 @@
+"""The image and the compose file: what they say agrees with each other and with the code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.specifiers import SpecifierSet
+from sqlalchemy import make_url
+
+from judgepanel.cli import main
+from judgepanel.cli.health import SERVED
+from judgepanel.service.database import connect
+from judgepanel.service.jobs import BACKENDS
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = (ROOT / "docs" / "team.md").read_text("utf-8")
+PORT = "8501"
+
+
+@dataclass(frozen=True)
+class Step:
+    """An instruction of a Dockerfile: its name in capitals, what follows, of which stage."""
+
+    name: str
+    text: str
+    stage: int
+
+    @property
+    def words(self) -> list[str]:
+        """What follows as a list: JSON where it is that, else as a shell splits it."""
+        return json.loads(self.text) if self.text.startswith("[") else shlex.split(self.text)
+
+
+@cache
+def steps() -> tuple[Step, ...]:
+    text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text("utf-8"), flags=re.MULTILINE)
+    found: list[Step] = []
+    stage = -1
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.strip():
+            name, rest = line.split(maxsplit=1)
+            stage += name == "FROM"
+            found.append(Step(name, " ".join(rest.split()), stage))
+    return tuple(found)
+
+
+def last(name: str) -> Step:
+    """The instruction of this name that holds when the image runs."""
+    return [step for step in steps() if step.name == name and step.stage == steps()[-1].stage][-1]
+
+
+def environment() -> dict[str, str]:
+    return dict(word.split("=", 1) for word in last("ENV").words)
+
+
+def copied() -> list[str]:
+    """Every path that is copied from the repository."""
+    lines = [step.words for step in steps() if step.name == "COPY"]
+    return [path for words in lines if "--from=packages" not in words for path in words[:-1]]
+
+
+@cache
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+
+
+@cache
+def app() -> dict[str, Any]:
+    return compose()["services"]["app"]
+
+
+@cache
+def database() -> dict[str, Any]:
+    return compose()["services"]["database"]
+
+
+def reaches_the_builder(path: str) -> bool:
+    """Whether .dockerignore lets a path through: the last line that matches it or a parent."""
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    parts = path.split("/")
+    parents = ["/".join(parts[: n + 1]) for n in range(len(parts))]
+    through = True
+    for line in lines:
+        pattern = line.removeprefix("!")
+        if not pattern or pattern.startswith("#"):
+            continue
+        # `**/` stands for any folders; `*` alone for names at the top, and so for all below.
+        deep = [re.sub(r"^.*/", "", parent) for parent in parents]
+        names = deep if pattern.startswith("**/") else parents
+        same_depth = pattern.removeprefix("**/")
+        if any(fnmatchcase(n, same_depth) and n.count("/") == same_depth.count("/") for n in names):
+            through = line.startswith("!")
+    return through
+
+
+# --- the image --------------------------------------------------------------------------------
+
+
+def test_every_stage_starts_from_one_python_of_a_version_that_the_project_takes() -> None:
+    bases = {step.words[0] for step in steps() if step.name == "FROM"}
+    assert len(bases) == 1
+    found = re.fullmatch(r"python:(\d+\.\d+)-slim-\w+", bases.pop())
+    assert found is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert found[1] in SpecifierSet(project["requires-python"])
+
+
+def test_packages_are_installed_from_the_lock_as_run_does() -> None:
+    (install,) = [s for s in steps() if s.name == "RUN" and "requirements.lock" in s.text]
+    lock = install.words[install.words.index("--requirement") + 1]
+    assert Path(lock).name == "requirements.lock"
+    script = (ROOT / "run").read_text("utf-8")
+    options = re.search(r'options = \["--quiet", (.*), "-r"', script)
+    assert options is not None
+    for option in json.loads(f"[{options[1]}]"):
+        assert option in install.words
+    assert install.stage == 0, "what installs is not in the image"
+    assert "apt-get" not in " ".join(step.text for step in steps())
+
+
+@pytest.mark.parametrize("package", ["streamlit", "psycopg", "psycopg-binary", "alembic"])
+def test_the_lock_holds_what_a_team_needs(package: str) -> None:
+    assert re.search(rf"^{package}==", (ROOT / "requirements.lock").read_text("utf-8"), re.M)
+
+
+def test_the_lock_holds_what_signing_in_needs_once_the_pages_have_it() -> None:
+    pages = "".join(path.read_text("utf-8") for path in (ROOT / "judgepanel/ui").rglob("*.py"))
+    lock = (ROOT / "requirements.lock").read_text("utf-8").lower()
+    assert ("st.login(" not in pages) or re.search(r"^authlib==", lock, re.M)
+
+
+def test_it_runs_as_a_user_without_rights() -> None:
+    user = last("USER").text
+    assert re.fullmatch(r"[1-9]\d{3,}:[1-9]\d{3,}", user)
+    (made,) = [step.text for step in steps() if "useradd" in step.text]
+    assert f"--uid {user.split(':')[0]} " in made
+    order = [step.name for step in steps()]
+    assert "RUN" not in order[order.index("USER") :]
+    assert user.split(":")[0] in DOCS
+
+
+def test_everything_that_is_copied_is_there_and_reaches_the_builder() -> None:
+    assert {"app.py", "judgepanel", "pages", "requirements.lock"} <= set(copied())
+    for path in copied():
+        assert (ROOT / path).exists(), path
+        assert reaches_the_builder(path), path
+    assert reaches_the_builder("judgepanel/decision/panel.schema.json")
+    assert reaches_the_builder("sample_data/README.md")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".git/HEAD", ".venv/bin/python", ".env", "secrets.toml", ".streamlit/secrets.toml"),
+        *("tests/conftest.py", "benchmarks/__main__.py", "docs/team.md", "votes.csv"),
+        *("judgepanel/__pycache__/x.pyc", "judgepanel/ui/__pycache__", "judgepanel.db"),
+    ],
+)
+def test_no_secret_no_history_and_no_data_reaches_the_builder(path: str) -> None:
+    assert not reaches_the_builder(path)
+
+
+@pytest.mark.parametrize("path", [".env", "secrets.toml", ".streamlit/secrets.toml"])
+def test_git_leaves_secrets_alone(path: str) -> None:
+    asked = subprocess.run(("git", "check-ignore", "-q", path), cwd=ROOT, check=False)
+    assert asked.returncode == 0
+
+
+STARTS = """
+from streamlit.testing.v1 import AppTest
+
+page = AppTest.from_file("app.py", default_timeout=120).run()
+page.button(key="sample-clean_pairwise").click().run()
+assert not page.exception, page.exception
+assert "analysis" in page.query_params, page
+"""
+
+
+def test_the_files_that_are_copied_are_all_that_the_dashboard_needs(tmp_path: Path) -> None:
+    inside = tmp_path / "app"
+    for path in copied():
+        if (ROOT / path).is_dir():
+            shutil.copytree(ROOT / path, inside / path, ignore=shutil.ignore_patterns("*.pyc"))
+        else:
+            (inside / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / path, inside / path)
+    own = {"PYTHONPATH": str(inside), "JUDGEPANEL_HOME": str(tmp_path / "data")}
+    ran = subprocess.run(
+        (sys.executable, "-c", STARTS),
+        cwd=inside,
+        env={**os.environ, **own, "JUDGEPANEL_BACKEND": "threading"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "data" / "judgepanel.db").exists()
+
+
+# --- ports, health, signals -------------------------------------------------------------------
+
+
+def test_the_ports_agree() -> None:
+    assert environment()["STREAMLIT_SERVER_PORT"] == PORT == last("EXPOSE").text
+    assert app()["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+    assert f"http://127.0.0.1:{PORT}" in DOCS
+    assert f"reverse_proxy 127.0.0.1:{PORT}" in DOCS
+
+
+def test_nothing_is_published_beyond_this_machine() -> None:
+    for service in compose()["services"].values():
+        assert "network_mode" not in service
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:")
+    assert "ports" not in database()
+
+
+def answers(status: int, command: list[str]) -> int:
+    """The exit code of a command that asks the port of the image, with our server behind it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status if self.path == SERVED else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        port = str(server.server_port)
+        moved = [sys.executable, *(word.replace(PORT, port) for word in command[1:])]
+        code = subprocess.run(moved, check=False, capture_output=True).returncode
+        server.shutdown()
+        thread.join()
+    return code
+
+
+def test_the_health_check_is_a_command_that_tells_well_from_ill() -> None:
+    _, _, text = last("HEALTHCHECK").text.partition("CMD ")
+    command = json.loads(text)
+    assert command[0] == "python"
+    assert sum(PORT in word for word in command) == 1
+    assert answers(200, command) == 0
+    assert answers(503, command) == 1
+    assert answers(404, command) == 1
+
+
+def test_the_command_that_the_docs_name_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert f"judgepanel health --url http://127.0.0.1:{PORT}" in DOCS
+    with pytest.raises(SystemExit, match="0"):
+        main(["health", "--help"])
+    assert "--url" in capsys.readouterr().out
+
+
+def test_the_server_is_the_process_that_gets_the_signal() -> None:
+    assert last("CMD").words == ["streamlit", "run", "app.py"]
+    assert last("CMD").text.startswith("["), "no shell between the server and its signal"
+    assert last("STOPSIGNAL").text == "SIGTERM"
+    assert app()["init"] is True
+    assert "stop_signal" not in app()
+
+
+# --- what compose adds ------------------------------------------------------------------------
+
+
+def test_there_is_no_default_password() -> None:
+    for service, name in ((app(), "PGPASSWORD"), (database(), "POSTGRES_PASSWORD")):
+        assert re.fullmatch(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}", service["environment"][name])
+    url = make_url(app()["environment"]["JUDGEPANEL_DATABASE_URL"])
+    assert url.password is None
+    files = [path.read_text("utf-8") for path in (ROOT / "compose.yaml", ROOT / "Dockerfile")]
+    given = re.findall(r"(?im)^[ #]*\w*(?:password|secret|token)\w*[:=] *(.+)$", "".join(files))
+    assert given == [database()["environment"]["POSTGRES_PASSWORD"]] * 2
+    named = [word for step in steps() if step.name in {"ENV", "ARG"} for word in step.words]
+    assert [word for word in named if re.search(r"(?i)password|secret|token|key", word)] == []
+
+
+def test_the_database_is_waited_for_and_is_the_one_that_the_app_is_told_of() -> None:
+    url = app()["environment"]["JUDGEPANEL_DATABASE_URL"]
+    parts = make_url(url)
+    ours = database()["environment"]
+    assert parts.host == "database"
+    assert (parts.username, parts.database) == (ours["POSTGRES_USER"], ours["POSTGRES_DB"])
+    connect(url).dispose()
+    assert app()["depends_on"] == {"database": {"condition": "service_healthy"}}
+    check = database()["healthcheck"]["test"]
+    assert check[:2] == ["CMD", "pg_isready"]
+    assert f"--username={parts.username}" in check
+    version = re.fullmatch(r"postgres:(\d+)-\w+", database()["image"])
+    assert version is not None
+    assert int(version[1]) >= 15
+
+
+def test_what_is_kept_is_in_named_volumes() -> None:
+    named = [one.split(":")[0] for s in (app(), database()) for one in s["volumes"]]
+    assert sorted(named) == sorted(compose()["volumes"])
+    home = environment()["JUDGEPANEL_HOME"]
+    assert last("VOLUME").words == [home]
+    assert app()["volumes"] == [f"data:{home}"]
+
+
+def test_the_app_has_no_more_rights_than_it_needs() -> None:
+    assert app()["read_only"] is True
+    assert app()["tmpfs"] == ["/tmp"]  # noqa: S108
+    assert app()["cap_drop"] == ["ALL"]
+    for service in (app(), database()):
+        assert "no-new-privileges:true" in service["security_opt"]
+        assert "privileged" not in service
+
+
+def test_settings_of_the_app_are_known_ones() -> None:
+    mode = app()["environment"]["JUDGEPANEL_ACCESS"]
+    backend = app()["environment"]["JUDGEPANEL_BACKEND"]
+    assert mode == "${JUDGEPANEL_ACCESS:-local}"
+    assert re.fullmatch(r"\$\{JUDGEPANEL_BACKEND:-(\w+)\}", backend)[1] in BACKENDS
+
+
+def test_the_lines_for_team_mode_are_right_once_they_are_let_in() -> None:
+    text = (ROOT / "compose.yaml").read_text("utf-8")
+    lines = re.sub(r"^( *)# (?=secrets:|  |mem_limit|cpuset)", r"\1", text, flags=re.MULTILINE)
+    let_in = yaml.safe_load(lines)
+    (secret,) = let_in["services"]["app"]["secrets"]
+    folder = last("WORKDIR").text
+    assert secret["target"] == f"{folder}/.streamlit/secrets.toml"
+    assert let_in["secrets"][secret["source"]] == {"file": "./secrets.toml"}
+    assert {"mem_limit", "cpuset"} <= set(let_in["services"]["app"])
+    assert let_in["services"]["database"] == database()
+
+
+def test_the_example_of_secrets_has_what_signing_in_needs() -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCS, re.DOTALL)
+    auth = tomllib.loads(example)["auth"]
+    needed = {"redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url"}
+    assert set(auth) == needed
+    assert auth["redirect_uri"].startswith("https://")
+    assert auth["redirect_uri"].endswith("/oauth2callback")
+
+
+def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    limit = settings["server"]["maxUploadSize"]
+    (nginx,) = re.findall(r"```nginx\n(.*?)```", DOCS, re.DOTALL)
+    (caddy,) = re.findall(r"```caddy\n(.*?)```", DOCS, re.DOTALL)
+    (size,) = re.findall(r"client_max_body_size (\d+)m;", nginx)
+    assert int(size) > limit
+    (size,) = re.findall(r"max_size (\d+)MB", caddy)
+    assert int(size) * 10**6 > limit * 2**20
+    logged = re.findall(r"\$(\w+)", re.findall(r"log_format without_query '(.*)';", nginx)[0])
+    assert "uri" in logged
+    assert not {"request", "request_uri", "args", "query_string", "http_referer"} & set(logged)
+    assert re.search(r"access_log \S+ without_query;", nginx)
+    assert 'request>uri regexp "[?].*" ""' in caddy
+    for text in (nginx, caddy):
+        assert "Referrer-Policy no-referrer" in text
