@@ -2,22 +2,28 @@
 
 from judgepanel.service.database import DatabaseProblem, default_url
 from judgepanel.service.sql import SqlWorkspace
+from judgepanel.service.tables import LOCAL
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
     Job,
     NotFound,
+    Share,
+    SignInFirst,
     Stored,
     Workspace,
     default_home,
 )
 
 __all__ = [
+    "LOCAL",
     "Analysis",
     "DatabaseProblem",
     "Decision",
     "Job",
     "NotFound",
+    "Share",
+    "SignInFirst",
     "SqlWorkspace",
     "Stored",
     "Workspace",

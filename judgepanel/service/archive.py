@@ -97,20 +97,20 @@ class Archive:
     def open(self, analysis_id: str, owner: str) -> Analysis:
         """An analysis of this owner, or NotFound."""
         with transaction(self._engine, write=False) as connection:
-            return _opened(connection, analysis_id, owner)
+            return opened(connection, analysis_id, owner)
 
     def list(self, owner: str) -> tuple[Analysis, ...]:
         """All analyses of an owner, newest first."""
         wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == owner)
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted).all()
-        found = [analysis for row in rows if (analysis := _read(*row)) is not None]
+        found = [analysis for row in rows if (analysis := read(*row)) is not None]
         return tuple(sorted(found, key=lambda a: (a.created, a.id), reverse=True))
 
     def rename(self, analysis_id: str, name: str, owner: str) -> Analysis:
         """An analysis under another name, or NotFound."""
         with transaction(self._engine) as connection:
-            renamed = replace(_opened(connection, analysis_id, owner, lock=True), name=name)
+            renamed = replace(opened(connection, analysis_id, owner, lock=True), name=name)
             change = update(ANALYSES).where(ANALYSES.c.id == analysis_id)
             connection.execute(change.values(content=_row(renamed)["content"]))
         return renamed
@@ -140,11 +140,11 @@ class Archive:
     def decide(self, analysis_id: str, decision: Decision, owner: str) -> Decision:
         """Record a decision on an analysis of this owner, or NotFound."""
         with transaction(self._engine) as connection:
-            _opened(connection, analysis_id, owner, lock=True)
+            opened(connection, analysis_id, owner, lock=True)
             row = {"id": new_id(), "analysis_id": analysis_id, "made": DatabaseNow()}
             row |= {"what": decision.what, "by": decision.by, "why": decision.why}
             made = connection.execute(insert(DECISIONS).values(**row).returning(DECISIONS.c.made))
-            return replace(decision, made=_stamp(made.scalar_one()))
+            return replace(decision, made=stamp(made.scalar_one()))
 
     def decisions(self, analysis_id: str, owner: str) -> tuple[Decision, ...]:
         """The decisions on an analysis of this owner in their order, or NotFound."""
@@ -152,9 +152,9 @@ class Archive:
         wanted = select(names.what, names.by, names.why, names.made)
         wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
         with transaction(self._engine, write=False) as connection:
-            _opened(connection, analysis_id, owner)
+            opened(connection, analysis_id, owner)
             rows = connection.execute(wanted).all()
-        return tuple(Decision(what, by, why, _stamp(made)) for what, by, why, made in rows)
+        return tuple(Decision(what, by, why, stamp(made)) for what, by, why, made in rows)
 
     def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
         """The result of the newest engine up to this one that can be read."""
@@ -201,19 +201,19 @@ def _row(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-def _opened(
-    connection: Connection, analysis_id: str, owner: str, *, lock: bool = False
-) -> Analysis:
+def opened(connection: Connection, analysis_id: str, owner: str, *, lock: bool = False) -> Analysis:
+    """An analysis of this owner, or NotFound; with ``lock`` until the transaction ends."""
     wanted = select(ANALYSES.c.id, ANALYSES.c.content)
     wanted = wanted.where(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
     row = connection.execute(wanted.with_for_update() if lock else wanted).first()
-    found = None if row is None else _read(*row)
+    found = None if row is None else read(*row)
     if found is None:
         raise NotFound("no such analysis")
     return found
 
 
-def _read(analysis_id: str, content: str) -> Analysis | None:
+def read(analysis_id: str, content: str) -> Analysis | None:
+    """An analysis from its row; None when it is damaged."""
     try:
         analysis = from_plain(Analysis, json.loads(content))
     except UNREADABLE:
@@ -250,5 +250,6 @@ def _wipe(engine: Engine) -> None:
             cursor.close()
 
 
-def _stamp(seconds: float) -> str:
+def stamp(seconds: float) -> str:
+    """Seconds of the database's clock as ISO 8601, UTC."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

@@ -24,11 +24,14 @@ from judgepanel.service.importing import import_folder
 from judgepanel.service.jobs import Jobs
 from judgepanel.service.ledger import Entry, Key, Ledger
 from judgepanel.service.migrations import migrate
+from judgepanel.service.sharing import Shares
 from judgepanel.service.tables import LOCAL
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
     Job,
+    NotFound,
+    Share,
     Status,
     Stored,
     checked_id,
@@ -62,6 +65,7 @@ class SqlWorkspace:
         self._engine = connect(url or default_url(home or default_home()))
         self._archive = Archive(self._engine)
         self._ledger = Ledger(self._engine)
+        self._shares = Shares(self._engine)
         try:
             migrate(self._engine)
             if home is not None:
@@ -74,13 +78,28 @@ class SqlWorkspace:
         self._results: Cache[Stored] = Cache(_KEPT_RESULTS)
         self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
         self._submitting = threading.Lock()
-        self._owner = LOCAL
+        self._owner: str | None = LOCAL
 
     def owned_by(self, owner: str) -> SqlWorkspace:
         """The same workspace for another owner, who has analyses of their own."""
         other = copy.copy(self)
         other._owner = owner
         return other
+
+    def for_readers(self) -> SqlWorkspace:
+        """The same workspace for those who come by a link.
+
+        It opens what a token opens, finds results and takes work on them; all else is NotFound.
+        """
+        other = copy.copy(self)
+        other._owner = None
+        return other
+
+    @property
+    def _mine(self) -> str:
+        if self._owner is None:
+            raise NotFound("a reader has no analyses")
+        return self._owner
 
     def put_votes(self, votes: VoteMatrix) -> str:
         """Keep votes by content; returns their SHA-256."""
@@ -103,41 +122,59 @@ class SqlWorkspace:
             notes=loaded.warnings,
             created=_now(),
         )
-        self._archive.add(analysis, loaded.votes, self._owner)
+        self._archive.add(analysis, loaded.votes, self._mine)
         return analysis
 
     def open(self, analysis_id: str) -> Analysis:
         """The analysis of this id, or NotFound."""
-        return self._archive.open(analysis_id, self._owner)
+        return self._archive.open(analysis_id, self._mine)
 
     def with_settings(self, analysis: Analysis, settings: Settings) -> Analysis:
         """The same votes under other settings, as a new analysis with its own link."""
         own = self.open(analysis.id)
         changed = replace(own, id=new_id(), settings=settings, created=_now())
-        self._archive.add(changed, self.votes(own.votes_sha256), self._owner)
+        self._archive.add(changed, self.votes(own.votes_sha256), self._mine)
         return changed
 
     def list(self) -> tuple[Analysis, ...]:
         """All analyses, newest first."""
-        return self._archive.list(self._owner)
+        return () if self._owner is None else self._archive.list(self._owner)
 
     def rename(self, analysis_id: str, name: str) -> Analysis:
         """The analysis under another name, or NotFound."""
-        return self._archive.rename(analysis_id, name, self._owner)
+        return self._archive.rename(analysis_id, name, self._mine)
 
     def delete(self, analysis_id: str) -> None:
         """Forget an analysis and all that no other analysis uses, or NotFound."""
-        for key in self._archive.delete(analysis_id, self._owner):
+        for key in self._archive.delete(analysis_id, self._mine):
             for forget in (self._jobs.forget, self._results.forget, self._looks.forget):
                 forget(str(key))
 
     def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
         """Record a decision on an analysis, or NotFound."""
-        return self._archive.decide(analysis_id, Decision(what, by, why, ""), self._owner)
+        return self._archive.decide(analysis_id, Decision(what, by, why, ""), self._mine)
 
     def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
         """The decisions on an analysis in their order, or NotFound."""
-        return self._archive.decisions(analysis_id, self._owner)
+        return self._archive.decisions(analysis_id, self._mine)
+
+    def share(
+        self, analysis_id: str, seconds: float | None = None, *, signed_in_only: bool = False
+    ) -> str:
+        """A random token that lets others read an analysis for so long, or NotFound."""
+        return self._shares.make(analysis_id, self._mine, seconds, signed_in_only=signed_in_only)
+
+    def shares(self, analysis_id: str) -> tuple[Share, ...]:
+        """The live links of an analysis, newest first, or NotFound."""
+        return self._shares.list(analysis_id, self._mine)
+
+    def revoke(self, analysis_id: str, share_id: str) -> None:
+        """End a link of an analysis, or NotFound."""
+        self._shares.revoke(analysis_id, share_id, self._mine)
+
+    def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
+        """The analysis that a token opens, NotFound or SignInFirst."""
+        return self._shares.open(token, signed_in=signed_in)
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
         """Start work unless its result is stored or it is already running, here or elsewhere."""

@@ -23,6 +23,10 @@ class NotFound(LookupError):
     """There is no such analysis or vote matrix here."""
 
 
+class SignInFirst(LookupError):
+    """What is asked for is there for those alone who have signed in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """One upload under one set of shared settings, found by an opaque id.
@@ -49,6 +53,19 @@ class Decision:
     by: str
     why: str
     made: str
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A live link to an analysis; ``created`` and ``expires`` ISO 8601, UTC, None: never.
+
+    ``id`` revokes it and opens nothing: it is the SHA-256 of the token.
+    """
+
+    id: str
+    created: str
+    expires: str | None
+    signed_in_only: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +98,9 @@ class Job:
 class Workspace(Protocol):
     """All that pages use. Ids are checked before they reach storage."""
 
+    def for_readers(self) -> Workspace:
+        """The same for those who come by a link: what belongs to owners is :class:`NotFound`."""
+
     def put_votes(self, votes: VoteMatrix) -> str:
         """Keep votes by content; returns their SHA-256."""
 
@@ -110,6 +130,20 @@ class Workspace(Protocol):
 
     def decisions(self, analysis_id: str) -> tuple[Decision, ...]:
         """The decisions on an analysis in their order, or :class:`NotFound`."""
+
+    def share(
+        self, analysis_id: str, seconds: float | None = None, *, signed_in_only: bool = False
+    ) -> str:
+        """A random token that lets others read an analysis for so long, or :class:`NotFound`."""
+
+    def shares(self, analysis_id: str) -> tuple[Share, ...]:
+        """The live links of an analysis, newest first, or :class:`NotFound`."""
+
+    def revoke(self, analysis_id: str, share_id: str) -> None:
+        """End a link of an analysis, or :class:`NotFound`."""
+
+    def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
+        """The analysis that a token opens, :class:`NotFound` or :class:`SignInFirst`."""
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
         """Start work unless its result is stored or it is already running."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlencode, urlsplit
+from typing import NoReturn
 
 import streamlit as st
 
 from judgepanel.report.numbers import counted
 from judgepanel.report.text import in_html
-from judgepanel.service import Analysis, DatabaseProblem, NotFound
+from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
+from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.glossary import TERMS
-from judgepanel.ui.session import current, link_parameters
+from judgepanel.ui.session import current, is_reader, link_parameters
+from judgepanel.ui.sharing import share
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import resolve
 
@@ -116,20 +118,8 @@ def frame(title: str, question: str) -> Shown | None:
     st.html(_STYLE)
     try:
         found = current()
-    except NotFound:
-        _menu(None)
-        st.title(title)
-        st.error(
-            "There is no analysis behind this link: it was deleted, or the link is incomplete. "
-            "Ask for the link again, or start with your own votes."
-        )
-        st.page_link(START, label="Start a new analysis")
-        st.stop()
-    except DatabaseProblem as trouble:
-        _menu(None)
-        st.title(title)
-        problem(str(trouble))
-        st.stop()
+    except (NotFound, SignInFirst, AccessProblem, DatabaseProblem) as trouble:
+        _nothing(title, trouble)
     analysis = None if found is None else found[0]
     _menu(analysis)
     if found is not None:
@@ -137,6 +127,32 @@ def frame(title: str, question: str) -> Shown | None:
     st.title(title)
     st.html(f'<p class="jp-question">{in_html(question)}</p>')
     return None if found is None else Shown(*found)
+
+
+def _nothing(title: str, trouble: Exception) -> NoReturn:
+    """A page without an analysis: one sentence, and a way on where there is one."""
+    signing_in = isinstance(trouble, SignInFirst | AccessProblem)
+    if not signing_in:
+        _menu(None)
+    st.title("judgepanel" if signing_in else title)
+    if isinstance(trouble, SignInFirst) and is_reader():
+        sign_in("This link opens for those alone who have signed in. Sign in, then open it again.")
+    elif isinstance(trouble, SignInFirst):
+        sign_in("Which judges to keep, and how sure you may be: sign in to see your analyses.")
+    elif not isinstance(trouble, NotFound):
+        problem(str(trouble))
+    elif is_reader():
+        st.error(
+            "This link opens nothing: it is incomplete, has expired, or was revoked. "
+            "Ask whoever sent it for a new one."
+        )
+    else:
+        st.error(
+            "There is no analysis behind this link: it was deleted, or the link is incomplete. "
+            "Ask for the link again, or start with your own votes."
+        )
+        st.page_link(START, label="Start a new analysis")
+    st.stop()
 
 
 def guard(shown: Shown | None, what: str) -> Shown:
@@ -166,12 +182,19 @@ def problem(sentence: str) -> None:
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Show what is wrong with the database in place of what needs it, and end the page there."""
+    """Show what is wrong with the database in place of what needs it, and end the page there.
+
+    So for a sign-in that has become too old while the page was open, and a link that was revoked.
+    """
     try:
         yield
-    except DatabaseProblem as trouble:
+    except (DatabaseProblem, AccessProblem) as trouble:
         problem(str(trouble))
-        st.stop()
+    except SignInFirst:
+        problem("You are signed in no longer: load this page again.")
+    else:
+        return
+    st.stop()
 
 
 def next_step(page: str, label: str, analysis: Analysis) -> None:
@@ -187,12 +210,13 @@ def _menu(analysis: Analysis | None) -> None:
             st.header(group)
             for page, label in pages:
                 st.page_link(page, label=label, query_params=link_parameters(analysis))
-        if analysis is not None:
+        if analysis is not None and not is_reader():
             with st.container(key="new_analysis"):
                 st.page_link(START, label="New analysis")
         with st.popover("Glossary", width="stretch"):
             for term, meaning in TERMS.items():
                 st.markdown(f"**{term}** {meaning}")
+        signed_in_as()
 
 
 def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
@@ -208,19 +232,13 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         f'<span class="jp-badge">order: {in_html(policy.replace("_", " "))}</span>'
         f'<span class="jp-badge">protocol: {in_html(analysis.settings.protocol)}</span>'
         f"<span>data <code>{votes.sha256[:10]}</code></span>"
-        "</div>"
+        + '<span class="jp-badge">read-only</span>' * is_reader()
+        + "</div>"
     )
-    with right.popover("Share", width="stretch"):
-        st.write("Whoever can reach this server sees this page under this link:")
-        st.code(page_url(analysis), language=None, wrap_lines=True)
-
-
-def page_url(analysis: Analysis) -> str:
-    """The address of this page with the analysis and the view state in it."""
-    parts = urlsplit(st.context.url or "http://localhost:8501/")
-    state = {key: value for key, value in st.query_params.items() if key != "analysis"}
-    query = urlencode({**link_parameters(analysis), **state})
-    return f"{parts.scheme}://{parts.netloc}{parts.path}?{query}"
+    if is_reader():
+        return
+    with right.popover("Share", width="stretch"), told():
+        share(analysis)
 
 
 _ICON = (

@@ -1,5 +1,7 @@
 """Where pages get their data: one workspace a server, the analysis that the URL names.
 
+``?analysis=`` names one of the user's own; ``?share=`` brings a reader, who changes nothing.
+
 All that asks the workspace may raise DatabaseProblem; `frame.told` shows it.
 """
 
@@ -14,21 +16,38 @@ import streamlit as st
 from judgepanel.service import (
     Analysis,
     NotFound,
+    SignInFirst,
     SqlWorkspace,
     Workspace,
     default_home,
     default_url,
 )
 from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
+from judgepanel.ui.access import owner, signed_in
 from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"
+SHARE = "share"
 
 
 def workspace() -> Workspace:
-    """The server's workspace, one for each database and data folder."""
+    """The user's part of the server's workspace; less of it for readers.
+
+    SignInFirst where a user has to sign in and has not.
+    """
     home = default_home()
-    return _workspace(default_url(home), str(home))
+    space = _workspace(default_url(home), str(home))
+    if is_reader():
+        return space.for_readers()
+    who = owner()
+    if who is None:
+        raise SignInFirst("sign in to see your analyses")
+    return space.owned_by(who)
+
+
+def is_reader() -> bool:
+    """Whether the page was opened by a link that only lets read."""
+    return SHARE in st.query_params
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -37,17 +56,26 @@ def _workspace(url: str, home: str) -> SqlWorkspace:
 
 
 def current() -> tuple[Analysis, VoteMatrix] | None:
-    """The analysis in the URL and its votes; None without one, NotFound when it is gone."""
-    wanted = st.query_params.get(PARAMETER)
-    if wanted is None:
-        return None
+    """The analysis in the URL and its votes; None without one.
+
+    NotFound when it is gone, or its link wrong, expired or revoked; SignInFirst where the user, or
+    the reader of such a link, has to sign in and has not.
+    """
+    token, wanted = st.query_params.get(SHARE), st.query_params.get(PARAMETER)
     space = workspace()
-    analysis = space.open(wanted)
+    if token is not None:
+        analysis = space.shared(token, signed_in=signed_in())
+    elif wanted is not None:
+        analysis = space.open(wanted)
+    else:
+        return None
     return analysis, space.votes(analysis.votes_sha256)
 
 
 def link_parameters(analysis: Analysis | None) -> dict[str, Any]:
-    """What every link of the page carries."""
+    """What every link of the page carries: a reader's never names the analysis."""
+    if is_reader():
+        return {SHARE: st.query_params[SHARE]}
     return {} if analysis is None else {PARAMETER: analysis.id}
 
 
@@ -61,4 +89,4 @@ def _judges(sha256: str, _votes: VoteMatrix) -> JudgeTable:
     return judge_table(_votes)
 
 
-__all__ = ["NotFound", "current", "judges_of", "link_parameters", "workspace"]
+__all__ = ["NotFound", "current", "is_reader", "judges_of", "link_parameters", "workspace"]

@@ -10,7 +10,7 @@ import streamlit as st
 from judgepanel.service import Job
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.ui.frame import Shown, problem, told
-from judgepanel.ui.session import workspace
+from judgepanel.ui.session import is_reader, workspace
 
 POLL_SECONDS = 1.0
 """Every poll draws the page anew, which costs the browser more than it costs the server."""
@@ -81,14 +81,15 @@ def _watch(
         text = "Starting"
     called_off = st.session_state.get(_STOPPING) == (shown.votes.sha256, spec)
     left.progress(share, text="Stopping after the parts under way" if called_off else text)
-    right.button(
-        "Cancel",
-        key=f"cancel-{study.name}",
-        width="stretch",
-        disabled=called_off,
-        on_click=_call_off,
-        args=(study, shown, spec),
-    )
+    if not is_reader():
+        right.button(
+            "Cancel",
+            key=f"cancel-{study.name}",
+            width="stretch",
+            disabled=called_off,
+            on_click=_call_off,
+            args=(study, shown, spec),
+        )
     if job.result is not None:
         draw(job.result)
 
@@ -112,7 +113,7 @@ def _ended(
         st.warning(
             f"Cancelled after {job.done} of {job.total} parts; what is shown rests on those."
         )
-    if st.button("Run again", key=f"again-{study.name}", type="primary"):
+    if not is_reader() and st.button("Run again", key=f"again-{study.name}", type="primary"):
         workspace().submit(study, shown.votes, spec)
         st.rerun()
     if job.result is not None:
@@ -121,7 +122,7 @@ def _ended(
 
 def _outdated(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> None:
     st.warning("An older version of judgepanel made this result.")
-    if st.button("Compute it again", key=f"redo-{study.name}"):
+    if not is_reader() and st.button("Compute it again", key=f"redo-{study.name}"):
         workspace().submit(study, shown.votes, spec)
         st.rerun()
 

@@ -103,9 +103,11 @@ def wait_until_healthy(server: Server, process: subprocess.Popen[bytes]) -> None
 
 
 @contextmanager
-def serving(home: Path, app: Path, env: Mapping[str, str]) -> Iterator[Server]:
+def serving(
+    home: Path, app: Path, env: Mapping[str, str], port: int | None = None
+) -> Iterator[Server]:
     """Serve one app from the repository's root with a data folder of its own."""
-    port = free_port()
+    port = port or free_port()
     server = Server(f"http://localhost:{port}", home, home.with_name(f"{home.name}.log"))
     command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
     environ = {**os.environ, "JUDGEPANEL_HOME": str(home), **env}
@@ -130,7 +132,7 @@ ServerFactory = Callable[..., Server]
 
 @pytest.fixture(scope="module")
 def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerFactory]:
-    """Start servers that end with the module: `start_server(home=None, app=None, env=None)`.
+    """Start servers that end with the module; all arguments of `start_server` may be left out.
 
     Give the `home` of an earlier one to open its data on a cold server.
     """
@@ -140,9 +142,10 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerFac
             home: Path | None = None,
             app: Path | None = None,
             env: Mapping[str, str] | None = None,
+            port: int | None = None,
         ) -> Server:
             folder = home or tmp_path_factory.mktemp("server")
-            return running.enter_context(serving(folder, app or ROOT / "app.py", env or {}))
+            return running.enter_context(serving(folder, app or ROOT / "app.py", env or {}, port))
 
         yield start
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from judgepanel.service import SqlWorkspace
+from judgepanel.service import LOCAL, SqlWorkspace
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 
 
-def prepared(home: Path, name: str, splits: int = 10) -> str:
+def prepared(home: Path, name: str, splits: int = 10, owner: str = LOCAL) -> str:
     """The id of a new analysis of a sample with few splits."""
-    return prepared_votes(home, sample_bytes(name), f"{name}_votes.csv", splits)
+    return prepared_votes(home, sample_bytes(name), f"{name}_votes.csv", splits, owner)
 
 
-def prepared_votes(home: Path, data: bytes, file: str, splits: int = 10, **settings: str) -> str:
+def prepared_votes(
+    home: Path,
+    data: bytes,
+    file: str,
+    splits: int = 10,
+    owner: str = LOCAL,
+    **settings: str,
+) -> str:
     """The id of a new analysis of these votes."""
     with closing(SqlWorkspace(home=home)) as space:
         chosen = Settings(splits=splits, **settings)
-        return space.create(load_votes(data, name=file), chosen, file).id
+        return space.owned_by(owner).create(load_votes(data, name=file), chosen, file).id

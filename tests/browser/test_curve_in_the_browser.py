@@ -152,7 +152,7 @@ def test_share_gives_the_link_with_the_view_in_it(page: Page, server: Server, gu
     page.goto(address(server, CURVE, analysis, metric="Accuracy"))
     finished_curve(page)
     page.get_by_role("button", name="Share").click()
-    link = page.get_by_test_id("stPopoverBody").locator("code")
+    link = page.get_by_test_id("stPopoverBody").locator("code").first
     expect(link).to_have_text(f"{server.url}/panel_curve?analysis={analysis}&metric=Accuracy")
     guard.check()
 

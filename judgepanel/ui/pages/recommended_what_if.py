@@ -22,7 +22,7 @@ from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pages.recommended_knobs import known_of
 from judgepanel.ui.pages.recommended_value import known_statuses
 from judgepanel.ui.parts import how_study, said, table
-from judgepanel.ui.session import PARAMETER, judges_of, workspace
+from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
 from judgepanel.ui.work import show_result
 
 Bools = NDArray[np.bool_]
@@ -53,7 +53,7 @@ def _editor(
     version = st.session_state.setdefault(_VERSION, 0)
     edited = st.data_editor(
         _rows(shown, spec, found, names, base),
-        key=f"what-if-{shown.analysis.id}-{version}",
+        key=f"what-if-{hash(shown.analysis.id)}-{version}",
         hide_index=True,
         height=300,
         disabled=["judge", "accuracy", "coverage", "cost", "status"],
@@ -177,8 +177,8 @@ def _buttons(
         st.rerun(scope="fragment")
     if known_of(shown).costs is not None:
         _budget(shown, found, names, keep, third, last)
-    elif third.button("Open as a new analysis", width="stretch", disabled=not keep.any()):
-        _open(shown, names, keep)
+    else:
+        _open(shown, names, keep, third)
 
 
 def _budget(
@@ -213,12 +213,21 @@ def _budget(
         elif last.button("Leave out until it fits", width="stretch"):
             _set(shown, found, fewer)
             st.rerun(scope="fragment")
-    elif last.button("Open as a new analysis", width="stretch", disabled=not keep.any()):
-        _open(shown, names, keep)
+    else:
+        _open(shown, names, keep, last)
 
 
-def _open(shown: Shown, names: tuple[str, ...], keep: Bools) -> None:
-    """An analysis of these judges alone, from which a panel can be exported."""
+def _open(
+    shown: Shown,
+    names: tuple[str, ...],
+    keep: Bools,
+    where: st.delta_generator.DeltaGenerator,
+) -> None:
+    """Offer an analysis of these judges alone, from which a panel can be exported."""
+    if is_reader() or not where.button(
+        "Open as a new analysis", width="stretch", disabled=not keep.any()
+    ):
+        return
     kept = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
     changed = workspace().with_settings(
         shown.analysis, replace(shown.analysis.settings, judges=kept)

@@ -25,7 +25,7 @@ from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.frame import Shown, notes
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.parts import downloads, how_study, said, table
-from judgepanel.ui.session import PARAMETER, workspace
+from judgepanel.ui.session import PARAMETER, is_reader, workspace
 from judgepanel.ui.work import show_result
 
 _LABELS = {
@@ -136,7 +136,7 @@ def _apply(shown: Shown, dropped: list[str], label: str, key: str) -> None:
     settings = shown.analysis.settings
     own = settings.judges or shown.votes.judges
     kept = tuple(judge for judge in own if judge not in set(dropped))
-    if kept and st.button(label, key=key):
+    if kept and not is_reader() and st.button(label, key=key):
         changed = workspace().with_settings(shown.analysis, replace(settings, judges=kept))
         st.query_params[PARAMETER] = changed.id
         st.rerun()

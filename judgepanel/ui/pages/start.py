@@ -14,7 +14,7 @@ from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import Shown, answer, next_step, notes, problem, told
 from judgepanel.ui.parts import check_card, how, judge_rows, table
-from judgepanel.ui.session import PARAMETER, judges_of, workspace
+from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
     TASKS,
@@ -101,10 +101,11 @@ def existing(shown: Shown) -> None:
     notes((*shown.analysis.notes, *oriented.notices))
     check_card(check)
     _strip(votes)
-    with st.expander("Settings of this analysis"):
-        changed = _settings_form(votes, settings)
-        if changed is not None and changed != settings:
-            _open(workspace().with_settings(shown.analysis, changed))
+    if not is_reader():
+        with st.expander("Settings of this analysis"):
+            changed = _settings_form(votes, settings)
+            if changed is not None and changed != settings:
+                _open(workspace().with_settings(shown.analysis, changed))
     how(
         "Votes and labels are validated once and kept under the hash of their content. Accuracy is "
         "the share of right verdicts on labelled items, with a Wilson 95 % interval.",

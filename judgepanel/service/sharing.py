@@ -1,0 +1,112 @@
+"""Links for readers: a random token opens one analysis, until it expires or is revoked.
+
+Only the SHA-256 of a token is kept: who reads the database cannot open what is shared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+
+from sqlalchemy import ColumnElement, Connection, Engine, and_, insert, or_, select, update
+
+from judgepanel.service.archive import opened, read, stamp
+from judgepanel.service.database import transaction
+from judgepanel.service.tables import ANALYSES, SHARES, DatabaseNow
+from judgepanel.service.workspace import Analysis, NotFound, Share, SignInFirst
+
+TOKEN_BYTES = 32
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+class Shares:
+    """What is shared in a database, for whatever owner is named."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def make(
+        self, analysis_id: str, owner: str, seconds: float | None, *, signed_in_only: bool
+    ) -> str:
+        """A token that opens an analysis of this owner for so many seconds; None: until revoked.
+
+        Raises
+        ------
+        NotFound
+            This owner has no such analysis.
+        """
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        with transaction(self._engine) as connection:
+            opened(connection, analysis_id, owner, lock=True)
+            row = {
+                "token_sha256": _sha256(token),
+                "analysis_id": analysis_id,
+                "signed_in_only": signed_in_only,
+                "created": DatabaseNow(),
+                "expires": None if seconds is None else DatabaseNow() + seconds,
+            }
+            connection.execute(insert(SHARES).values(**row))
+        return token
+
+    def list(self, analysis_id: str, owner: str) -> tuple[Share, ...]:
+        """The live links of an analysis of this owner, newest first, or NotFound."""
+        names = SHARES.c
+        wanted = select(names.token_sha256, names.created, names.expires, names.signed_in_only)
+        wanted = wanted.where(names.analysis_id == analysis_id, _live())
+        with transaction(self._engine, write=False) as connection:
+            opened(connection, analysis_id, owner)
+            rows = connection.execute(wanted.order_by(names.created.desc())).all()
+        return tuple(
+            Share(share_id, stamp(created), None if expires is None else stamp(expires), signed_in)
+            for share_id, created, expires, signed_in in rows
+        )
+
+    def revoke(self, analysis_id: str, share_id: str, owner: str) -> None:
+        """End a link of an analysis of this owner, or NotFound; one that has ended stays so."""
+        with transaction(self._engine) as connection:
+            opened(connection, analysis_id, owner)
+            if _ID.fullmatch(share_id):
+                this = (SHARES.c.token_sha256 == share_id, SHARES.c.analysis_id == analysis_id)
+                connection.execute(update(SHARES).where(*this).values(revoked=DatabaseNow()))
+
+    def open(self, token: str, *, signed_in: bool) -> Analysis:
+        """The analysis that a token opens.
+
+        Raises
+        ------
+        NotFound
+            The token is wrong, has expired or was revoked; which of them is not told.
+        SignInFirst
+            It opens an analysis for those alone who have signed in.
+        """
+        if not _TOKEN.fullmatch(token):
+            raise NotFound("no such link")
+        with transaction(self._engine, write=False) as connection:
+            return _shared(connection, _sha256(token), signed_in)
+
+
+def _shared(connection: Connection, token_sha256: str, signed_in: bool) -> Analysis:
+    wanted = select(ANALYSES.c.id, ANALYSES.c.content, SHARES.c.signed_in_only)
+    wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
+    wanted = wanted.where(SHARES.c.token_sha256 == token_sha256, _live())
+    row = connection.execute(wanted).first()
+    if row is None:
+        raise NotFound("no such link")
+    analysis_id, content, signed_in_only = row
+    if signed_in_only and not signed_in:
+        raise SignInFirst("this link opens for those alone who have signed in")
+    analysis = read(analysis_id, content)
+    if analysis is None:
+        raise NotFound("no such link")
+    return analysis
+
+
+def _live() -> ColumnElement[bool]:
+    ends = SHARES.c.expires
+    return and_(SHARES.c.revoked.is_(None), or_(ends.is_(None), ends > DatabaseNow()))
+
+
+def _sha256(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,120 @@
+"""Who is here: the one user of this machine, or somebody of a team, who signs in.
+
+``JUDGEPANEL_ACCESS`` is ``local`` or ``team``. Unset, it is a team where Streamlit's secrets hold
+an ``[auth]`` section: who sets up the sign-in means it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException, StreamlitAuthError
+
+from judgepanel.service import LOCAL
+
+MODES = ("local", "team")
+SIGNED_IN_SECONDS = 24 * 3600.0
+"""A sign-in older than this is none: who has left the team is out after a day at the latest."""
+_LOG = logging.getLogger(__name__)
+
+
+class AccessProblem(Exception):
+    """What is wrong with the sign-in of this server, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody who signed in: ``owner`` is theirs alone, ``name`` untrusted text to show."""
+
+    owner: str
+    name: str
+
+
+def is_team() -> bool:
+    """Whether people have to sign in here.
+
+    Raises
+    ------
+    AccessProblem
+        The setting is neither, or a team has no sign-in set up.
+    """
+    wanted = os.environ.get("JUDGEPANEL_ACCESS", "")
+    if wanted not in ("", *MODES):
+        raise AccessProblem(f"JUDGEPANEL_ACCESS is {wanted!r}; it can be {' or '.join(MODES)}.")
+    if wanted == "local":
+        return False
+    found = bool(_auth())
+    if wanted == "team" and not found:
+        raise AccessProblem(
+            "JUDGEPANEL_ACCESS is 'team', and there is no secrets.toml with a section [auth] that "
+            "can be read: nobody can sign in."
+        )
+    return found
+
+
+def user() -> User | None:
+    """Who has signed in, and not too long ago."""
+    claims = _claims()
+    issuer, subject = claims.get("iss"), claims.get("sub")
+    if not claims.get("is_logged_in") or not issuer or not subject:
+        return None
+    issued = claims.get("iat")
+    if not isinstance(issued, int | float) or time.time() - issued > SIGNED_IN_SECONDS:
+        return None
+    name = next((claims[key] for key in ("name", "email") if claims.get(key)), subject)
+    return User(json.dumps([str(issuer), str(subject)]), str(name))
+
+
+def owner() -> str | None:
+    """Whose analyses are seen here; None while nobody has signed in."""
+    if not is_team():
+        return LOCAL
+    here = user()
+    return None if here is None else here.owner
+
+
+def signed_in() -> bool:
+    """Whether somebody has proven who they are; on a machine of one user nobody has."""
+    return is_team() and user() is not None
+
+
+def sign_in(sentence: str) -> None:
+    """Ask for the sign-in, at each provider that is set up."""
+    st.info(sentence)
+    auth = _auth()
+    named = [name for name, value in auth.items() if isinstance(value, Mapping)]
+    providers = [*([None] if "client_id" in auth or not named else []), *named]
+    for provider in providers:
+        label = "Sign in" if provider is None else f"Sign in with {provider}"
+        if st.button(label, type="primary", key=f"sign-in-{provider or ''}"):
+            try:
+                st.login(provider)
+            except (StreamlitAuthError, StreamlitAPIException) as error:
+                _LOG.error("signing in: %s", error)
+                st.error("The sign-in of this server is not set up well; its log has the details.")
+
+
+def signed_in_as() -> None:
+    """Who is signed in, and the way out."""
+    here = user() if is_team() else None
+    if here is not None:
+        st.caption("Signed in as")
+        st.text(here.name[:80])
+        st.button("Sign out", key="sign-out", on_click=st.logout, width="stretch")
+
+
+def _auth() -> Mapping[str, Any]:
+    """The section of the secrets; empty as well where they are damaged."""
+    found = st.secrets.get("auth") if st.secrets.load_if_toml_exists() else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _claims() -> Mapping[str, Any]:
+    return st.user.to_dict()

@@ -1,0 +1,66 @@
+"""Share: the link to this page, links that let others read it, and their end."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode, urlsplit
+
+import streamlit as st
+
+from judgepanel.service import Analysis, Share
+from judgepanel.ui.access import is_team
+from judgepanel.ui.session import PARAMETER, SHARE, workspace
+
+_DAY = 24 * 3600.0
+_LASTS: dict[str, float | None] = {
+    "a day": _DAY,
+    "a week": 7 * _DAY,
+    "30 days": 30 * _DAY,
+    "until revoked": None,
+}
+_MADE = "share-made"
+
+
+def share(analysis: Analysis) -> None:
+    """The content of the popover, for the owner."""
+    st.write("Your own link to this page, with what is set on it:")
+    st.code(page_url({PARAMETER: analysis.id}), language=None, wrap_lines=True)
+    st.write(
+        "A link for others opens every page and download of this analysis and changes nothing."
+    )
+    lasts = st.selectbox("It lasts", list(_LASTS), index=1, key="share-lasts")
+    closed = is_team() and st.checkbox(
+        "Only for those who sign in", value=True, key="share-signed-in"
+    )
+    if st.button("Make a link for others", key="share-make", width="stretch"):
+        lifetime = _LASTS.get(lasts, _DAY)
+        token = workspace().share(analysis.id, lifetime, signed_in_only=closed)
+        st.session_state[_MADE] = (analysis.id, token)
+    made_for, token = st.session_state.get(_MADE, ("", ""))
+    live = workspace().shares(analysis.id)
+    if made_for == analysis.id and live:
+        st.write("Copy it now: it is not kept and cannot be shown again.")
+        st.code(page_url({SHARE: token}), language=None, wrap_lines=True)
+    for one in live:
+        _live(analysis, one)
+
+
+def page_url(names: dict[str, str]) -> str:
+    """The address of this page with these parameters and the view state in it."""
+    parts = urlsplit(st.context.url or "http://localhost:8501/")
+    state = {key: st.query_params[key] for key in st.query_params if key not in (PARAMETER, SHARE)}
+    return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode({**names, **state})}"
+
+
+def _live(analysis: Analysis, one: Share) -> None:
+    text, end = st.columns([3, 2], vertical_alignment="center")
+    until = "no end" if one.expires is None else f"until {_minute(one.expires)} UTC"
+    whom = "; only for those who sign in" if one.signed_in_only else ""
+    text.caption(f"Made {_minute(one.created)} UTC, {until}{whom}")
+    if end.button("Revoke", key=f"revoke-{one.id}", width="stretch"):
+        workspace().revoke(analysis.id, one.id)
+        st.session_state.pop(_MADE, None)
+        st.rerun()
+
+
+def _minute(moment: str) -> str:
+    return moment[:16].replace("T", " ")

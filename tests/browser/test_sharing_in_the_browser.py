@@ -1,0 +1,118 @@
+"""Links for readers: made, opened by somebody else, after a restart, revoked, expired, wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgepanel.service import SqlWorkspace
+from tests.browser.conftest import Guard, Server, ServerFactory
+from tests.browser.driver import (
+    CURVE,
+    RECOMMENDED,
+    address,
+    answer,
+    downloaded,
+    finished_curve,
+    finished_panel,
+    idle,
+)
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+
+NOTHING = "This link opens nothing: it is incomplete, has expired, or was revoked."
+
+
+@pytest.fixture(scope="module")
+def analysis(server: Server) -> str:
+    return prepared(server.home, "one_class", splits=4)
+
+
+def shared(server: Server, analysis: str, seconds: float | None = None) -> str:
+    """A token, made without a page."""
+    with closing(SqlWorkspace(home=server.home)) as space:
+        return space.share(analysis, seconds)
+
+
+def test_a_link_is_made_opened_by_another_after_a_restart_and_revoked(
+    page: Page,
+    server: Server,
+    analysis: str,
+    start_server: ServerFactory,
+    open_page: Callable[..., Page],
+    guard: Guard,
+) -> None:
+    page.goto(address(server, CURVE, analysis, metric="Brier"))
+    finished_curve(page)
+    sentence = answer(page).inner_text()
+    page.get_by_role("button", name="Share").click()
+    inside = page.get_by_test_id("stPopoverBody")
+    inside.get_by_role("button", name="Make a link for others").click()
+    link = inside.locator("code", has_text="share=")
+    expect(link).to_have_text(re.compile(rf"^{server.url}/panel_curve\?share=[\w-]{{43}}&metric="))
+    url = link.inner_text()
+    token = re.findall("share=([^&]+)", url)[0]
+
+    cold = start_server(server.home)
+    for opened in (url, url.replace(server.url, cold.url)):
+        reader = open_page(opened)
+        finished_curve(reader)
+        expect(answer(reader)).to_have_text(sentence)
+        expect(reader.get_by_text("read-only")).to_be_visible()
+        for control in ("Share", "New analysis", "Cancel"):
+            expect(reader.get_by_role("button", name=control)).to_have_count(0)
+            expect(reader.get_by_role("link", name=control)).to_have_count(0)
+        links = reader.locator("a[href*='?']").evaluate_all("e => e.map(a => a.search)")
+        assert len(links) >= 10
+        assert set(links) == {f"?share={token}"}
+        assert analysis not in reader.content()
+
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
+    reader.reload()
+    reader.get_by_text(NOTHING).wait_for()
+    expect(answer(reader)).to_have_count(0)
+    for one in (server, cold):
+        assert token not in one.log.read_text(encoding="utf-8")
+    guard.check()
+
+
+def test_a_reader_downloads_and_looks_but_changes_nothing(
+    page: Page, server: Server, analysis: str, guard: Guard
+) -> None:
+    token = shared(server, analysis)
+    page.goto(address(server, RECOMMENDED, share=token))
+    finished_panel(page)
+    idle(page)
+    assert b'"version"' in downloaded(page, "Panel (panel.json)")
+    expect(page.get_by_role("button", name="Open as a new analysis")).to_have_count(0)
+    assert analysis not in page.content()
+    page.get_by_role("link", name="Start", exact=True).click()
+    expect(page).to_have_url(f"{server.url}/?share={token}")
+    answer(page).wait_for()
+    idle(page)
+    for owners in ("Settings of this analysis", "Your votes", "Recent analyses", "Or a sample"):
+        expect(page.get_by_text(owners)).to_have_count(0)
+    assert analysis not in page.content()
+    guard.check()
+
+
+def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    gone = prepared(server.home, "one_class", splits=2)
+    deleted, expired = shared(server, gone), shared(server, gone, 0.0)
+    with closing(SqlWorkspace(home=server.home)) as space:
+        space.delete(gone)
+    for token in (deleted, expired, "x" * 43, "%3Cb%3E", ""):
+        page.goto(address(server, CURVE, gone, share=token))
+        page.get_by_text(NOTHING).wait_for()
+        idle(page)
+        expect(answer(page)).to_have_count(0)
+        expect(page.get_by_role("link", name="New analysis")).to_have_count(0)
+    guard.check()

@@ -1,0 +1,147 @@
+"""A team: who has not signed in sees nothing, and who has sees their own and what is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgepanel.service import SqlWorkspace
+from judgepanel.ui.frame import MENU, START
+from tests.browser.conftest import Guard, Server, ServerFactory, free_port
+from tests.browser.driver import CURVE, address, answer, finished_curve, idle, upload
+from tests.browser.identity import owner, provider, sign_in, sign_out, team
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+
+ANN, BOB = "ann", "bob"
+PAGES = ["" if page == START else Path(page).stem for _, pages in MENU for page, _ in pages]
+VOTES = Path(__file__).resolve().parents[2] / "sample_data" / "one_class_votes.csv"
+
+
+@dataclass(frozen=True)
+class Team:
+    server: Server
+    provider: str
+
+    def prepared(self, name: str) -> str:
+        """The id of a new analysis of this person."""
+        return prepared(self.server.home, "one_class", 4, owner(self.provider, name))
+
+    def shared(self, name: str, analysis: str, *, signed_in_only: bool) -> str:
+        """A token for an analysis of this person."""
+        with closing(SqlWorkspace(home=self.server.home)) as space:
+            own = space.owned_by(owner(self.provider, name))
+            return own.share(analysis, signed_in_only=signed_in_only)
+
+
+@pytest.fixture(scope="module")
+def here(start_server: ServerFactory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    with provider(ANN, BOB) as url:
+        port = free_port()
+        env = team(tmp_path_factory.mktemp("secrets"), url, port)
+        yield Team(start_server(env=env, port=port), url)
+
+
+def asks_to_sign_in(page: Page) -> None:
+    """Nothing is there but the way in."""
+    page.get_by_role("button", name="Sign in").wait_for()
+    idle(page)
+    expect(answer(page)).to_have_count(0)
+    expect(page.locator("input[type=file]")).to_have_count(0)
+    expect(page.get_by_test_id("stPageLink")).to_have_count(0)
+
+
+def test_who_has_not_signed_in_sees_no_page_of_no_analysis(
+    page: Page, here: Team, guard: Guard
+) -> None:
+    analysis = here.prepared(ANN)
+    for name in PAGES:
+        for wanted in (None, analysis, "x" * 22):
+            page.goto(address(here.server, name, wanted))
+            asks_to_sign_in(page)
+    guard.check()
+
+
+def test_an_upload_is_seen_by_its_owner_alone(
+    open_page: Callable[..., Page], here: Team, guard: Guard
+) -> None:
+    ann, bob = open_page(), open_page()
+    sign_in(ann, here.server, ANN)
+    sign_in(bob, here.server, BOB)
+    ann.goto(here.server.url)
+    expect(ann.get_by_text("<b>ann</b>")).to_be_visible()
+    upload(ann, VOTES)
+    ann.get_by_role("button", name="Analyse").click()
+    finished_curve(ann)
+    link = ann.url
+    ann.goto(here.server.url)
+    ann.get_by_role("link", name="one_class_votes").first.wait_for()
+
+    bob.goto(here.server.url)
+    bob.locator("input[type=file]").first.wait_for(state="attached")
+    idle(bob)
+    expect(bob.get_by_role("link", name="one_class_votes")).to_have_count(0)
+    said = []
+    for guess in (link, address(here.server, CURVE, "x" * 22)):
+        bob.goto(guess)
+        alert = bob.get_by_test_id("stAlert")
+        alert.wait_for()
+        said.append(alert.inner_text())
+        expect(answer(bob)).to_have_count(0)
+    assert said[0] == said[1]
+
+    sign_out(ann, here.server)
+    ann.goto(link)
+    asks_to_sign_in(ann)
+    guard.check()
+
+
+def test_a_link_for_the_signed_in_opens_for_them_alone(
+    open_page: Callable[..., Page], here: Team, guard: Guard
+) -> None:
+    analysis = here.prepared(ANN)
+    closed = here.shared(ANN, analysis, signed_in_only=True)
+    anyones = here.shared(ANN, analysis, signed_in_only=False)
+    page = open_page(address(here.server, CURVE, share=closed))
+    asks_to_sign_in(page)
+    page.goto(address(here.server, CURVE, share=anyones))
+    finished_curve(page)
+    sign_in(page, here.server, BOB)
+    page.goto(address(here.server, CURVE, share=closed))
+    finished_curve(page)
+    expect(page.get_by_text("read-only")).to_be_visible()
+    expect(page.get_by_role("button", name="Share")).to_have_count(0)
+    assert analysis not in page.content()
+    guard.check()
+
+
+def test_links_of_a_team_are_for_the_signed_in_unless_unticked(
+    page: Page, here: Team, guard: Guard
+) -> None:
+    sign_in(page, here.server, ANN)
+    page.goto(address(here.server, CURVE, here.prepared(ANN)))
+    finished_curve(page)
+    page.get_by_role("button", name="Share").click()
+    inside = page.get_by_test_id("stPopoverBody")
+    expect(inside.get_by_role("checkbox", name="Only for those who sign in")).to_be_checked()
+    inside.get_by_role("button", name="Make a link for others").click()
+    inside.get_by_text("only for those who sign in", exact=False).last.wait_for()
+    expect(inside.locator("code", has_text="share=")).to_be_visible()
+    guard.check()
+
+
+def test_a_team_without_a_sign_in_opens_nothing_and_says_why(
+    page: Page, start_server: ServerFactory, tmp_path: Path
+) -> None:
+    env = {"STREAMLIT_SECRETS_FILES": str(tmp_path / "none.toml")}
+    for wanted, said in (("team", "nobody can sign in"), ("everyone", "it can be local or team")):
+        server = start_server(env={**env, "JUDGEPANEL_ACCESS": wanted})
+        page.goto(address(server, CURVE))
+        expect(page.locator(".jp-problem")).to_contain_text(said)
+        expect(page.get_by_test_id("stPageLink")).to_have_count(0)
