@@ -15,7 +15,7 @@ RUN pip uninstall --yes --root-user-action ignore pip setuptools wheel \
 COPY --from=packages /opt/venv /opt/venv
 
 # 0.0.0.0 is this container, as the port can be published from nowhere else: publish it on
-# 127.0.0.1 (compose.yaml does), since nobody has to sign in unless JUDGEPANEL_ACCESS is "team".
+# 127.0.0.1 (compose.yaml does), since nobody has to sign in unless team mode is on.
 # A browser address keeps Streamlit from asking the internet for one when it starts.
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONPATH=/app \
