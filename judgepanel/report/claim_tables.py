@@ -18,7 +18,7 @@ from judgepanel.report.claim import (
     reversal_sentences,
     step_sentences,
 )
-from judgepanel.report.numbers import fixed, interval, percent, sig, with_interval
+from judgepanel.report.numbers import compared, fixed, interval, percent, sig
 from judgepanel.report.published import DataSet, published_of
 from judgepanel.studies.claim.claim_result import Claim
 
@@ -70,7 +70,7 @@ def _difference(found: Claim, kind: str, row: int, column: int) -> str:
     value, lo, hi = (
         float(getattr(found, f"{kind}{end}")[row, column]) for end in ("", "_lo", "_hi")
     )
-    return with_interval(value, lo, hi, sign=True) if math.isfinite(value) else ""
+    return compared(value, lo, hi) if math.isfinite(value) else ""
 
 
 def published_table(found: Claim, data: DataSet) -> pd.DataFrame:

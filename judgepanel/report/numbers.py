@@ -60,8 +60,10 @@ def with_interval(
 
 
 def compared(value: float, lo: float, hi: float) -> str:
-    """A signed difference with its interval; ``the same`` where both came to one every time."""
-    return "the same" if value == lo == hi == 0.0 else with_interval(value, lo, hi, sign=True)
+    """A signed difference with its interval; ``the same`` where all of it is rounded away."""
+    if math.isfinite(value) and lo <= hi and not any(round(x, _MOST) for x in (value, lo, hi)):
+        return "the same"
+    return with_interval(value, lo, hi, sign=True)
 
 
 def level(value: float, lo: float, hi: float) -> str:

@@ -185,6 +185,9 @@ def test_a_score_has_three_decimals_and_its_interval_no_more():
     assert level(1.0229, 0.8, 1.24) == "1.023 [0.80, 1.24]"
 
 
-def test_what_came_to_one_every_time_is_the_same():
+def test_what_is_rounded_away_whole_is_the_same():
     assert compared(0.0, 0.0, 0.0) == "the same"
+    assert compared(-1e-6, -3e-5, -1e-7) == "the same"
+    assert compared(-1e-6, -2e-4, 1e-4) == "0.0000 [-0.0002, +0.0001]"
+    assert "[n/a]" in compared(0.0, float("nan"), float("nan"))
     assert compared(0.02, -0.01, 0.05) == "+0.020 [-0.010, +0.050]"
