@@ -6,6 +6,7 @@ from judgepanel.service.tables import LOCAL
 from judgepanel.service.workspace import (
     Analysis,
     Decision,
+    Full,
     Job,
     NotFound,
     Share,
@@ -20,6 +21,7 @@ __all__ = [
     "Analysis",
     "DatabaseProblem",
     "Decision",
+    "Full",
     "Job",
     "NotFound",
     "Share",

@@ -1,7 +1,9 @@
 """Running work in the background: one state per result, polled, cancelled, never twice.
 
 Work that somebody looks at goes first: between chunks a job that nobody watches lets those pass
-whose state is being asked for, and goes on when they are done or no longer watched.
+whose state is being asked for, and goes on when they are done or no longer watched. Where a user
+asks for too much, the oldest that nobody watches is put off: what it has finished is kept, and it
+goes on when it is asked for again.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from judgepanel.service.database import DatabaseProblem
-from judgepanel.service.workspace import Job, Status
+from judgepanel.service.workspace import Full, Job, Status
 from judgepanel.studies.contract import Chunk, Spec, Study
 from judgepanel.studies.runner import Cancelled, Progress, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
@@ -23,6 +25,18 @@ REFRESH_SECONDS = 0.5
 WATCHED_SECONDS = 5.0
 """A job counts as watched for so long after its state was asked for."""
 KEPT = 64
+PER_USER = 8
+"""Pieces of work that one user, or the readers of one link, can have under way on a server."""
+QUEUE = 64
+"""Pieces of work that all users together can have under way on a server."""
+_YOURS = (
+    f"{PER_USER} pieces of work that you asked for are under way and looked at: wait for one of "
+    "them, cancel one, or close its page."
+)
+_EVERYBODYS = (
+    f"This server has {QUEUE} pieces of work under way, and all of them are looked at: try again "
+    "when some are done."
+)
 BACKENDS = ("loky", "threading")
 _LOG = logging.getLogger(__name__)
 
@@ -46,6 +60,9 @@ class Record(Protocol):
     def end(self, status: Status, message: str) -> None:
         """Keep that there is none, and why."""
 
+    def release(self) -> None:
+        """Leave the work to whoever asks for it next."""
+
 
 class Jobs:
     """Jobs of one process by key. ``workers`` run at once; each spreads over all cores.
@@ -66,8 +83,33 @@ class Jobs:
         self._states: dict[str, Job] = {}
         self._flags: dict[str, threading.Event] = {}
         self._asked: dict[str, float] = {}
+        self._by: dict[str, str] = {}
+        self._later: set[str] = set()
         if backend == "loky":
             self._start("warm", warm, backend, "judgepanel.decision.registry")
+
+    def make_room(self, by: str) -> None:
+        """Put work off that nobody watches until this user can ask for more; Full if all is."""
+        with self._lock:
+            for everybody, most, sentence in (
+                (False, PER_USER, _YOURS),
+                (True, QUEUE, _EVERYBODYS),
+            ):
+                while len(going := self._going(by, everybody)) >= most:
+                    idle = [key for key in going if not self._is_watched(key)]
+                    if not idle:
+                        raise Full(sentence)
+                    self._later.add(idle[0])
+                    self._flags[idle[0]].set()
+                    self._lock.notify_all()
+
+    def _going(self, by: str, everybody: bool) -> list[str]:
+        """Work under way that is not called off, the oldest first."""
+        return [
+            key
+            for key, flag in self._flags.items()
+            if not flag.is_set() and (everybody or self._by[key] == by)
+        ]
 
     def submit(
         self,
@@ -76,6 +118,7 @@ class Jobs:
         votes: VoteMatrix,
         spec: Spec,
         record: Record,
+        by: str = "",
     ) -> None:
         """Start work under a key; nothing happens while work under that key is running."""
         with self._lock:
@@ -87,6 +130,7 @@ class Jobs:
             self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None, waits=True)
             flag = self._flags[key] = threading.Event()
             self._asked[key] = time.monotonic()
+            self._by[key] = by
             self._start(key, self._work, key, flag, study, votes, spec, record)
 
     def state(self, key: str) -> Job | None:
@@ -157,6 +201,9 @@ class Jobs:
 
         try:
             self._wait_for_turn(key, flag)
+            if key in self._later:
+                self._put_off(key, record)
+                return
             states = steps(
                 study,
                 votes,
@@ -196,6 +243,9 @@ class Jobs:
                 if last:
                     return  # Called off now is called off too late: it is all there.
         except Cancelled:
+            if key in self._later:
+                self._put_off(key, record)
+                return
             record.end("cancelled", "")  # First: who looks may start it again at once.
             self._end(key, "cancelled", "", progress.result())
 
@@ -219,11 +269,13 @@ class Jobs:
                 self._states[key] = replace(self._states[key], waits=False)
         return time.monotonic() - began
 
+    def _is_watched(self, key: str) -> bool:
+        return time.monotonic() - self._asked[key] <= WATCHED_SECONDS
+
     def _first(self) -> list[str]:
         """The running jobs whose turn it is: watched ones if there are any, in their order."""
-        now = time.monotonic()
         running = [key for key, state in self._states.items() if state.status == "running"]
-        watched = [key for key in running if now - self._asked[key] <= WATCHED_SECONDS]
+        watched = [key for key in running if self._is_watched(key)]
         return (watched or running)[: self._workers]
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
@@ -266,6 +318,10 @@ class Jobs:
             _LOG.warning("a failed job could not be kept as such")
         self._end(key, "failed", message)
 
+    def _put_off(self, key: str, record: Record) -> None:
+        record.release()
+        self._forget(key)
+
     def _forget(self, key: str) -> None:
         with self._lock:
             self._states.pop(key, None)
@@ -274,6 +330,8 @@ class Jobs:
     def _over(self, key: str) -> None:
         self._flags.pop(key, None)
         self._asked.pop(key, None)
+        self._by.pop(key, None)
+        self._later.discard(key)
         self._lock.notify_all()
 
     def _forget_oldest(self) -> None:

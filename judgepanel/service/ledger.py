@@ -229,6 +229,12 @@ class Ledger:
         with transaction(self._engine) as connection:
             connection.execute(update(JOBS).where(self._mine(key)).values(**values))
 
+    def release(self, key: Key) -> None:
+        """Leave work to whoever asks for it next; its finished chunks stay."""
+        freed = update(JOBS).where(self._mine(key)).values(lease_owner="", lease_end=0.0)
+        with transaction(self._engine) as connection:
+            connection.execute(freed)
+
     def prune(self) -> None:
         """Forget work that nobody holds and nobody asked for in a long time."""
         old = JOBS.c.changed < DatabaseNow() - KEPT_SECONDS

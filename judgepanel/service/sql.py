@@ -79,6 +79,7 @@ class SqlWorkspace:
         self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
         self._submitting = threading.Lock()
         self._owner: str | None = LOCAL
+        self._link = ""
 
     def owned_by(self, owner: str) -> SqlWorkspace:
         """The same workspace for another owner, who has analyses of their own."""
@@ -86,14 +87,19 @@ class SqlWorkspace:
         other._owner = owner
         return other
 
-    def for_readers(self) -> SqlWorkspace:
+    def for_readers(self, token: str) -> SqlWorkspace:
         """The same workspace for those who come by a link.
 
         It opens what a token opens, finds results and takes work on them; all else is NotFound.
         """
         other = copy.copy(self)
-        other._owner = None
+        other._owner, other._link = None, token
         return other
+
+    @property
+    def _who(self) -> str:
+        """Who asks for work: an owner, or all readers of a link."""
+        return f"link {self._link}" if self._owner is None else f"owner {self._owner}"
 
     @property
     def _mine(self) -> str:
@@ -177,7 +183,10 @@ class SqlWorkspace:
         return self._shares.open(token, signed_in=signed_in)
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
-        """Start work unless its result is stored or it is already running, here or elsewhere."""
+        """Start work unless its result is stored or it is already running, here or elsewhere.
+
+        Full where this user has too much under way, or all users have.
+        """
         key = _key(study, votes.sha256, spec)
         with self._submitting:
             # Running first: work that ends between the two questions has stored its result.
@@ -186,6 +195,7 @@ class SqlWorkspace:
                 return
             if self._is_current(study, votes.sha256, spec):
                 return
+            self._jobs.make_room(self._who)
             total = len(study.plan(spec))
             draw = draw_of(spec.settings)
             if not self._archive.put(votes, lambda c: self._ledger.claim(c, key, draw, total)):
@@ -193,7 +203,8 @@ class SqlWorkspace:
             if self._is_current(study, votes.sha256, spec):
                 self._ledger.withdraw(key)  # Another server has just finished it.
                 return
-            self._jobs.submit(str(key), study, votes, spec, _Record(self, study, spec, key))
+            record = _Record(self, study, spec, key)
+            self._jobs.submit(str(key), study, votes, spec, record, self._who)
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """The finished result of a spec, if there is one; of the newest engine that made one."""
@@ -309,6 +320,10 @@ class _Record:
     def end(self, status: Status, message: str) -> None:
         """Keep that there is no result, and why."""
         self._ledger.end(self._key, status, message)
+
+    def release(self) -> None:
+        """Leave the work to whoever asks for it next."""
+        self._ledger.release(self._key)
 
 
 def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Key:

@@ -23,6 +23,10 @@ class NotFound(LookupError):
     """There is no such analysis or vote matrix here."""
 
 
+class Full(RuntimeError):
+    """There is no room for more work now, in one sentence."""
+
+
 class SignInFirst(LookupError):
     """What is asked for is there for those alone who have signed in."""
 
@@ -98,7 +102,7 @@ class Job:
 class Workspace(Protocol):
     """All that pages use. Ids are checked before they reach storage."""
 
-    def for_readers(self) -> Workspace:
+    def for_readers(self, token: str) -> Workspace:
         """The same for those who come by a link: what belongs to owners is :class:`NotFound`."""
 
     def put_votes(self, votes: VoteMatrix) -> str:
@@ -146,7 +150,7 @@ class Workspace(Protocol):
         """The analysis that a token opens, :class:`NotFound` or :class:`SignInFirst`."""
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
-        """Start work unless its result is stored or it is already running."""
+        """Start work unless its result is stored or it is already running, or :class:`Full`."""
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """The finished result of a spec, if there is one."""

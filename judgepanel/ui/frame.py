@@ -11,7 +11,7 @@ import streamlit as st
 
 from judgepanel.report.numbers import counted
 from judgepanel.report.text import in_html
-from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
+from judgepanel.service import Analysis, DatabaseProblem, Full, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.glossary import TERMS
 from judgepanel.ui.session import current, is_reader, link_parameters
@@ -184,7 +184,7 @@ def problem(sentence: str) -> None:
 def told() -> Iterator[None]:
     """Show what is wrong with the database in place of what needs it, and end the page there.
 
-    So for a sign-in that has become too old while the page was open, and a link that was revoked.
+    So for a sign-in that has become too old while the page was open, and for too much work.
     """
     try:
         yield
@@ -192,6 +192,9 @@ def told() -> Iterator[None]:
         problem(str(trouble))
     except SignInFirst:
         problem("You are signed in no longer: load this page again.")
+    except Full as trouble:
+        problem(str(trouble))
+        st.button("Try again", key="full")
     else:
         return
     st.stop()

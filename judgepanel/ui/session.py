@@ -38,7 +38,7 @@ def workspace() -> Workspace:
     home = default_home()
     space = _workspace(default_url(home), str(home))
     if is_reader():
-        return space.for_readers()
+        return space.for_readers(st.query_params[SHARE])
     who = owner()
     if who is None:
         raise SignInFirst("sign in to see your analyses")

@@ -92,7 +92,7 @@ def test_a_deleted_analysis_is_shared_no_more(space, analysis, sql):
 
 def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes, analysis):
     token, counter = space.share(analysis.id), Counter()
-    reader = space.for_readers()
+    reader = space.for_readers("a link")
     assert reader.shared(token) == analysis
     assert reader.votes(analysis.votes_sha256).sha256 == votes.sha256
     reader.submit(counter.study, votes, CountSpec())
