@@ -40,11 +40,12 @@ CHROMIUM_OPTIONS = [
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: its address without a trailing slash, its data folder, its log."""
+    """A server: its address without a trailing slash, its data folder, its log, its process."""
 
     url: str
     home: Path
     log: Path
+    process: subprocess.Popen[bytes]
 
 
 @dataclass  # Playwright sets an attribute on the owner of a handler: no slots.
@@ -90,8 +91,9 @@ def is_healthy(url: str) -> bool:
         return False
 
 
-def wait_until_healthy(server: Server, process: subprocess.Popen[bytes]) -> None:
+def wait_until_healthy(server: Server) -> None:
     deadline = time.monotonic() + START_DEADLINE
+    process = server.process
     while not is_healthy(server.url):
         if process.poll() is not None or time.monotonic() > deadline:
             text = server.log.read_text(encoding="utf-8", errors="replace")
@@ -108,15 +110,21 @@ def serving(
 ) -> Iterator[Server]:
     """Serve one app from the repository's root with a data folder of its own."""
     port = port or free_port()
-    server = Server(f"http://localhost:{port}", home, home.with_name(f"{home.name}.log"))
+    log = home.with_name(f"{home.name}.log")
     command = [sys.executable, "-m", "streamlit", "run", str(app), f"--server.port={port}"]
     environ = {**os.environ, "JUDGEPANEL_HOME": str(home), **env}
-    with server.log.open("ab") as log:
+    with log.open("ab") as output:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            command,
+            cwd=ROOT,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
+    server = Server(f"http://localhost:{port}", home, log, process)
     try:
-        wait_until_healthy(server, process)
+        wait_until_healthy(server)
         yield server
     finally:
         process.send_signal(signal.SIGINT)

@@ -1,0 +1,117 @@
+"""A server that is restarted, killed in the middle of its work, or shares its database."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Guard, Server, ServerFactory
+from tests.browser.driver import (
+    CURVE,
+    address,
+    analysis_in,
+    answer,
+    downloaded,
+    finished_curve,
+    upload,
+)
+from tests.browser.service import prepared
+from tests.service.postgres import programs, running
+
+pytestmark = pytest.mark.browser
+
+VOTES = Path(__file__).resolve().parents[2] / "sample_data" / "hard_panel_votes.csv"
+SPLITS = 200
+
+
+def under_way(page: Page) -> None:
+    """Wait until some of the work is done."""
+    bar = page.get_by_role("progressbar")
+    expect(bar).to_have_attribute("aria-valuenow", re.compile("[1-9]"))
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """The address of a PostgreSQL that nobody has used."""
+    found = programs()
+    if found is None:
+        pytest.skip("no PostgreSQL here; `./run test` installs one as root")
+    with running(found) as url:
+        yield url
+
+
+def test_an_upload_its_link_and_a_restart_show_the_same_page(
+    page: Page, open_page: Callable[..., Page], start_server: ServerFactory, guard: Guard
+) -> None:
+    first = start_server()
+    page.goto(first.url)
+    upload(page, VOTES)
+    page.get_by_role("button", name="Analyse").click()
+    finished_curve(page)
+    sentence, csv = answer(page).inner_text(), downloaded(page, "Curve as CSV")
+    second = open_page(page.url)
+    finished_curve(second)
+    expect(answer(second)).to_have_text(sentence)
+    link = page.url
+    for seen in (page, second):
+        seen.close()  # A page would ask in vain for the server that is down.
+
+    first.process.terminate()
+    first.process.wait()
+    again = start_server(first.home, port=int(first.url.rpartition(":")[2]))
+    assert again.url == first.url
+    third = open_page(link)
+    finished_curve(third)
+    expect(answer(third)).to_have_text(sentence)
+    assert downloaded(third, "Curve as CSV") == csv
+    guard.check()
+
+
+def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
+    open_page: Callable[..., Page], server: Server, start_server: ServerFactory, guard: Guard
+) -> None:
+    killed = start_server()
+    analysis = prepared(killed.home, "hard_panel", SPLITS)
+    page = open_page(address(killed, CURVE, analysis))
+    under_way(page)
+    killed.process.kill()
+    killed.process.wait()
+    page.close()
+    with closing(sqlite3.connect(killed.home / "judgepanel.db")) as rows:
+        ((state, kept),) = rows.execute(
+            "SELECT state, (SELECT count(*) FROM partials) FROM jobs"
+        ).fetchall()
+        assert state == "running"
+        assert kept > 0
+        rows.execute("UPDATE jobs SET lease_end = lease_end - 3600")  # The server is long dead.
+        rows.commit()
+
+    after = open_page(address(start_server(killed.home), CURVE, analysis))
+    finished_curve(after)
+    whole = open_page(address(server, CURVE, prepared(server.home, "hard_panel", SPLITS)))
+    finished_curve(whole)
+    expect(answer(after)).to_have_text(answer(whole).inner_text())
+    assert downloaded(after, "Curve as CSV") == downloaded(whole, "Curve as CSV")
+    guard.check()
+
+
+def test_two_servers_on_one_postgresql_show_each_others_work(
+    open_page: Callable[..., Page], database: str, start_server: ServerFactory, guard: Guard
+) -> None:
+    one, other = (start_server(env={"JUDGEPANEL_DATABASE_URL": database}) for _ in range(2))
+    page = open_page(one.url)
+    upload(page, VOTES)
+    page.get_by_role("button", name="Analyse").click()
+    page.wait_for_url("**/panel_curve?**")
+    beside = open_page(address(other, CURVE, analysis_in(page)))
+    for seen in (page, beside):
+        finished_curve(seen)
+    expect(answer(beside)).to_have_text(answer(page).inner_text())
+    assert downloaded(beside, "Curve as CSV") == downloaded(page, "Curve as CSV")
+    guard.check()
