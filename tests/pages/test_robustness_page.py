@@ -53,7 +53,8 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
 def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:
     finished("hard_panel")
     app = finished("hard_panel", method="stratified", slices="difficulty")
-    assert app.main.get("selectbox")[0].value == "difficulty"
+    (sliced,) = (one for one in app.main.get("selectbox") if one.label == "Slices by")
+    assert sliced.value == "difficulty"
     assert any("'difficulty'" in code.value or "difficulty" in code.value for code in app.code)
     assert not any("slice 'code'" in text for text in htmls(app, "jp-said"))
 
