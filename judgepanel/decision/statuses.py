@@ -11,8 +11,10 @@ from typing import Literal, get_args
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.studies.scope.parse import drop_reason, legible, to_drop
-from judgepanel.studies.settings import Prepared
+from judgepanel.studies.settings import Prepared, prepare
+from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import JudgeValue, Value
+from judgepanel.votes import VoteMatrix
 
 Status = Literal["keep", "drop", "watch"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -46,6 +48,11 @@ def statuses(found: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[J
     rows = [_status(one, found, failures.get(one.judge)) for one in found.judges]
     rows += [_failed(name, why) for name, why in failures.items() if name not in known]
     return tuple(rows)
+
+
+def statuses_of(votes: VoteMatrix, spec: ValueSpec, found: Value) -> tuple[JudgeStatus, ...]:
+    """Status of every judge, those that fail the checks among them."""
+    return statuses(found, failures_of(prepare(votes, spec.settings), spec.aggregator))
 
 
 def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:

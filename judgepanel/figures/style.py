@@ -12,6 +12,8 @@ CURATE_FILL = "#F28E2B"
 CURATE_LINE = "#B35900"
 NEUTRAL = "#6B7280"
 BLACK, WHITE = "#000000", "#FFFFFF"
+INK, GRID, LINE = "#0F1720", "#DFE4EA", "#97A2AE"
+"""Text, grid and axes of a figure outside the dashboard, which brings its own."""
 BAND_OPACITY = 0.18
 MISSING_OPACITY = 0.5
 NAME_LENGTH = 60
@@ -23,6 +25,26 @@ def escaped(name: str, length: int = NAME_LENGTH) -> str:
     if len(plain) > length:
         plain = plain[: length - 1] + "…"
     return html.escape(plain)
+
+
+def standing_alone(figure: go.Figure) -> go.Figure:
+    """A copy for a page of any background, in system fonts."""
+    lines = {"zerolinecolor": LINE, "linecolor": LINE, "tickcolor": LINE}
+    axis = {"gridcolor": GRID, "title": {"font": {"size": 13}}, **lines}
+    look = {
+        "font": {"color": INK, "size": 13, "family": "system-ui, 'Segoe UI', Arial, sans-serif"},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": axis,
+        "yaxis": axis,
+        "hoverlabel": {"align": "left"},
+    }
+    return go.Figure(figure).update_layout(template={"layout": look}, autosize=True)
+
+
+def in_css(colour: str) -> str:
+    """A hex colour as a browser writes it back: ``rgb(15, 23, 32)``."""
+    return "rgb({}, {}, {})".format(*_channels(colour))
 
 
 def with_opacity(colour: str, opacity: float) -> str:

@@ -1,22 +1,33 @@
 """A report as blocks, and how they become one self-contained HTML file or Markdown.
 
-HTML carries its figures and the script that draws them, and asks for nothing from any host. All
-text is untrusted and reaches both forms escaped.
+HTML carries its figures and the script that draws them, and asks for nothing from any host. Its
+policy lets run those two scripts alone, by their hashes. All text is untrusted and reaches both
+forms escaped.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from judgepanel.figures.style import standing_alone
+from judgepanel.report.document_style import DRAW, STYLE
+from judgepanel.report.numbers import percent
 from judgepanel.report.text import in_html, markdown
 
 _LONG = 20_000
+_WRAPS = 40
+_CONTENTS = 4
+"""Headings from which on a file begins with a list of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +62,15 @@ class Code:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A table; ``caption`` says what it shows."""
+    """A table; ``caption`` says what it shows, ``percents`` are columns that hold shares.
+
+    At most ``most`` rows are shown, and how many are left.
+    """
 
     frame: pd.DataFrame
     caption: str = ""
+    percents: Collection[str] = ()
+    most: int = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +81,16 @@ class Drawing:
     alt: str
 
 
-Block = Heading | Paragraph | Facts | Code | Rows | Drawing
+@dataclass(frozen=True, slots=True, eq=False)
+class Box:
+    """Blocks that one sentence marks; ``coding`` where they measure how labels were coded."""
+
+    words: str
+    blocks: tuple[Block, ...]
+    coding: bool = False
+
+
+Block = Heading | Paragraph | Facts | Code | Rows | Drawing | Box
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,28 +103,31 @@ class Document:
 
 def html_text(document: Document) -> str:
     """One HTML file that needs no network; its figures can be hovered over."""
-    drawn = any(isinstance(block, Drawing) for block in document.blocks)
-    script = get_plotlyjs() if drawn else ""
-    body = "\n".join(_in_html(block, place) for place, block in enumerate(document.blocks))
+    drawn = any(isinstance(block, Drawing) for block in _flat(document.blocks))
+    scripts = [_one_newline(get_plotlyjs()), DRAW] if drawn else []
     title = in_html(document.title, 200)
-    policy = (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; "
-        "script-src 'unsafe-inline'"
-    )
-    head = [
+    body = "\n".join(_in_html(block, f"s{i}") for i, block in enumerate(document.blocks))
+    lines = [
         "<!doctype html>",
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
         f"<title>{title}</title>",
-        f"<style>{_STYLE}</style>",
-        f"<script>{script}</script>" if drawn else "",
+        f"<style>{STYLE}</style>",
         "</head>",
         f"<body><main><h1>{title}</h1>",
+        _contents(document.blocks),
+        body,
+        "</main>",
+        *(f"<script>{script}</script>" for script in scripts),
+        "</body>",
+        "</html>",
+        "",
     ]
-    return "\n".join([*[line for line in head if line], body, "</main></body>", "</html>", ""])
+    return "\n".join(lines)
 
 
 def markdown_text(document: Document) -> str:
@@ -109,87 +137,146 @@ def markdown_text(document: Document) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _in_html(block: Block, place: int) -> str:
-    if isinstance(block, Heading):
-        return f"<h2>{in_html(block.text)}</h2>"
-    if isinstance(block, Paragraph):
-        kind = ' class="answer"' if block.strong else ' class="note"' if block.quiet else ""
-        return f"<p{kind}>{in_html(block.text, _LONG)}</p>"
-    if isinstance(block, Facts):
-        pairs = (f"<dt>{in_html(k)}</dt><dd>{in_html(v, _LONG)}</dd>" for k, v in block.pairs)
-        return f"<dl>{''.join(pairs)}</dl>"
-    if isinstance(block, Code):
-        return f"<pre><code>{in_html(block.text, _LONG)}</code></pre>"
-    if isinstance(block, Rows):
-        return _table(block)
-    made = block.figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=f"figure-{place}",
-        config={"displayModeBar": False, "responsive": True},
+def _flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks, those in boxes too."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Box):
+            yield from _flat(block.blocks)
+
+
+def _policy(scripts: list[str]) -> str:
+    """Nothing is fetched, and no script runs but these."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    known = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
+        f"img-src data: blob:; script-src {known or repr('none')}"
     )
-    return f'<figure role="img" aria-label="{in_html(block.alt)}">{made}</figure>'
+
+
+def _one_newline(script: str) -> str:
+    """As a browser reads it before it takes the hash."""
+    return script.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _contents(blocks: tuple[Block, ...]) -> str:
+    heads = [(i, block.text) for i, block in enumerate(blocks) if isinstance(block, Heading)]
+    if len(heads) < _CONTENTS:
+        return ""
+    links = "".join(f'<li><a href="#s{i}">{in_html(text)}</a></li>' for i, text in heads)
+    return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
+
+
+def _in_html(block: Block, name: str) -> str:
+    match block:
+        case Heading(text):
+            made = f'<h2 id="{name}">{in_html(text)}</h2>'
+        case Paragraph(text, strong, quiet):
+            kind = ' class="answer"' if strong else ' class="note"' if quiet else ""
+            made = f"<p{kind}>{in_html(text, _LONG)}</p>"
+        case Facts(pairs):
+            rows = (f"<dt>{in_html(k)}</dt><dd>{in_html(v, _LONG)}</dd>" for k, v in pairs)
+            made = f"<dl>{''.join(rows)}</dl>"
+        case Code(text):
+            made = f"<pre><code>{html.escape(_printable(text))}</code></pre>"
+        case Rows():
+            made = _table(block)
+        case Drawing():
+            made = _figure(block, name)
+        case Box():
+            made = _box(block, name)
+    return made
+
+
+def _printable(text: str) -> str:
+    """A command whole, in one line: commands write what cannot be printed as escapes."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _box(block: Box, name: str) -> str:
+    kind = "box coding" if block.coding else "box"
+    inside = "\n".join(_in_html(one, f"{name}-{i}") for i, one in enumerate(block.blocks))
+    words = in_html(block.words, _LONG)
+    return f'<section class="{kind}"><p class="mark">{words}</p>\n{inside}\n</section>'
+
+
+def _figure(block: Drawing, name: str) -> str:
+    """A place for the figure, and the figure as data, in which no mark of HTML is left."""
+    height = int(block.figure.layout.height or 420)
+    content = str(standing_alone(block.figure).to_json(validate=False)).replace("<", "\\u003c")
+    return (
+        f'<figure role="img" aria-label="{in_html(block.alt)}">'
+        f'<div data-figure="{name}-data" style="height:{height}px"></div></figure>'
+        f'<script type="application/json" id="{name}-data">{content}</script>'
+    )
 
 
 def _table(block: Rows) -> str:
     heads = "".join(f'<th scope="col">{in_html(str(name))}</th>' for name in block.frame.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{in_html(cell)}</td>" for cell in row) + "</tr>"
-        for row in _cells(block.frame)
-    )
+    rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in _cells(block))
     caption = f"<caption>{in_html(block.caption)}</caption>" if block.caption else ""
+    left = f'<p class="note">{in_html(_left(block))}</p>' if _left(block) else ""
     return (
         f'<div class="wide" tabindex="0"><table>{caption}<thead><tr>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>"
+        f"<tbody>{rows}</tbody></table></div>{left}"
     )
+
+
+def _cell(text: str) -> str:
+    return f"<td{' class=long' if len(text) > _WRAPS else ''}>{in_html(text)}</td>"
 
 
 def _in_markdown(block: Block) -> str:
-    if isinstance(block, Heading):
-        return f"## {markdown(block.text)}"
-    if isinstance(block, Paragraph):
-        text = markdown(block.text, _LONG)
-        return f"**{text}**" if block.strong else text
-    if isinstance(block, Facts):
-        return "\n".join(f"- {markdown(k)}: {markdown(v, _LONG)}" for k, v in block.pairs)
-    if isinstance(block, Code):
-        longest = max((len(run) for run in re.findall("`+", block.text)), default=0)
-        fence = "`" * max(3, longest + 1)
-        return f"{fence}\n{block.text}\n{fence}"
-    if isinstance(block, Rows):
-        names = [str(name) for name in block.frame.columns]
-        lines = [_row(names), "|" + "---|" * len(names), *map(_row, _cells(block.frame))]
-        return "\n".join([*([markdown(block.caption), ""] if block.caption else []), *lines])
-    return f"*{markdown(block.alt)}*"
+    match block:
+        case Heading(text):
+            made = f"## {markdown(text)}"
+        case Paragraph(text, strong):
+            made = markdown(text, _LONG)
+            made = f"**{made}**" if strong and made else made
+        case Facts(pairs):
+            made = "\n".join(f"- {markdown(k)}: {markdown(v, _LONG)}" for k, v in pairs)
+        case Code(text):
+            longest = max((len(run) for run in re.findall("`+", text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            made = f"{fence}\n{text}\n{fence}"
+        case Rows():
+            made = _markdown_table(block)
+        case Drawing():
+            made = f"*{markdown(block.alt)}*"
+        case Box():
+            inside = [markdown(block.words, _LONG), *map(_in_markdown, block.blocks)]
+            quoted = "\n\n".join(part for part in inside if part).splitlines()
+            made = "\n".join(f"> {line}".rstrip() for line in quoted)
+    return made
+
+
+def _markdown_table(block: Rows) -> str:
+    names = [str(name) for name in block.frame.columns]
+    lines = [_row(names), "|" + "---|" * len(names), *map(_row, _cells(block))]
+    lines = [*([markdown(block.caption), ""] if block.caption else []), *lines]
+    return "\n".join([*lines, *(["", markdown(_left(block))] if _left(block) else [])])
 
 
 def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(markdown(cell) for cell in cells) + " |"
 
 
-def _cells(frame: pd.DataFrame) -> Iterable[list[str]]:
-    """Cells as text: numbers to three decimals, blanks blank."""
-    for row in frame.itertuples(index=False):
-        yield ["" if pd.isna(v) else f"{v:.3f}" if isinstance(v, float) else str(v) for v in row]
+def _left(block: Rows) -> str:
+    more = len(block.frame) - block.most
+    return f"{more:,} more rows are in the table that the command writes." if more > 0 else ""
 
 
-_STYLE = """
-:root { color-scheme: light; }
-body { margin: 0; background: #fff; color: #0f1720;
-  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }
-main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
-h1 { font-size: 1.6rem; margin: 0 0 .75rem; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
-.answer { font-weight: 600; font-size: 1.1rem; border-left: 4px solid #4c78a8; background: #eef1f6;
-  padding: .6rem .8rem; }
-.note { color: #4a5560; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .5rem 0; }
-dt { color: #4a5560; } dd { margin: 0; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; }
-caption { text-align: left; color: #4a5560; padding-bottom: .3rem; }
-th, td { text-align: left; padding: .25rem .7rem .25rem 0; border-bottom: 1px solid #cbd2d9;
-  white-space: nowrap; }
-pre { background: #f3f5f7; padding: .6rem .8rem; overflow-x: auto; white-space: pre-wrap;
-  overflow-wrap: anywhere; }
-figure { margin: .5rem 0; }
-@media print { .wide { overflow: visible; } }
-"""
+def _cells(block: Rows) -> Iterable[list[str]]:
+    """Cells as text: shares in per cent, numbers to three decimals, blanks blank."""
+    names = [str(name) for name in block.frame.columns]
+    for row in block.frame.head(block.most).itertuples(index=False):
+        yield [_shown(v, name in block.percents) for name, v in zip(names, row, strict=True)]
+
+
+def _shown(value: Any, share: bool) -> str:
+    if pd.isna(value):
+        return ""
+    if isinstance(value, float):
+        return percent(value, 3) if share else f"{value:z.3f}"
+    return str(value)

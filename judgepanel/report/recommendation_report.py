@@ -25,14 +25,14 @@ from judgepanel.report.recommendation import (
     statuses_sentence,
     tied_sentence,
 )
+from judgepanel.report.scope import check_sentences
+from judgepanel.report.sections.blocks import answer, said
 from judgepanel.report.tables import candidate_table, weights_table
 from judgepanel.report.value import removal_sentence, removal_table, status_table, value_sentence
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.value.value_result import Value
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import Check, check_orientation
-
-_MARKS = {"pass": "passes", "review": "look", "fail": "fails", "not applicable": "does not apply"}
+from judgepanel.votes.checks import check_orientation
 
 
 def recommendation_report(
@@ -47,38 +47,72 @@ def recommendation_report(
 ) -> Document:
     """The whole report; ``worth`` and ``status`` where the value of judges has been computed."""
     blocks: list[Block] = [
-        Paragraph(recommendation_sentence(found), strong=True),
-        *_said(statuses_sentence(status), certainty_sentence(found)),
-        *_said(rival_sentence(found), tied_sentence(found)),
-        *(Paragraph(warning, quiet=True) for warning in found.warnings),
+        *verdict(found, status),
         Heading("What it rests on"),
         _facts(votes, spec, found),
-        Paragraph(_check(check_orientation(votes)), quiet=True),
+        Paragraph(check_sentences(check_orientation(votes)), quiet=True),
         Heading("The panel"),
-        Drawing(
-            kept_judges(judge_table(votes), found.model.judges, found.set_aside),
-            "Accuracy of every judge with its interval; kept and left out are told apart.",
-        ),
-        Rows(weights_table(found), "Judges of the panel in panel order, and those left out."),
+        *panel(votes, found),
     ]
     if worth is not None:
-        blocks += _worth(worth, status)
+        blocks += [Heading("What each judge is worth"), *worth_of_judges(worth, status)]
     blocks += [
         Heading("All candidates"),
-        Paragraph(
-            "A candidate's own figures do not allow for having been picked among many; the "
-            "expected NLL above does.",
-            quiet=True,
-        ),
-        Rows(candidate_table(found)),
+        *candidates(found),
         Heading("How to repeat it"),
         Code(command),
     ]
     return Document(f"Recommended panel: {name}", tuple(blocks))
 
 
-def _said(*sentences: str) -> list[Block]:
-    return [Paragraph(sentence) for sentence in sentences if sentence]
+def verdict(found: Recommendation, status: tuple[JudgeStatus, ...] = ()) -> list[Block]:
+    """The recommendation, how sure it is, and what its reader must know."""
+    return [
+        answer(found, recommendation_sentence(found)),
+        *said(statuses_sentence(status), certainty_sentence(found)),
+        *said(rival_sentence(found), tied_sentence(found)),
+        *(Paragraph(warning, quiet=True) for warning in found.warnings),
+    ]
+
+
+def panel(votes: VoteMatrix, found: Recommendation) -> list[Block]:
+    """Who is in the panel, with what weight, and who is not."""
+    return [
+        Drawing(
+            kept_judges(judge_table(votes), found.model.judges, found.set_aside),
+            "Accuracy of every judge with its interval; kept and left out are told apart.",
+        ),
+        Rows(weights_table(found), "Judges of the panel in panel order, and those left out."),
+    ]
+
+
+def candidates(found: Recommendation) -> list[Block]:
+    """Everything the recommendation was chosen from."""
+    return [
+        Paragraph(
+            "A candidate's own figures do not allow for having been picked among many; the "
+            "expected NLL above does.",
+            quiet=True,
+        ),
+        Rows(candidate_table(found)),
+    ]
+
+
+def worth_of_judges(worth: Value, status: tuple[JudgeStatus, ...]) -> list[Block]:
+    """What NLL loses without each judge, and without several."""
+    return [
+        answer(worth, value_sentence(worth)),
+        Drawing(
+            value(worth, status or None),
+            "What NLL loses without each judge, with intervals; keep, drop and watch told apart.",
+        ),
+        Rows(status_table(worth, status or None)),
+        Paragraph(removal_sentence(worth)),
+        Drawing(
+            removal(worth), "NLL against the number of least valuable judges that are taken out."
+        ),
+        Rows(removal_table(worth)),
+    ]
 
 
 def _facts(votes: VoteMatrix, spec: RecommendSpec, found: Recommendation) -> Facts:
@@ -103,24 +137,3 @@ def _facts(votes: VoteMatrix, spec: RecommendSpec, found: Recommendation) -> Fac
     if spec.conformal:
         pairs.insert(-1, ("Held out for sets", f"{spec.conformal:.0%} of the labels"))
     return Facts(tuple(pairs))
-
-
-def _check(check: Check) -> str:
-    return f"{check.title}: {_MARKS[check.outcome]}. {check.why} {check.advice}"
-
-
-def _worth(worth: Value, status: tuple[JudgeStatus, ...]) -> list[Block]:
-    return [
-        Heading("What each judge is worth"),
-        Paragraph(value_sentence(worth)),
-        Drawing(
-            value(worth, status or None),
-            "What NLL loses without each judge, with intervals; keep, drop and watch told apart.",
-        ),
-        Rows(status_table(worth, status or None)),
-        Paragraph(removal_sentence(worth)),
-        Drawing(
-            removal(worth), "NLL against the number of least valuable judges that are taken out."
-        ),
-        Rows(removal_table(worth)),
-    ]

@@ -42,6 +42,11 @@ _DONE = {
 }
 
 
+def hit_words(scenario: str) -> str:
+    """What a level of a scenario is the share of."""
+    return "judges that are absent" if scenario == ABSENT else "votes that are flipped"
+
+
 def corruption_sentence(found: Corruption, scenario: str, panel: int = 0) -> str:
     """What the worst damage of a scenario costs all judges and one panel."""
     place = int(found.of(scenario)[-1])

@@ -45,6 +45,25 @@ def scope_sentence(found: Scope) -> str:
     return f"{text} {CODING}" if found.measures_coding else text
 
 
+CHECK_MARKS = {
+    "pass": "passes",
+    "review": "look",
+    "fail": "fails",
+    "not applicable": "does not apply",
+}
+"""Outcomes of checks, after 'P0 Item order:'."""
+
+
+def check_sentences(check: Check) -> str:
+    """A check's outcome, why, and what to do."""
+    return f"{check.title}: {CHECK_MARKS[check.outcome]}. {check.why} {check.advice}"
+
+
+def check_numbers(check: Check) -> str:
+    """What a check counted."""
+    return "; ".join(f"{name}: {value}" for name, value in check.numbers.items())
+
+
 def safe(found: Scope) -> bool:
     """Whether no check asks for a look."""
     return _worst(found) is None

@@ -148,13 +148,9 @@ class Archive:
 
     def decisions(self, analysis_id: str, owner: str) -> tuple[Decision, ...]:
         """The decisions on an analysis of this owner in their order, or NotFound."""
-        names = DECISIONS.c
-        wanted = select(names.what, names.by, names.why, names.made)
-        wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
         with transaction(self._engine, write=False) as connection:
             opened(connection, analysis_id, owner)
-            rows = connection.execute(wanted).all()
-        return tuple(Decision(what, by, why, stamp(made)) for what, by, why, made in rows)
+            return decided(connection, analysis_id)
 
     def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
         """The result of the newest engine up to this one that can be read."""
@@ -210,6 +206,15 @@ def opened(connection: Connection, analysis_id: str, owner: str, *, lock: bool =
     if found is None:
         raise NotFound("no such analysis")
     return found
+
+
+def decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
+    """The decisions on an analysis in their order, whoever asks."""
+    names = DECISIONS.c
+    wanted = select(names.what, names.by, names.why, names.made)
+    wanted = wanted.where(names.analysis_id == analysis_id).order_by(names.made, names.id)
+    rows = connection.execute(wanted).all()
+    return tuple(Decision(what, by, why, stamp(made)) for what, by, why, made in rows)
 
 
 def read(analysis_id: str, content: str) -> Analysis | None:

@@ -11,10 +11,10 @@ import secrets
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, insert, or_, select, update
 
-from judgepanel.service.archive import opened, read, stamp
+from judgepanel.service.archive import decided, opened, read, stamp
 from judgepanel.service.database import transaction
 from judgepanel.service.tables import ANALYSES, SHARES, DatabaseNow
-from judgepanel.service.workspace import Analysis, NotFound, Share, SignInFirst
+from judgepanel.service.workspace import Analysis, Decision, NotFound, Share, SignInFirst
 
 TOKEN_BYTES = 32
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -81,16 +81,21 @@ class Shares:
         SignInFirst
             It opens an analysis for those alone who have signed in.
         """
-        if not _TOKEN.fullmatch(token):
-            raise NotFound("no such link")
         with transaction(self._engine, write=False) as connection:
-            return _shared(connection, _sha256(token), signed_in)
+            return _shared(connection, token, signed_in)
+
+    def decisions(self, token: str, *, signed_in: bool) -> tuple[Decision, ...]:
+        """The decisions on the analysis that a token opens; NotFound and SignInFirst as there."""
+        with transaction(self._engine, write=False) as connection:
+            return decided(connection, _shared(connection, token, signed_in).id)
 
 
-def _shared(connection: Connection, token_sha256: str, signed_in: bool) -> Analysis:
+def _shared(connection: Connection, token: str, signed_in: bool) -> Analysis:
+    if not _TOKEN.fullmatch(token):
+        raise NotFound("no such link")
     wanted = select(ANALYSES.c.id, ANALYSES.c.content, SHARES.c.signed_in_only)
     wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
-    wanted = wanted.where(SHARES.c.token_sha256 == token_sha256, _live())
+    wanted = wanted.where(SHARES.c.token_sha256 == _sha256(token), _live())
     row = connection.execute(wanted).first()
     if row is None:
         raise NotFound("no such link")

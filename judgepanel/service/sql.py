@@ -182,6 +182,10 @@ class SqlWorkspace:
         """The analysis that a token opens, NotFound or SignInFirst."""
         return self._shares.open(token, signed_in=signed_in)
 
+    def shared_decisions(self, token: str, *, signed_in: bool = False) -> tuple[Decision, ...]:
+        """The decisions on that analysis, NotFound or SignInFirst."""
+        return self._shares.decisions(token, signed_in=signed_in)
+
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
         """Start work unless its result is stored or it is already running, here or elsewhere.
 

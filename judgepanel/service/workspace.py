@@ -149,6 +149,9 @@ class Workspace(Protocol):
     def shared(self, token: str, *, signed_in: bool = False) -> Analysis:
         """The analysis that a token opens, :class:`NotFound` or :class:`SignInFirst`."""
 
+    def shared_decisions(self, token: str, *, signed_in: bool = False) -> tuple[Decision, ...]:
+        """The decisions on that analysis, :class:`NotFound` or :class:`SignInFirst`."""
+
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
         """Start work unless its result is stored or it is already running, or :class:`Full`."""
 

@@ -14,6 +14,7 @@ from judgepanel.report.text import in_html
 from judgepanel.service import Analysis, DatabaseProblem, Full, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.glossary import TERMS
+from judgepanel.ui.reporting import report
 from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.ui.sharing import share
 from judgepanel.votes import VoteMatrix
@@ -226,7 +227,7 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
     labelled = int(votes.labelled.sum())
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
     policy = resolve(votes, analysis.settings.orientation, analysis.settings.protocol)
-    left, right = st.columns([7, 1], vertical_alignment="center")
+    left, *right = st.columns([7, 1.1] if is_reader() else [6, 1, 1.1], vertical_alignment="center")
     left.html(
         '<div class="jp-strip">'
         f"<b>{in_html(analysis.name, 80)}</b>"
@@ -238,10 +239,11 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         + '<span class="jp-badge">read-only</span>' * is_reader()
         + "</div>"
     )
-    if is_reader():
-        return
-    with right.popover("Share", width="stretch"), told():
-        share(analysis)
+    if not is_reader():
+        with right[0].popover("Share", width="stretch"), told():
+            share(analysis)
+    with right[-1].popover("Report", width="stretch"), told():
+        report(analysis)
 
 
 _ICON = (

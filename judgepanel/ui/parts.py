@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from judgepanel.report.commands import study_command
+from judgepanel.report.scope import CHECK_MARKS, check_numbers
 from judgepanel.report.tables import csv_text
 from judgepanel.report.text import csv_name, in_html, plain
 from judgepanel.studies.contract import Spec, Study
@@ -18,18 +19,15 @@ from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import Shown
 from judgepanel.votes.checks import Check
 
-_MARKS = {"pass": "passes", "review": "look", "fail": "fails", "not applicable": "does not apply"}
-
 
 def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
     """One check: outcome in words, numbers, why, advice; ``below`` draws more into the card."""
     with st.container(border=True):
         st.html(
-            f'<p class="jp-note"><b>{in_html(check.title)}: {_MARKS[check.outcome]}.</b> '
+            f'<p class="jp-note"><b>{in_html(check.title)}: {CHECK_MARKS[check.outcome]}.</b> '
             f"{in_html(check.why, 1000)} {in_html(check.advice, 1000)}</p>"
         )
-        shown = "; ".join(f"{name}: {value}" for name, value in check.numbers.items())
-        st.html(f'<p class="jp-note">{in_html(shown, 1000)}</p>')
+        st.html(f'<p class="jp-note">{in_html(check_numbers(check), 1000)}</p>')
         if below is not None:
             below()
 

@@ -1,4 +1,4 @@
-"""Reads a page as a visitor does, and finds figures that are too good to be the judges'.
+"""Reads a page or a report as a visitor does, and finds figures too good to be the judges'.
 
 Flattering is a figure of a whole panel's quality on items it was not fitted to, that no panel
 reaches here and one-class coding gives away:
@@ -14,7 +14,7 @@ head that says so), bounds of intervals, and figures about a part of the items c
 or sure (``PARTS``) are not figures of a panel's quality.
 
 A figure is marked when its own sentence, or the box it stands in, says that it 'measures the
-coding'. A box is an element whose class begins with ``st-key-coding_``.
+coding'. A box is an element whose class begins with ``st-key-coding_``, in a report ``.coding``.
 """
 
 from __future__ import annotations
@@ -45,19 +45,22 @@ _HEADS = {
 }
 _CHANGE = re.compile(r"differ|change|less|worth|value|gain|saved|Δ|NLL.*NLL", re.I | re.S)
 _READ = """() => {
-  const main = document.querySelector('[data-testid=stMain]');
+  const main = document.querySelector('[data-testid=stMain]') || document.querySelector('main');
   const mark = 'measures the coding';
-  const box = e => e.closest('[class*="st-key-coding_"]');
+  const box = e => e.closest('[class*="st-key-coding_"], .coding');
   const marked = e => (e.innerText || '').includes(mark)
     || (box(e) !== null && box(e).innerText.includes(mark));
+  const cells = rows => [...rows].map(r => [...r.children].map(c => c.textContent));
   const seen = e => e.getClientRects().length > 0;
-  const texts = [...main.querySelectorAll('p, li, td, h1, h2, h3, [data-testid=stMetric]')]
+  const texts = [...main.querySelectorAll('p, li, dd, td, h1, h2, h3, [data-testid=stMetric]')]
     .filter(seen).map(e => ({text: e.innerText, marked: marked(e)}));
   const tables = [...main.querySelectorAll('[data-testid=stDataFrame]')].filter(seen).map(e => ({
     marked: marked(e),
-    rows: [...e.querySelectorAll('table[role=grid] tr')]
-      .map(r => [...r.children].map(c => c.textContent)),
-  }));
+    rows: cells(e.querySelectorAll('table[role=grid] tr')),
+  })).concat([...main.querySelectorAll('.wide table')].map(e => ({
+    marked: marked(e),
+    rows: cells(e.querySelectorAll('tr')),
+  })));
   const list = v => v === undefined || v === null ? [] : Array.from(v);
   const title = a => a && a.title && a.title.text || '';
   const figures = [...main.querySelectorAll('.js-plotly-plot')].filter(seen).map(e => ({

@@ -89,6 +89,12 @@ def links(app: AppTest) -> list[str]:
     return [link.proto.label for link in app.main.get("page_link")]
 
 
+def downloads_of(app: AppTest) -> list[str]:
+    """Labels of the page's own download buttons: those of its report stand on every page."""
+    labels = [button.proto.label for button in app.get("download_button")]
+    return [label for label in labels if not label.startswith("Report as ")]
+
+
 def text_of(app: AppTest) -> str:
     """All that a page says: text, banners, tables and code."""
     said = htmls(app)

@@ -7,7 +7,15 @@ from functools import cache
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.driver import answer_of, htmls, links, open_app, prepared, until
+from tests.pages.driver import (
+    answer_of,
+    downloads_of,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    until,
+)
 
 CLAIM = "pages/claim.py"
 
@@ -19,7 +27,7 @@ def analysis(name: str) -> str:
 
 def finished(name: str = "one_class", **parameters: str) -> AppTest:
     app = open_app(CLAIM, analysis=analysis(name), **parameters)
-    return until(app, lambda: len(app.get("download_button")) == 2)
+    return until(app, lambda: len(downloads_of(app)) == 2)
 
 
 def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:

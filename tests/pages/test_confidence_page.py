@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.driver import (
     CONFIDENCE,
     answer_of,
+    downloads_of,
     htmls,
     links,
     open_app,
@@ -26,7 +27,7 @@ def analysis(name: str) -> str:
 
 def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
     app = open_app(CONFIDENCE, analysis=analysis(name), **parameters)
-    return until(app, lambda: len(app.get("download_button")) == 8)
+    return until(app, lambda: len(downloads_of(app)) == 8)
 
 
 def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:

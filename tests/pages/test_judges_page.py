@@ -18,6 +18,7 @@ from tests.pages.driver import (
     JUDGES,
     answer_of,
     checked,
+    downloads_of,
     htmls,
     links,
     open_app,
@@ -63,7 +64,7 @@ def test_the_answer_says_what_the_panel_is_worth_and_its_clusters() -> None:
     assert heads[:3] == ["Who errs together", "One judge", "All judges"]
     assert "Clusters against given families" in heads
     assert "adjusted Rand index" in text_of(app)
-    assert [b.proto.label for b in app.get("download_button")] == [
+    assert downloads_of(app) == [
         "Judges as CSV",
         "Result as JSON",
         "Table as CSV",

@@ -11,7 +11,16 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
-from tests.pages.driver import answer_of, htmls, links, open_app, prepared, text_of, until
+from tests.pages.driver import (
+    answer_of,
+    downloads_of,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    until,
+)
 
 BUDGET = "pages/label_budget.py"
 
@@ -23,7 +32,7 @@ def analysis(name: str) -> str:
 
 def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
     app = open_app(BUDGET, analysis=analysis(name), **parameters)
-    return until(app, lambda: len(app.get("download_button")) == 4)
+    return until(app, lambda: len(downloads_of(app)) == 4)
 
 
 def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:

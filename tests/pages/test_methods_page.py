@@ -19,6 +19,7 @@ from judgepanel.votes import load_votes
 from tests.pages.driver import (
     answer_of,
     checked,
+    downloads_of,
     htmls,
     links,
     open_app,
@@ -39,7 +40,7 @@ def analysis() -> str:
 def finished(name: str | None = None, **parameters: str) -> AppTest:
     """The page with all three studies done."""
     app = open_app(METHODS, analysis=name or analysis(), **parameters)
-    return until(app, lambda: len(app.get("download_button")) == 6)
+    return until(app, lambda: len(downloads_of(app)) == 6)
 
 
 def test_without_votes_the_page_says_what_it_holds_and_leads_to_start() -> None:
@@ -53,7 +54,7 @@ def test_the_grid_the_steps_and_the_shapes_come_with_tables_downloads_and_comman
     assert re.search(r"lowest NLL, \d\.\d+ \[.*\] \(base rate: 0\.693\)", answer_of(app))
     headers = [header.value for header in app.main.get("header")]
     assert headers == ["Every cell", "Step by step", "What calibrators do"]
-    labels = [button.proto.label for button in app.get("download_button")]
+    labels = downloads_of(app)
     assert labels == ["Table as CSV", "Result as JSON"] * 3
     assert [code.value.split()[3] for code in app.code if " study " in code.value] == [
         "method_grid",
@@ -138,12 +139,12 @@ def test_what_is_below_the_grid_waits_for_it(monkeypatch: pytest.MonkeyPatch) ->
         until(app, lambda: htmls(app, "jp-answer"))
         assert answer_of(app).startswith("So far, 2 of 6 splits: ")
         assert [header.value for header in app.main.get("header")] == ["Every cell"]
-        assert not app.get("download_button")
+        assert not downloads_of(app)
         assert workspace().partial(PIPELINE_ABLATION, opened.votes_sha256, spec) is None
         assert len(app.get("progress")) == 1
     finally:
         go_on.set()
-    until(app, lambda: len(app.get("download_button")) == 6)
+    until(app, lambda: len(downloads_of(app)) == 6)
     assert not answer_of(app).startswith("So far")
 
 

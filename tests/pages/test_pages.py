@@ -21,6 +21,7 @@ from tests.pages.driver import (
     analysis_in,
     answer_of,
     checked,
+    downloads_of,
     htmls,
     links,
     open_app,
@@ -99,7 +100,7 @@ def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
     assert answer_of(app).startswith("Keep all 24: top-5 costs +")
     (table,) = app.dataframe
     assert table.value["panel"].tolist()[:4] == ["all 24", "top-3", "top-5", "top-10"]
-    assert [b.proto.label for b in app.get("download_button")] == ["Curve as CSV", "Result as JSON"]
+    assert downloads_of(app) == ["Curve as CSV", "Result as JSON"]
     assert links(app) == ["Next: which judges, which pipeline?"]
 
 
@@ -232,7 +233,7 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
     app = until_done(open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2)))
     checked(app.run())
     assert re.match(r"Keep (all )?\d+.* expected NLL 0\.\d+ \[", answer_of(app))
-    assert [b.proto.label for b in app.get("download_button")][:4] == [
+    assert downloads_of(app)[:4] == [
         "Panel (panel.json)",
         "Plain Python that scores",
         "Judges and weights (CSV)",

@@ -9,7 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
-from tests.pages.driver import DEADLINE, checked, htmls, prepared, text_of, until
+from tests.pages.driver import (
+    DEADLINE,
+    checked,
+    downloads_of,
+    htmls,
+    prepared,
+    text_of,
+    until,
+)
 
 NAMES = ("corruption", "distortion", "reliability_weighting", "jury", "narrow_band")
 
@@ -45,7 +53,7 @@ def finished(name: str, **parameters: str) -> AppTest:
     for key, value in {"analysis": analysis(name), **parameters}.items():
         app.query_params[key] = value
     checked(app.run())
-    return until(app, lambda: len(app.get("download_button")) == 2 * len(NAMES))
+    return until(app, lambda: len(downloads_of(app)) == 2 * len(NAMES))
 
 
 def test_five_studies_come_with_answers_tables_downloads_and_commands() -> None:

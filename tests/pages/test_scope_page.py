@@ -12,6 +12,7 @@ from tests.pages.driver import (
     analysis_in,
     answer_of,
     checked,
+    downloads_of,
     htmls,
     links,
     open_app,
@@ -30,7 +31,7 @@ def analysis(name: str) -> str:
 
 def finished(name: str) -> AppTest:
     app = open_app(SCOPE, analysis=analysis(name))
-    return until(app, lambda: len(app.get("download_button")) == 2)
+    return until(app, lambda: len(downloads_of(app)) == 2)
 
 
 def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
@@ -50,7 +51,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     assert any(" inspect " in command for command in commands)
     assert links(app) == ["Next: which judges, which pipeline?"]
     app.segmented_control(key="group").set_value("filter")
-    until(checked(app.run()), lambda: len(app.get("download_button")) == 4)
+    until(checked(app.run()), lambda: len(downloads_of(app)) == 4)
     assert any("what the filter drops (2 judges)" in text for text in htmls(app, "jp-said"))
     before = analysis_in(app)
     app.button(key="apply-filter").click()

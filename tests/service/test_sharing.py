@@ -116,6 +116,43 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
     assert space.shared(token) == space.open(analysis.id) == analysis
 
 
+def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(space, votes):
+    one, other = (space.create(loaded(votes), Settings(), name) for name in ("one", "other"))
+    first = space.decide(one.id, "keep all", "Ann", "<b>why</b>")
+    second = space.decide(one.id, "keep all 4", "Bob", "why not")
+    space.decide(other.id, "drop one", "Eve", "secret")
+    token = space.share(one.id)
+    for reader in (space.for_readers(), space.owned_by("eve"), space.owned_by("eve").for_readers()):
+        assert reader.shared_decisions(token) == (first, second) == space.decisions(one.id)
+    assert space.shared_decisions(space.share(space.create(loaded(votes), Settings(), "").id)) == ()
+
+
+@pytest.mark.parametrize("token", WRONG)
+def test_a_wrong_token_reads_no_decision(space, analysis, token):
+    space.decide(analysis.id, "what", "who", "why")
+    space.share(analysis.id)
+    with pytest.raises(NotFound, match="no such link"):
+        space.for_readers().shared_decisions(token)
+
+
+def test_decisions_end_with_their_link_and_wait_for_the_sign_in_it_asks_for(space, analysis, sql):
+    made = space.decide(analysis.id, "what", "who", "why")
+    expiring, revoked = space.share(analysis.id, 3600), space.share(analysis.id)
+    closed, reader = space.share(analysis.id, signed_in_only=True), space.for_readers()
+    with pytest.raises(SignInFirst):
+        reader.shared_decisions(closed)
+    for token in (expiring, revoked, closed):
+        assert reader.shared_decisions(token, signed_in=True) == (made,)
+    sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
+    space.revoke(analysis.id, _id(revoked))
+    for token in (expiring, revoked):
+        with pytest.raises(NotFound, match="no such link"):
+            reader.shared_decisions(token)
+    space.delete(analysis.id)
+    with pytest.raises(NotFound):
+        reader.shared_decisions(closed, signed_in=True)
+
+
 @pytest.mark.parametrize("owner", [owner for owner in OTHERS if owner])
 def test_nobody_shares_lists_or_revokes_for_another(space, analysis, owner):
     token = space.share(analysis.id)

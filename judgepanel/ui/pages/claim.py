@@ -29,7 +29,7 @@ from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
-from judgepanel.ui.work import show_result
+from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.samples import SAMPLES, find_sample, sample_bytes
 
@@ -56,7 +56,8 @@ def page(shown: Shown) -> None:
     """One-coin steps first; joint follows when they have ended."""
     data, seen = _controls(shown)
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
-    if show_result(CLAIM, seen, spec, lambda found: _draw(seen, found, data)):
+    show_result(CLAIM, seen, spec, lambda found: _draw(seen, found, data))
+    if stored_result(CLAIM, seen, spec) is not None:
         _together(seen)
     st.header("Sources")
     for source in _SOURCES:

@@ -34,7 +34,6 @@ from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.settings import Settings
 from judgepanel.ui.controls import (
     CALIBRATED,
     aggregator_control,
@@ -42,9 +41,9 @@ from judgepanel.ui.controls import (
 )
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.usual import BUDGET_PANELS, sweep_spec
 from judgepanel.ui.work import show_result
 
-_PANELS = (3, 5, 10)
 _DEFAULT_PANEL = 5
 _HIGHEST_TARGET = 7.0
 _QUIET: Any = {"displayModeBar": False}
@@ -83,7 +82,7 @@ def _controls(shown: Shown) -> _Asked:
     calibrator = calibrator_control(first)
     panel = second.segmented_control(
         "Beside all judges",
-        _PANELS,
+        BUDGET_PANELS,
         default=_DEFAULT_PANEL,
         required=True,
         key="panel",
@@ -101,7 +100,7 @@ def _controls(shown: Shown) -> _Asked:
         settings=shown.analysis.settings,
         aggregator=aggregator,
         calibrators=CALIBRATED,
-        panels=(panel,) if cross_fits(aggregator) else _PANELS,
+        panels=(panel,) if cross_fits(aggregator) else BUDGET_PANELS,
         beside=beside,
     )
     return _Asked(spec, calibrator, panel, have, target, within)
@@ -221,12 +220,7 @@ def _tables(found: LabelBudget, calibrator: str, others: list[str]) -> None:
 
 def _sweep(shown: Shown, asked: _Asked, known: set[str]) -> None:
     st.header("Which share should calibrate?")
-    spec = FractionSweepSpec(
-        settings=replace(shown.analysis.settings, fraction=Settings().fraction),
-        aggregator=asked.spec.aggregator,
-        calibrators=asked.spec.calibrators,
-        panels=asked.spec.panels,
-    )
+    spec = sweep_spec(asked.spec)
     show_result(
         FRACTION_SWEEP, shown, spec, lambda found: _draw_sweep(shown, asked, spec, found, known)
     )

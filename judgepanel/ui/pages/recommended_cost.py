@@ -22,6 +22,7 @@ from judgepanel.studies.cost.escalation_result import Escalation
 from judgepanel.ui.frame import Shown, notes
 from judgepanel.ui.pages.recommended_knobs import known_of
 from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.usual import cost_spec, escalation_spec
 from judgepanel.ui.work import show_result
 
 
@@ -47,12 +48,11 @@ def costs(shown: Shown, spec: RecommendSpec, found: Recommendation) -> bool:
     )
     if not wanted:
         return True
-    rule, calibrator = found.model.aggregator, found.model.calibrator
-    priced = CostSpec(spec.settings, rule, calibrator, budget=spec.budget)
+    priced = cost_spec(spec, found)
     if not show_result(COST, shown, priced, lambda worth: _frontier(shown, priced, worth)):
         return False
     st.header("All judges only in doubt")
-    doubt = EscalationSpec(spec.settings, rule, calibrator)
+    doubt = escalation_spec(spec, found)
     return show_result(ESCALATION, shown, doubt, lambda asked: _doubt(shown, doubt, asked))
 
 

@@ -11,12 +11,14 @@ from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
+from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.report.commands import recommend_command, score_command
 from judgepanel.report.document import Document, html_text
 from judgepanel.report.recommendation_report import recommendation_report
 from judgepanel.report.scored import labelled_sentence
 from judgepanel.report.tables import csv_text, weights_table
 from judgepanel.report.text import csv_name, plain
+from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import Shown, notes, problem
 from judgepanel.ui.pages.recommended_value import known_statuses, known_value
 from judgepanel.ui.parts import said, table
@@ -33,7 +35,12 @@ def panel_text(shown: Shown, spec: RecommendSpec, found: Recommendation) -> str:
 
 
 def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
-    """Three files to take away."""
+    """Four files to take away.
+
+    They are made when a button is clicked, by a thread that knows nothing of who is here: what
+    needs the workspace is asked for now.
+    """
+    worth, status = known_value(shown, spec, found), known_statuses(shown, spec, found)
     st.header("Take it away")
     left, middle, right, last = st.columns([1, 1, 1, 1])
     left.download_button(
@@ -64,7 +71,7 @@ def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     )
     last.download_button(
         "Report (HTML)",
-        data=lambda: html_text(_report(shown, spec, found)),
+        data=lambda: html_text(_report(shown, spec, found, worth, status)),
         file_name=csv_name(shown.analysis.name, "report.html"),
         mime="text/html",
         on_click="ignore",
@@ -73,7 +80,13 @@ def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     )
 
 
-def _report(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Document:
+def _report(
+    shown: Shown,
+    spec: RecommendSpec,
+    found: Recommendation,
+    worth: Value | None,
+    status: tuple[JudgeStatus, ...],
+) -> Document:
     votes, analysis = shown.votes, shown.analysis
     return recommendation_report(
         analysis.name,
@@ -81,8 +94,8 @@ def _report(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Documen
         spec,
         found,
         command=recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns),
-        worth=known_value(shown, spec, found),
-        status=known_statuses(shown, spec, found),
+        worth=worth,
+        status=status,
     )
 
 

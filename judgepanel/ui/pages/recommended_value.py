@@ -6,10 +6,9 @@ import streamlit as st
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.statuses import JudgeStatus, failures_of, statuses
+from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.figures.value import removal
 from judgepanel.figures.value import value as value_figure
-from judgepanel.kernels.evaluate.panels import VALUED
 from judgepanel.report.value import (
     copies_sentence,
     droppable_sentence,
@@ -20,18 +19,18 @@ from judgepanel.report.value import (
     status_table,
     value_sentence,
 )
-from judgepanel.studies.settings import prepare
 from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import Shown, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.usual import value_spec
 from judgepanel.ui.work import show_result, stored_result
 
 
 def value(shown: Shown, spec: RecommendSpec, found: Recommendation) -> bool:
     """The section, when asked for or known; whether its work has ended."""
     st.header("What each judge is worth")
-    asked = _spec(spec, found)
+    asked = value_spec(spec, found)
     wanted = st.toggle(
         "Find out whom to keep, drop and watch",
         key="worth",
@@ -48,30 +47,17 @@ def known_statuses(
 ) -> tuple[JudgeStatus, ...]:
     """Keep, drop or watch, where their value has been computed; else nothing."""
     worth = known_value(shown, spec, found)
-    return () if worth is None else _statuses(shown, _spec(spec, found), worth)
+    return () if worth is None else statuses_of(shown.votes, value_spec(spec, found), worth)
 
 
 def known_value(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Value | None:
     """What judges are worth, where it has been computed."""
-    worth: Value | None = stored_result(VALUE, shown, _spec(spec, found))
+    worth: Value | None = stored_result(VALUE, shown, value_spec(spec, found))
     return worth
 
 
-def _spec(spec: RecommendSpec, found: Recommendation) -> ValueSpec:
-    """Judges are valued under the recommended pipeline, or under joint where that is too slow."""
-    for aggregator in VALUED:
-        if aggregator == found.model.aggregator:
-            return ValueSpec(spec.settings, aggregator, found.model.calibrator)
-    return ValueSpec(spec.settings)
-
-
-def _statuses(shown: Shown, spec: ValueSpec, worth: Value) -> tuple[JudgeStatus, ...]:
-    prepared = prepare(shown.votes, spec.settings)
-    return statuses(worth, failures_of(prepared, spec.aggregator))
-
-
 def _draw(shown: Shown, spec: ValueSpec, worth: Value) -> None:
-    status = _statuses(shown, spec, worth)
+    status = statuses_of(shown.votes, spec, worth)
     so_far = f"So far, {worth.n_splits} of {worth.planned_splits} splits: " * worth.partial
     said(so_far + value_sentence(worth))
     notes(worth.warnings)

@@ -36,13 +36,12 @@ from judgepanel.studies.robustness.permutation import PERMUTATION, PermutationSp
 from judgepanel.studies.robustness.permutation_result import Permutation
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.studies.robustness.slice_transfer_result import SliceTransfer
-from judgepanel.studies.robustness.slices import slices_of
-from judgepanel.studies.settings import prepare
 from judgepanel.ui.controls import calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages import robustness_votes
 from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.session import workspace
+from judgepanel.ui.usual import first_feature
 from judgepanel.ui.work import show_result
 
 _CALIBRATORS: tuple[Calibrator, ...] = ("beta", "platt")
@@ -150,13 +149,8 @@ def _reading(found: DifficultyTransfer) -> str:
 def _slice_spec(shown: Shown) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
     if chosen not in _features(shown):
-        chosen = _first_feature(shown)
+        chosen = first_feature(shown.votes, shown.analysis.settings)
     return SliceTransferSpec(settings=shown.analysis.settings, feature=chosen)
-
-
-def _first_feature(shown: Shown) -> str | None:
-    """The feature that is sliced by until another is chosen."""
-    return slices_of(prepare(shown.votes, shown.analysis.settings), None, 4).feature
 
 
 def _features(shown: Shown) -> list[str]:
@@ -166,7 +160,7 @@ def _features(shown: Shown) -> list[str]:
 def _slices(shown: Shown, known: set[str]) -> bool:
     st.header("Slices left out")
     names = _features(shown)
-    first = _first_feature(shown)
+    first = first_feature(shown.votes, shown.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(
             "Slices by",

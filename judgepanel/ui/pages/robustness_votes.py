@@ -13,6 +13,7 @@ from judgepanel.report.robustness_votes import (
     corruption_sentence,
     corruption_table,
     degrades_sentence,
+    hit_words,
     jury_sentence,
     jury_table,
 )
@@ -21,7 +22,7 @@ from judgepanel.studies.robustness.corruption import CORRUPTION, DRAWS, Corrupti
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.jury import JURY, PRIOR_VOTES, JurySpec
 from judgepanel.studies.robustness.jury_result import Jury
-from judgepanel.studies.robustness.vote_damage import ABSENT, SCENARIOS
+from judgepanel.studies.robustness.vote_damage import SCENARIOS
 from judgepanel.ui.frame import Shown
 from judgepanel.ui.pages.robustness_scores import Tell, distorted, fresh_notes, narrow, weighted
 from judgepanel.ui.parts import downloads, how_study, said, table
@@ -67,7 +68,7 @@ def _draw_damage(
     sentence = corruption_sentence(found, scenario)
     said(sentence)
     tell(found.warnings)
-    hit = "judges that are absent" if scenario == ABSENT else "votes that are flipped"
+    hit = hit_words(scenario)
     st.plotly_chart(
         corruption(found, scenario, x=hit),
         key="corruption",

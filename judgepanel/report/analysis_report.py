@@ -1,0 +1,225 @@
+"""The report of a whole analysis: verdict, decisions, data, checks, and every study there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from judgepanel import ENGINE, __version__
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.registry import STUDIES
+from judgepanel.decision.statuses import JudgeStatus, statuses_of
+from judgepanel.report.commands import inspect_command, recommend_command, study_command
+from judgepanel.report.document import Block, Code, Document, Facts, Heading, Paragraph
+from judgepanel.report.methods import in_words
+from judgepanel.report.numbers import counted, listed, percent
+from judgepanel.report.recommendation_report import candidates, panel, verdict, worth_of_judges
+from judgepanel.report.scope import check_numbers, check_sentences
+from judgepanel.report.sections import SECTIONS
+from judgepanel.report.sections.blocks import run_line
+from judgepanel.report.sentences import votes_sentence
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.scope.scope import SCOPE
+from judgepanel.studies.settings import Settings
+from judgepanel.studies.value.value import VALUE
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.checks import Check, check_orientation
+from judgepanel.votes.orientation import resolve
+
+
+class Decided(Protocol):
+    """What was decided, by whom, why, and when (ISO 8601, UTC): untrusted text."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def by(self) -> str: ...
+
+    @property
+    def why(self) -> str: ...
+
+    @property
+    def made(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finding:
+    """A result of this version, of which study and under which spec."""
+
+    study: Study[Any, Any, Any]
+    spec: Spec
+    result: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnalysisReport:
+    """All that the report of an analysis shows.
+
+    ``file`` and ``columns`` read the votes again on the command line; ``notes`` is what was odd
+    about them. ``outdated`` and ``missing`` are names of studies that are not among ``findings``:
+    of an older version, and not computed. ``written`` is ISO 8601, UTC.
+    """
+
+    name: str
+    file: str
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+    votes: VoteMatrix
+    settings: Settings
+    findings: tuple[Finding, ...]
+    outdated: tuple[str, ...]
+    missing: tuple[str, ...]
+    decisions: tuple[Decided, ...]
+    written: str
+
+    def of(self, study: Study[Any, Any, Any]) -> Finding | None:
+        """What was found by this study."""
+        return next((one for one in self.findings if one.study.name == study.name), None)
+
+
+def analysis_document(report: AnalysisReport) -> Document:
+    """The whole report, the verdict first."""
+    blocks = [
+        *_verdict(report),
+        *_decisions(report),
+        *_rests_on(report),
+        *_checks(report),
+        *_sections(report),
+    ]
+    return Document(f"{report.name}: report", tuple(blocks))
+
+
+def moment(stamp: str) -> str:
+    """A time of the database to the minute."""
+    return f"{stamp[:16].replace('T', ' ')} UTC"
+
+
+def _status(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
+    worth = report.of(VALUE)
+    if worth is None:
+        return ()
+    return statuses_of(report.votes, worth.spec, worth.result)  # type: ignore[arg-type]
+
+
+def _verdict(report: AnalysisReport) -> Iterator[Block]:
+    found = report.of(RECOMMEND)
+    if found is None:
+        yield Paragraph("No recommendation has been computed for this analysis.", strong=True)
+    else:
+        yield from verdict(found.result, _status(report))
+    if report.missing:
+        yield Paragraph(f"Not computed: {_titles(report.missing)}.", quiet=True)
+    if report.outdated:
+        yield Paragraph(
+            f"Left out, since an older version computed it: {_titles(report.outdated)}.",
+            quiet=True,
+        )
+
+
+def _titles(names: tuple[str, ...]) -> str:
+    return listed([STUDIES[name].title for name in names])
+
+
+def _decisions(report: AnalysisReport) -> Iterator[Block]:
+    yield Heading("Decisions")
+    if not report.decisions:
+        yield Paragraph("No decision has been recorded.")
+    for one in report.decisions:
+        pairs = (("Decided", one.what), ("By", one.by), ("Why", one.why), ("On", moment(one.made)))
+        yield Facts(pairs)
+
+
+def _rests_on(report: AnalysisReport) -> Iterator[Block]:
+    votes, settings = report.votes, report.settings
+    yield Heading("What it rests on")
+    yield Paragraph(votes_sentence(votes))
+    labelled = int(votes.labelled.sum())
+    judges = counted(votes.n_judges, "judge")
+    if settings.judges is not None:
+        judges = f"{len(settings.judges):,} of {judges}"
+    rarer = f"{percent(votes.minority_share, 3)} of the labels are of the rarer kind"
+    policy = resolve(votes, settings.orientation, settings.protocol).replace("_", " ")
+    yield Facts(
+        (
+            ("File", report.file),
+            ("SHA-256 of the votes", votes.sha256),
+            ("Items", f"{votes.n_items:,}, {labelled:,} of them labelled"),
+            ("Judges", judges),
+            ("Class balance", rarer if labelled else "no labels"),
+            ("Task", votes.task),
+            ("Orientation", f"{settings.orientation}, here {policy}"),
+            ("Protocol", settings.protocol),
+            (
+                "Splits",
+                f"{settings.splits:,}, {100 * settings.fraction:g} % of the items calibrate, seed "
+                f"{settings.seed}",
+            ),
+            ("Version", f"judgepanel {__version__}, engine {ENGINE}"),
+            ("Written", moment(report.written)),
+        )
+    )
+    for note in report.notes:
+        yield Paragraph(note, quiet=True)
+
+
+def _checks(report: AnalysisReport) -> Iterator[Block]:
+    """P0 is always known; P1 to P3 are part of Scope."""
+    yield Heading("Checks")
+    found = report.of(SCOPE)
+    checks: tuple[Check, ...] = (check_orientation(report.votes),)
+    if found is not None:
+        checks = found.result.checks
+    for check in checks:
+        yield Paragraph(check_sentences(check))
+        yield Paragraph(check_numbers(check), quiet=True)
+    yield Code(
+        inspect_command(
+            report.file,
+            task=report.votes.task,
+            columns=report.columns,
+            orientation=report.settings.orientation,
+        )
+    )
+
+
+def _sections(report: AnalysisReport) -> Iterator[Block]:
+    """The recommendation with its evidence, then every other study in the order of the pages."""
+    seen: set[str] = set()
+    found = report.of(RECOMMEND)
+    if found is not None:
+        seen.update(found.result.warnings)
+        blocks = [*panel(report.votes, found.result), *candidates(found.result)]
+        yield from _section(report, found, blocks, seen)
+    worth = report.of(VALUE)
+    if worth is not None:
+        blocks = worth_of_judges(worth.result, _status(report))
+        yield from _section(report, worth, blocks, seen)
+    for name, section in SECTIONS.items():
+        finding = report.of(STUDIES[name])
+        if finding is not None:
+            yield from _section(report, finding, section(finding.result), seen)
+
+
+def _section(
+    report: AnalysisReport, finding: Finding, blocks: list[Block], seen: set[str]
+) -> Iterator[Block]:
+    """A study: its question, its blocks, warnings not given before, the run and the command."""
+    warnings = [one for one in finding.result.warnings if one not in seen]
+    seen.update(warnings)
+    yield Heading(finding.study.title)
+    yield Paragraph(finding.study.question, quiet=True)
+    yield from blocks
+    for warning in in_words(tuple(warnings)):
+        yield Paragraph(f"Note: {warning}", quiet=True)
+    yield Paragraph(run_line(finding.result), quiet=True)
+    yield Code(_command(report, finding))
+
+
+def _command(report: AnalysisReport, finding: Finding) -> str:
+    task, columns = report.votes.task, report.columns
+    if finding.study.name == RECOMMEND.name:
+        spec: Any = finding.spec
+        return recommend_command(report.file, spec, task=task, columns=columns)
+    return study_command(finding.study.name, report.file, finding.spec, task=task, columns=columns)

@@ -1,0 +1,57 @@
+"""What there is for the report of an analysis: stored results of this version, and no new work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.registry import STUDIES
+from judgepanel.report.analysis_report import AnalysisReport, Finding
+from judgepanel.service import Analysis, Decision, Workspace
+from judgepanel.studies.contract import Spec
+from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.ui.usual import specs_after, usual_specs
+
+Decisions = Callable[[], tuple[Decision, ...]]
+
+
+def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> AnalysisReport:
+    """The report's content. ``space`` and ``decisions`` know who asks; nothing else here does."""
+    made = decisions()
+    votes = space.votes(analysis.votes_sha256)
+    settings = analysis.settings
+    findings: dict[str, Finding] = {}
+    outdated: list[str] = []
+
+    def look(name: str, specs: tuple[Spec, ...]) -> None:
+        study = STUDIES[name]
+        for spec in specs:
+            stored = space.result(study, votes.sha256, spec)
+            if stored is not None and stored.current:
+                findings[name] = Finding(study, spec, stored.result)
+                return
+            if stored is not None and name not in outdated:
+                outdated.append(name)
+
+    for name, specs in usual_specs(votes, settings).items():
+        look(name, specs)
+    recommended = findings.get(RECOMMEND.name)
+    if recommended is not None:
+        for name, specs in specs_after(recommended.result, settings).items():
+            look(name, specs)
+    old = tuple(name for name in outdated if name not in findings)
+    gone = {*findings, *old, WHAT_IF.name}
+    return AnalysisReport(
+        name=analysis.name,
+        file=analysis.file,
+        columns=analysis.columns,
+        notes=analysis.notes,
+        votes=votes,
+        settings=settings,
+        findings=tuple(findings[name] for name in STUDIES if name in findings),
+        outdated=old,
+        missing=tuple(name for name in STUDIES if name not in gone),
+        decisions=made,
+        written=datetime.now(UTC).isoformat(),
+    )

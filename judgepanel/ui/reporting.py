@@ -1,0 +1,110 @@
+"""Report: the analysis as one file, the decisions on it, and a form for one more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from judgepanel.report.analysis_report import analysis_document, moment
+from judgepanel.report.document import Document, html_text, markdown_text
+from judgepanel.report.text import csv_name, in_html
+from judgepanel.service import Analysis, Decision, Workspace
+from judgepanel.ui.access import is_team, signed_in, user
+from judgepanel.ui.collecting import Decisions, collected
+from judgepanel.ui.session import SHARE, is_reader, workspace
+
+LONGEST = 2_000
+_ROUND = "decision-round"
+
+
+def report(analysis: Analysis) -> None:
+    """The content of the popover; readers decide nothing."""
+    space = workspace()
+    _downloads(space, analysis, _decisions(space, analysis))
+    place = st.container()
+    if not is_reader():
+        _form(space, analysis)
+    with place:
+        _list(_decisions(space, analysis)())
+
+
+def missing_words(what: str, by: str, why: str) -> str:
+    """What a decision lacks or has too much of, in one sentence; nothing where it is whole."""
+    parts = {"What was decided": what, "Who decided": by, "Why": why}
+    for part, text in parts.items():
+        if not text.strip():
+            return f"{part} is missing: a decision needs all three."
+        if len(text) > LONGEST:
+            return f"{part} has {len(text):,} characters; {LONGEST:,} is the most."
+    return ""
+
+
+def _decisions(space: Workspace, analysis: Analysis) -> Decisions:
+    """The decisions, asked for as whoever is here now; a thread that calls this knows no page."""
+    if is_reader():
+        token = st.query_params[SHARE]
+        return partial(space.shared_decisions, token, signed_in=signed_in())
+    return partial(space.decisions, analysis.id)
+
+
+def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> None:
+    """Two files, made when they are asked for."""
+
+    def made(form: Callable[[Document], str]) -> str:
+        return form(analysis_document(collected(space, analysis, decisions)))
+
+    st.write("What has been computed so far, with figures, tables and commands:")
+    left, right = st.columns(2)
+    left.download_button(
+        "Report as HTML",
+        data=partial(made, html_text),
+        file_name=csv_name(analysis.name, "report.html"),
+        mime="text/html",
+        on_click="ignore",
+        key="report-html",
+        width="stretch",
+        help="One file with figures that opens anywhere, without a network.",
+    )
+    right.download_button(
+        "Report as Markdown",
+        data=partial(made, markdown_text),
+        file_name=csv_name(analysis.name, "report.md"),
+        mime="text/markdown",
+        on_click="ignore",
+        key="report-md",
+        width="stretch",
+        help="Its words and tables, without figures.",
+    )
+
+
+def _list(found: tuple[Decision, ...]) -> None:
+    st.write("Decisions" if found else "No decision has been recorded.")
+    for one in found:
+        st.html(
+            f'<p class="jp-note"><b>{in_html(one.what, LONGEST)}</b><br>{in_html(one.why, LONGEST)}'
+            f"<br>{in_html(one.by, 200)}, {in_html(moment(one.made))}</p>"
+        )
+
+
+def _form(space: Workspace, analysis: Analysis) -> None:
+    """One more decision; what was typed stays until it is kept."""
+    here = user() if is_team() else None
+    number = st.session_state.setdefault(_ROUND, 0)
+    with st.form(f"decision-{number}", border=False):
+        what = st.text_area("What was decided", key=f"decided-{number}", height=80)
+        by = here.name if here else st.text_input("By whom", key=f"decided-by-{number}")
+        why = st.text_area("Why", key=f"decided-why-{number}", height=80)
+        asked = st.form_submit_button("Record the decision", width="stretch")
+    if here is not None:
+        st.text(f"Decisions are recorded as made by {here.name[:80]}.")
+    if not asked:
+        return
+    problem = missing_words(what, by, why)
+    if problem:
+        st.error(problem)
+        return
+    space.decide(analysis.id, what.strip(), by.strip(), why.strip())
+    st.session_state[_ROUND] = number + 1
+    st.rerun()

@@ -1,0 +1,148 @@
+"""The report of an analysis: decided, downloaded, opened without a network, read by others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgepanel import ENGINE
+from judgepanel.decision.registry import STUDIES
+from judgepanel.report.analysis_report import analysis_document
+from judgepanel.report.document import html_text
+from judgepanel.service import SqlWorkspace, Stored
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.runner import run
+from judgepanel.ui.collecting import collected
+from judgepanel.ui.usual import usual_specs
+from judgepanel.votes import VoteMatrix
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import CURVE, address, answer, finished_curve, idle
+from tests.browser.flattery import figures_of, flattering
+from tests.browser.service import prepared, prepared_votes
+from tests.browser.test_nothing_flatters import part_of
+
+pytestmark = pytest.mark.browser
+
+WHAT, WHY = "Keep all <b>16</b> judges | for now", "Top-5 is not shown to be better."
+
+
+class _Computed:
+    """A workspace that has these results."""
+
+    def __init__(self, space: SqlWorkspace, results: dict[str, Any]) -> None:
+        self.space, self.results = space, results
+
+    def votes(self, sha256: str) -> VoteMatrix:
+        return self.space.votes(sha256)
+
+    def result(self, study: Study[Any, Any, Any], _sha256: str, _spec: Spec) -> Stored | None:
+        found = self.results.get(study.name)
+        return None if found is None else Stored(found, ENGINE, True)
+
+
+def popover(page: Page):
+    """The open Report."""
+    page.get_by_role("button", name="Report", exact=True).click()
+    return page.get_by_test_id("stPopoverBody")
+
+
+def opened_without_network(page: Page, file: Path, problems: list[str]) -> Page:
+    """A file in a visitor's browser that is cut off; what it asks for or complains of is kept."""
+    context = page.context.browser.new_context(offline=True)  # type: ignore[union-attr]
+    opened = context.new_page()
+    opened.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("request", lambda asked: problems.append(asked.url))
+    opened.goto(file.as_uri())
+    assert problems.pop(0) == file.as_uri()
+    return opened
+
+
+def test_a_decision_is_in_the_report_which_opens_without_a_network(
+    page: Page, server: Server, open_page: Callable[..., Page], guard: Guard, tmp_path: Path
+) -> None:
+    analysis = prepared(server.home, "one_class", splits=4)
+    page.goto(address(server, CURVE, analysis))
+    finished_curve(page)
+    idle(page)
+    inside = popover(page)
+    inside.get_by_label("What was decided").fill(WHAT)
+    inside.get_by_label("Why").fill(WHY)
+    inside.get_by_role("button", name="Record the decision").click()
+    inside.get_by_text("Who decided is missing").wait_for()
+    inside.get_by_label("By whom").fill("Ann")
+    inside.get_by_role("button", name="Record the decision").click()
+    expect(page.get_by_text(WHAT)).to_have_count(1)
+    idle(page)
+    if not inside.is_visible():
+        inside = popover(page)
+    files = {}
+    for form in ("HTML", "Markdown"):
+        with page.expect_download() as started:
+            inside.get_by_role("button", name=f"Report as {form}").click()
+        files[form] = tmp_path / started.value.suggested_filename
+        started.value.save_as(files[form])
+    assert [file.suffix for file in files.values()] == [".html", ".md"]
+    assert "# one&#95;class" in files["Markdown"].read_text("utf-8")
+
+    problems: list[str] = []
+    sentence = answer(page).inner_text()
+    opened = opened_without_network(page, files["HTML"], problems)
+    expect(opened.locator(".answer").last).to_have_text(sentence)
+    expect(opened.get_by_text(WHAT)).to_have_count(1)
+    drawn = opened.locator(".js-plotly-plot .main-svg").first
+    expect(drawn).to_be_visible()
+    assert opened.locator("[data-figure]").count() == opened.locator(".js-plotly-plot").count() == 1
+    assert problems == []
+    opened.context.close()
+
+    with closing(SqlWorkspace(home=server.home)) as space:
+        token = space.share(analysis)
+    reader = open_page(address(server, CURVE, share=token))
+    finished_curve(reader)
+    idle(reader)
+    inside = popover(reader)
+    expect(inside.get_by_text(WHY)).to_be_visible()
+    expect(inside.get_by_role("button", name="Report as HTML")).to_be_visible()
+    expect(inside.locator("textarea, input")).to_have_count(0)
+    expect(inside.get_by_role("button", name="Record the decision")).to_have_count(0)
+    with reader.expect_download() as started:
+        inside.get_by_role("button", name="Report as Markdown").click()
+    assert analysis not in Path(started.value.path()).read_text("utf-8")
+    guard.check()
+
+
+@pytest.mark.real_votes
+def test_a_report_of_one_class_votes_flatters_nobody_unmarked(
+    page: Page, server: Server, real_votes: Path, tmp_path: Path
+) -> None:
+    """Read with the reader of the pages; what takes long and draws no level is left out."""
+    data = part_of(real_votes)
+    analysis = prepared_votes(server.home, data, "one_class_votes.csv", 4)
+    slow = {"curators", "permutation", "narrow_band", "method_grid"}
+    with closing(SqlWorkspace(home=server.home)) as space:
+        shown = space.open(analysis)
+        votes = space.votes(shown.votes_sha256)
+        results = {
+            name: run(STUDIES[name], votes, specs[0], jobs=1)
+            for name, specs in usual_specs(votes, shown.settings).items()
+            if name not in slow
+        }
+        found = collected(_Computed(space, results), shown, partial(space.decisions, analysis))
+    file = tmp_path / "report.html"
+    file.write_text(html_text(analysis_document(found)), "utf-8")
+    problems: list[str] = []
+    opened = opened_without_network(page, file, problems)
+    expect(opened.locator(".js-plotly-plot")).to_have_count(opened.locator("[data-figure]").count())
+    read = figures_of(opened)
+    assert flattering(read) == []
+    assert len([one for one in read if one.kind == "nll" and one.where.startswith("figure")]) > 50
+    assert [one for one in read if one.marked and one.flatters]
+    assert problems == []
+    opened.context.close()

@@ -1,0 +1,187 @@
+"""Report, in the strip of every page: decisions, and what the report of an analysis holds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.registry import STUDIES
+from judgepanel.report.analysis_report import analysis_document
+from judgepanel.report.document import markdown_text
+from judgepanel.report.text import markdown
+from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
+from judgepanel.studies.confidence.reliability import RELIABILITY
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.collecting import collected
+from judgepanel.ui.frame import MENU, START
+from judgepanel.ui.reporting import LONGEST, missing_words
+from judgepanel.ui.session import workspace
+from judgepanel.ui.usual import specs_after, usual_specs
+from tests.helpers import make_votes
+from tests.pages.driver import CURVE, checked, htmls, open_app, prepared, until_done
+
+WHAT, BY, WHY = "Keep *all* <b>24</b>", "Ann [x](y)", "Nothing against it,\nsee the curve."
+
+
+def button(app: AppTest):
+    (found,) = [one for one in app.button if one.label == "Record the decision"]
+    return found
+
+
+def decide(app: AppTest, what: str, by: str, why: str) -> AppTest:
+    """Fill in the form and send it."""
+    said, reason = (one for one in app.text_area if one.label in ("What was decided", "Why"))
+    (who,) = (one for one in app.text_input if one.label == "By whom")
+    said.input(what)
+    reason.input(why)
+    who.input(by)
+    return checked(button(app).click().run())
+
+
+def errors(app: AppTest) -> list[str]:
+    return [error.value for error in app.error]
+
+
+def test_a_decision_is_recorded_and_shown_on_every_page() -> None:
+    analysis = prepared("one_class")
+    app = open_app(analysis=analysis)
+    assert "No decision has been recorded." in [text.value for text in app.markdown]
+    decide(app, WHAT, BY, WHY)
+    assert not errors(app)
+    (made,) = workspace().decisions(analysis)
+    assert (made.what, made.by, made.why) == (WHAT, BY, WHY)
+    for page in (app, open_app(CURVE, analysis=analysis)):
+        (shown,) = htmls(page, "<br>")
+        assert WHAT in shown
+        assert BY in shown
+        assert "see the curve." in shown
+        assert made.made[:10] in shown
+    assert all(not one.value for one in app.text_area)
+    decide(app, "Second thoughts", BY, WHY)
+    assert [one.what for one in workspace().decisions(analysis)] == [WHAT, "Second thoughts"]
+
+
+@pytest.mark.parametrize(
+    ("what", "by", "why", "sentence"),
+    [
+        ("", BY, WHY, "What was decided is missing: a decision needs all three."),
+        (WHAT, " \n", WHY, "Who decided is missing: a decision needs all three."),
+        (WHAT, BY, "", "Why is missing: a decision needs all three."),
+        (WHAT, BY, "x" * (LONGEST + 1), "Why has 2,001 characters; 2,000 is the most."),
+    ],
+)
+def test_a_decision_that_lacks_something_is_refused_in_one_sentence(
+    what: str, by: str, why: str, sentence: str
+) -> None:
+    assert missing_words(what, by, why) == sentence
+    assert missing_words(WHAT, BY, "x" * LONGEST) == ""
+
+
+def test_what_was_typed_stays_when_it_is_refused() -> None:
+    analysis = prepared("one_class")
+    app = decide(open_app(analysis=analysis), WHAT, "", WHY)
+    assert errors(app) == ["Who decided is missing: a decision needs all three."]
+    assert workspace().decisions(analysis) == ()
+    assert [one.value for one in app.text_area][:2] == [WHAT, WHY]
+
+
+def test_a_reader_sees_decisions_and_downloads_and_no_form() -> None:
+    analysis = prepared("one_class")
+    workspace().decide(analysis, WHAT, BY, WHY)
+    app = open_app(CURVE, share=workspace().share(analysis))
+    (shown,) = htmls(app, "<br>")
+    assert WHAT in shown
+    labels = [one.proto.label for one in app.get("download_button")]
+    assert labels[:2] == ["Report as HTML", "Report as Markdown"]
+    assert not [one for one in app.button if one.label == "Record the decision"]
+    assert not app.text_area
+
+
+def test_a_report_holds_what_was_computed_here_and_computes_nothing() -> None:
+    analysis = prepared("clean_pairwise", splits=4)
+    until_done(open_app(CURVE, analysis=analysis))
+    space = workspace()
+    opened = space.open(analysis)
+    found = collected(space, opened, partial(space.decisions, analysis))
+    assert [one.study.name for one in found.findings] == [PANEL_CURVE.name]
+    assert set(found.missing) == set(STUDIES) - {PANEL_CURVE.name, "what_if"}
+    votes = space.votes(opened.votes_sha256)
+    for name, specs in usual_specs(votes, opened.settings).items():
+        if name != PANEL_CURVE.name:
+            for spec in specs:
+                assert space.partial(STUDIES[name], votes.sha256, spec) is None
+    text = markdown_text(analysis_document(found))
+    assert "No recommendation has been computed" in text
+    assert markdown("Keep all 24: top-5 costs +") in text
+
+
+class Old:
+    """A workspace whose results were made by an older version."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.space = workspace()
+
+    def votes(self, sha256: str):
+        return self.space.votes(sha256)
+
+    def result(self, study, sha256: str, spec):
+        return Stored(object(), 1, False) if study.name in self.names else None
+
+
+def test_results_of_an_older_version_are_left_out_and_named() -> None:
+    opened = workspace().open(prepared("one_class"))
+    found = collected(Old(RELIABILITY.name), opened, tuple)  # type: ignore[arg-type]
+    assert found.findings == ()
+    assert found.outdated == (RELIABILITY.name,)
+    assert RELIABILITY.name not in found.missing
+
+
+def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
+    analysis = prepared("one_class")
+    space, token = workspace(), workspace().share(analysis)
+    opened = space.shared(token)
+    (share,) = space.shares(analysis)
+    space.revoke(analysis, share.id)
+    readers = space.for_readers()
+    with pytest.raises(NotFound):
+        collected(readers, opened, partial(readers.shared_decisions, token))
+
+
+def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
+    opened = workspace().open(prepared("one_class", splits=2))
+    votes = workspace().votes(opened.votes_sha256)
+    few = make_votes(3, 40, 3)
+    spec = RECOMMEND.spec(settings=Settings(splits=2), folds=2)
+    after = specs_after(run(RECOMMEND, few, spec, jobs=1), opened.settings)
+    usual = usual_specs(votes, opened.settings)
+    assert set(usual) | set(after) == set(STUDIES) - {"what_if"}
+    assert not set(usual) & set(after)
+
+
+def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While nobody has changed a control; every page is told that its work was cancelled."""
+    asked: dict[str, list[object]] = {}
+
+    def cancelled(self: object, study: Any, sha256: str, spec: object) -> Job:
+        asked.setdefault(study.name, []).append(spec)
+        return Job("cancelled", 0, 1, 0.0, 0.0, None)
+
+    monkeypatch.setattr(SqlWorkspace, "partial", cancelled)
+    for sample in ("one_class", "hard_panel"):
+        asked.clear()
+        opened = workspace().open(prepared(sample, splits=3))
+        for page in (page for _, pages in MENU for page, _ in pages if page != START):
+            open_app(page, analysis=opened.id)
+        usual = usual_specs(workspace().votes(opened.votes_sha256), opened.settings)
+        assert set(asked) == set(usual) - {"curators", "group_change"}  # Those wait for a click.
+        for name, specs in asked.items():
+            assert set(specs) <= set(usual[name]), name
