@@ -149,7 +149,7 @@ def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
     opened = space.shared(token)
     (share,) = space.shares(analysis)
     space.revoke(analysis, share.id)
-    readers = space.for_readers()
+    readers = space.for_readers(token)
     with pytest.raises(NotFound):
         collected(readers, opened, partial(readers.shared_decisions, token))
 

@@ -122,7 +122,7 @@ def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(spa
     second = space.decide(one.id, "keep all 4", "Bob", "why not")
     space.decide(other.id, "drop one", "Eve", "secret")
     token = space.share(one.id)
-    for reader in (space.for_readers(), space.owned_by("eve"), space.owned_by("eve").for_readers()):
+    for reader in (space.for_readers(token), space.owned_by("eve")):
         assert reader.shared_decisions(token) == (first, second) == space.decisions(one.id)
     assert space.shared_decisions(space.share(space.create(loaded(votes), Settings(), "").id)) == ()
 
@@ -132,13 +132,13 @@ def test_a_wrong_token_reads_no_decision(space, analysis, token):
     space.decide(analysis.id, "what", "who", "why")
     space.share(analysis.id)
     with pytest.raises(NotFound, match="no such link"):
-        space.for_readers().shared_decisions(token)
+        space.for_readers(token).shared_decisions(token)
 
 
 def test_decisions_end_with_their_link_and_wait_for_the_sign_in_it_asks_for(space, analysis, sql):
     made = space.decide(analysis.id, "what", "who", "why")
     expiring, revoked = space.share(analysis.id, 3600), space.share(analysis.id)
-    closed, reader = space.share(analysis.id, signed_in_only=True), space.for_readers()
+    closed, reader = space.share(analysis.id, signed_in_only=True), space.for_readers("a link")
     with pytest.raises(SignInFirst):
         reader.shared_decisions(closed)
     for token in (expiring, revoked, closed):
