@@ -11,6 +11,7 @@ BENCHES = {
     "engine": "the panel curve against the loop a user would write; growth, workers, memory",
     "curators": "searches among panels against loops that refit one candidate at a time",
     "cost": "what a panel costs: the frontier and escalation on real votes, and their time",
+    "load": "many readers of one shared analysis: errors, seconds a page, memory of the server",
     "decision": "the recommendation on held-out halves against the best candidate in hindsight",
     "dawid_skene": "Dawid-Skene against crowd-kit; sparse panels",
     "joint": "joint against the best one-coin cell in hindsight; its time",

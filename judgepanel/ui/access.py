@@ -22,6 +22,7 @@ from judgepanel.service import LOCAL
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0
 """A sign-in older than this is none: who has left the team is out after a day at the latest."""
+_COOKIE = "_streamlit_xsrf"
 _LOG = logging.getLogger(__name__)
 
 
@@ -88,6 +89,7 @@ def signed_in() -> bool:
 def sign_in(sentence: str) -> None:
     """Ask for the sign-in, at each provider that is set up."""
     st.info(sentence)
+    mind_cookies("nobody can sign in")
     auth = _auth()
     named = [name for name, value in auth.items() if isinstance(value, Mapping)]
     providers = [*([None] if "client_id" in auth or not named else []), *named]
@@ -99,6 +101,16 @@ def sign_in(sentence: str) -> None:
             except (StreamlitAuthError, StreamlitAPIException) as error:
                 _LOG.error("signing in: %s", error)
                 st.error("The sign-in of this server is not set up well; its log has the details.")
+
+
+def mind_cookies(what: str) -> None:
+    """Say so where the browser refuses the cookies without which this cannot be done."""
+    needed = st.get_option("server.enableXsrfProtection")
+    if needed and st.context.headers and _COOKIE not in st.context.cookies:
+        st.error(
+            f"Your browser refuses the cookies of this site, so {what}: allow them for this "
+            "address, then load the page again."
+        )
 
 
 def signed_in_as() -> None:

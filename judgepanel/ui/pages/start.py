@@ -12,6 +12,7 @@ from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.text import markdown, plain
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
+from judgepanel.ui.access import mind_cookies
 from judgepanel.ui.frame import Shown, answer, next_step, notes, problem, told
 from judgepanel.ui.parts import check_card, how, judge_rows, table
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
@@ -53,6 +54,7 @@ def fresh() -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.header("Your votes")
+        mind_cookies("no file can be uploaded")
         upload = st.file_uploader(
             f"Votes with labels: CSV, .csv.gz, Parquet or JSON Lines, up to {MAX_UPLOAD_MB} MB",
             key="votes_file",

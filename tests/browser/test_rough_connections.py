@@ -1,0 +1,67 @@
+"""Browsers that refuse cookies, uploads that are cut off: one sentence, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect, sync_playwright
+
+from tests.browser.conftest import CHROMIUM_OPTIONS, PATIENCE, ROOT, Guard, Server
+from tests.browser.driver import answer, upload
+
+pytestmark = pytest.mark.browser
+
+VOTES = ROOT / "sample_data" / "one_class_votes.csv"
+REFUSED = {"profile": {"default_content_setting_values": {"cookies": 2}}}
+
+
+def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(
+    page: Page, server: Server
+) -> None:
+    def cut_off(route: Route) -> None:
+        route.abort("connectionreset")
+
+    page.goto(server.url)
+    page.route("**/_stcore/upload_file/**", cut_off)
+    upload(page, VOTES)
+    uploader = page.get_by_test_id("stFileUploader").first
+    uploader.get_by_text("Error").wait_for()
+    expect(page.get_by_role("button", name="Analyse")).to_have_count(0)
+    page.unroute("**/_stcore/upload_file/**", cut_off)
+    uploader.get_by_role("button", name="Remove one_class_votes.csv").click()
+    with page.expect_file_chooser() as choosing:
+        uploader.get_by_role("button", name="Upload").click()
+    choosing.value.set_files(VOTES)
+    answer(page).wait_for()
+    expect(page.get_by_role("button", name="Analyse")).to_be_visible()
+
+
+def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(
+    server: Server, tmp_path: Path, guard: Guard
+) -> None:
+    profile = tmp_path / "Default" / "Preferences"
+    profile.parent.mkdir()
+    profile.write_text(json.dumps(REFUSED), encoding="utf-8")
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(tmp_path), executable_path=os.environ["JUDGEPANEL_CHROMIUM"], args=CHROMIUM_OPTIONS
+        )
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        guard.watch(page)
+        page.goto(server.url)
+        page.get_by_text("refuses the cookies of this site, so no file can be uploaded").wait_for()
+        page.get_by_role("button", name="Every label is 1").click()
+        answer(page).wait_for()
+        assert context.cookies() == []
+        context.close()
+    guard.check()
+
+
+def test_a_browser_that_takes_cookies_is_told_nothing(page: Page, server: Server) -> None:
+    page.goto(server.url)
+    page.get_by_text("What a file looks like").wait_for()
+    expect(page.get_by_text("refuses the cookies")).to_have_count(0)
