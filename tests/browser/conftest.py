@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = {"localhost", "127.0.0.1", "[::1]", "::1"}
@@ -46,6 +46,14 @@ class Server:
     home: Path
     log: Path
     process: subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start the Chromium of the tests."""
+
+    type: BrowserType
+    path: str
 
 
 @dataclass  # Playwright sets an attribute on the owner of a handler: no slots.
@@ -172,16 +180,22 @@ def fresh_server(tmp_path: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One Chromium a module: Playwright's event loop must not outlive it into other tests."""
-    chromium = os.environ.get("JUDGEPANEL_CHROMIUM")
-    if not chromium:
+def chromium() -> Iterator[Launch]:
+    """Starts a Chromium; Playwright's event loop must not outlive a module into other tests."""
+    found = os.environ.get("JUDGEPANEL_CHROMIUM")
+    if not found:
         pytest.skip("JUDGEPANEL_CHROMIUM names no Chromium; `./run test` finds or installs one")
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_OPTIONS)
-        yield running
-        running.close()
+        yield Launch(playwright.chromium, found)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Launch) -> Iterator[Browser]:
+    """One Chromium a module."""
+    running = chromium.type.launch(executable_path=chromium.path, args=CHROMIUM_OPTIONS)
+    yield running
+    running.close()
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect, sync_playwright
+from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import CHROMIUM_OPTIONS, PATIENCE, ROOT, Guard, Server
+from tests.browser.conftest import CHROMIUM_OPTIONS, PATIENCE, ROOT, Guard, Launch, Server
 from tests.browser.driver import answer, upload
 
 pytestmark = pytest.mark.browser
@@ -33,22 +33,22 @@ def test_an_upload_that_is_cut_off_is_said_and_can_be_sent_again(
     page.unroute("**/_stcore/upload_file/**", cut_off)
     uploader.get_by_role("button", name="Remove one_class_votes.csv").click()
     with page.expect_file_chooser() as choosing:
-        uploader.get_by_role("button", name="Upload").click()
+        uploader.get_by_role("button", name="Upload", exact=True).click()
     choosing.value.set_files(VOTES)
     answer(page).wait_for()
     expect(page.get_by_role("button", name="Analyse")).to_be_visible()
 
 
 def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(
-    server: Server, tmp_path: Path, guard: Guard
+    chromium: Launch, server: Server, tmp_path: Path, guard: Guard
 ) -> None:
     profile = tmp_path / "Default" / "Preferences"
     profile.parent.mkdir()
     profile.write_text(json.dumps(REFUSED), encoding="utf-8")
-    with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            str(tmp_path), executable_path=os.environ["JUDGEPANEL_CHROMIUM"], args=CHROMIUM_OPTIONS
-        )
+    context = chromium.type.launch_persistent_context(
+        str(tmp_path), executable_path=chromium.path, args=CHROMIUM_OPTIONS
+    )
+    with closing(context):
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
         guard.watch(page)
@@ -57,7 +57,6 @@ def test_a_browser_that_refuses_cookies_is_told_before_it_uploads(
         page.get_by_role("button", name="Every label is 1").click()
         answer(page).wait_for()
         assert context.cookies() == []
-        context.close()
     guard.check()
 
 
