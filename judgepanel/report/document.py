@@ -27,7 +27,7 @@ from judgepanel.report.text import in_html, markdown
 _LONG = 20_000
 _WRAPS = 40
 _CONTENTS = 4
-"""Headings from which on a file begins with a list of them."""
+"""Headings from which on there is a list of them, before the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,9 @@ def html_text(document: Document) -> str:
     drawn = any(isinstance(block, Drawing) for block in _flat(document.blocks))
     scripts = [_one_newline(get_plotlyjs()), DRAW] if drawn else []
     title = in_html(document.title, 200)
-    body = "\n".join(_in_html(block, f"s{i}") for i, block in enumerate(document.blocks))
+    made = [_in_html(block, f"s{i}") for i, block in enumerate(document.blocks)]
+    first = next((i for i, block in enumerate(document.blocks) if isinstance(block, Heading)), 0)
+    made.insert(first, _contents(document.blocks))
     lines = [
         "<!doctype html>",
         '<html lang="en">',
@@ -119,8 +121,7 @@ def html_text(document: Document) -> str:
         f"<style>{STYLE}</style>",
         "</head>",
         f"<body><main><h1>{title}</h1>",
-        _contents(document.blocks),
-        body,
+        *made,
         "</main>",
         *(f"<script>{script}</script>" for script in scripts),
         "</body>",

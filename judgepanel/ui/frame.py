@@ -227,7 +227,7 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
     labelled = int(votes.labelled.sum())
     known = "all labelled" if labelled == votes.n_items else f"{labelled:,} labelled"
     policy = resolve(votes, analysis.settings.orientation, analysis.settings.protocol)
-    left, *right = st.columns([7, 1.1] if is_reader() else [6, 1, 1.1], vertical_alignment="center")
+    left, right = st.columns([7, 1.2] if is_reader() else [6, 2.1], vertical_alignment="center")
     left.html(
         '<div class="jp-strip">'
         f"<b>{in_html(analysis.name, 80)}</b>"
@@ -239,10 +239,11 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
         + '<span class="jp-badge">read-only</span>' * is_reader()
         + "</div>"
     )
+    beside = right.container(horizontal=True)
     if not is_reader():
-        with right[0].popover("Share", width="stretch"), told():
+        with beside.popover("Share", width="stretch"), told():
             share(analysis)
-    with right[-1].popover("Report", width="stretch"), told():
+    with beside.popover("Report", width="stretch"), told():
         report(analysis)
 
 

@@ -18,6 +18,7 @@ from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.ui.access import User
 from judgepanel.ui.collecting import collected
 from judgepanel.ui.frame import MENU, START
 from judgepanel.ui.reporting import LONGEST, missing_words
@@ -185,3 +186,18 @@ def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
         assert set(asked) == set(usual) - {"curators", "group_change"}  # Those wait for a click.
         for name, specs in asked.items():
             assert set(specs) <= set(usual[name]), name
+
+
+def test_in_a_team_who_signed_in_decides_and_nobody_types_a_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("judgepanel.ui.reporting.is_team", lambda: True)
+    monkeypatch.setattr("judgepanel.ui.reporting.user", lambda: User("ann", "Ann <b>A.</b>"))
+    analysis = prepared("one_class")
+    app = open_app(CURVE, analysis=analysis)
+    assert not [one for one in app.text_input if one.label == "By whom"]
+    said, reason = (one for one in app.text_area if one.label in ("What was decided", "Why"))
+    said.input(WHAT)
+    reason.input(WHY)
+    checked(button(app).click().run())
+    assert [one.by for one in workspace().decisions(analysis)] == ["Ann <b>A.</b>"]
