@@ -28,6 +28,7 @@ from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"
 SHARE = "share"
+COMPARE = "compare"
 
 
 def workspace() -> Workspace:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgepanel.service import Analysis, Share
 from judgepanel.ui.access import is_team
-from judgepanel.ui.session import PARAMETER, SHARE, workspace
+from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
 
 _DAY = 24 * 3600.0
 _LASTS: dict[str, float | None] = {
@@ -47,7 +47,8 @@ def share(analysis: Analysis) -> None:
 def page_url(names: dict[str, str]) -> str:
     """The address of this page with these parameters and the view state in it."""
     parts = urlsplit(st.context.url or "http://localhost:8501/")
-    state = {key: st.query_params[key] for key in st.query_params if key not in (PARAMETER, SHARE)}
+    mine = (PARAMETER, SHARE, COMPARE) if SHARE in names else (PARAMETER, SHARE)
+    state = {key: st.query_params[key] for key in st.query_params if key not in mine}
     return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode({**names, **state})}"
 
 

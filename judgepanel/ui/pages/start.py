@@ -9,11 +9,12 @@ import streamlit as st
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.report.commands import inspect_command
 from judgepanel.report.sentences import votes_sentence
-from judgepanel.report.text import markdown, plain
+from judgepanel.report.text import plain
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
 from judgepanel.ui.frame import Shown, answer, next_step, notes, problem, told
+from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.parts import check_card, how, judge_rows, table
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
 from judgepanel.votes import (
@@ -33,7 +34,6 @@ from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
 
 CURVE = "pages/panel_curve.py"
 NONE = "(none)"
-RECENT = 8
 _EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
 q1,1,math,1,1,0
 q2,0,code,0,1,
@@ -51,6 +51,7 @@ _ORIENTATION_HELP = (
 @told()
 def fresh() -> None:
     """The page without an analysis: upload, or take a sample."""
+    home()
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.header("Your votes")
@@ -76,7 +77,6 @@ def fresh() -> None:
             if st.button(sample.title, key=f"sample-{sample.name}", width="stretch"):
                 _open(_sample(sample.name, sample.title))
             st.caption(sample.what_it_shows)
-        _recent()
 
 
 def _example() -> None:
@@ -96,6 +96,7 @@ def _example() -> None:
 def existing(shown: Shown) -> None:
     """The page of an analysis: what is in it, the checks, the settings."""
     votes = shown.votes
+    outcome()
     answer(votes_sentence(votes), "keep" if votes.minority_share > 0 else "open")
     check = check_orientation(votes)
     settings = shown.analysis.settings
@@ -108,12 +109,24 @@ def existing(shown: Shown) -> None:
             changed = _settings_form(votes, settings)
             if changed is not None and changed != settings:
                 _open(workspace().with_settings(shown.analysis, changed))
+        _compare(shown.analysis)
+        with st.container(horizontal=True, key="manage"):
+            manage(shown.analysis)
     how(
         "Votes and labels are validated once and kept under the hash of their content. Accuracy is "
         "the share of right verdicts on labelled items, with a Wilson 95 % interval.",
         inspect_command(shown.analysis.file, task=votes.task, columns=shown.analysis.columns),
     )
     next_step(CURVE, "keep all judges, or the top k?", shown.analysis)
+
+
+def _compare(analysis: Analysis) -> None:
+    """Hold this one against the newest of the others, unless it is the only one."""
+    analyses = workspace().list()
+    others = [one.id for one in analyses if one.id != analysis.id]
+    if others:
+        with st.expander("Compare with another analysis"):
+            choose_two(analyses, analysis.id, others[0])
 
 
 def _uploaded(name: str, data: bytes, judges: object) -> None:
@@ -244,16 +257,3 @@ def _strip(votes: VoteMatrix) -> None:
         config={"displayModeBar": False},
     )
     table(judge_rows(judges), key="judges")
-
-
-def _recent() -> None:
-    analyses = workspace().list()[:RECENT]
-    if not analyses:
-        return
-    st.header("Recent analyses")
-    for analysis in analyses:
-        st.page_link(
-            "app.py",
-            label=f"{markdown(analysis.name, 60)} ({analysis.created[:16].replace('T', ' ')})",
-            query_params={PARAMETER: analysis.id},
-        )

@@ -1,0 +1,208 @@
+"""Two of one's own analyses side by side: what changed, and what it did to the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.report.compare import (
+    Relation,
+    Side,
+    data_rows,
+    data_sentence,
+    paired_sentence,
+    paired_spec,
+    relation,
+    result_table,
+)
+from judgepanel.report.recommendation import recommendation_sentence
+from judgepanel.report.sentences import curve_sentence
+from judgepanel.report.text import in_html
+from judgepanel.service import Analysis, NotFound
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.ui.controls import CALIBRATED
+from judgepanel.ui.frame import START, Shown, answer, next_step, problem, told
+from judgepanel.ui.pages.home import choose_two, outcome
+from judgepanel.ui.parts import how_study, said, table
+from judgepanel.ui.session import COMPARE, PARAMETER, is_reader, workspace
+from judgepanel.ui.work import show_result, stored_result
+
+_STYLE = """<style>
+.jp-pair { border-collapse: collapse; width: 100%; font-size: .86rem; table-layout: fixed; }
+.jp-pair :is(th, td) { text-align: left; vertical-align: top; padding: .3rem .5rem;
+  border-bottom: 1px solid rgba(107,114,128,.3); overflow-wrap: anywhere; }
+.jp-pair th { font-weight: 400; }
+.jp-pair thead th, .jp-pair .jp-differs td { font-weight: 650; }
+</style>"""
+
+Step = tuple[Study[Any, Any, Any], Shown, Spec, str]
+
+
+def is_asked() -> bool:
+    """Whether the URL asks for two analyses; a reader has but one."""
+    return COMPARE in st.query_params and PARAMETER in st.query_params and not is_reader()
+
+
+@told()
+def page(shown: Shown) -> None:
+    """Another choice, the answer, what differs, and what each says."""
+    outcome()
+    other = st.query_params[COMPARE]
+    with st.expander("Compare others"):
+        choose_two(workspace().list(), shown.analysis.id, other)
+    try:
+        after = _opened(other)
+    except NotFound:
+        problem(
+            "There is no analysis to compare with behind this link: it was deleted, or the link "
+            "is incomplete. Choose another one above."
+        )
+        _back(shown)
+        return
+    if after.analysis.id == shown.analysis.id:
+        problem("Both are the same analysis. Choose another one above.")
+        _back(shown)
+    else:
+        _compared(shown, after)
+
+
+def _opened(analysis_id: str) -> Shown:
+    analysis = workspace().open(analysis_id)
+    return Shown(analysis, workspace().votes(analysis.votes_sha256))
+
+
+def _back(shown: Shown) -> None:
+    st.page_link(START, label="Close the comparison", query_params={PARAMETER: shown.analysis.id})
+
+
+def _compared(before: Shown, after: Shown) -> None:
+    sides = (_side(before), _side(after))
+    found = relation(*sides)
+    steps = _steps(before, after, sides, found)
+    done = {
+        name: result
+        for name, (study, shown, spec, _) in steps.items()
+        if (result := stored_result(study, shown, spec)) is not None
+    }
+    _answer(found, done.get("pair"))
+    st.header("What each says")
+    columns = st.columns(2, gap="large")
+    for column, which, shown in zip(columns, _WHICH, (before, after), strict=True):
+        with column:
+            _words(which, shown, done)
+    _results(done)
+    work = st.container()
+    st.header("What differs")
+    _data_table(data_rows(*sides, found))
+    if "pair" in steps:
+        study, host, spec, _ = steps["pair"]
+        how_study(host, study, spec, _HOW)
+    next_step("pages/panel_curve.py", "the panel curve of the second", after.analysis)
+    _back(before)
+    # Last, since work that is refused ends the page.
+    with work:
+        _work([step for name, step in steps.items() if name not in done])
+
+
+_WHICH = ("before", "after")
+_HOW = (
+    "All judges of both analyses are fitted, weighted and calibrated under the same pipeline on "
+    "the calibration side of the same splits, and scored on the same other items; nobody is "
+    "chosen. The interval is that of the items' mean differences, 95 % for new items: Var = v/N + "
+    "s_tr² (1/S + n_cal/n_eval). At most 20 splits are used. Items are told apart by their ids."
+)
+
+
+def _side(shown: Shown) -> Side:
+    one: Analysis = shown.analysis
+    return Side(one.name, one.file, one.created, shown.votes, one.settings)
+
+
+def _steps(
+    before: Shown, after: Shown, sides: tuple[Side, Side], found: Relation
+) -> dict[str, Step]:
+    """What is computed, in its order: the difference first, since it is quick and the answer."""
+    steps: dict[str, Step] = {}
+    if found.host is not None:
+        host = after if found.host == "after" else before
+        steps["pair"] = (WHAT_IF, host, paired_spec(*sides, found), "the difference")
+    for which, one in (("before", before), ("after", after)):
+        spec = PanelCurveSpec(settings=one.analysis.settings)
+        steps[f"curve {which}"] = (PANEL_CURVE, one, spec, f"the panel curve, {which}")
+    for which, one in (("before", before), ("after", after)):
+        if one.analysis.settings.protocol == "honest":
+            choice = RecommendSpec(settings=one.analysis.settings)
+            steps[f"panel {which}"] = (RECOMMEND, one, choice, f"the recommendation, {which}")
+    return steps
+
+
+def _work(missing: list[Step]) -> None:
+    """Go on with the first that is missing; the page is drawn anew with it when it is there."""
+    if not missing:
+        return
+    study, shown, spec, what = missing[0]
+    st.caption(f"Working on {what}.")
+    if show_result(study, shown, spec, _draw) and stored_result(study, shown, spec) is not None:
+        st.rerun()
+
+
+def _results(done: dict[str, Any]) -> None:
+    found = [(which, done[f"panel {which}"]) for which in _WHICH if f"panel {which}" in done]
+    if not found:
+        return
+    table(result_table(found), key="compared")
+    st.caption(
+        "The NLL of a recommendation has its own choice in it. Each interval is one analysis's "
+        "own: whether two of them overlap is no test."
+    )
+
+
+def _draw(found: Any) -> None:
+    """A result on its way, or one that was cut off."""
+    said(f"So far {found.n_splits} of {found.planned_splits} splits are in.")
+
+
+def _answer(found: Relation, pair: WhatIf | None) -> None:
+    if pair is None:
+        answer(data_sentence(found), "open")
+        return
+    settled = not pair.delta_lo <= 0.0 <= pair.delta_hi and not pair.measures_coding
+    answer(paired_sentence(pair), "keep" if settled else "open")
+    said(data_sentence(found))
+
+
+def _words(which: str, shown: Shown, done: dict[str, Any]) -> None:
+    st.html(
+        f'<p class="jp-said"><b>{which.capitalize()}:</b> {in_html(shown.analysis.name, 80)}</p>'
+    )
+    curve, panel = done.get(f"curve {which}"), done.get(f"panel {which}")
+    if shown.analysis.settings.protocol != "honest":
+        said("No panel is recommended under the paper's protocol.")
+    if curve is not None:
+        said(f"Panel curve: {curve_sentence(curve, CALIBRATED[0])}")
+    if panel is not None:
+        said(f"Recommended panel: {recommendation_sentence(panel)}")
+
+
+def _data_table(rows: list[tuple[str, str, str]]) -> None:
+    """Side by side as text that wraps; rows that differ are bold, and say so."""
+    lines = []
+    for name, before, after in rows:
+        differs = before != after
+        mark = ' class="jp-differs"' * differs
+        words = " (differs)" * differs
+        lines.append(
+            f'<tr{mark}><th scope="row">{in_html(name)}{words}</th>'
+            f"<td>{in_html(before)}</td><td>{in_html(after)}</td></tr>"
+        )
+    st.html(
+        f'{_STYLE}<table class="jp-pair"><thead><tr><th scope="col">of the data</th>'
+        '<th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>'
+        + "".join(lines)
+        + "</tbody></table>"
+    )

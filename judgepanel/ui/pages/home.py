@@ -1,0 +1,203 @@
+"""Home: one's own analyses, newest first, to open, rename, delete or compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from judgepanel.report.compare import minute, settings_words
+from judgepanel.report.numbers import counted
+from judgepanel.report.text import in_html, markdown, plain
+from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
+from judgepanel.ui.access import AccessProblem
+from judgepanel.ui.frame import problem
+from judgepanel.ui.session import COMPARE, PARAMETER, workspace
+
+CURVE = "pages/panel_curve.py"
+FIRST_ROWS, MORE_ROWS = 5, 20
+LONGEST_NAME = 80
+_ROWS, _DONE, _WRONG, _REFUSED = "home-rows", "home-done", "home-wrong", "home-refused"
+_GONE = "This analysis was deleted already, perhaps in another window."
+_WHAT_GOES = (
+    "The analysis goes, with its share links and its decisions. Its votes and results go too, "
+    "unless another analysis uses them. There is no way back."
+)
+
+_STYLE = """<style>
+[class*="st-key-about-"] [data-testid="stPageLink-NavLink"] p { white-space: normal;
+  overflow-wrap: anywhere; }
+@media (max-width: 640px) {
+  [class*="st-key-row-"] > :has(> [class*="st-key-about-"]),
+  [class*="st-key-row-"] > [class*="st-key-about-"] { flex: 1 1 100%; } }
+</style>"""
+
+
+def home() -> None:
+    """The list and, from two analyses on, the choice of two to compare; nothing for newcomers."""
+    analyses = workspace().list()
+    outcome()
+    if not analyses:
+        return
+    st.header("Recent analyses")
+    st.html(_STYLE)
+    shown = st.session_state.get(_ROWS, FIRST_ROWS)
+    for analysis in analyses[:shown]:
+        _row(analysis)
+    left = len(analyses) - shown
+    if left > 0:
+        st.button(f"Show more ({left:,})", key="home-more", on_click=_more)
+    if len(analyses) > 1:
+        with st.expander("Compare two analyses"):
+            choose_two(analyses, analyses[1].id, analyses[0].id)
+
+
+def outcome() -> None:
+    """What the last click has done, once."""
+    done = st.session_state.pop(_DONE, None)
+    if done:
+        st.html(f'<p class="jp-note" role="status">{in_html(done, 200)}</p>')
+    wrong = st.session_state.pop(_WRONG, None)
+    if wrong:
+        problem(wrong)
+
+
+def manage(analysis: Analysis) -> None:
+    """Rename and delete an analysis, side by side."""
+    renaming = st.popover("Rename", key=f"rename-{analysis.id}", on_change="rerun")
+    if renaming.open:
+        with renaming, st.form(f"renaming-{analysis.id}", border=False):
+            st.text_input("Name", value=plain(analysis.name), key=f"name-{analysis.id}")
+            refused = st.session_state.pop(_REFUSED, None)
+            if refused:
+                problem(refused)
+            st.form_submit_button("Rename", on_click=_rename, args=(analysis.id,))
+    deleting = st.popover("Delete", key=f"delete-{analysis.id}", on_change="rerun")
+    if deleting.open:
+        with deleting:
+            st.html(f'<p class="jp-note">Delete <b>{in_html(analysis.name)}</b>? {_WHAT_GOES}</p>')
+            st.button(
+                "Delete for good",
+                key=f"gone-{analysis.id}",
+                type="primary",
+                on_click=_delete,
+                args=(analysis.id, analysis.name),
+            )
+
+
+def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
+    """Two lists and a button; the choice goes into the URL."""
+    labels = _distinct(
+        {one.id: f"{plain(one.name, 60)} ({minute(one.created)})" for one in analyses}
+    )
+    left, right, button = st.columns([4, 4, 2], vertical_alignment="bottom")
+    one, other = [
+        column.selectbox(
+            label,
+            tuple(labels),
+            index=tuple(labels).index(given) if given in labels else None,
+            key=f"{label}-{before}-{after}",
+            format_func=lambda key: labels.get(key, ""),
+            placeholder="Choose an analysis",
+        )
+        for column, label, given in ((left, "Before", before), (right, "After", after))
+    ]
+    if button.button("Compare", key="home-compare", width="stretch"):
+        if one is None or other is None or one == other:
+            problem("Choose two different analyses.")
+            return
+        st.query_params[PARAMETER], st.query_params[COMPARE] = one, other
+        st.rerun()
+
+
+def name_problem(name: str) -> str:
+    """What is wrong with a name, in one sentence; empty where nothing is."""
+    long = len(name.strip())
+    if not plain(name, LONGEST_NAME):
+        return "A name needs at least one character that can be seen."
+    if long > LONGEST_NAME:
+        return f"A name has at most {LONGEST_NAME} characters; this one has {long:,}."
+    return ""
+
+
+def _row(analysis: Analysis) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=f"row-{analysis.id}"
+    ):
+        with st.container(gap=None, width="stretch", key=f"about-{analysis.id}"):
+            st.page_link(
+                CURVE,
+                label=markdown(analysis.name, LONGEST_NAME) or "(no name)",
+                query_params={PARAMETER: analysis.id},
+            )
+            parts = [
+                plain(analysis.file, 40),
+                _size(analysis.votes_sha256),
+                f"{minute(analysis.created)} UTC",
+                settings_words(analysis.settings),
+            ]
+            spans = "".join(f"<span>{in_html(part)}</span>" for part in parts if part)
+            st.html(f'<div class="jp-strip">{spans}</div>')
+        manage(analysis)
+
+
+def _size(sha256: str) -> str:
+    try:
+        items, judges = _sizes(sha256)
+    except NotFound:
+        return "votes cannot be read"
+    return f"{counted(items, 'item')} x {counted(judges, 'judge')}"
+
+
+@st.cache_data(max_entries=2000, show_spinner=False)
+def _sizes(sha256: str) -> tuple[int, int]:
+    """Items and judges of votes; known by content, so that a list reads each file once."""
+    votes = workspace().votes(sha256)
+    return votes.n_items, votes.n_judges
+
+
+def _more() -> None:
+    st.session_state[_ROWS] = st.session_state.get(_ROWS, FIRST_ROWS) + MORE_ROWS
+
+
+def _rename(analysis_id: str) -> None:
+    name = str(st.session_state.get(f"name-{analysis_id}", ""))
+    wrong = name_problem(name)
+    if wrong:
+        st.session_state[_REFUSED] = wrong
+        return
+    if _changed(lambda: workspace().rename(analysis_id, plain(name, LONGEST_NAME))):
+        st.session_state[f"rename-{analysis_id}"] = False
+
+
+def _delete(analysis_id: str, name: str) -> None:
+    if not _changed(lambda: workspace().delete(analysis_id)):
+        return
+    st.session_state[_DONE] = f"Deleted: {plain(name)}"
+    if st.query_params.get(PARAMETER) == analysis_id:
+        st.query_params.clear()
+
+
+def _changed(change: Callable[[], object]) -> bool:
+    """Do it; what prevents it is told with the list. A sign-in that ended is told by the frame."""
+    try:
+        change()
+    except NotFound:
+        st.session_state[_WRONG] = _GONE
+    except DatabaseProblem as trouble:
+        st.session_state[_WRONG] = str(trouble)
+    except (SignInFirst, AccessProblem):
+        return False
+    else:
+        return True
+    return False
+
+
+def _distinct(names: dict[str, str]) -> dict[str, str]:
+    """Labels by id; those that read alike get a number, since a list goes by its labels."""
+    taken: set[str] = set()
+    labels = {}
+    for number, (key, name) in enumerate(names.items(), start=1):
+        labels[key] = name if name not in taken else f"{name} ({number})"
+        taken.add(labels[key])
+    return labels

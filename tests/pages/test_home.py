@@ -1,0 +1,281 @@
+"""Home: one's analyses are listed, renamed, deleted and held side by side, two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.service import NotFound, default_home, default_url
+from judgepanel.service.database import VARIABLE
+from judgepanel.studies.settings import Settings
+from judgepanel.ui import session
+from judgepanel.ui.pages.home import FIRST_ROWS
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+from tests.pages.driver import (
+    answer_of,
+    checked,
+    htmls,
+    links,
+    open_app,
+    text_of,
+    until_done,
+)
+
+NAMES = (
+    "<script>alert(1)</script>",
+    "**bold** [x](https://evil.example) :smile: $x$",
+    "\N{ROBOT FACE} judges \N{SPARKLES}",
+)
+ESCAPED = "&#60;script&#62;alert&#40;1&#41;&#60;&#47;script&#62;"
+
+
+@pytest.fixture(autouse=True)
+def own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Every test has a list of its own."""
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
+    yield
+    workspace().close()
+    session._workspace.clear()
+
+
+def analysis(name: str, settings: Settings | None = None, sample: str = "clean_pairwise") -> str:
+    loaded = load_votes(sample_bytes(sample), name=f"{sample}_votes.csv")
+    return workspace().create(loaded, settings or Settings(splits=2), name).id
+
+
+def judges(n: int, *, splits: int = 2, seed: int = 0) -> Settings:
+    names = load_votes(sample_bytes("clean_pairwise"), name="x.csv").votes.judges
+    return Settings(splits=splits, seed=seed, judges=tuple(names[:n]))
+
+
+def opened(app: AppTest, kind: str, key: str) -> AppTest:
+    """A popover that somebody opens."""
+    app.session_state[f"{kind}-{key}"] = True
+    return checked(app.run())
+
+
+def renamed(app: AppTest, key: str, name: str) -> AppTest:
+    opened(app, "rename", key)
+    app.text_input(key=f"name-{key}").set_value(name)
+    (button,) = [one for one in app.button if one.label == "Rename"]
+    return checked(button.click().run())
+
+
+def deleted(app: AppTest, key: str) -> AppTest:
+    opened(app, "delete", key)
+    return checked(app.button(key=f"gone-{key}").click().run())
+
+
+def rows(app: AppTest) -> list[str]:
+    """Names in the list."""
+    return [label for label in links(app) if label != "Close the comparison"]
+
+
+def compared(one: str, other: str) -> AppTest:
+    app = until_done(open_app(analysis=one, compare=other))
+    return until_done(checked(app.run()))
+
+
+def test_who_has_no_analysis_sees_no_list() -> None:
+    assert open_app().main.get("header")[0].value == "Your votes"
+
+
+def test_the_newest_comes_first_with_file_size_time_and_what_is_not_the_default() -> None:
+    analysis("older", Settings())
+    analysis("newer", judges(5, splits=10, seed=7))
+    app = open_app()
+    assert rows(app) == ["older", "newer"][::-1]
+    details = htmls(app, "clean_pairwise_votes.csv")
+    assert "300 items x 24 judges" in details[0]
+    assert details[0].endswith("UTC5 chosen judges, 10 splits, seed 7")
+    assert details[1].endswith("UTC")
+
+
+def test_many_are_shown_a_few_at_first() -> None:
+    loaded = load_votes(sample_bytes("clean_pairwise"), name="v.csv")
+    for number in range(FIRST_ROWS + 3):
+        workspace().create(loaded, Settings(), f"number {number}")
+    app = open_app()
+    assert rows(app) == [f"number {7 - n}" for n in range(FIRST_ROWS)]
+    checked(app.button(key="home-more").click().run())
+    assert len(rows(app)) == FIRST_ROWS + 3
+    assert not [one for one in app.button if one.key == "home-more"]
+
+
+def test_an_analysis_is_renamed_and_stays_where_it_was() -> None:
+    key = analysis("old name")
+    app = renamed(open_app(), key, "  new\tname ")
+    assert rows(app) == ["new name"]
+    assert workspace().open(key).name == "new name"
+    assert app.session_state[f"rename-{key}"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "A name needs at least one character that can be seen."),
+        (" \u200b\n", "A name needs at least one character that can be seen."),
+        ("n" * 5000, "A name has at most 80 characters; this one has 5,000."),
+    ],
+)
+def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name: str, said: str) -> None:
+    key = analysis("old name")
+    app = renamed(open_app(), key, name)
+    assert htmls(app, "jp-problem") == [said]
+    assert workspace().open(key).name == "old name"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names_stay_text(name: str) -> None:
+    key, other = analysis("old name"), analysis("n" * 5000)
+    app = renamed(open_app(), key, name)
+    assert workspace().open(key).name == name
+    assert len(rows(app)[0]) == 80
+    if "<" in name:
+        assert rows(app)[1] == ESCAPED
+    opened(app, "delete", key)
+    app = compared(key, other)
+    bodies = [element.proto.body for element in app.get("html")]
+    assert not [body for body in bodies if "<script" in body or "n" * 100 in body]
+    assert not [text.value for text in app.markdown if "https://evil" in text.value]
+    assert name in text_of(app)
+
+
+def test_a_deleted_analysis_is_gone_and_its_link_says_so() -> None:
+    kept, key = analysis("kept"), analysis("to go")
+    app = opened(open_app(), "delete", key)
+    assert any("share links and its decisions" in text for text in htmls(app, "to go"))
+    assert workspace().open(key)
+    app = deleted(app, key)
+    assert rows(app) == ["kept"]
+    assert htmls(app, 'role="status"') == ["Deleted: to go"]
+    with pytest.raises(NotFound):
+        workspace().open(key)
+    assert open_app(analysis=key).error[0].value.startswith("There is no analysis behind")
+    assert not open_app(analysis=kept).error
+
+
+def test_the_analysis_that_is_shown_can_be_renamed_and_deleted_on_its_page() -> None:
+    key = analysis("old name")
+    app = renamed(open_app(analysis=key), key, "new name")
+    assert any("new name" in text for text in htmls(app, "jp-strip"))
+    app = deleted(app, key)
+    assert "analysis" not in app.query_params
+    assert not htmls(app, "jp-answer")
+    assert htmls(app, 'role="status"') == ["Deleted: new name"]
+
+
+@pytest.mark.parametrize("label", ["Delete for good", "Rename"])
+def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label: str) -> None:
+    kept, key = analysis("kept"), analysis("to go")
+    app = opened(opened(open_app(), "delete", key), "rename", key)
+    app.text_input(key=f"name-{key}").set_value("new")
+    wanted = [one for one in app.button if one.label == label]
+    workspace().delete(key)
+    checked(wanted[0].click().run())
+    assert htmls(app, "jp-problem") == [
+        "This analysis was deleted already, perhaps in another window."
+    ]
+    assert rows(app) == ["kept"]
+    assert workspace().open(kept)
+
+
+def test_two_are_chosen_and_go_into_the_url() -> None:
+    one, other = analysis("one"), analysis("other")
+    app = checked(open_app().button(key="home-compare").click().run())
+    assert app.query_params["analysis"] in (one, [one])
+    assert app.query_params["compare"] in (other, [other])
+    app = open_app()
+    app.selectbox[0].set_value(other)
+    checked(app.button(key="home-compare").click().run())
+    assert htmls(app, "jp-problem") == ["Choose two different analyses."]
+    assert "compare" not in app.query_params
+
+
+def test_names_that_read_alike_can_be_told_apart_in_the_lists() -> None:
+    for _ in range(3):
+        analysis("same")
+    options = open_app().selectbox[0].options
+    assert len(set(options)) == 3
+
+
+def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> None:
+    before, after = analysis("six", judges(6)), analysis("all")
+    app = compared(before, after)
+    answer = answer_of(app)
+    assert "with all 24 judges after in place of 6 before (one-coin + beta)." in answer
+    text = text_of(app)
+    assert "Both rest on the same 300 labelled items and labels, and on the same splits" in text
+    (frame,) = (one.value for one in app.dataframe)
+    assert frame["analysis"].tolist() == ["before", "before", "after", "after"]
+    assert frame["judges"].tolist()[::2] == ["6", "24"]
+    assert len([text for text in htmls(app, "jp-said") if text.startswith("Panel curve: ")]) == 2
+    assert any(" study what_if " in code.value for code in app.code)
+    assert links(app) == ["Next: the panel curve of the second", "Close the comparison"]
+
+
+def test_other_items_get_no_test() -> None:
+    app = compared(analysis("one"), analysis("other", sample="one_class"))
+    assert answer_of(app).startswith("They rest on different data (")
+    assert "do not make a test" in answer_of(app)
+    assert "study what_if" not in text_of(app)
+    assert "Better" not in text_of(app)
+
+
+def test_one_class_labels_flatter_in_no_comparison() -> None:
+    one = analysis("one", Settings(splits=2), "one_class")
+    other = analysis("other", Settings(splits=2, seed=3), "one_class")
+    app = compared(one, other)
+    frame = app.dataframe[0].value
+    assert min(float(value) for value in frame["NLL"]) > 0.1
+
+
+def test_the_same_twice_is_told_and_computes_nothing() -> None:
+    key = analysis("one")
+    app = open_app(analysis=key, compare=key)
+    assert htmls(app, "jp-problem") == ["Both are the same analysis. Choose another one above."]
+    assert not app.get("progress")
+    assert not app.dataframe
+
+
+@pytest.mark.parametrize("forged", ["A" * 22, "short", "../../etc/passwd", "<b>x</b>", ""])
+def test_one_that_is_not_there_or_was_deleted_is_told_in_a_sentence(forged: str) -> None:
+    app = open_app(analysis=analysis("one"), compare=forged)
+    (said,) = htmls(app, "jp-problem")
+    assert said.startswith("There is no analysis to compare with behind this link")
+    assert not app.dataframe
+
+
+def test_another_owners_analysis_is_not_there() -> None:
+    loaded = load_votes(sample_bytes("clean_pairwise"), name="v.csv")
+    home = default_home()
+    space = session._workspace(default_url(home), str(home)).owned_by("somebody")
+    theirs = space.create(loaded, Settings(), "x")
+    app = open_app(analysis=analysis("one"), compare=theirs.id)
+    assert htmls(app, "jp-problem")[0].startswith("There is no analysis to compare with")
+    assert rows(open_app()) == ["one"]
+
+
+def test_a_reader_sees_nothing_of_it() -> None:
+    one, other = analysis("one"), analysis("not for readers")
+    token = workspace().share(one)
+    app = open_app(share=token, compare=other)
+    assert answer_of(app).startswith("300 items")
+    assert not app.selectbox
+    assert not [button for button in app.button if button.label in ("Rename", "Delete", "Compare")]
+    assert "not for readers" not in text_of(app)
+    assert not htmls(app, "jp-problem")
+
+
+def test_the_link_for_others_leaves_the_second_analysis_out() -> None:
+    one, other = analysis("one"), analysis("other")
+    app = open_app(analysis=one, compare=other)
+    checked(app.button(key="share-make").click().run())
+    mine, theirs = (code.value for code in app.code if "?" in code.value)
+    assert other in mine
+    assert other not in theirs
