@@ -103,6 +103,12 @@ def finished_claim(page: Page) -> None:
     page.get_by_role("button", name="Table as CSV").wait_for()
 
 
+def finished_comparison(page: Page) -> None:
+    """Wait for all four results of two analyses."""
+    page.get_by_text("Recommended panel: ").nth(1).wait_for()
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
+
+
 def pick(page: Page, label: str, option: str) -> None:
     """Take an option of a list; one that opens while the page still scrolls closes again."""
     wanted = page.get_by_role("option", name=option, exact=True)

@@ -21,6 +21,7 @@ from tests.browser.driver import (
     answer,
     finished_budget,
     finished_claim,
+    finished_comparison,
     finished_confidence,
     finished_curve,
     finished_judges,
@@ -52,6 +53,7 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(server.url)
     page.get_by_role("button", name="A hard panel").wait_for()
     yield "start, empty"
+    yield from of_home(page, server, analysis)
     page.goto(address(server, CURVE))
     page.get_by_text("No votes yet.").wait_for()
     yield "curve, empty"
@@ -91,6 +93,22 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     page.goto(address(server, CONFIDENCE, analysis))
     finished_confidence(page)
     yield "confidence, filled"
+
+
+def of_home(page: Page, server: Server, analysis: str) -> Iterator[str]:
+    """The list with its popovers open, and two analyses side by side."""
+    other = prepared(server.home, "clean_pairwise", splits=2)
+    page.goto(server.url)
+    page.get_by_text("Compare two analyses").click()
+    page.get_by_role("combobox", name="After").wait_for()
+    for name in ("Rename", "Delete"):
+        page.get_by_role("button", name=name).first.click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button").wait_for()
+        yield f"home, {name}"
+        page.keyboard.press("Escape")
+    page.goto(address(server, "", analysis, compare=other))
+    finished_comparison(page)
+    yield "comparison"
 
 
 @pytest.mark.parametrize("look", LOOKS)

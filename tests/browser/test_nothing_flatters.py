@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from judgepanel.ui.frame import MENU, START
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, answer
+from tests.browser.driver import address, answer, finished_comparison
 from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in_table, in_trace
 from tests.browser.service import prepared_votes
 
@@ -85,7 +85,7 @@ def settled(page: Page, url: str) -> None:
 @pytest.mark.browser
 @pytest.mark.real_votes
 def test_no_page_shows_a_flattering_figure_that_is_not_marked(
-    open_page: Callable[..., Page], server: Server, analysis: str, guard: Guard
+    open_page: Callable[..., Page], server: Server, votes: bytes, analysis: str, guard: Guard
 ) -> None:
     page = open_page(height=6000)
     found = {}
@@ -93,8 +93,12 @@ def test_no_page_shows_a_flattering_figure_that_is_not_marked(
         path = "" if name == START else Path(name).stem
         settled(page, address(server, path, analysis, **ASKED_FOR.get(name, {})))
         found[name] = figures_of(page)
+    other = analysed(server, votes, orientation="randomized")
+    settled(page, address(server, "", analysis, compare=other))
+    finished_comparison(page)
+    found["comparison"] = figures_of(page)
     assert {name: flattering(all_of) for name, all_of in found.items() if flattering(all_of)} == {}
-    for name in LEVELS:
+    for name in (*LEVELS, "comparison"):
         assert len([one for one in found[name] if one.kind == "nll"]) > 5, name
     assert {name for name in PAGES if any(one.marked for one in found[name])} == {CLAIM}
     guard.check()

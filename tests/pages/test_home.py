@@ -132,7 +132,7 @@ def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name: str, said: str)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_hostile_names_stay_text(name: str) -> None:
-    key, other = analysis("old name"), analysis("n" * 5000)
+    key, other = (analysis(text, judges(2)) for text in ("old name", "n" * 5000))
     app = renamed(open_app(), key, name)
     assert workspace().open(key).name == name
     assert len(rows(app)[0]) == 80
@@ -205,22 +205,22 @@ def test_names_that_read_alike_can_be_told_apart_in_the_lists() -> None:
 
 
 def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> None:
-    before, after = analysis("six", judges(6)), analysis("all")
+    before, after = analysis("three", judges(3)), analysis("six", judges(6))
     app = compared(before, after)
     answer = answer_of(app)
-    assert "with all 24 judges after in place of 6 before (one-coin + beta)." in answer
+    assert "with all 6 judges after in place of 3 before (one-coin + beta)." in answer
     text = text_of(app)
     assert "Both rest on the same 300 labelled items and labels, and on the same splits" in text
     (frame,) = (one.value for one in app.dataframe)
     assert frame["analysis"].tolist() == ["before", "before", "after", "after"]
-    assert frame["judges"].tolist()[::2] == ["6", "24"]
+    assert frame["judges"].tolist()[::2] == ["3", "6"]
     assert len([text for text in htmls(app, "jp-said") if text.startswith("Panel curve: ")]) == 2
     assert any(" study what_if " in code.value for code in app.code)
     assert links(app) == ["Next: the panel curve of the second", "Close the comparison"]
 
 
 def test_other_items_get_no_test() -> None:
-    app = compared(analysis("one"), analysis("other", sample="one_class"))
+    app = compared(analysis("one", judges(3)), analysis("other", sample="one_class"))
     assert answer_of(app).startswith("They rest on different data (")
     assert "do not make a test" in answer_of(app)
     assert "study what_if" not in text_of(app)

@@ -1,0 +1,115 @@
+"""Home: rename, delete, a link that is dead, and two analyses in one address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from judgepanel.service import SqlWorkspace
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import address, analysis_in, answer, finished_comparison
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = '<script>window.hacked=1</script> **b** <img src=x onerror="window.hacked=1">'
+
+
+@pytest.fixture(scope="module")
+def analyses(server: Server) -> dict[str, str]:
+    """Three analyses by name, the last one made last."""
+    loaded = load_votes(sample_bytes("clean_pairwise"), name="clean_pairwise_votes.csv")
+    few = loaded.votes.judges[:4]
+    with closing(SqlWorkspace(home=server.home)) as space:
+        return {
+            name: space.create(loaded, settings, name).id
+            for name, settings in (
+                ("to go", Settings(splits=2, seed=1)),
+                ("four judges", Settings(splits=4, judges=few)),
+                ("eight judges", Settings(splits=4, judges=loaded.votes.judges[:8])),
+            )
+        }
+
+
+def row(page: Page, analysis: str) -> Locator:
+    return page.locator(f".st-key-row-{analysis}")
+
+
+def test_an_analysis_is_renamed_and_deleted_and_its_link_is_dead(
+    page: Page, server: Server, analyses: dict[str, str], guard: Guard
+) -> None:
+    key = analyses["to go"]
+    page.goto(server.url)
+    row(page, key).get_by_role("button", name="Rename").click()
+    inside = page.get_by_test_id("stPopoverBody")
+    inside.get_by_role("textbox", name="Name").fill(" ")
+    inside.get_by_role("button", name="Rename").click()
+    expect(inside.get_by_role("alert")).to_have_text(
+        "A name needs at least one character that can be seen."
+    )
+    inside.get_by_role("textbox", name="Name").fill(HOSTILE)
+    inside.get_by_role("button", name="Rename").click()
+    expect(row(page, key).get_by_role("link")).to_have_text(HOSTILE)
+    expect(inside).to_have_count(0)
+    assert page.evaluate("window.hacked") is None
+
+    row(page, key).get_by_role("button", name="Delete").click()
+    inside.get_by_text("There is no way back.").wait_for()
+    inside.get_by_role("button", name="Delete for good").click()
+    expect(row(page, key)).to_have_count(0)
+    expect(page.get_by_text("Deleted: <script>")).to_be_visible()
+    expect(inside).to_have_count(0)
+    for left in ("four judges", "eight judges"):
+        expect(row(page, analyses[left]).get_by_role("link", name=left)).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+    page.goto(address(server, "panel_curve", key))
+    page.get_by_text("There is no analysis behind this link: it was deleted").wait_for()
+    guard.check()
+
+
+def test_two_are_compared_and_the_address_opens_in_another_browser(
+    page: Page,
+    server: Server,
+    analyses: dict[str, str],
+    open_page: Callable[..., Page],
+    guard: Guard,
+) -> None:
+    before, after = analyses["four judges"], analyses["eight judges"]
+    page.goto(server.url)
+    page.get_by_text("Compare two analyses").click()
+    lists = page.get_by_role("combobox")
+    expect(lists).to_have_count(2)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page).to_have_url(re.compile(rf"analysis={before}&compare={after}$"))
+    finished_comparison(page)
+    expect(answer(page)).to_contain_text("with all 8 judges after in place of 4 before")
+    sentence = answer(page).inner_text()
+
+    other = open_page(page.url)
+    finished_comparison(other)
+    expect(answer(other)).to_have_text(sentence)
+    expect(other.get_by_role("rowheader", name="judges (differs)")).to_be_visible()
+    other.get_by_role("link", name="Close the comparison").click()
+    expect(answer(other)).to_contain_text("300 items, 24 judges")
+    expect(other).to_have_url(address(server, "", before))
+    guard.check()
+
+
+def test_a_new_analysis_from_the_page_of_another_has_its_own_address(
+    page: Page, server: Server, analyses: dict[str, str], guard: Guard
+) -> None:
+    page.goto(address(server, "", analyses["four judges"]))
+    answer(page).wait_for()
+    page.get_by_role("link", name="New analysis").click()
+    expect(page).to_have_url(f"{server.url}/")
+    page.get_by_role("button", name="Every label is 1").click()
+    expect(answer(page)).to_contain_text("every label is the same")
+    expect(page).to_have_url(re.compile("analysis="))
+    assert analysis_in(page) not in analyses.values()
+    guard.check()
