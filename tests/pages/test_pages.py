@@ -223,8 +223,7 @@ def test_what_is_polled_is_alone_in_its_block(monkeypatch: pytest.MonkeyPatch) -
 
 def test_recent_analyses_are_listed_and_nothing_else_is_reachable_without_a_link() -> None:
     app = sample("hard_panel")
-    labels = links(open_app())
-    assert any(label.startswith("A hard panel (") for label in labels)
+    assert "A hard panel" in links(open_app())
     with pytest.raises(NotFound):
         session.workspace().open(analysis_in(app)[:-1] + "!")
 

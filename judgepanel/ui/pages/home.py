@@ -75,7 +75,8 @@ def manage(analysis: Analysis) -> None:
     deleting = st.popover("Delete", key=f"delete-{analysis.id}", on_change="rerun")
     if deleting.open:
         with deleting:
-            st.html(f'<p class="jp-note">Delete <b>{in_html(analysis.name)}</b>? {_WHAT_GOES}</p>')
+            name = in_html(analysis.name, LONGEST_NAME)
+            st.html(f'<p class="jp-note">Delete <b>{name}</b>? {_WHAT_GOES}</p>')
             st.button(
                 "Delete for good",
                 key=f"gone-{analysis.id}",
