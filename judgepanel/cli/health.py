@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError
 
 from judgepanel.service import DatabaseProblem, default_home
 from judgepanel.service.database import FILE, VARIABLE, connect, transaction
-from judgepanel.service.migrations import _is_current
+from judgepanel.service.migrations import is_current
 
 SERVED = "/_stcore/health"
 """Where Streamlit says 'ok' while it takes browsers in, and answers 503 while it does not."""
@@ -73,7 +73,7 @@ def database_state() -> tuple[bool, str]:
             # SQLite's address says the same; PostgreSQL is told.
             reading = engine.execution_options(postgresql_readonly=True)
             with transaction(reading, write=False) as connection:
-                current = _is_current(connection, "head")
+                current = is_current(connection, "head")
         finally:
             engine.dispose()
     except DatabaseProblem as error:

@@ -17,6 +17,22 @@ from judgepanel.ui.session import SHARE, is_reader, workspace
 
 LONGEST = 2_000
 _ROUND = "decision-round"
+_FILES: tuple[tuple[str, Callable[[Document], str], str, str, str], ...] = (
+    (
+        "Report as HTML",
+        html_text,
+        "html",
+        "text/html",
+        "One file with figures that opens anywhere, without a network.",
+    ),
+    (
+        "Report as Markdown",
+        markdown_text,
+        "md",
+        "text/markdown",
+        "Its words and tables, without figures.",
+    ),
+)
 
 
 def report(analysis: Analysis) -> None:
@@ -56,27 +72,17 @@ def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> No
         return form(analysis_document(collected(space, analysis, decisions)))
 
     st.write("What has been computed so far, with figures, tables and commands:")
-    left, right = st.columns(2)
-    left.download_button(
-        "Report as HTML",
-        data=partial(made, html_text),
-        file_name=csv_name(analysis.name, "report.html"),
-        mime="text/html",
-        on_click="ignore",
-        key="report-html",
-        width="stretch",
-        help="One file with figures that opens anywhere, without a network.",
-    )
-    right.download_button(
-        "Report as Markdown",
-        data=partial(made, markdown_text),
-        file_name=csv_name(analysis.name, "report.md"),
-        mime="text/markdown",
-        on_click="ignore",
-        key="report-md",
-        width="stretch",
-        help="Its words and tables, without figures.",
-    )
+    for place, (label, form, end, mime, what) in zip(st.columns(2), _FILES, strict=True):
+        place.download_button(
+            label,
+            data=partial(made, form),
+            file_name=csv_name(analysis.name, f"report.{end}"),
+            mime=mime,
+            on_click="ignore",
+            key=f"report-{end}",
+            width="stretch",
+            help=what,
+        )
 
 
 def _list(found: tuple[Decision, ...]) -> None:

@@ -25,16 +25,17 @@ def migrate(engine: Engine, revision: str = "head") -> None:
         A schema that a newer judgepanel has made, or a database that cannot be used.
     """
     with transaction(engine, write=False) as connection:
-        if _is_current(connection, revision):
+        if is_current(connection, revision):
             return
     with transaction(engine) as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-        if not _is_current(connection, revision):
+        if not is_current(connection, revision):
             command.upgrade(_config(connection), revision)
 
 
-def _is_current(connection: Connection, revision: str) -> bool:
+def is_current(connection: Connection, revision: str) -> bool:
+    """Whether the schema is at this revision; DatabaseProblem where a newer judgepanel made it."""
     scripts = ScriptDirectory.from_config(_config(connection))
     known = {script.revision for script in scripts.walk_revisions()}
     found = MigrationContext.configure(connection).get_current_heads()
