@@ -67,6 +67,26 @@ class Archive:
         self._votes.put(votes.sha256, votes)
         return found
 
+    def holding(self, sha256: str, then: Callable[[Connection], T]) -> T:
+        """Call ``then(connection)`` while nobody can delete these votes; returns what it returns.
+
+        Raises
+        ------
+        NotFound
+            They are not kept, or are so no longer.
+        """
+        with transaction(self._engine) as connection:
+            if not _locked(connection, sha256):
+                raise NotFound("no such votes")
+            return then(connection)
+
+    def owns(self, owner: str, votes_sha256: str) -> bool:
+        """Whether this owner has an analysis of these votes."""
+        names = ANALYSES.c
+        wanted = select(names.id).where(names.owner == owner, names.votes_sha256 == votes_sha256)
+        with transaction(self._engine, write=False) as connection:
+            return connection.execute(wanted).first() is not None
+
     def votes(self, sha256: str) -> VoteMatrix:
         """The votes of this SHA-256, or NotFound."""
         known = self._votes.get(sha256)

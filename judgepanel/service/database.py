@@ -214,8 +214,12 @@ def _use_wal(cursor: sqlite3.Cursor) -> None:
 
 
 def _private(file: Path) -> None:
-    """Make the file for the eyes of this user only; what cannot be made is told when it is used."""
+    """Make the file for the eyes of this user only; what cannot be made is told when it is used.
+
+    A file that is there is not even opened: to close it would drop the locks that this process has
+    on it through SQLite.
+    """
     try:
-        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError:
         return

@@ -164,6 +164,7 @@ class Jobs:
         """Call work off and know nothing of it any more; what has ended is forgotten at once."""
         with self._lock:
             if key in self._flags:
+                self._later.add(key)  # It ends as if it had never been.
                 self._flags[key].set()
                 self._lock.notify_all()
             else:

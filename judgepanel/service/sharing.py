@@ -82,30 +82,37 @@ class Shares:
             It opens an analysis for those alone who have signed in.
         """
         with transaction(self._engine, write=False) as connection:
-            return _shared(connection, token, signed_in)
+            return _shared(connection, token, signed_in)[0]
+
+    def owner(self, token: str, *, signed_in: bool) -> str:
+        """Whose analysis a token opens; NotFound and SignInFirst as there."""
+        with transaction(self._engine, write=False) as connection:
+            return _shared(connection, token, signed_in)[1]
 
     def decisions(self, token: str, *, signed_in: bool) -> tuple[Decision, ...]:
         """The decisions on the analysis that a token opens; NotFound and SignInFirst as there."""
         with transaction(self._engine, write=False) as connection:
-            return decided(connection, _shared(connection, token, signed_in).id)
+            return decided(connection, _shared(connection, token, signed_in)[0].id)
 
 
-def _shared(connection: Connection, token: str, signed_in: bool) -> Analysis:
+def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
+    """What a token opens, and whose it is."""
     if not _TOKEN.fullmatch(token):
         raise NotFound("no such link")
-    wanted = select(ANALYSES.c.id, ANALYSES.c.content, SHARES.c.signed_in_only)
+    names = ANALYSES.c
+    wanted = select(names.id, names.content, names.owner, SHARES.c.signed_in_only)
     wanted = wanted.join(SHARES, SHARES.c.analysis_id == ANALYSES.c.id)
     wanted = wanted.where(SHARES.c.token_sha256 == _sha256(token), _live())
     row = connection.execute(wanted).first()
     if row is None:
         raise NotFound("no such link")
-    analysis_id, content, signed_in_only = row
+    analysis_id, content, owner, signed_in_only = row
     if signed_in_only and not signed_in:
         raise SignInFirst("this link opens for those alone who have signed in")
     analysis = read(analysis_id, content)
     if analysis is None:
         raise NotFound("no such link")
-    return analysis
+    return analysis, owner
 
 
 def _live() -> ColumnElement[bool]:

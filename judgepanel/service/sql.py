@@ -79,7 +79,7 @@ class SqlWorkspace:
         self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
         self._submitting = threading.Lock()
         self._owner: str | None = LOCAL
-        self._link = ""
+        self._link, self._signed_in = "", False
 
     def owned_by(self, owner: str) -> SqlWorkspace:
         """The same workspace for another owner, who has analyses of their own."""
@@ -87,19 +87,28 @@ class SqlWorkspace:
         other._owner = owner
         return other
 
-    def for_readers(self, token: str) -> SqlWorkspace:
+    def for_readers(self, token: str, *, signed_in: bool = False) -> SqlWorkspace:
         """The same workspace for those who come by a link.
 
-        It opens what a token opens, finds results and takes work on them; all else is NotFound.
+        Whenever it is asked, the link has to be good: it opens that analysis, has its votes and
+        results, and takes work on them; all else is NotFound.
         """
         other = copy.copy(self)
-        other._owner, other._link = None, token
+        other._owner, other._link, other._signed_in = None, token, signed_in
         return other
 
-    @property
     def _who(self) -> str:
-        """Who asks for work: an owner, or all readers of a link."""
-        return f"link {self._link}" if self._owner is None else f"owner {self._owner}"
+        """Who asks for work: an owner, or all readers of an owner's analyses."""
+        if self._owner is not None:
+            return f"owner {self._owner}"
+        return f"readers of {self._shares.owner(self._link, signed_in=self._signed_in)}"
+
+    def _mind(self, votes_sha256: str) -> None:
+        """NotFound where a reader's link does not open these votes, or no longer."""
+        if self._owner is None:
+            shared = self._shares.open(self._link, signed_in=self._signed_in)
+            if shared.votes_sha256 != votes_sha256:
+                raise NotFound("no such votes")
 
     @property
     def _mine(self) -> str:
@@ -109,11 +118,14 @@ class SqlWorkspace:
 
     def put_votes(self, votes: VoteMatrix) -> str:
         """Keep votes by content; returns their SHA-256."""
+        if self._owner is None:
+            raise NotFound("a reader keeps no votes")
         self._archive.put_votes(votes)
         return votes.sha256
 
     def votes(self, sha256: str) -> VoteMatrix:
         """The votes of this SHA-256, or NotFound."""
+        self._mind(sha256)
         return self._archive.votes(sha256)
 
     def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
@@ -189,8 +201,10 @@ class SqlWorkspace:
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
         """Start work unless its result is stored or it is already running, here or elsewhere.
 
-        Full where this user has too much under way, or all users have.
+        Full where this user has too much under way, or all users have; NotFound where the votes
+        are not kept, or are so no longer.
         """
+        self._mind(votes.sha256)
         key = _key(study, votes.sha256, spec)
         with self._submitting:
             # Running first: work that ends between the two questions has stored its result.
@@ -199,19 +213,24 @@ class SqlWorkspace:
                 return
             if self._is_current(study, votes.sha256, spec):
                 return
-            self._jobs.make_room(self._who)
+            who = self._who()
+            self._jobs.make_room(who)
             total = len(study.plan(spec))
             draw = draw_of(spec.settings)
-            if not self._archive.put(votes, lambda c: self._ledger.claim(c, key, draw, total)):
+            claimed = self._archive.holding(
+                votes.sha256, lambda c: self._ledger.claim(c, key, draw, total)
+            )
+            if not claimed:
                 return
             if self._is_current(study, votes.sha256, spec):
                 self._ledger.withdraw(key)  # Another server has just finished it.
                 return
             record = _Record(self, study, spec, key)
-            self._jobs.submit(str(key), study, votes, spec, record, self._who)
+            self._jobs.submit(str(key), study, votes, spec, record, who)
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """The finished result of a spec, if there is one; of the newest engine that made one."""
+        self._mind(votes_sha256)
         key = _key(study, votes_sha256, spec)
         known = self._results.get(str(key))
         if known is not None and known.engine == key.engine:
@@ -226,6 +245,7 @@ class SqlWorkspace:
 
         None as well for work whose server has died: who submits it goes on with it.
         """
+        self._mind(votes_sha256)
         key = _key(study, votes_sha256, spec)
         job = self._jobs.state(str(key))
         if job is not None and job.status == "running":
@@ -246,7 +266,9 @@ class SqlWorkspace:
         self._jobs.wait(str(_key(study, votes_sha256, spec)), seconds)
 
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
-        """Call running work off after its current chunk."""
+        """Call running work off after its current chunk; NotFound for who has no such votes."""
+        if self._mine != LOCAL and not self._archive.owns(self._mine, votes_sha256):
+            raise NotFound("no such votes")
         key = _key(study, votes_sha256, spec)
         self._jobs.cancel(str(key))
         self._ledger.ask_to_cancel(key)

@@ -102,7 +102,7 @@ class Job:
 class Workspace(Protocol):
     """All that pages use. Ids are checked before they reach storage."""
 
-    def for_readers(self, token: str) -> Workspace:
+    def for_readers(self, token: str, *, signed_in: bool = False) -> Workspace:
         """The same for those who come by a link: what belongs to owners is :class:`NotFound`."""
 
     def put_votes(self, votes: VoteMatrix) -> str:
@@ -167,7 +167,7 @@ class Workspace(Protocol):
         """Return once running work has a first result or has ended, or after ``seconds``."""
 
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
-        """Call running work off after its current chunk."""
+        """Call running work off after its current chunk, or :class:`NotFound`."""
 
 
 def new_id() -> str:

@@ -22,6 +22,8 @@ from judgepanel.service import LOCAL
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0
 """A sign-in older than this is none: who has left the team is out after a day at the latest."""
+SKEW_SECONDS = 300.0
+"""The clock of the provider may be so far ahead of this one."""
 _COOKIE = "_streamlit_xsrf"
 _LOG = logging.getLogger(__name__)
 
@@ -64,13 +66,16 @@ def user() -> User | None:
     """Who has signed in, and not too long ago."""
     claims = _claims()
     issuer, subject = claims.get("iss"), claims.get("sub")
-    if not claims.get("is_logged_in") or not issuer or not subject:
+    issued: Any = claims.get("iat")
+    if claims.get("is_logged_in") is not True or type(issued) not in (int, float):
         return None
-    issued = claims.get("iat")
-    if not isinstance(issued, int | float) or time.time() - issued > SIGNED_IN_SECONDS:
+    if not (isinstance(issuer, str) and issuer and isinstance(subject, str) and subject):
+        return None
+    now = time.time()
+    if not now - SIGNED_IN_SECONDS <= issued <= now + SKEW_SECONDS:
         return None
     name = next((claims[key] for key in ("name", "email") if claims.get(key)), subject)
-    return User(json.dumps([str(issuer), str(subject)]), str(name))
+    return User(json.dumps([issuer, subject]), str(name))
 
 
 def owner() -> str | None:

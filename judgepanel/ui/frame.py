@@ -193,6 +193,8 @@ def told() -> Iterator[None]:
         problem(str(trouble))
     except SignInFirst:
         problem("You are signed in no longer: load this page again.")
+    except NotFound:
+        problem("This is not there any more: it was deleted, or the link to it has ended.")
     except Full as trouble:
         problem(str(trouble))
         st.button("Try again", key="full")

@@ -8,6 +8,7 @@ All that asks the workspace may raise DatabaseProblem; `frame.told` shows it.
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"
 SHARE = "share"
+_SPACES: dict[tuple[str, str], SqlWorkspace] = {}
+_LOCK = threading.Lock()
 COMPARE = "compare"
 
 
@@ -39,7 +42,7 @@ def workspace() -> Workspace:
     home = default_home()
     space = _workspace(default_url(home), str(home))
     if is_reader():
-        return space.for_readers(st.query_params[SHARE])
+        return space.for_readers(st.query_params[SHARE], signed_in=signed_in())
     who = owner()
     if who is None:
         raise SignInFirst("sign in to see your analyses")
@@ -51,9 +54,21 @@ def is_reader() -> bool:
     return SHARE in st.query_params
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
 def _workspace(url: str, home: str) -> SqlWorkspace:
-    return SqlWorkspace(url, Path(home), os.environ.get("JUDGEPANEL_BACKEND", "loky"))
+    """Kept here, since whoever reaches the server can have Streamlit's own caches cleared."""
+    with _LOCK:
+        if (url, home) not in _SPACES:
+            backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
+            _SPACES[url, home] = SqlWorkspace(url, Path(home), backend)
+        return _SPACES[url, home]
+
+
+def close_workspaces() -> None:
+    """End all work of this process; the next page opens a workspace anew."""
+    with _LOCK:
+        for space in _SPACES.values():
+            space.close()
+        _SPACES.clear()
 
 
 def current() -> tuple[Analysis, VoteMatrix] | None:

@@ -35,5 +35,4 @@ def work_stays_in_this_process() -> Iterator[None]:
 def no_work_left_behind() -> Iterator[None]:
     """Work that a page went on with is called off with the file that asked; results are kept."""
     yield
-    session.workspace().close()
-    session._workspace.clear()
+    session.close_workspaces()

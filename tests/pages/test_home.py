@@ -39,8 +39,7 @@ def own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     """Every test has a list of its own."""
     monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     yield
-    workspace().close()
-    session._workspace.clear()
+    session.close_workspaces()
 
 
 def analysis(name: str, settings: Settings | None = None, sample: str = "clean_pairwise") -> str:

@@ -82,13 +82,20 @@ def url(make_url: Callable[[bool], str]) -> str:
 
 
 @pytest.fixture
-def home(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], SqlWorkspace]]:
-    """Opens the workspace, anew every time it is called: a restart, or a second server."""
+def home(
+    url: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Callable[[], SqlWorkspace]]:
+    """Opens the workspace, anew every time it is called: a restart, or a second server.
+
+    The first one keeps the votes of a test that has some: nobody works on others.
+    """
     monkeypatch.setattr("judgepanel.studies.runner.default_jobs", lambda: 1)
     opened: list[SqlWorkspace] = []
 
     def start() -> SqlWorkspace:
         opened.append(SqlWorkspace(url))
+        if len(opened) == 1 and "votes" in request.fixturenames:
+            opened[0].put_votes(request.getfixturevalue("votes"))
         return opened[-1]
 
     yield start

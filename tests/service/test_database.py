@@ -4,7 +4,10 @@ import os
 import socket
 import sqlite3
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -267,3 +270,24 @@ def test_the_address_in_the_environment_comes_first(tmp_path, monkeypatch):
     monkeypatch.setenv(database_module.VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     SqlWorkspace(home=tmp_path).close()
     assert os.listdir(tmp_path) == ["own.db"]
+
+
+OTHER_PROCESS = """
+import sqlite3, sys
+from contextlib import closing
+with closing(sqlite3.connect(sys.argv[1])) as copy:
+    print(copy.execute("SELECT count(*) FROM analyses").fetchone()[0])
+"""
+
+
+def test_a_second_workspace_of_this_process_leaves_the_locks_of_the_first(tmp_path, votes):
+    def counted_elsewhere():
+        command = [sys.executable, "-c", OTHER_PROCESS, str(tmp_path / "judgepanel.db")]
+        return int(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    with closing(SqlWorkspace(home=tmp_path)) as first, closing(SqlWorkspace(home=tmp_path)):
+        first.create(loaded(votes), Settings(), "one")
+        assert counted_elsewhere() == 1
+        assert (tmp_path / "judgepanel.db-wal").exists()
+        first.create(loaded(votes), Settings(), "two")
+        assert counted_elsewhere() == 2

@@ -143,6 +143,7 @@ def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
     for backend in jobs_module.BACKENDS:
         url = f"sqlite:///{tmp_path / backend}.db"
         with contextlib.closing(SqlWorkspace(url, backend=backend)) as space:
+            space.put_votes(votes)
             space.submit(PANEL_CURVE, votes, spec)
             assert finish(space, PANEL_CURVE, votes, spec).status == "done"
             found.append(space.result(PANEL_CURVE, votes.sha256, spec).result)
@@ -224,6 +225,7 @@ from tests.service.counting import Counter, CountSpec
 counter, space = Counter(), SqlWorkspace(home=Path(sys.argv[1]))
 counter.hold(0)
 counter.gates[0].wait = lambda _: threading.Event().wait()
+space.put_votes(make_votes(1, 40, 4))
 space.submit(counter.study, make_votes(1, 40, 4), CountSpec())
 assert counter.started[0].wait(30)
 print("ends in the middle of a chunk")

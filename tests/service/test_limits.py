@@ -7,7 +7,7 @@ import pytest
 from judgepanel.service import Full
 from judgepanel.service import jobs as jobs_module
 from judgepanel.studies.settings import Settings
-from tests.service.counting import LONG, Counter, CountSpec, finish
+from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
 
 MOST = 2
 
@@ -68,8 +68,15 @@ def test_a_user_with_watched_work_only_is_told_and_loses_nothing(space, votes):
     assert one_more.ask().end().status == "done"
 
 
-def test_another_user_and_the_readers_of_a_link_have_limits_of_their_own(space, votes):
-    users = [space, space.owned_by("bob"), space.for_readers("one"), space.for_readers("two")]
+def reader_of(owner, votes):
+    """A reader of one more link of this owner."""
+    made = owner.create(loaded(votes), Settings(), "shared")
+    return owner.for_readers(owner.share(made.id))
+
+
+def test_other_users_and_an_owners_readers_have_limits_of_their_own(space, votes):
+    bob = space.owned_by("bob")
+    users = [space, bob, reader_of(space, votes), reader_of(bob, votes)]
     held = [
         Held(user, votes, 10 * u + s).ask() for u, user in enumerate(users) for s in range(MOST)
     ]
@@ -78,6 +85,14 @@ def test_another_user_and_the_readers_of_a_link_have_limits_of_their_own(space, 
             Held(user, votes, 10 * u + MOST).ask()
     for one in held:
         one.go()
+    for one in held:
+        assert one.end().status == "done"
+
+
+def test_more_links_are_no_more_work(space, votes):
+    held = [Held(reader_of(space, votes), votes, n).ask().under_way() for n in range(MOST)]
+    with pytest.raises(Full):
+        Held(reader_of(space, votes), votes, MOST).ask()
     for one in held:
         assert one.end().status == "done"
 

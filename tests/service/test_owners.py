@@ -225,3 +225,41 @@ def test_concurrent_writers_of_one_row_all_succeed(home):
         spaces[0].delete(analysis.id)
     with pytest.raises(NotFound):
         spaces[1].rename(analysis.id, "gone")
+
+
+def test_what_was_deleted_does_not_come_back_with_a_page_that_is_still_open(home, votes, sql):
+    space, other = home(), home()
+    made = space.create(loaded(votes), Settings(), "gone")
+    for server in (space, other):
+        server.votes(votes.sha256)
+    space.delete(made.id)
+    for server in (space, other):
+        with pytest.raises(NotFound, match="no such votes"):
+            server.submit(Counter().study, votes, CountSpec())
+    assert rows(sql) == dict.fromkeys(TABLES, 0)
+
+
+def test_work_that_ran_while_its_analysis_was_deleted_is_known_to_nobody(space, votes):
+    made = space.create(loaded(votes), Settings(splits=20), "gone")
+    counter, spec = Counter(), CountSpec()
+    counter.hold(1)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[1].wait(LONG)
+    space.delete(made.id)
+    threads = list(space._jobs._threads.values())
+    counter.gates[1].set()
+    for thread in threads:
+        thread.join(LONG)
+    assert space.owned_by("bob").partial(counter.study, votes.sha256, spec) is None
+
+
+def test_nobody_calls_off_the_work_on_votes_they_do_not_have(space, votes):
+    space.create(loaded(votes), Settings(splits=20), "mine")
+    counter, spec = Counter(), CountSpec()
+    counter.hold(1)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[1].wait(LONG)
+    with pytest.raises(NotFound):
+        space.owned_by("bob").cancel(counter.study, votes.sha256, spec)
+    counter.gates[1].set()
+    assert finish(space, counter.study, votes, spec).status == "done"

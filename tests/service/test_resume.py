@@ -34,6 +34,7 @@ def run_chunk(votes, spec, chunk):
     return small.run_chunk(votes, spec, chunk)
 
 space = SqlWorkspace(sys.argv[1])
+space.put_votes(make_votes(1, 40, 4))
 space.submit(dataclasses.replace(small, run_chunk=run_chunk), make_votes(1, 40, 4), SPEC)
 sys.stdin.read()
 """

@@ -6,6 +6,7 @@ import pytest
 
 from judgepanel.service import NotFound, SignInFirst
 from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
 from tests.service.counting import Counter, CountSpec, finish, loaded
 from tests.service.test_owners import FORGED, OTHERS
 
@@ -92,7 +93,7 @@ def test_a_deleted_analysis_is_shared_no_more(space, analysis, sql):
 
 def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes, analysis):
     token, counter = space.share(analysis.id), Counter()
-    reader = space.for_readers("a link")
+    reader = space.for_readers(token)
     assert reader.shared(token) == analysis
     assert reader.votes(analysis.votes_sha256).sha256 == votes.sha256
     reader.submit(counter.study, votes, CountSpec())
@@ -110,10 +111,57 @@ def test_a_reader_opens_finds_and_asks_for_work_and_changes_nothing(space, votes
         lambda: reader.share(analysis.id),
         lambda: reader.shares(analysis.id),
         lambda: reader.revoke(analysis.id, _id(token)),
+        lambda: reader.put_votes(votes),
+        lambda: reader.cancel(counter.study, votes.sha256, CountSpec()),
     ):
         with pytest.raises(NotFound):
             attempt()
     assert space.shared(token) == space.open(analysis.id) == analysis
+
+
+def work_of(reader, votes):
+    """All that a reader asks of the votes behind a link."""
+    study, spec = Counter().study, CountSpec(Settings(splits=20, seed=7))
+    return {
+        "votes": lambda: reader.votes(votes.sha256),
+        "submit": lambda: reader.submit(study, votes, spec),
+        "result": lambda: reader.result(study, votes.sha256, spec),
+        "partial": lambda: reader.partial(study, votes.sha256, spec),
+    }
+
+
+OPERATIONS = ("votes", "submit", "result", "partial")
+
+
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_a_page_that_is_open_ends_with_its_link(space, votes, analysis, sql, what):
+    token, expiring = space.share(analysis.id), space.share(analysis.id, 3600)
+    readers = [space.for_readers(one) for one in (token, expiring)]
+    for reader in readers:
+        reader.votes(votes.sha256)
+    space.revoke(analysis.id, _id(token))
+    sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
+    for reader in (*readers, space.for_readers("made up"), space.for_readers("x" * 43)):
+        with pytest.raises(NotFound, match="no such link"):
+            work_of(reader, votes)[what]()
+    assert sql("SELECT count(*) FROM jobs")[0][0] == 0
+
+
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_a_link_opens_no_other_votes(space, votes, analysis, what):
+    other = make_votes(2, 40, 4)
+    space.create(loaded(other), Settings(), "another")
+    reader = space.for_readers(space.share(analysis.id))
+    with pytest.raises(NotFound):
+        work_of(reader, other)[what]()
+
+
+@pytest.mark.parametrize("what", OPERATIONS)
+def test_a_link_for_the_signed_in_gives_work_to_them_alone(space, votes, analysis, what):
+    token = space.share(analysis.id, signed_in_only=True)
+    with pytest.raises(SignInFirst):
+        work_of(space.for_readers(token), votes)[what]()
+    work_of(space.for_readers(token, signed_in=True), votes)[what]()
 
 
 def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(space, votes):

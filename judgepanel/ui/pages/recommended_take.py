@@ -22,6 +22,7 @@ from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import Shown, notes, problem
 from judgepanel.ui.pages.recommended_value import known_statuses, known_value
 from judgepanel.ui.parts import said, table
+from judgepanel.ui.session import is_reader
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import check_orientation
 
@@ -101,9 +102,11 @@ def _report(
 
 def scoring(shown: Shown, panel: PanelFile) -> None:
     st.header("Score new votes")
-    upload: Any = st.file_uploader(
-        "Votes of the same judges on new items; labels are not needed", key="new_votes"
-    )
+    upload: Any = None
+    if not is_reader():
+        upload = st.file_uploader(
+            "Votes of the same judges on new items; labels are not needed", key="new_votes"
+        )
     if upload is None:
         st.code(score_command("new_votes.csv"), language=None, wrap_lines=True)
         return

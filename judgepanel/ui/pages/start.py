@@ -148,8 +148,8 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the file")
-def _table(digest: str, _data: bytes, _name: str) -> RawTable:
-    return open_table(_data, _name)
+def _table(digest: str, _data: bytes, name: str) -> RawTable:
+    return open_table(_data, name)
 
 
 def _columns(raw: RawTable, judges: object) -> Loaded:
