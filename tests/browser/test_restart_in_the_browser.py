@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Guard, Server, ServerFactory
+from tests.browser.conftest import PATIENCE, Guard, Server, ServerFactory
 from tests.browser.driver import (
     CURVE,
     address,
@@ -74,15 +74,20 @@ def test_an_upload_its_link_and_a_restart_show_the_same_page(
 
 
 def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
-    open_page: Callable[..., Page], server: Server, start_server: ServerFactory, guard: Guard
+    browser: Browser,
+    open_page: Callable[..., Page],
+    server: Server,
+    start_server: ServerFactory,
+    guard: Guard,
 ) -> None:
     killed = start_server()
     analysis = prepared(killed.home, "hard_panel", SPLITS)
-    page = open_page(address(killed, CURVE, analysis))
-    under_way(page)
-    killed.process.kill()
-    killed.process.wait()
-    page.close()
+    with closing(browser.new_page()) as page:  # Not watched: it asks in vain for the dead server.
+        page.set_default_timeout(PATIENCE)
+        page.goto(address(killed, CURVE, analysis))
+        under_way(page)
+        killed.process.kill()
+        killed.process.wait()
     with closing(sqlite3.connect(killed.home / "judgepanel.db")) as rows:
         ((state, kept),) = rows.execute(
             "SELECT state, (SELECT count(*) FROM partials) FROM jobs"
