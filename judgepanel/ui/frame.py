@@ -90,8 +90,8 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 .jp-grid tbody th { position: sticky; left: 0; min-width: 6.2rem;
   background: light-dark(#FFFFFF, #0E1116); }
 .jp-grid td { text-align: center; padding: .4rem; }
-.jp-grid .jp-tied { box-shadow: inset 0 0 0 2px #000, inset 0 0 0 3px #FFF; }
-.jp-grid .jp-best { box-shadow: inset 0 0 0 4px #000, inset 0 0 0 5px #FFF; font-weight: 700; }
+.jp-grid .jp-tied { box-shadow: inset 0 0 0 2px currentColor; }
+.jp-grid .jp-best { box-shadow: inset 0 0 0 4px currentColor; font-weight: 700; }
 .st-key-grid_narrow { display: none; }
 @media (max-width: 640px) {
   .st-key-grid_wide { display: none; }
