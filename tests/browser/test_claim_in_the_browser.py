@@ -35,6 +35,7 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     wanted = run(CLAIM, votes, ClaimSpec(Settings(splits=2)), jobs=1)
     assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
     own = answer(page).inner_text()
+    idle(page)  # The download runs the page again, which may take a choice made meanwhile back.
     pick(page, "Votes", "A clean pairwise panel")
     expect(answer(page)).not_to_have_text(own)
     finished_claim(page)
