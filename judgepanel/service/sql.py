@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
+
 from judgepanel import ENGINE
 from judgepanel.report.commands import column_options
 from judgepanel.service.archive import Archive, draw_of
@@ -78,6 +80,7 @@ class SqlWorkspace:
         self._results: Cache[Stored] = Cache(_KEPT_RESULTS)
         self._looks: Cache[tuple[int, float, Any]] = Cache(_KEPT_LOOKS)
         self._submitting = threading.Lock()
+        self._public: set[str] = set()
         self._owner: str | None = LOCAL
         self._link, self._signed_in = "", False
 
@@ -91,7 +94,7 @@ class SqlWorkspace:
         """The same workspace for those who come by a link.
 
         Whenever it is asked, the link has to be good: it opens that analysis, has its votes and
-        results, and takes work on them; all else is NotFound.
+        results, and those of all samples, and takes work on them; all else is NotFound.
         """
         other = copy.copy(self)
         other._owner, other._link, other._signed_in = None, token, signed_in
@@ -107,7 +110,7 @@ class SqlWorkspace:
         """NotFound where a reader's link does not open these votes, or no longer."""
         if self._owner is None:
             shared = self._shares.open(self._link, signed_in=self._signed_in)
-            if shared.votes_sha256 != votes_sha256:
+            if votes_sha256 not in {shared.votes_sha256, *self._public}:
                 raise NotFound("no such votes")
 
     @property
@@ -122,6 +125,10 @@ class SqlWorkspace:
             raise NotFound("a reader keeps no votes")
         self._archive.put_votes(votes)
         return votes.sha256
+
+    def publish(self, votes: VoteMatrix) -> None:
+        """Let everybody work on these votes, readers too: a sample, kept once work on it begins."""
+        self._public.add(votes.sha256)
 
     def votes(self, sha256: str) -> VoteMatrix:
         """The votes of this SHA-256, or NotFound."""
@@ -202,7 +209,7 @@ class SqlWorkspace:
         """Start work unless its result is stored or it is already running, here or elsewhere.
 
         Full where this user has too much under way, or all users have; NotFound where the votes
-        are not kept, or are so no longer.
+        are neither a sample's nor kept, or are so no longer.
         """
         self._mind(votes.sha256)
         key = _key(study, votes.sha256, spec)
@@ -217,9 +224,14 @@ class SqlWorkspace:
             self._jobs.make_room(who)
             total = len(study.plan(spec))
             draw = draw_of(spec.settings)
-            claimed = self._archive.holding(
-                votes.sha256, lambda c: self._ledger.claim(c, key, draw, total)
-            )
+
+            def claim(connection: Connection) -> bool:
+                return self._ledger.claim(connection, key, draw, total)
+
+            if votes.sha256 in self._public:
+                claimed = self._archive.put(votes, claim)
+            else:
+                claimed = self._archive.holding(votes.sha256, claim)
             if not claimed:
                 return
             if self._is_current(study, votes.sha256, spec):
@@ -267,7 +279,8 @@ class SqlWorkspace:
 
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
         """Call running work off after its current chunk; NotFound for who has no such votes."""
-        if self._mine != LOCAL and not self._archive.owns(self._mine, votes_sha256):
+        everyones = self._mine == LOCAL or votes_sha256 in self._public
+        if not everyones and not self._archive.owns(self._mine, votes_sha256):
             raise NotFound("no such votes")
         key = _key(study, votes_sha256, spec)
         self._jobs.cancel(str(key))

@@ -108,6 +108,9 @@ class Workspace(Protocol):
     def put_votes(self, votes: VoteMatrix) -> str:
         """Keep votes by content; returns their SHA-256."""
 
+    def publish(self, votes: VoteMatrix) -> None:
+        """Let everybody work on these votes, readers too: a sample."""
+
     def votes(self, sha256: str) -> VoteMatrix:
         """The votes of this SHA-256, or :class:`NotFound`."""
 

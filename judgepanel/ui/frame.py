@@ -189,15 +189,14 @@ def told() -> Iterator[None]:
     """
     try:
         yield
-    except (DatabaseProblem, AccessProblem) as trouble:
+    except (DatabaseProblem, AccessProblem, Full) as trouble:
         problem(str(trouble))
+        if isinstance(trouble, Full):
+            st.button("Try again", key="full")
     except SignInFirst:
         problem("You are signed in no longer: load this page again.")
     except NotFound:
         problem("This is not there any more: it was deleted, or the link to it has ended.")
-    except Full as trouble:
-        problem(str(trouble))
-        st.button("Try again", key="full")
     else:
         return
     st.stop()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.ui.session import workspace
 from tests.pages.driver import (
     answer_of,
     downloads_of,
@@ -75,6 +78,20 @@ def test_a_sample_goes_through_the_same_study_in_place_of_the_votes() -> None:
     app = finished("one_class", votes="A clean pairwise panel")
     assert any("sample_data/clean_pairwise_votes.csv" in code.value for code in app.code)
     assert answer_of(app) == answer_of(finished("clean_pairwise"))
+
+
+def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEPANEL_HOME", str(tmp_path))
+    mine = prepared("one_class", splits=2)
+    for who, chosen in (
+        ({"analysis": mine}, "A clean pairwise panel"),
+        ({"share": workspace().share(mine)}, "A hard panel"),
+    ):
+        app = open_app(CLAIM, votes=chosen, **who)
+        until(app, lambda app=app: len(downloads_of(app)) == 2)
+        assert any("sample_data/" in code.value for code in app.code)
 
 
 def test_another_benchmark_can_stand_beside() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,7 +105,10 @@ def test_a_reader_sees_decisions_and_downloads_and_no_form() -> None:
     assert not app.text_area
 
 
-def test_a_report_holds_what_was_computed_here_and_computes_nothing() -> None:
+def test_a_report_holds_what_was_computed_here_and_computes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEPANEL_HOME", str(tmp_path))
     analysis = prepared("clean_pairwise", splits=4)
     until_done(open_app(CURVE, analysis=analysis))
     space = workspace()

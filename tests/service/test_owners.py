@@ -263,3 +263,25 @@ def test_nobody_calls_off_the_work_on_votes_they_do_not_have(space, votes):
         space.owned_by("bob").cancel(counter.study, votes.sha256, spec)
     counter.gates[1].set()
     assert finish(space, counter.study, votes, spec).status == "done"
+
+
+def test_everybody_works_on_a_sample_whether_or_not_it_is_kept(home, votes):
+    space, sample, counter = home(), make_votes(9, 40, 4), Counter()
+    mine = space.create(loaded(votes), Settings(), "mine")
+    bob, reader = space.owned_by("bob"), space.for_readers(space.share(mine.id))
+    for number, user in enumerate((reader, bob, space)):
+        spec = CountSpec(Settings(splits=20, seed=number))
+        with pytest.raises(NotFound, match="no such votes"):
+            user.submit(counter.study, make_votes(8, 40, 4), spec)
+        user.publish(sample)
+        user.submit(counter.study, sample, spec)
+        assert finish(user, counter.study, sample, spec).status == "done"
+        assert user.result(counter.study, sample.sha256, spec).current
+        copied = space.create(loaded(sample), Settings(), "a copy of my own")
+        space.delete(copied.id)
+    counter.hold(1)
+    bob.submit(counter.study, sample, CountSpec())
+    assert counter.started[1].wait(LONG)
+    bob.cancel(counter.study, sample.sha256, CountSpec())
+    counter.gates[1].set()
+    assert finish(bob, counter.study, sample, CountSpec()).status == "cancelled"

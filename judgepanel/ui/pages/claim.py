@@ -29,6 +29,7 @@ from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.samples import SAMPLES, find_sample, sample_bytes
@@ -100,7 +101,9 @@ def _sample(shown: Shown, name: str) -> Shown:
         columns=(),
         settings=Settings(splits=own.splits, seed=own.seed),
     )
-    return Shown(analysis, _sample_votes(name))
+    votes = _sample_votes(name)
+    workspace().publish(votes)
+    return Shown(analysis, votes)
 
 
 @st.cache_data(max_entries=len(SAMPLES), show_spinner=False)
