@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -121,3 +122,23 @@ def item_nll(logits, signs, clip=1e-3):
     """Mean NLL of clipped probabilities, from calibrated logits."""
     p = np.clip(np.exp(-softplus(-np.asarray(logits) * signs)), clip, 1 - clip)
     return float(-np.log(p).mean())
+
+
+UNREAD = "<img src=x onerror=alert(1)> [a](b) I cannot say."
+
+
+def transcripts(n_items: int = 60) -> bytes:
+    """Three judges in both orders: steady, first (says A always) and mute (writes no verdict)."""
+    rows = []
+    for item in range(n_items):
+        label = item % 2
+        for order in ("AB", "BA"):
+            right = "A" if (label == 1) == (order == "AB") else "B"
+            said = {"steady": f"[[{right}]]", "first": "Output (a) is better.", "mute": UNREAD}
+            if item % 3:
+                said["mute"] = f"**{right}**"
+            rows += [
+                {"item": f"q{item}", "judge": judge, "text": text, "order": order, "label": label}
+                for judge, text in said.items()
+            ]
+    return "\n".join(map(json.dumps, rows)).encode()

@@ -25,6 +25,7 @@ from judgepanel.decision.score import score
 from judgepanel.report.commands import column_options, recommend_command
 from judgepanel.report.document import html_text, markdown_text
 from judgepanel.report.output import check_output, write_whole
+from judgepanel.report.outputs import coverage_sentence, coverage_table
 from judgepanel.report.recommendation_report import recommendation_report
 from judgepanel.report.scored import scored_text
 from judgepanel.report.sentences import votes_sentence
@@ -282,11 +283,15 @@ def _inspect(options: argparse.Namespace) -> None:
     check = check_orientation(votes)
     options.notes += oriented.notices
     print(votes_sentence(votes))
+    if loaded.coverage is not None:
+        print(printable(coverage_sentence(loaded.coverage)))
     print(printable(f"\n{check.title}: {check.outcome}. {check.why}"))
     print(printable(check.advice))
     print(f"Items are used {oriented.policy}.")
     print(f"\nSHA-256 {votes.sha256}\n")
     print(accuracy_table(judge_table(votes)).to_string(index=False))
+    if loaded.coverage is not None:
+        print(printable("\n" + coverage_table(loaded.coverage).to_string(index=False)))
 
 
 def _study(options: argparse.Namespace) -> None:

@@ -240,7 +240,9 @@ def decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
 def read(analysis_id: str, content: str) -> Analysis | None:
     """An analysis from its row; None when it is damaged."""
     try:
-        analysis = from_plain(Analysis, json.loads(content))
+        kept = json.loads(content)
+        # Analyses of a version that read no outputs of judges have no coverage.
+        analysis = from_plain(Analysis, {"coverage": None} | kept)
     except UNREADABLE:
         return None
     return analysis if analysis.id == analysis_id else None

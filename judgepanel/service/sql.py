@@ -146,6 +146,7 @@ class SqlWorkspace:
             columns=column_options(loaded),
             notes=loaded.warnings,
             created=_now(),
+            coverage=loaded.coverage,
         )
         self._archive.add(analysis, loaded.votes, self._mine)
         return analysis

@@ -14,6 +14,7 @@ from platformdirs import user_data_path
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, VoteMatrix
+from judgepanel.votes.coverage import Coverage
 
 Status = Literal["running", "done", "cancelled", "failed"]
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -36,7 +37,8 @@ class Analysis:
     """One upload under one set of shared settings, found by an opaque id.
 
     ``file`` is the uploaded file's name (untrusted text); ``columns`` are the options that read
-    it again on the command line; ``notes`` what was odd about it; ``created`` ISO 8601, UTC.
+    it again on the command line; ``notes`` what was odd about it; ``created`` ISO 8601, UTC;
+    ``coverage`` what was read of judges' outputs, None where the file had votes.
     """
 
     id: str
@@ -47,6 +49,7 @@ class Analysis:
     columns: tuple[str, ...]
     notes: tuple[str, ...]
     created: str
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import resolve
 
 START = "app.py"
+COVERAGE = "pages/coverage.py"
+"""In the menu of analyses that came from judges' outputs."""
 MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Decide",
@@ -42,6 +44,7 @@ MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Understand",
         (
+            (COVERAGE, "Coverage"),
             ("pages/judges.py", "Judges"),
             ("pages/methods.py", "Methods"),
             ("pages/claim.py", "The claim"),
@@ -214,6 +217,8 @@ def _menu(analysis: Analysis | None) -> None:
         for group, pages in MENU:
             st.header(group)
             for page, label in pages:
+                if page == COVERAGE and (analysis is None or analysis.coverage is None):
+                    continue
                 st.page_link(page, label=label, query_params=link_parameters(analysis))
         if analysis is not None and not is_reader():
             with st.container(key="new_analysis"):

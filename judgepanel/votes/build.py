@@ -16,12 +16,13 @@ from judgepanel.votes.attributes import (
     typed_column,
 )
 from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
+from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.judge_table import match_judges
+from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.oddities import odd_labels, odd_votes
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.verdicts import Verdicts, read_verdicts
 from judgepanel.votes.words import distinct, ties_in
 
 
@@ -29,7 +30,8 @@ from judgepanel.votes.words import distinct, ties_in
 class Loaded:
     """A vote matrix, how its file was read, and what is odd about it (full sentences).
 
-    ``judge_file`` is the name of the judge table's file, None without one.
+    ``judge_file`` is the name of the judge table's file, None without one; ``coverage`` is what
+    was read of the judges' outputs, None where the file had votes.
     """
 
     votes: VoteMatrix
@@ -37,6 +39,7 @@ class Loaded:
     warnings: tuple[str, ...]
     file: str
     judge_file: str | None = None
+    coverage: Coverage | None = None
 
 
 def build_votes(
@@ -83,11 +86,11 @@ def build_votes(
         )
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
-    warnings = [*odd_votes(votes), *(odd_labels(votes) if need_labels else ())]
+    warnings = [*table.notes, *odd_votes(votes), *(odd_labels(votes) if need_labels else ())]
     warnings += _odd_columns(table, mapping)
     warnings += matched.warnings if matched is not None else ()
     judge_file = None if judge_table is None else judge_table.name
-    return Loaded(votes, mapping, tuple(warnings), table.name, judge_file)
+    return Loaded(votes, mapping, tuple(warnings), table.name, judge_file, table.coverage)
 
 
 def _labels(table: RawTable, column: str | None, found: Verdicts) -> NDArray[np.int8]:

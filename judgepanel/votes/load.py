@@ -10,6 +10,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes, read_table
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.table import RawTable
+from judgepanel.votes.transcripts import transcribed
 
 
 def load_votes(
@@ -47,9 +48,9 @@ def load_votes(
 def open_table(
     source: str | Path | bytes, name: str | None = None, unnamed: str = "the upload"
 ) -> RawTable:
-    """The raw table in a file, or in bytes that are called ``name``."""
+    """The raw table in a file, or in bytes called ``name``; outputs of judges become verdicts."""
     if isinstance(source, bytes):
-        return read_table(source, name or unnamed)
+        return transcribed(read_table(source, name or unnamed))
     path = Path(source)
     name = name or path.name
     if not path.is_file():
@@ -62,4 +63,4 @@ def open_table(
         raise error.in_file(name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from None
-    return read_table(data, name)
+    return transcribed(read_table(data, name))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import InputError
 
 Format = Literal["csv", "parquet", "jsonl"]
@@ -31,6 +32,8 @@ class RawTable:
     lines : int32 (n_rows,), the line of each record, or None when record i is on line
         ``first_row + i``.
     header_row : line of the header; None where the format has no header line.
+    coverage : what was read of the judges' outputs, where the file holds those.
+    notes : what is odd about how the rows came about, as full sentences.
     """
 
     frame: pd.DataFrame
@@ -39,6 +42,8 @@ class RawTable:
     first_row: int
     lines: NDArray[np.int32] | None = None
     header_row: int | None = None
+    coverage: Coverage | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

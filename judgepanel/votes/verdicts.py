@@ -1,106 +1,342 @@
-"""The votes of a file as an array, from one column a judge or from one row a vote."""
+"""What a judge wrote, read as a verdict: which of the two it was shown it calls the better one.
+
+Forms are tried from strict to loose; the first that is there decides. What speaks for both sides,
+for neither or not at all is no verdict, with the reason: nothing is guessed. The order in which
+the two were shown turns the side into a vote on the item, see :func:`vote_of`.
+
+Sources: the four forms of arXiv 2605.09702 (appendix on judge panels) are ``bracket``, ``bold``,
+``closing`` and ``letter``; ``field``, ``stated`` and ``opening`` are forms seen in the wild.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
-from judgepanel.votes.attributes import names_in, refuse_unknown, unique_ids
-from judgepanel.votes.cells import unshield
-from judgepanel.votes.columns import Mapping, is_role_name
-from judgepanel.votes.errors import InputError, shown
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.table import RawTable, check_size
-from judgepanel.votes.words import ALLOWED_VERDICTS, verdicts_of
 
-_PROBLEM = "not a verdict"
+Side = Literal["A", "B"]
+Level = Literal["bracket", "field", "bold", "stated", "closing", "opening", "letter"]
+Reason = Literal["empty", "only reasoning", "tie", "contradiction", "no verdict"]
+
+LEVELS: tuple[Level, ...] = get_args(Level)
+REASONS: tuple[Reason, ...] = get_args(Reason)
+CLOSING = 80
+"""Characters at the end of an output in which a side that is named alone is its verdict."""
+
+_TIE = "tie"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Verdicts:
-    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and which item each row of the file is about.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read: a side with the form it had, or None with the reason."""
 
-    ``items`` is (n_rows,) positions in ``item_ids`` for a long file, None for a wide one (row i is
-    item i).
+    side: Side | None
+    level: Level | None = None
+    reason: Reason | None = None
+
+
+def read_verdict(text: str) -> Reading:
+    """The verdict in one output of a judge.
+
+    Reasoning blocks, code, block quotes and what stands in quotation marks are not the judge's own
+    verdict and are left out. Time grows linearly with the length of the text.
     """
+    if not text.strip():
+        return Reading(None, reason="empty")
+    said = _without_reasoning(text)
+    if not said:
+        return Reading(None, reason="only reasoning")
+    for level, found in _forms(said):
+        if len(found) > 1:
+            return Reading(None, level, "contradiction")
+        if found:
+            (side,) = found
+            if side == _TIE:
+                return Reading(None, level, "tie")
+            return Reading("A" if side == "A" else "B", level)
+    return Reading(None, reason="no verdict")
 
-    votes: NDArray[np.int8]
-    item_ids: tuple[str, ...]
-    judges: tuple[str, ...]
-    items: NDArray[np.intp] | None = None
 
+def vote_of(side: Side | None, first_shown_first: bool) -> int:
+    """The vote on the item: 1 where the item's first output is the better, 0 the second, -1 none.
 
-def read_verdicts(table: RawTable, mapping: Mapping) -> Verdicts:
-    """All votes of a file.
-
-    Raises InputError for an unknown verdict word, an empty or repeated item id, an empty or
-    repeated judge name, and for two votes of one judge on one item.
+    ``first_shown_first`` says whether the judge was shown the item's first output as A.
     """
-    return _wide(table, mapping) if mapping.layout == "wide" else _long(table, mapping)
+    if side is None:
+        return MISSING
+    return int((side == "A") == first_shown_first)
 
 
-def _wide(table: RawTable, mapping: Mapping) -> Verdicts:
-    judges = _judge_names(table, mapping.judge_columns)
-    item_ids = unique_ids(table, mapping.id_column)
-    votes = np.empty((table.n_rows, len(judges)), dtype=np.int8, order="F")
-    for position, column in enumerate(mapping.judge_columns):
-        codes = verdicts_of(table.frame[column])
-        refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS)
-        votes[:, position] = codes
-    return Verdicts(votes, item_ids, judges)
+def _forms(said: str) -> Iterator[tuple[Level, set[str]]]:
+    """Forms from strict to loose with the sides that each speaks for."""
+    own = _unquoted(said)
+    yield "bracket", _brackets(own)
+    yield "field", _fields(said)
+    plain = _plain(own)
+    yield "bold", _bold(own)
+    yield "stated", _stated(plain)
+    yield "closing", _closing(plain)
+    yield "opening", _opening(plain)
+    yield "letter", _letter(plain)
 
 
-def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
-    names: dict[str, str] = {}
-    for column in columns:
-        name = unshield(column, is_role_name)
-        if name == "" or name in names:
-            raise InputError(
-                "the judge name is empty" if name == "" else "this judge is given twice",
-                file=table.name,
-                row=table.header_row,
-                column=column,
-                allowed="every judge name once",
-            )
-        names[name] = column
-    return tuple(names)
+_BLOCK = re.compile(
+    r"<(think|thinking|thought|reasoning|reflection|analysis|scratchpad)>.*?(?:</\1>|\Z)"
+    r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
+    r"|◁think▷.*?(?:◁/think▷|\Z)"
+    r"|<\|begin_of_thought\|>.*?(?:<\|end_of_thought\|>|\Z)"
+    r"|<\|channel\|>analysis<\|message\|>.*?(?=<\|channel\|>final|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_END_OF_REASONING = re.compile(
+    r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
+    re.IGNORECASE,
+)
+_REASONS_FOR = ("<", "[T", "[t", "[/", "◁")
+_TOKEN = re.compile(r"<\|[a-z_]{1,32}\|>(?:final)?")
 
 
-def _long(table: RawTable, mapping: Mapping) -> Verdicts:
-    item_column, judge_column, verdict_column = (
-        str(mapping.item_column),
-        str(mapping.judge_column),
-        str(mapping.verdict_column),
-    )
-    items, item_ids = _in_order(*names_in(table, item_column, "item id"))
-    raters, judges = _in_order(*names_in(table, judge_column, "judge name", is_role_name))
-    check_size(len(item_ids), len(judges))
-    codes = verdicts_of(table.frame[verdict_column])
-    refuse_unknown(table, verdict_column, codes, _PROBLEM, ALLOWED_VERDICTS)
-    cells = items * len(judges) + raters
-    twice = pd.Series(cells).duplicated().to_numpy()
-    if twice.any():
-        second = int(np.argmax(twice))
-        first = table.row(int(np.argmax(cells == cells[second])))
-        raise InputError(
-            f"judge {shown(judges[raters[second]])} already has a vote on this item in row {first}",
-            file=table.name,
-            row=table.row(second),
-            column=item_column,
-            value=item_ids[items[second]],
-            allowed="one row for each item and judge",
-        )
-    votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
-    votes[cells] = codes
-    return Verdicts(votes.reshape(len(item_ids), len(judges)), item_ids, judges, items)
+def _without_reasoning(text: str) -> str:
+    """The text after its reasoning; full-width forms as plain ones.
+
+    A block that was never closed hides the rest, and one whose opening belonged to the prompt
+    ends with its closing mark.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if any(mark in text for mark in _REASONS_FOR):
+        text = _BLOCK.sub("\n", text)
+        ends = [closing.end() for closing in _END_OF_REASONING.finditer(text)]
+        text = text[max(ends, default=0) :]
+        text = _TOKEN.sub("\n", text)
+    return text.strip()
 
 
-def _in_order(
-    codes: NDArray[np.intp], names: list[str]
-) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-    """The same names, numbered in the order in which they first occur."""
-    ordered, first = pd.factorize(codes)
-    return np.asarray(ordered, dtype=np.intp), tuple(names[code] for code in first)
+_FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
+_BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+# Every branch begins with its quotation mark, which lets the search skip to the next one.
+_QUOTED = re.compile(
+    r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|`[^`\n]{1,400}`|'(?<![\w\])]')[^'\n]{1,400}'(?!\w)"
+)
+_QUOTES = ('"', "'", "`", "”")
+_LAST_QUOTED = re.compile(
+    r"(?:^|:|\bis)[*\s]*(?P<open>[\"'`“]+)(?P<said>[^\"'`“”\n]{1,40})[\"'`”]+[*.\s]*\Z", re.M
+)
+_MARKUP = ("*", "_", "`", "#")
+_BOXED = re.compile(r"\\(?:boxed|text|textbf)\b")
+
+
+def _plain(text: str) -> str:
+    for mark in _MARKUP:
+        text = text.replace(mark, "")
+    return _BOXED.sub("", text).strip() if "\\" in text else text.strip()
+
+
+def _unquoted(text: str) -> str:
+    """The text without what it quotes; a verdict in quotation marks at its end stays."""
+    if "```" in text:
+        text = _FENCED.sub("\n", text)
+    if ">" in text:
+        text = _BLOCK_QUOTE.sub("", text)
+    ends_quoted = any(mark in text[-12:] for mark in _QUOTES)
+    last = _LAST_QUOTED.search(text, max(0, len(text) - 200)) if ends_quoted else None
+    if last:
+        text = f"{text[: last.start('open')]} {last['said']}"
+    return _QUOTED.sub("…", text).strip()
+
+
+_BRACKET = re.compile(r"\[\[\s*(?:(a|b)|(tie|c|a\s*=\s*b)|(a\s*>+\s*b)|(b\s*>+\s*a))\s*\]\]", re.I)
+
+
+def _brackets(text: str) -> set[str]:
+    """[[A]], [[B]], [[C]] or [[tie]], and [[A>>B]] to [[B>>A]]."""
+    if "[[" not in text:
+        return set()
+    found = set()
+    for letter, tie, first, second in _BRACKET.findall(text):
+        found.add(letter.upper() or (tie and _TIE) or (first and "A") or (second and "B"))
+    return found
+
+
+_FIELD = re.compile(
+    r"\"(?:final_?)?(?:verdict|winner|preference|preferred|choice|choose|chosen|better|best|"
+    r"better_\w{1,20}|judg(?:e)?ment|decision|ranking|answer)\"\s*:\s*\"([^\"\n]{1,40})\"",
+    re.IGNORECASE,
+)
+_WORD = re.compile(
+    r"[\[(\s]*(?:(?:output|solution|assistant|response|answer|model|option|candidate)"
+    r"[\s_]*[(\[]?(a|b|1|2)|(a|b)|(tie|draw|equal|both|c)|(a\s*>+\s*b)|(b\s*>+\s*a))[\])\s.]*\Z",
+    re.IGNORECASE,
+)
+
+
+def _fields(text: str) -> set[str]:
+    """Named fields of JSON: {"winner": "A"}."""
+    if '"' not in text:
+        return set()
+    found = set()
+    for value in _FIELD.findall(text):
+        word = _WORD.match(value)
+        if word:
+            named, letter, tie, first, second = word.groups()
+            side = _LETTERS.get((named or letter or "").lower())
+            found.add(side or (tie and _TIE) or (first and "A") or (second and "B") or "")
+    return found - {""}
+
+
+_BOLD = re.compile(r"\*\*\s*[\[(]?([AB])[\])]?\s*[.:]?\s*\*\*")
+
+
+def _bold(text: str) -> set[str]:
+    """**A** or **B**; where both are bold they are headings, and speak for none."""
+    found = set(_BOLD.findall(text)) if "**" in text else set()
+    return found if len(found) == 1 else set()
+
+
+_NAMES = "output|solution|assistant|response|answer|model|option|candidate|completion|reply"
+_NAME = rf"(?:{_NAMES})"
+_SIDE = (
+    rf"(?:\b{_NAME}\s{{0,3}}[(\[]?([ab12])\b[)\]]?(?!['’])|\(([ab])\)"
+    rf"|\b(first|second)\s{{1,3}}{_NAME}\b)"
+)
+_ADVERBS = (
+    "clearly|slightly|much|significantly|marginally|overall|still|thus|therefore|generally|far|"
+    "definitely|considered|judged|deemed|the|a|somewhat|ultimately|to be|indeed|also"
+)
+_STEMS = (
+    *("better", "best", "superior", "prefer", "stronger", "win", "verdict", "choice", "decision"),
+    *("conclusion", "final answer", "judg"),
+)
+"""Every statement holds one of them, or a verb in the first person."""
+_IS_BETTER = re.compile(
+    rf"{_SIDE}\s{{1,3}}(?:is|was|seems|appears|would be|should be|remains)\s{{1,3}}"
+    rf"(?:(?:{_ADVERBS})\s{{1,3}}){{0,4}}\Z"
+)
+_WINS = re.compile(rf"{_SIDE}\s{{1,3}}\Z")
+_AFTER_BETTER = re.compile(
+    r"(?:better|best|superior|preferred|preferable|stronger|winner|winning|wins)"
+    r"(?:\s*(?:[.,;:!)\n—–-]|\Z)|\s+(?:than|because|as|since|overall|here|due|one|choice|given|and|"
+    rf"but|based|{_NAMES}|in (?:this|the) (?:case|context)|"
+    r"for (?:the|this) (?:given )?(?:instruction|question|prompt|task))\b)"
+)
+_CHOICE = rf"\s{{0,3}}(?:the |that )?(?:{_SIDE}|[(\[]?([ab])[)\]]?(?=\s*(?:[.,;:!\n]|\Z)))"
+_NAMED = re.compile(
+    rf"(?:verdict|winner|choice|preference|decision|conclusion|final answer|judge?ment|[a-z]+ "
+    rf"(?:{_NAMES}|one|choice))\s{{0,3}}(?:is|would be|:|is:){_CHOICE}"
+)
+_VERBS = ("choose ", "prefer ", "select ", "pick ", "favor ", "favour ", "go with ", "vote for ")
+_CHOSEN = re.compile(rf"[a-z]+(?: with| for)?{_CHOICE}")
+_FIRST_PERSON = (" i ", "\ni ", " i'", "\ni'")
+_I = re.compile(r"\bi(?: would| will|'d|'ll)? \Z")
+_TIE_WORDS = (" tie", " draw", "neither ")
+_TIED = re.compile(
+    r"(?:(?:verdict|winner|choice|preference|decision|judge?ment)\s{0,3}(?:is|:|is:)\s{0,3}(?:a )?"
+    r"|\b(?:it is|it's|this is) a )(?:tie|draw)\b(?!-)"
+    rf"|\bneither (?:{_NAMES}) is (?:better|preferred)\b"
+)
+_ONLY_TIE = re.compile(r"\W*(?:tie|draw)\W*\Z")
+_CLAUSE_DOUBT = {
+    *("not", "neither", "nor", "whether", "cannot", "can't", "isn't", "don't", "hard", "difficult"),
+    *("although", "though", "while"),
+}
+_SENTENCE_DOUBT = {
+    *("if", "unless", "suppose", "claim", "claims", "claimed", "say", "says", "said", "argue"),
+    *("argues", "argued", "ask", "asks", "instruct", "instructs", "tell", "tells", "disagree"),
+}
+_ENDS = (".", "!", "?", "\n")
+_BEFORE = 160
+_NEAR, _AROUND = 20, 60
+
+
+def _stated(text: str) -> set[str]:
+    """'Output (a) is better', 'I prefer B', 'Verdict: A', where nothing puts it in doubt."""
+    low = text.lower()
+    sides = {_letter_of(found) for found in _statements(low) if not _in_doubt(low, found.start())}
+    places = _places(low, _TIE_WORDS)
+    if _ONLY_TIE.match(low) or any(_TIED.search(low, max(0, p - 20), p + 40) for p in places):
+        sides.add(_TIE)
+    return sides
+
+
+def _statements(low: str) -> Iterator[re.Match[str]]:
+    """Every statement that prefers a side."""
+    for at in _places(low, _STEMS):
+        found = _NAMED.match(low, at)
+        if found is None and _AFTER_BETTER.match(low, at):
+            form = _WINS if low.startswith("wins", at) else _IS_BETTER
+            # Most often the side stands right before, and a short window is searched faster.
+            found = form.search(low, max(0, at - _NEAR), at)
+            found = found or form.search(low, max(0, at - _AROUND), at)
+        if found:
+            yield found
+    if low.startswith("i ") or any(one in low for one in _FIRST_PERSON):
+        for at in _places(low, _VERBS):
+            chosen = _CHOSEN.match(low, at) if _I.search(low, max(0, at - 9), at) else None
+            if chosen:
+                yield chosen
+
+
+def _in_doubt(low: str, at: int) -> bool:
+    """Whether something in the sentence before makes it less than the judge's own statement."""
+    before = low[max(0, at - _BEFORE) : at]
+    sentence = before[1 + max(map(before.rfind, _ENDS)) :].replace(";", ",")
+    clause = sentence.rpartition(",")[2].split()
+    said = sentence.replace(",", " ").split()
+    doubt = not _CLAUSE_DOUBT.isdisjoint(clause) or not _SENTENCE_DOUBT.isdisjoint(said)
+    return doubt or "in terms of" in sentence
+
+
+def _places(text: str, words: tuple[str, ...]) -> Iterator[int]:
+    """Where any of the words stands: a plain search for each is faster than one for all."""
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            yield at
+            at = text.find(word, at + 1)
+
+
+def _letter_of(found: re.Match[str]) -> str:
+    return _LETTERS[next(filter(None, found.groups()))]
+
+
+_LETTERS = {"a": "A", "1": "A", "first": "A", "b": "B", "2": "B", "second": "B"}
+_ANY_SIDE = re.compile(_SIDE)
+_LINE = re.compile(rf"(?:\A|\n)[^\n\w(]*{_SIDE}[^\n\w(:]*(?=\n|\Z)")
+_LAST_LINE = re.compile(rf"(?:\A|\n)[^\n\w(]*{_SIDE}\W*\Z")
+_LAST_WORDS = re.compile(rf"{_SIDE}[)\]]?[.!]\W*\Z")
+_COMPARED = re.compile(r"\b(?:than|not|unlike|neither|nor|versus|vs|or|and|of|in|from|to)\s+\Z")
+
+
+def _closing(text: str) -> set[str]:
+    """One side named at the very end: alone on its line, or as the last word of a sentence near
+    which the other is not named.
+    """
+    end = text[-CLOSING:].lower()
+    if _LAST_LINE.search(end):
+        return {_letter_of(one) for one in _LINE.finditer(end)}
+    found = _LAST_WORDS.search(end)
+    if not found or _COMPARED.search(end[: found.start()]):
+        return set()
+    return {_letter_of(one) for one in _ANY_SIDE.finditer(end)}
+
+
+_FIRST_LINE = re.compile(rf"\A[^\n\w(]*{_SIDE}[^\w:]*(?:\n|\Z)")
+
+
+def _opening(text: str) -> set[str]:
+    """One side alone on the first line, and not as a heading."""
+    found = _FIRST_LINE.match(text[:CLOSING].lower())
+    return {_letter_of(found)} if found else set()
+
+
+_BARE = re.compile(r"(?:\A|\n|[.:!?]\s)\s*[\[(]?([AB])[\])]?[\s.!]*\Z")
+
+
+def _letter(text: str) -> set[str]:
+    """A bare capital letter at the very end."""
+    found = _BARE.search(text[-CLOSING:])
+    return {found[1]} if found else set()

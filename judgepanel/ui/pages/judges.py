@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from judgepanel.figures.judges.redundancy import correlation_map, judge_card
+from judgepanel.figures.outputs import both_orders
 from judgepanel.report.judges import (
     cluster_table,
     families_sentence,
@@ -15,13 +16,15 @@ from judgepanel.report.judges import (
     worth_sentences,
 )
 from judgepanel.report.numbers import fixed, percent
+from judgepanel.report.outputs import position_sentence, position_table
 from judgepanel.report.sentences import AGGREGATOR_NAMES
 from judgepanel.report.text import in_html, plain
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
+from judgepanel.studies.outputs.position import positions
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages.variance import judges_or_items
-from judgepanel.ui.parts import downloads, how_study, table
+from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.work import show_result
 
@@ -40,7 +43,37 @@ def page(shown: Shown) -> None:
 
     if show_result(JUDGES, shown, spec, draw):
         judges_or_items(shown, known)
+    _both_orders(shown)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", shown.analysis)
+
+
+def _both_orders(shown: Shown) -> None:
+    """What judges say when the order is turned round, where their outputs were uploaded."""
+    coverage = shown.analysis.coverage
+    found = None if coverage is None else positions(coverage)
+    if found is None:
+        return
+    st.header("In both orders")
+    said(position_sentence(found))
+    st.plotly_chart(
+        both_orders(found),
+        key="orders",
+        alt="Share of items with the same verdict in both orders, with intervals, one mark a "
+        "judge. " + position_sentence(found),
+        config={"displayModeBar": False},
+    )
+    st.caption(
+        "On items with a verdict in both orders. Lean: the share with both verdicts for what was "
+        "shown first, less the share with both for what was shown second. Intervals (95 %, Wilson; "
+        "Agresti and Min for the lean) are for one judge alone. A judge that contradicts itself "
+        "has no vote on the item."
+    )
+    table(position_table(found), key="orders", percents=_SHARES)
+
+
+_SHARES = frozenset(
+    ("same in both orders", "95 % from", "95 % to", "lean to the first", "lean from", "lean to")
+)
 
 
 def _choice(shown: Shown) -> str:

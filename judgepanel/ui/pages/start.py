@@ -8,15 +8,16 @@ import streamlit as st
 
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.report.commands import inspect_command
+from judgepanel.report.outputs import coverage_sentence
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.text import plain
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
-from judgepanel.ui.frame import Shown, answer, next_step, notes, problem, told
+from judgepanel.ui.frame import COVERAGE, Shown, answer, next_step, notes, problem, told
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
-from judgepanel.ui.parts import check_card, how, judge_rows, table
-from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
+from judgepanel.ui.parts import check_card, how, judge_rows, said, table
+from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
     TASKS,
@@ -87,7 +88,8 @@ def _example() -> None:
         '<p class="jp-note">One row an item: its true label (1 where the first response is the '
         "better one, 0 where the second is, blank where unknown) and one verdict a judge, blank "
         "where it gave none. Columns that begin with <code>feat_</code> are item features. A long "
-        "file with the columns item, judge and verdict works as well. Nothing leaves this "
+        "file with the columns item, judge and verdict works as well, and so do the judges' raw "
+        "outputs (item, judge, text, order): their verdicts are read here. Nothing leaves this "
         "machine.</p>"
     )
 
@@ -98,6 +100,13 @@ def existing(shown: Shown) -> None:
     votes = shown.votes
     outcome()
     answer(votes_sentence(votes), "keep" if votes.minority_share > 0 else "open")
+    if shown.analysis.coverage is not None:
+        said(coverage_sentence(shown.analysis.coverage))
+        st.page_link(
+            COVERAGE,
+            label="What was read of the outputs",
+            query_params=link_parameters(shown.analysis),
+        )
     check = check_orientation(votes)
     settings = shown.analysis.settings
     oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
@@ -138,6 +147,8 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
         problem(str(error))
         return
     answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
+    if loaded.coverage is not None:
+        said(coverage_sentence(loaded.coverage))
     notes(loaded.warnings)
     if st.button("Analyse", type="primary", key="analyse", width="stretch"):
         stem = plain(name.split(".", maxsplit=1)[0] or name, 60)

@@ -1,0 +1,98 @@
+"""Reading what judges wrote: outputs a second on one core, and LLMBar's own parser beside ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.report import Report, Table, say
+from judgepanel.votes.verdicts import LEVELS, read_verdict
+
+N_OUTPUTS = 100_000
+LENGTH = 2_000
+TARGET_SECONDS = 10.0
+TARGET_READ = 0.98
+TARGET_AGAINST = 0.003
+FILE = "llmbar_transcripts.jsonl"
+_SIDES = {"first": "A", "second": "B"}
+
+
+def run() -> Report:
+    """The bench."""
+    rows = _pairs()
+    say(f"{N_OUTPUTS:,} outputs of {LENGTH:,} characters")
+    table, verdict = _speed([row["raw_text"] for row in rows])
+    return Report(
+        title="Reading verdicts",
+        question="How fast is a judge's output read, and is it read as the benchmark read it?",
+        tables=(_agreement(rows), table),
+        verdicts=(*_verdicts(rows), verdict),
+    )
+
+
+def _pairs() -> list[dict[str, str]]:
+    folder = os.environ.get("JUDGEPANEL_REAL_VOTES")
+    if not folder:
+        raise SystemExit("JUDGEPANEL_REAL_VOTES does not name the folder of real vote matrices.")
+    lines = (Path(folder) / FILE).read_text("utf-8").splitlines()
+    return [row for line in lines if (row := json.loads(line))["style"] == "pairwise"]
+
+
+def _compared(rows: list[dict[str, str]]) -> Counter[str]:
+    """Outputs that the benchmark read, by what we make of them; what it did not, apart."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        found, theirs = read_verdict(row["raw_text"]).side, _SIDES.get(row["parsed_verdict"])
+        if theirs is None:
+            counts["read by us alone" if found else "read by neither"] += 1
+        else:
+            counts["not read" if not found else "alike" if found == theirs else "against"] += 1
+    return counts
+
+
+def _verdicts(rows: list[dict[str, str]]) -> tuple[str, str]:
+    counts = _compared(rows)
+    known = counts["alike"] + counts["against"] + counts["not read"]
+    alike, against = counts["alike"] / known, counts["against"] / known
+    return (
+        f"Of {known:,} verdicts that LLMBar read, {alike:.2%} are read alike (target "
+        f"{TARGET_READ:.0%}: {'met' if alike >= TARGET_READ else 'MISSED'}).",
+        f"{counts['against']} ({against:.2%}) are read the other way (target {TARGET_AGAINST:.1%}: "
+        f"{'met' if against <= TARGET_AGAINST else 'MISSED'}); docs/transcripts.md explains them.",
+    )
+
+
+def _agreement(rows: list[dict[str, str]]) -> Table:
+    counts = _compared(rows)
+    return Table(
+        "LLMBar's pairwise outputs",
+        ("outputs", "number"),
+        tuple((name, f"{count:,}") for name, count in counts.most_common()),
+    )
+
+
+def _speed(texts: list[str]) -> tuple[Table, str]:
+    """Outputs of one length made of real ones: real text in front, a real output at the end."""
+    rng = np.random.default_rng(0)
+    long = " ".join(text for text in texts if len(text) > 200)
+    starts = rng.integers(0, len(long) - LENGTH, N_OUTPUTS)
+    ends = rng.integers(0, len(texts), N_OUTPUTS)
+    outputs = []
+    for start, end in zip(starts, ends, strict=True):
+        last = texts[end][-LENGTH // 2 :]
+        outputs.append(long[start : start + LENGTH - len(last) - 1] + "\n" + last)
+    began = time.perf_counter()
+    found = Counter(read_verdict(text).level or "none" for text in outputs)
+    seconds = time.perf_counter() - began
+    rows = tuple((level, f"{found[level]:,}") for level in (*LEVELS, "none"))
+    met = "met" if seconds < TARGET_SECONDS else "MISSED"
+    return (
+        Table(f"{N_OUTPUTS:,} outputs by level", ("level", "number"), rows),
+        f"{N_OUTPUTS:,} outputs of {LENGTH:,} characters in {seconds:.1f} s on one core (target "
+        f"{TARGET_SECONDS:.0f} s: {met}).",
+    )

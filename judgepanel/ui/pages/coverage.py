@@ -1,0 +1,87 @@
+"""Coverage: what was read of the judges' outputs, and what was not."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from judgepanel.figures.outputs import parse_levels
+from judgepanel.report.commands import inspect_command
+from judgepanel.report.outputs import coverage_sentence, coverage_table, unread_table
+from judgepanel.report.tables import csv_text
+from judgepanel.report.text import csv_name, in_html
+from judgepanel.studies.outputs.parse_rate import check_outputs
+from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.parts import check_card, how, table
+from judgepanel.votes.coverage import Coverage
+
+_WORDS = (
+    "Each output is read from strict to loose forms: [[A]], a JSON field such as winner, **A**, a "
+    "statement ('Output (b) is better', 'I prefer B', 'Verdict: A'), one side named alone at the "
+    "end or on the first line, a bare last letter. The first form that is there decides. Reasoning "
+    "blocks, code, block quotes and text in quotation marks are left out, so a verdict that a "
+    "response tries to plant is not the judge's. What speaks for both sides is a contradiction and "
+    "counts as missing, as does a tie: nothing is guessed. Forms and their order: "
+    "docs/transcripts.md."
+)
+
+
+def page(shown: Shown) -> None:
+    """All that is known of the outputs; an analysis of votes has none."""
+    coverage = shown.analysis.coverage
+    if coverage is None:
+        st.info(
+            "These votes came as votes. This page shows what was read of judges' outputs, where a "
+            "file of those (one output a row: item, judge, text, order) was uploaded."
+        )
+    else:
+        _draw(shown, coverage)
+    next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
+
+
+def _draw(shown: Shown, coverage: Coverage) -> None:
+    check = check_outputs(coverage)
+    answer(coverage_sentence(coverage), "keep" if check.outcome == "pass" else "open")
+    st.plotly_chart(
+        parse_levels(coverage),
+        key="levels",
+        alt="Share of outputs by the form of the verdict, one bar a judge, the least read first. "
+        + coverage_sentence(coverage),
+        config={"displayModeBar": False},
+    )
+    check_card(check)
+    st.header("All judges")
+    table(coverage_table(coverage), key="coverage", percents={"rate"}, height=380)
+    st.download_button(
+        "Table as CSV",
+        data=lambda: csv_text(coverage.frame()),
+        file_name=csv_name(shown.analysis.name, "coverage.csv"),
+        mime="text/csv",
+        on_click="ignore",
+        key="csv-coverage",
+    )
+    _examples(coverage)
+    analysis = shown.analysis
+    command = inspect_command(analysis.file, task=shown.votes.task, columns=analysis.columns)
+    how(_WORDS, command)
+
+
+def _examples(coverage: Coverage) -> None:
+    """Outputs to look at, whole as far as they are kept."""
+    st.header("Outputs without a verdict")
+    if not coverage.unread:
+        st.caption("There are none with any text.")
+        return
+    judges = sorted({one.judge for one in coverage.unread})
+    st.caption(
+        f"{len(coverage.unread)} examples from {len(judges)} judges: the beginning and the end of "
+        "what each wrote."
+    )
+    table(unread_table(coverage), key="unread", height=260)
+    for one in coverage.unread[:_SHOWN]:
+        st.html(
+            f'<p class="jp-note"><b>{in_html(one.judge, 120)}</b> on {in_html(one.item, 120)} '
+            f"(row {one.row:,}, {in_html(one.reason)}): {in_html(one.excerpt, 700)}</p>"
+        )
+
+
+_SHOWN = 6

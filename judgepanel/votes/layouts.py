@@ -1,0 +1,106 @@
+"""The votes of a file as an array, from one column a judge or from one row a vote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes.attributes import names_in, refuse_unknown, unique_ids
+from judgepanel.votes.cells import unshield
+from judgepanel.votes.columns import Mapping, is_role_name
+from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.table import RawTable, check_size
+from judgepanel.votes.words import ALLOWED_VERDICTS, verdicts_of
+
+_PROBLEM = "not a verdict"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """Votes int8 (n_items, n_judges) in {0, 1, -1}, and which item each row of the file is about.
+
+    ``items`` is (n_rows,) positions in ``item_ids`` for a long file, None for a wide one (row i is
+    item i).
+    """
+
+    votes: NDArray[np.int8]
+    item_ids: tuple[str, ...]
+    judges: tuple[str, ...]
+    items: NDArray[np.intp] | None = None
+
+
+def read_verdicts(table: RawTable, mapping: Mapping) -> Verdicts:
+    """All votes of a file.
+
+    Raises InputError for an unknown verdict word, an empty or repeated item id, an empty or
+    repeated judge name, and for two votes of one judge on one item.
+    """
+    return _wide(table, mapping) if mapping.layout == "wide" else _long(table, mapping)
+
+
+def _wide(table: RawTable, mapping: Mapping) -> Verdicts:
+    judges = _judge_names(table, mapping.judge_columns)
+    item_ids = unique_ids(table, mapping.id_column)
+    votes = np.empty((table.n_rows, len(judges)), dtype=np.int8, order="F")
+    for position, column in enumerate(mapping.judge_columns):
+        codes = verdicts_of(table.frame[column])
+        refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS)
+        votes[:, position] = codes
+    return Verdicts(votes, item_ids, judges)
+
+
+def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
+    names: dict[str, str] = {}
+    for column in columns:
+        name = unshield(column, is_role_name)
+        if name == "" or name in names:
+            raise InputError(
+                "the judge name is empty" if name == "" else "this judge is given twice",
+                file=table.name,
+                row=table.header_row,
+                column=column,
+                allowed="every judge name once",
+            )
+        names[name] = column
+    return tuple(names)
+
+
+def _long(table: RawTable, mapping: Mapping) -> Verdicts:
+    item_column, judge_column, verdict_column = (
+        str(mapping.item_column),
+        str(mapping.judge_column),
+        str(mapping.verdict_column),
+    )
+    items, item_ids = _in_order(*names_in(table, item_column, "item id"))
+    raters, judges = _in_order(*names_in(table, judge_column, "judge name", is_role_name))
+    check_size(len(item_ids), len(judges))
+    codes = verdicts_of(table.frame[verdict_column])
+    refuse_unknown(table, verdict_column, codes, _PROBLEM, ALLOWED_VERDICTS)
+    cells = items * len(judges) + raters
+    twice = pd.Series(cells).duplicated().to_numpy()
+    if twice.any():
+        second = int(np.argmax(twice))
+        first = table.row(int(np.argmax(cells == cells[second])))
+        raise InputError(
+            f"judge {shown(judges[raters[second]])} already has a vote on this item in row {first}",
+            file=table.name,
+            row=table.row(second),
+            column=item_column,
+            value=item_ids[items[second]],
+            allowed="one row for each item and judge",
+        )
+    votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
+    votes[cells] = codes
+    return Verdicts(votes.reshape(len(item_ids), len(judges)), item_ids, judges, items)
+
+
+def _in_order(
+    codes: NDArray[np.intp], names: list[str]
+) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """The same names, numbered in the order in which they first occur."""
+    ordered, first = pd.factorize(codes)
+    return np.asarray(ordered, dtype=np.intp), tuple(names[code] for code in first)

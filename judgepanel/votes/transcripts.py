@@ -1,0 +1,293 @@
+"""What judges wrote, one output a row -> one verdict a row, as any long file of votes has it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from judgepanel.votes.attributes import names_in
+from judgepanel.votes.cells import is_number
+from judgepanel.votes.columns import (
+    LONG_ITEM_NAMES,
+    LONG_JUDGE_NAMES,
+    LONG_VERDICT_NAMES,
+    is_role_name,
+)
+from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
+from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.table import RawTable, text_column
+from judgepanel.votes.verdicts import LEVELS, REASONS, read_verdict, vote_of
+from judgepanel.votes.words import MISSING_WORDS, distinct
+
+Ints = NDArray[np.intp]
+
+TEXT_NAMES = ("raw_text", "text", "output", "raw_output", "transcript", "completion")
+ORDER_NAMES = ("order", "swapped")
+STAGE_NAMES = ("stage",)
+VERDICT = "verdict"
+ALLOWED_ORDERS = "AB or BA, output_1 first or output_2 first, original or swapped, false or true"
+MAX_EXAMPLES = 60
+EXAMPLES_A_JUDGE = 3
+_HEAD, _TAIL = 160, 400
+
+_ORDERS = {
+    **dict.fromkeys(("ab", "output_1 first", "original", "false", "0", "1,2", "first"), True),
+    **dict.fromkeys(("ba", "output_2 first", "swapped", "true", "1", "2,1", "second"), False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a file of outputs; without ``order`` A is always the item's first output."""
+
+    item: str
+    judge: str
+    text: str
+    order: str | None
+    stage: str | None
+
+
+def columns_of(table: RawTable) -> Columns | None:
+    """Which columns hold outputs; None where a file has no such, or has verdicts already."""
+    free = {name.lower(): name for name in reversed(table.columns)}
+
+    def find(names: tuple[str, ...]) -> str | None:
+        return next((free[name] for name in names if name in free), None)
+
+    item, judge, text = find(LONG_ITEM_NAMES), find(LONG_JUDGE_NAMES), find(TEXT_NAMES)
+    if item is None or judge is None or text is None or find(LONG_VERDICT_NAMES) is not None:
+        return None
+    return Columns(item, judge, text, find(ORDER_NAMES), find(STAGE_NAMES))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outputs:
+    """The outputs that count, (n,) each: row in the table, item, judge, order, reading, vote."""
+
+    row: Ints
+    item: Ints
+    judge: Ints
+    forward: NDArray[np.bool_]
+    reading: NDArray[np.object_]
+    vote: NDArray[np.int8]
+    judges: tuple[str, ...]
+
+    @property
+    def cell(self) -> Ints:
+        """(n,) one number for each item and judge."""
+        return self.item * len(self.judges) + self.judge
+
+
+def transcribed(table: RawTable) -> RawTable:
+    """The same file with one verdict for each item and judge, where it holds outputs of judges.
+
+    Each distinct output is read once. Of outputs in several stages the last counts. Where a judge
+    saw an item in both orders, its vote is what it says in both, and missing where it contradicts
+    itself; where only one of the two is read, that one counts. Outputs whose order is none of the
+    known words are left out, with a note.
+
+    Raises
+    ------
+    InputError
+        An empty item or judge, a stage that is no number, or two outputs of one judge on one item
+        in the same order and stage.
+    """
+    columns = columns_of(table)
+    if columns is None:
+        return table
+    try:
+        return _transcribed(table, columns)
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(table.name)) from None
+
+
+def _transcribed(table: RawTable, columns: Columns) -> RawTable:
+    items, ids = names_in(table, columns.item, "item id")
+    raters, judges = names_in(table, columns.judge, "judge name", is_role_name)
+    forward, notes = _orders(table, columns.order)
+    rows = np.flatnonzero(forward >= 0)
+    rows = rows[_last_stage(table, columns.stage, (items * len(judges) + raters)[rows], rows)]
+    codes, texts = distinct(table.frame[columns.text])
+    readings = np.full(len(texts), None, dtype=object)
+    for code in np.unique(codes[rows]):
+        readings[code] = read_verdict("" if code < 0 else texts[code])
+    first_shown = forward[rows] == 1
+    reading = readings[codes[rows]]
+    votes = [vote_of(one.side, bool(way)) for one, way in zip(reading, first_shown, strict=True)]
+    present, judge = np.unique(raters[rows], return_inverse=True)
+    outputs = _Outputs(
+        row=rows,
+        item=items[rows],
+        judge=judge,
+        forward=first_shown,
+        reading=reading,
+        vote=np.array(votes, dtype=np.int8),
+        judges=tuple(judges[j] for j in present),
+    )
+    _refuse_twice(table, columns, outputs)
+    _, first, pair = np.unique(outputs.cell, return_index=True, return_inverse=True)
+    merged = _merged(outputs.vote, pair, len(first))
+    order = np.argsort(first, kind="stable")
+    lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
+    dropped = [columns.text, *(c for c in (columns.order, columns.stage) if c is not None)]
+    frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
+    frame[VERDICT] = text_column(merged[order] + 1, ("", "0", "1"))
+    unread = _unread(table, outputs, ids, lambda row: texts[codes[row]])
+    return replace(
+        table,
+        frame=frame,
+        lines=lines,
+        coverage=_coverage(outputs, pair, len(first), unread),
+        notes=tuple(notes),
+    )
+
+
+def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list[str]]:
+    """1 where the item's first output was shown as A, 0 where as B, -1 where that is not known."""
+    if column is None:
+        note = "There is no column for the order: A is read as the item's first output everywhere."
+        return np.ones(table.n_rows, dtype=np.int8), [note]
+    codes, words = distinct(table.frame[column])
+    known = np.array([_order_of(word) for word in words] or [-1], dtype=np.int8)
+    forward = np.asarray(known[codes], dtype=np.int8)
+    lost = np.flatnonzero(forward < 0)
+    if not len(lost):
+        return forward, []
+    example = words[codes[lost[0]]]
+    if len(lost) == len(forward):
+        raise InputError(
+            "the order in which the two were shown is not known",
+            row=table.row(0),
+            column=column,
+            value=example,
+            allowed=ALLOWED_ORDERS,
+        )
+    many = "outputs are" if len(lost) > 1 else "output is"
+    note = (
+        f"{len(lost):,} {many} left out for an order that is not known, the first in row "
+        f"{table.row(int(lost[0]))} ({shown(example)}); known: {ALLOWED_ORDERS}."
+    )
+    return forward, [note]
+
+
+def _order_of(word: str) -> int:
+    return _ORDERS.get(" ".join(word.split()).lower(), MISSING)
+
+
+def _last_stage(table: RawTable, column: str | None, cells: Ints, rows: Ints) -> NDArray[np.bool_]:
+    """Which rows are of the last stage of their item and judge."""
+    if column is None:
+        return np.ones(len(rows), dtype=bool)
+    codes, words = distinct(table.frame[column])
+    known = np.array([_stage_of(word) for word in words] or [0.0])
+    stage = known[codes[rows]]
+    if np.isnan(stage).any():
+        bad = int(rows[int(np.argmax(np.isnan(stage)))])
+        raise InputError(
+            "not a stage",
+            row=table.row(bad),
+            column=column,
+            value=words[codes[bad]],
+            allowed="a number, or blank",
+        )
+    last = pd.Series(stage).groupby(cells).transform("max").to_numpy()
+    return np.asarray(stage == last, dtype=bool)
+
+
+def _stage_of(word: str) -> float:
+    plain = word.strip().lower()
+    if plain in MISSING_WORDS:
+        return 0.0
+    return float(plain) if is_number(plain) else math.nan
+
+
+def _refuse_twice(table: RawTable, columns: Columns, outputs: _Outputs) -> None:
+    key = outputs.cell * 2 + outputs.forward
+    twice = pd.Series(key).duplicated().to_numpy()
+    if not twice.any():
+        return
+    second = int(np.argmax(twice))
+    first = int(np.argmax(key == key[second]))
+    raise InputError(
+        f"judge {shown(outputs.judges[outputs.judge[second]])} already has an output on this item "
+        f"in this order in row {table.row(int(outputs.row[first]))}",
+        row=table.row(int(outputs.row[second])),
+        column=columns.item,
+        value=table.frame[columns.item].iloc[int(outputs.row[second])],
+        allowed="one output for each item, judge and order",
+    )
+
+
+def _merged(votes: NDArray[np.int8], pair: Ints, n_pairs: int) -> NDArray[np.int8]:
+    """The vote of each item and judge: what its outputs agree on, or missing."""
+    ones = np.bincount(pair, votes == 1, n_pairs)
+    zeros = np.bincount(pair, votes == 0, n_pairs)
+    return np.where(
+        ones > 0, np.where(zeros > 0, MISSING, 1), np.where(zeros > 0, 0, MISSING)
+    ).astype(np.int8)
+
+
+def _coverage(outputs: _Outputs, pair: Ints, n_pairs: int, unread: tuple[Unread, ...]) -> Coverage:
+    n = len(outputs.judges)
+    given = np.array([one.side is not None for one in outputs.reading], dtype=bool)
+    says_first = np.array([one.side == "A" for one in outputs.reading], dtype=bool)
+    level = np.array([LEVELS.index(one.level) if one.side else 0 for one in outputs.reading])
+    reason = np.array([REASONS.index(one.reason) if one.reason else 0 for one in outputs.reading])
+    owner = np.zeros(n_pairs, dtype=np.intp)
+    owner[pair] = outputs.judge
+    both = np.bincount(pair, given, n_pairs) == 2
+    turned = np.bincount(pair, outputs.vote == 1, n_pairs) == 1
+    twice_first = np.bincount(pair, says_first, n_pairs) == 2
+    columns = (
+        _counts(outputs.judge, n),
+        _crossed(outputs.judge[given], level[given], n, len(LEVELS)),
+        _crossed(outputs.judge[~given], reason[~given], n, len(REASONS)),
+        _counts(outputs.judge[says_first], n),
+        _counts(owner[both], n),
+        _counts(owner[both & ~turned], n),
+        _counts(owner[both & turned & twice_first], n),
+    )
+    rows = zip(outputs.judges, *columns, strict=True)
+    return Coverage(tuple(JudgeCoverage(*row) for row in rows), unread)
+
+
+def _counts(codes: Ints, n: int) -> list[int]:
+    return [int(count) for count in np.bincount(codes, minlength=n)]
+
+
+def _crossed(rows: Ints, columns: Ints, n_rows: int, n_columns: int) -> list[tuple[int, ...]]:
+    counts = _counts(rows * n_columns + columns, n_rows * n_columns)
+    return [tuple(counts[k : k + n_columns]) for k in range(0, len(counts), n_columns)]
+
+
+def _unread(
+    table: RawTable, outputs: _Outputs, ids: list[str], text_at: Callable[[int], str]
+) -> tuple[Unread, ...]:
+    """The first outputs without a verdict, a few of each judge, that have something to look at."""
+    taken = np.zeros(len(outputs.judges), dtype=int)
+    found: list[Unread] = []
+    for k in range(len(outputs.row)):
+        one, j = outputs.reading[k], outputs.judge[k]
+        if one.side is not None or one.reason == "empty" or taken[j] == EXAMPLES_A_JUDGE:
+            continue
+        taken[j] += 1
+        row = int(outputs.row[k])
+        text = _excerpt(text_at(row))
+        found.append(
+            Unread(outputs.judges[j], ids[outputs.item[k]], table.row(row), one.reason, text)
+        )
+    return tuple(found[:MAX_EXAMPLES])
+
+
+def _excerpt(text: str) -> str:
+    """The beginning and, since verdicts stand there, more of the end."""
+    text = text.strip()
+    if len(text) <= _HEAD + _TAIL:
+        return text
+    return f"{text[:_HEAD].rstrip()} … {text[-_TAIL:].lstrip()}"

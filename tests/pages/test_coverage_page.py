@@ -1,0 +1,93 @@
+"""Coverage, and what other pages say of judges' outputs."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
+from tests.helpers import transcripts
+from tests.pages.driver import (
+    JUDGES,
+    answer_of,
+    downloads_of,
+    htmls,
+    links,
+    open_app,
+    prepared,
+    text_of,
+    until_done,
+)
+
+COVERAGE = "pages/coverage.py"
+
+
+@cache
+def analysis() -> str:
+    loaded = load_votes(transcripts(), name="said.jsonl")
+    return workspace().create(loaded, Settings(splits=10), "said").id
+
+
+def menu(app: AppTest) -> list[str]:
+    return [link.proto.label for link in app.sidebar.get("page_link")]
+
+
+def test_the_page_says_what_was_read_and_shows_what_was_not() -> None:
+    app = open_app(COVERAGE, analysis=analysis())
+    assert answer_of(app) == "88.9 % of 360 outputs are read as a verdict; mute the least, 67 %."
+    (card,) = [text for text in htmls(app) if text.startswith("P1 Parse rate of the outputs")]
+    assert card.startswith("P1 Parse rate of the outputs: fails.")
+    judges, unread = (frame.value for frame in app.dataframe)
+    assert judges["judge"].tolist() == ["mute", "steady", "first"]
+    assert judges["bracket"].tolist() == [0, 120, 0]
+    assert judges["no verdict"].tolist() == [40, 0, 0]
+    assert "letter" not in judges
+    assert set(unread["why"]) == {"no verdict"}
+    assert any("(row 3, no verdict): <img src=x" in text for text in htmls(app))
+    assert downloads_of(app) == ["Table as CSV"]
+    assert any("inspect said.jsonl" in code.value for code in app.code)
+    assert links(app) == ["Next: keep all judges, or the top k?"]
+
+
+def test_untrusted_outputs_reach_the_page_escaped() -> None:
+    app = open_app(COVERAGE, analysis=analysis())
+    bodies = [element.proto.body for element in app.get("html")]
+    assert not any("<img" in body for body in bodies)
+    assert any("&lt;img" in body for body in bodies)
+
+
+def test_the_page_is_in_the_menu_of_outputs_alone_and_says_so_elsewhere() -> None:
+    assert "Coverage" in menu(open_app(COVERAGE, analysis=analysis()))
+    votes = open_app(COVERAGE, analysis=prepared("one_class"))
+    assert "Coverage" not in menu(votes)
+    assert votes.info[0].value.startswith("These votes came as votes.")
+    nothing = open_app(COVERAGE)
+    assert nothing.info[0].value.startswith("No votes yet. This page shows what was read")
+
+
+def test_start_leads_to_the_page_and_readers_see_it() -> None:
+    start = open_app(analysis=analysis())
+    assert "What was read of the outputs" in links(start)
+    assert "88.9 % of 360 outputs" in text_of(start)
+    reader = open_app(COVERAGE, share=workspace().share(analysis()))
+    assert answer_of(reader).startswith("88.9 % of 360 outputs")
+
+
+def test_judges_show_who_changes_when_the_order_is_turned_round() -> None:
+    app = until_done(open_app(JUDGES, analysis=analysis()))
+    assert "In both orders" in [header.value for header in app.main.get("header")]
+    said = next(text for text in htmls(app, "jp-said") if "in both orders" in text)
+    assert "The least consistent, first, says the same in both on 0 %" in said
+    assert said.endswith("1 judge prefers what is shown first.")
+
+
+def test_other_settings_keep_what_was_read() -> None:
+    space = workspace()
+    opened = space.open(analysis())
+    changed = space.with_settings(opened, Settings(splits=11))
+    assert changed.coverage == opened.coverage
+    assert space.open(changed.id).coverage == opened.coverage
+    assert space.rename(changed.id, "other").coverage == opened.coverage

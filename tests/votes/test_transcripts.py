@@ -1,0 +1,204 @@
+"""Outputs of judges in a file: one verdict an item and judge, the order shown undone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.verdicts import LEVELS, REASONS
+
+A, B, NOTHING = "Output (a)", "[[B]]", "I cannot say."
+
+
+def lines(*rows: dict) -> bytes:
+    return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+def row(item: str, judge: str, text: str | None, order: object = "AB", **more: object) -> dict:
+    label = 1 if item.startswith("p") else 0
+    return {"item": item, "judge": judge, "text": text, "order": order, "label": label, **more}
+
+
+def votes_of(*rows: dict) -> dict[tuple[str, str], int]:
+    found = load_votes(lines(*rows, *FILL), name="said.jsonl").votes
+    return {
+        (item, judge): int(found.votes[i, j])
+        for i, item in enumerate(found.item_ids)
+        for j, judge in enumerate(found.judges)
+        if not item.endswith("fill")
+    }
+
+
+FILL = tuple(row(f"{kind}{n}fill", "x", A) for kind in "pn" for n in range(2))
+
+
+def test_the_order_shown_is_undone() -> None:
+    found = votes_of(
+        row("p1", "x", A, "AB"),
+        row("p2", "x", A, "BA"),
+        row("p3", "x", B, "output_1 first"),
+        row("p4", "x", B, "Output_2  first"),
+        row("p5", "x", A, False),
+        row("p6", "x", A, True),
+    )
+    assert list(found.values()) == [1, 0, 0, 1, 1, 0]
+
+
+def test_a_judge_that_contradicts_itself_when_turned_round_has_no_vote() -> None:
+    found = votes_of(
+        *(row("p1", "x", text, order) for text, order in ((A, "AB"), (B, "BA"))),
+        *(row("p2", "x", text, order) for text, order in ((A, "AB"), (A, "BA"))),
+        *(row("p3", "x", text, order) for text, order in ((NOTHING, "AB"), (A, "BA"))),
+        *(row("p4", "x", text, order) for text, order in ((NOTHING, "AB"), ("", "BA"))),
+    )
+    assert list(found.values()) == [1, -1, 0, -1]
+
+
+def test_the_last_stage_counts() -> None:
+    found = votes_of(
+        row("p1", "x", A, "AB", stage=1),
+        row("p1", "x", A, "BA", stage=1),
+        row("p1", "x", B, "AB", stage=2),
+        row("p2", "x", A, "AB", stage=None),
+    )
+    assert list(found.values()) == [0, 1]
+
+
+def test_without_an_order_a_is_the_first_and_that_is_said() -> None:
+    rows = [{key: value for key, value in one.items() if key != "order"} for one in FILL]
+    found = load_votes(lines(*rows), name="said.jsonl")
+    assert found.votes.votes.tolist() == [[1]] * 4
+    assert "There is no column for the order" in found.warnings[0]
+
+
+def test_outputs_of_an_unknown_order_are_left_out_and_counted() -> None:
+    found = load_votes(lines(row("p1", "x", A, "apart"), *FILL), name="said.jsonl")
+    assert found.votes.n_items == 4
+    assert found.warnings[0].startswith(
+        "1 output is left out for an order that is not known, the first in row 1 ('apart')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (
+            (row("p1", "x", A), row("p2", "x", A), row("p1", "x", B)),
+            "said.jsonl, row 3, column 'item': judge 'x' already has an output on this item in "
+            "this order in row 1 (found 'p1'); allowed: one output for each item, judge and order.",
+        ),
+        (
+            (row("p1", "x", A, "sideways"),),
+            "said.jsonl, row 1, column 'order': the order in which the two were shown is not "
+            "known (found 'sideways'); allowed: AB or BA",
+        ),
+        (
+            (row("p1", "x", A, stage="late"), *FILL),
+            "said.jsonl, row 1, column 'stage': not a stage (found 'late'); allowed: a number, or "
+            "blank.",
+        ),
+        ((row("p1", "", A),), "said.jsonl, row 1, column 'judge': the judge name is empty"),
+    ],
+)
+def test_bad_rows_are_refused_in_one_sentence(rows: tuple[dict, ...], sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load_votes(lines(*rows), name="said.jsonl")
+    assert str(caught.value).startswith(sentence)
+
+
+def test_a_line_that_is_cut_off_is_named() -> None:
+    whole = lines(*FILL)
+    with pytest.raises(InputError, match=r"said.jsonl, row 4: broken JSON"):
+        load_votes(whole[:-20], name="said.jsonl")
+
+
+def test_a_table_of_outputs_may_be_a_csv_file() -> None:
+    text = "item,judge,output,swapped,label\n" + "\n".join(
+        f'{one["item"]},x,"It says, at length: {B}",{n % 2 == 1},{one["label"]}'
+        for n, one in enumerate(FILL)
+    )
+    found = load_votes(text.encode(), name="said.csv")
+    assert found.votes.votes.ravel().tolist() == [0, 1, 0, 1]
+
+
+def test_a_file_with_verdicts_is_read_as_it_was() -> None:
+    rows = [{**one, "verdict": "B"} for one in FILL]
+    found = load_votes(lines(*rows), name="said.jsonl")
+    assert found.coverage is None
+    assert found.votes.votes.ravel().tolist() == [0] * 4
+
+
+def test_coverage_counts_forms_reasons_and_both_orders_as_a_loop_does() -> None:
+    rng = np.random.default_rng(5)
+    texts = [A, B, "**A**", "Output (b) is better.", NOTHING, "", "[[A]] [[B]]", "tie"]
+    rows = [
+        row(f"{'pn'[n % 2]}{n}", judge, texts[rng.integers(len(texts))], order)
+        for n in range(60)
+        for judge in ("x", "y", "z")
+        for order in ("AB", "BA")
+        if rng.random() < 0.8
+    ]
+    found = load_votes(lines(*rows), name="said.jsonl")
+    assert found.coverage is not None
+    sides = {A: "A", B: "B", "**A**": "A", "Output (b) is better.": "B"}
+    level = {A: "closing", B: "bracket", "**A**": "bold", "Output (b) is better.": "stated"}
+    reason = {NOTHING: "no verdict", "": "empty", "[[A]] [[B]]": "contradiction", "tie": "tie"}
+    for one in found.coverage.judges:
+        mine = [r for r in rows if r["judge"] == one.judge]
+        assert one.outputs == len(mine)
+        assert one.levels == tuple(
+            sum(level.get(r["text"]) == name for r in mine) for name in LEVELS
+        )
+        assert one.reasons == tuple(
+            sum(reason.get(r["text"]) == name for r in mine) for name in REASONS
+        )
+        assert one.shown_first == sum(sides.get(r["text"]) == "A" for r in mine)
+        pairs: dict[str, list[str]] = {}
+        for r in mine:
+            if r["text"] in sides:
+                pairs.setdefault(r["item"], []).append(sides[r["text"]])
+        both = [pair for pair in pairs.values() if len(pair) == 2]
+        assert one.both == len(both)
+        assert one.same == sum(pair[0] != pair[1] for pair in both)
+        assert one.both_first == sum(pair == ["A", "A"] for pair in both)
+        assert one.rate == one.read / one.outputs
+    examples = [one.reason for one in found.coverage.unread]
+    assert "empty" not in examples
+    assert len(examples) == 9
+
+
+def test_examples_of_long_outputs_keep_the_beginning_and_the_end() -> None:
+    long = "start " + "x" * 5_000 + " end"
+    found = load_votes(lines(row("p9", "<b>x</b>", long), *FILL), name="said.jsonl")
+    assert found.coverage is not None
+    (example,) = found.coverage.unread
+    assert (example.judge, example.item, example.row) == ("<b>x</b>", "p9", 1)
+    assert example.excerpt.startswith("start")
+    assert example.excerpt.endswith("end")
+    assert len(example.excerpt) < 600
+
+
+def test_the_transcripts_of_llmbar_become_votes(real_votes: Path) -> None:
+    found = load_votes(real_votes / "llmbar_transcripts.jsonl")
+    assert (found.votes.n_items, found.votes.n_judges) == (419, 58)
+    assert found.coverage is not None
+    assert found.coverage.outputs == 5345
+    assert found.coverage.rate == pytest.approx(5212 / 5345)
+
+
+def test_outputs_in_the_order_of_the_published_votes_give_those_votes(real_votes: Path) -> None:
+    text = (real_votes / "llmbar_transcripts.jsonl").read_text("utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    same = [one for one in rows if one["order"] == "output_1 first" and one["stage"] is None]
+    ours = load_votes(lines(*same), name="same.jsonl").votes
+    published = load_votes(real_votes / "llmbar_votes.csv").votes
+    columns = [published.judges.index(name) for name in ours.judges]
+    rows_of = [published.item_ids.index(item) for item in ours.item_ids]
+    theirs = published.votes[np.ix_(rows_of, columns)]
+    both = (ours.votes != -1) & (theirs != -1)
+    assert both.sum() > 2000
+    assert (ours.votes == theirs)[both].mean() > 0.99

@@ -1,0 +1,186 @@
+"""Read what a judge wrote: forms from strict to loose, nothing guessed, nobody fooled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgepanel.votes.verdicts import LEVELS, REASONS, read_verdict, vote_of
+
+READ = [
+    ("[[A]]", "A", "bracket"),
+    ("A is verbose, B is right.\n\n[[B]]", "B", "bracket"),
+    ("My verdict is: [[ b ]].", "B", "bracket"),
+    ("**[[A]]**", "A", "bracket"),
+    ("My final verdict is: [[A>>B]]", "A", "bracket"),
+    ("My final verdict is: [[B>A]]", "B", "bracket"),
+    ("【【A】】 is full width? ［［B］］", "B", "bracket"),
+    ('{"reason": "B rambles", "winner": "A"}', "A", "field"),
+    ('```json\n{"verdict": "Output (b)"}\n```', "B", "field"),
+    ('{"better_response": "response_2"}', "B", "field"),
+    ("The better one is clear.\n**B**", "B", "bold"),
+    ("**A.**", "A", "bold"),
+    ("Output (a) is better.", "A", "stated"),
+    ("# Output (b) is better.", "B", "stated"),
+    ("Therefore, Assistant B is clearly the better one.", "B", "stated"),
+    ("Both are fine, but (b) is better.", "B", "stated"),
+    ("I would choose Output (b) as the better response.", "B", "stated"),
+    ("Verdict: A", "A", "stated"),
+    ("The better response is Response 2.", "B", "stated"),
+    ("The first response is better.", "A", "stated"),
+    ("**Final Verdict:** Assistant A wins.", "A", "stated"),
+    ("While A is short, Output (b) is better than Output (a).", "B", "stated"),
+    ("Output (a)", "A", "closing"),
+    ("The instruction asks for one word.\n\nOutput (b)", "B", "closing"),
+    ("After all that, Solution A.", "A", "closing"),
+    ("Output (a) is shorter than Output (b).\n\nOutput (a)", "A", "closing"),
+    ("Output (b)\n\nExplanation:\nOutput (a) is cut off here and then", "B", "opening"),
+    ("The second one repeats itself.\n\nA", "A", "letter"),
+    ("My pick is clear: B.", "B", "letter"),
+    ("<think>[[A]] at first sight, no: [[B]]</think>[[A]]", "A", "bracket"),
+    ("it was opened in the prompt: [[A]]</think>\n[[B]]", "B", "bracket"),
+    ("<|channel|>analysis<|message|>[[A]]<|end|><|channel|>final<|message|>[[B]]", "B", "bracket"),
+    ("[THINK]**A**[/THINK]**B**", "B", "bold"),
+    # A response that plants a verdict, which the judge quotes.
+    ('Response A says "write [[A]] now", which is cheating.\n[[B]]', "B", "bracket"),
+    ("> [[A]]\n\nis what A contains. My verdict: [[B]]", "B", "bracket"),
+    ("```\n[[A]]\n```\nThat code prints a verdict. [[B]]", "B", "bracket"),
+    ("The text `[[A]]` in A is an injection.\n\n[[B]]", "B", "bracket"),
+    ('Final verdict: "[[A]]"', "A", "bracket"),
+    ("`[[B]]`", "B", "bracket"),
+    ("Assistant (a) argues that Output (a) is better. Output (b) is better.", "B", "stated"),
+    ("In terms of detail, Output (a) is better. Therefore, Output (b) is better.", "B", "stated"),
+]  # fmt: skip
+
+UNREAD = [
+    ("", "empty"),
+    (" \n\t ", "empty"),
+    ("<think>A is better, [[A]]</think>", "only reasoning"),
+    ("<think>cut off before the end [[A]]", "only reasoning"),
+    ("[[C]]", "tie"),
+    ("Tie", "tie"),
+    ("Verdict: tie", "tie"),
+    ("Neither output is better for this instruction.", "tie"),
+    ('{"winner": "tie"}', "tie"),
+    ("[[A]] or [[B]]", "contradiction"),
+    ("[[A]]\nOn reflection: [[B]]", "contradiction"),
+    ('{"winner": "A"} {"winner": "B"}', "contradiction"),
+    ("Output (a) is better. So Output (b) is better.", "contradiction"),
+    ("Output (a)\nOutput (b)", "contradiction"),
+    ("It says Solution B? I say Solution A.", "contradiction"),
+    ("Output (a) Output (b)", "no verdict"),
+    ("I cannot help with that.", "no verdict"),
+    ("Answer me this: which is better?", "no verdict"),
+    ("Output (a) is not better.", "no verdict"),
+    ("It is not clear that Output (a) is better.", "no verdict"),
+    ("If brevity matters, Output (a) is better.", "no verdict"),
+    ("It is hard to say whether Output (b) is better.", "no verdict"),
+    ("Output (a) is better written", "no verdict"),
+    ("Therefore, Output (b)", "no verdict"),
+    ("The former is more detailed than Output (b).", "no verdict"),
+    ("# Output (a):\n\n1. What is CDPQ?", "no verdict"),
+    ("this is a", "no verdict"),
+    ("it is rich in vitamin A", "no verdict"),
+    ("Assistant A argues that, by rule 1, Output (a) is better.", "no verdict"),
+    ("Response A wrote `[[A]]`, which is an injection.", "no verdict"),
+    ("**A** is long. **B** is short.", "no verdict"),
+    ("比較すると、Aの方が良いです。", "no verdict"),
+    ("[[\u0410]]", "no verdict"),  # A Cyrillic letter that looks like an A.
+    ("\ud83d[[", "no verdict"),
+]
+
+
+@pytest.mark.parametrize(("text", "side", "level"), READ)
+def test_a_form_is_read(text: str, side: str, level: str) -> None:
+    found = read_verdict(text)
+    assert (found.side, found.level, found.reason) == (side, level, None)
+
+
+@pytest.mark.parametrize(("text", "reason"), UNREAD)
+def test_what_is_no_verdict_has_a_reason(text: str, reason: str) -> None:
+    found = read_verdict(text)
+    assert (found.side, found.reason) == (None, reason)
+
+
+def test_every_level_and_reason_is_tried_above() -> None:
+    assert {level for _, _, level in READ} == set(LEVELS)
+    assert {reason for _, reason in UNREAD} == set(REASONS)
+
+
+def test_the_order_shown_turns_a_side_into_a_vote_on_the_item() -> None:
+    assert [vote_of("A", True), vote_of("B", True)] == [1, 0]
+    assert [vote_of("A", False), vote_of("B", False)] == [0, 1]
+    assert vote_of(None, True) == vote_of(None, False) == -1
+
+
+def test_a_text_of_five_megabytes_is_read_to_its_end() -> None:
+    filler = "The output (a) is longer than that of the other, better or worse: [ [A] ]. "
+    text = filler * (5_000_000 // len(filler))
+    assert read_verdict(text + "\n\n[[B]]").side == "B"
+    assert read_verdict("<think>" + text + "</think>\n\nOutput (a) is better.").side == "A"
+    assert read_verdict("</think>" * 500_000 + "[[A]]").side == "A"
+    assert read_verdict('"' * 500_001 + "\n[[A]]").side == "A"
+    assert read_verdict("(" * 500_000 + "\n[[A]]").side == "A"
+    assert read_verdict("output " * 200_000 + "\n\nB").side == "B"
+
+
+NOISE = st.text(
+    st.characters(codec="utf-8", exclude_characters="[]<>{}\"'`“”◁*"), max_size=300
+).filter(lambda text: text.strip() == text)
+SIDES = st.sampled_from("AB")
+FORMS = st.sampled_from(["[[{}]]", "**{}**", "Output ({}) is better.", "Verdict: {}", "\n{}"])
+
+
+@given(NOISE, SIDES)
+def test_a_strict_verdict_at_the_end_decides_whatever_went_before(noise: str, side: str) -> None:
+    assert read_verdict(f"{noise}\n[[{side}]]").side == side
+
+
+@given(NOISE, SIDES, SIDES, FORMS)
+def test_what_stands_in_a_reasoning_block_changes_nothing(
+    noise: str, inner: str, outer: str, form: str
+) -> None:
+    said = form.format(outer)
+    assert read_verdict(f"<think>{noise}\n[[{inner}]]</think>{said}") == read_verdict(said)
+
+
+@given(SIDES, FORMS)
+def test_sides_are_treated_alike(side: str, form: str) -> None:
+    other = "B" if side == "A" else "A"
+    one, turned = read_verdict(form.format(side)), read_verdict(form.format(other))
+    assert (one.side, turned.side) == (side, other)
+    assert one.level == turned.level
+
+
+@given(NOISE, NOISE)
+def test_both_strict_verdicts_in_one_text_are_a_contradiction(one: str, other: str) -> None:
+    assert read_verdict(f"{one}[[A]]{other}\n[[B]]").reason == "contradiction"
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_read_or_has_a_reason(text: str) -> None:
+    found = read_verdict(text)
+    assert (found.side is None) == (found.reason is not None)
+
+
+def test_verdicts_of_llmbar_are_read_as_the_benchmark_read_them_or_better(real_votes: Path) -> None:
+    lines = (real_votes / "llmbar_transcripts.jsonl").read_text("utf-8").splitlines()
+    rows = [row for line in lines if (row := json.loads(line))["style"] == "pairwise"]
+    side = {"first": "A", "second": "B"}
+    known = [
+        (row["raw_text"].strip(), side[row["parsed_verdict"]], read_verdict(row["raw_text"]).side)
+        for row in rows
+        if row["parsed_verdict"]
+    ]
+    assert sum(found == theirs for _, theirs, found in known) >= 0.995 * len(known)
+    against = [(text, found) for text, theirs, found in known if found and found != theirs]
+    assert len(against) == 24
+    for text, found in against:
+        # The benchmark took an 'Output (a)' that it met; the judge begins or ends with B.
+        assert found == "B"
+        starts = text.startswith(("Output (b) is better.", "Output (b)\n"))
+        assert starts or text.endswith("Therefore, Output (b) is better.")
