@@ -12,6 +12,7 @@ from judgepanel.figures.style import (
     INCLUDE,
     MISSING_OPACITY,
     NEUTRAL,
+    WHITE,
     escaped,
     laid_out,
     mixed,
@@ -22,8 +23,6 @@ from judgepanel.studies.outputs.position import Positions
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.verdicts import LEVELS
 
-_STRICT = ("bracket", "field", "bold")
-
 
 def parse_levels(coverage: Coverage) -> go.Figure:
     """Share of outputs by the form of the verdict, one bar a judge, the least read first."""
@@ -31,7 +30,7 @@ def parse_levels(coverage: Coverage) -> go.Figure:
     x = np.arange(1, len(frame) + 1)
     names = [escaped(name) for name in frame["judge"]]
     parts: list[tuple[str, pd.Series, str, str]] = [
-        (level, frame[level], INCLUDE if level in _STRICT else mixed(INCLUDE, "#FFFFFF", 0.45), "")
+        (level, frame[level], mixed(INCLUDE, WHITE, _TINTS[level]), _SHAPES.get(level, ""))
         for level in LEVELS
     ]
     tied = frame["tie"]
@@ -52,8 +51,8 @@ def parse_levels(coverage: Coverage) -> go.Figure:
                 "color": colour,
                 "line": {"width": 0},
                 "pattern": {
-                    "shape": pattern or _SHAPES.get(name, ""),
-                    "fgcolor": CURATE_LINE if pattern else INCLUDE,
+                    "shape": pattern,
+                    "fgcolor": CURATE_LINE if name == "not read" else INCLUDE,
                     "size": 6,
                     "solidity": 0.3,
                 },
@@ -82,7 +81,13 @@ _TITLES = {
     "opening": "named on the first line",
     "letter": "bare last letter",
 }
-_SHAPES = {"field": "x", "bold": ".", "closing": "-", "opening": "|", "letter": "+"}
+_TINTS = {
+    **dict.fromkeys(("bracket", "field", "bold"), 0.0),
+    "stated": 0.4,
+    **dict.fromkeys(("closing", "opening", "letter"), 0.7),
+}
+"""The stricter a form, the darker."""
+_SHAPES = {"field": "/", "bold": ".", "opening": "|", "letter": "."}
 
 
 def both_orders(found: Positions) -> go.Figure:
