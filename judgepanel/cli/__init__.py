@@ -1,8 +1,8 @@
-"""The command line: inspect, study, curve, recommend, score, simulate, health.
+"""The command line: inspect, study, curve, recommend, score, simulate, collect, health.
 
 Exit status 0, or 2 with one line on stderr that names file, row, column, value and what is
-allowed; 1 where `health` finds something wrong; 130 when interrupted. Progress and notes go to
-stderr, a readable table to stdout.
+allowed; 1 where `health` finds something wrong or `collect` has calls left; 130 when interrupted.
+Progress and notes go to stderr, a readable table to stdout.
 """
 
 from __future__ import annotations
@@ -149,6 +149,15 @@ def _parser() -> argparse.ArgumentParser:
     simulating.add_argument("--out", type=Path, required=True, metavar="FILE")
     simulating.add_argument("--sample", choices=[sample.name for sample in SAMPLES])
     _simulation_knobs(simulating)
+
+    collecting = _command(commands, "collect", _collect, "ask judges and make votes of it")
+    collecting.add_argument("pairs", type=Path, metavar="PAIRS", help="JSONL, CSV or Parquet")
+    collecting.add_argument("asked", type=Path, metavar="JUDGES", help="who, a .toml file")
+    collecting.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="for the outputs and the votes"
+    )
+    collecting.add_argument("--max-cost", type=float, metavar="USD", help="never spend more")
+    collecting.add_argument("--estimate", action="store_true", help="the cost, without any call")
 
     health = _command(commands, "health", _health, "does the dashboard answer, and its database?")
     health.add_argument(
@@ -369,6 +378,13 @@ def _simulate(options: argparse.Namespace) -> None:
             write_whole(folder / one.name, one.read_bytes())
     print(votes_sentence(votes))
     print(printable("Written: " + " and, beside it, ".join(one.name for one in made) + "."))
+
+
+def _collect(options: argparse.Namespace) -> int:
+    # Here, since no other command should wait for what asks servers.
+    from judgepanel.cli.collecting import run_collect  # noqa: PLC0415
+
+    return run_collect(options)
 
 
 def _health(options: argparse.Namespace) -> int:

@@ -35,6 +35,10 @@ ALLOWED_ORDERS = "AB or BA, output_1 first or output_2 first, original or swappe
 MAX_EXAMPLES = 60
 EXAMPLES_A_JUDGE = 3
 _HEAD, _TAIL = 160, 400
+_OF_A_CALL = frozenset(
+    ("served_by", "finish", "tokens_in", "tokens_out", "cost", "seconds", "attempts", "asked")
+)
+"""What `collect` keeps of a call beside its output."""
 
 _ORDERS = {
     **dict.fromkeys(("ab", "output_1 first", "original", "false", "0", "1,2", "first"), True),
@@ -136,6 +140,7 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     order = np.argsort(first, kind="stable")
     lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
     dropped = [columns.text, *(c for c in (columns.order, columns.stage) if c is not None)]
+    dropped += [name for name in table.columns if name in _OF_A_CALL]
     frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
     frame[VERDICT] = text_column(merged[order] + 1, ("", "0", "1"))
     unread = _unread(table, outputs, ids, lambda row: texts[codes[row]])

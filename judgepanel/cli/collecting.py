@@ -1,0 +1,102 @@
+"""`collect`: ask judges, keep every output, and make votes of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from judgepanel.collect import (
+    Estimate,
+    Journal,
+    Outcome,
+    collect,
+    estimate,
+    finished,
+    judge_rows,
+    read_judges,
+    read_pairs,
+)
+from judgepanel.report.output import write_whole
+from judgepanel.report.outputs import coverage_sentence
+from judgepanel.report.tables import csv_text
+from judgepanel.report.terminal import printable
+from judgepanel.votes import InputError, load_votes, write_votes
+from judgepanel.votes.errors import shown
+
+VOTES, JUDGES = "votes.csv", "judges.csv"
+
+
+def run_collect(options: argparse.Namespace) -> int:
+    """Run the command; 0 when every call is finished, else 1."""
+    cap = options.max_cost
+    if cap is not None and not cap > 0:
+        raise InputError("--max-cost must be positive", value=cap, allowed="dollars")
+    pairs, plan = read_pairs(options.pairs), read_judges(options.asked)
+    if options.out.exists() and not options.out.is_dir():
+        raise InputError("this is a file, not a folder", file=options.out.name)
+    with Journal(options.out) as journal:
+        done, spent = finished(journal, plan)
+        rows = estimate(pairs, plan, {name: len(calls) for name, calls in done.items()})
+        print(printable(_estimate_text(rows, spent)), file=sys.stderr)
+        if options.estimate:
+            return 0
+        try:
+            outcome = collect(pairs, plan, journal, max_cost=cap, on_progress=_progress())
+        finally:
+            _end_of_progress()
+        write_whole(options.out / JUDGES, csv_text(judge_rows(journal, plan)).encode())
+    print(printable(_outcome_text(outcome)))
+    if outcome.finished:
+        loaded = load_votes(journal.path, need_labels=False)
+        write_votes(loaded.votes, options.out / VOTES)
+        options.notes += loaded.warnings
+        if loaded.coverage is not None:
+            print(printable(coverage_sentence(loaded.coverage)))
+        written = f"{journal.path.name}, {VOTES}, {JUDGES}"
+        print(printable(f"Written to {shown(str(options.out))}: {written}."))
+    return 0 if outcome.complete else 1
+
+
+def _estimate_text(rows: tuple[Estimate, ...], spent: float) -> str:
+    lines = [
+        f"{one.judge}: {one.calls:,} calls, about {one.tokens_in:,.0f} tokens in, at most "
+        f"${one.dollars:,.2f}, {_time(one.seconds)} or more"
+        for one in rows
+    ]
+    calls, most = sum(one.calls for one in rows), sum(one.dollars for one in rows)
+    longest = max(one.seconds for one in rows)
+    before = f"; ${spent:,.2f} were spent before" if spent else ""
+    total = f"In all {calls:,} calls, at most ${most:,.2f}, {_time(longest)} or more{before}."
+    return "\n".join([*lines, total])
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def _outcome_text(outcome: Outcome) -> str:
+    lines = [
+        f"{outcome.made:,} calls made, {outcome.finished:,} of {outcome.planned:,} finished, "
+        f"${outcome.dollars:,.4f} in all.",
+        *outcome.troubles,
+    ]
+    if not outcome.complete:
+        lines.append("The same command goes on with the rest.")
+    return "\n".join(lines)
+
+
+def _progress() -> Callable[[int, int, float], None] | None:
+    if not sys.stderr.isatty():
+        return None
+
+    def report(done: int, planned: int, dollars: float) -> None:
+        text = f"\r{done:,}/{planned:,} calls, ${dollars:,.2f}  "
+        print(text, end="", file=sys.stderr, flush=True)
+
+    return report
+
+
+def _end_of_progress() -> None:
+    if sys.stderr.isatty():
+        print("\r" + " " * 50 + "\r", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,23 @@
+"""Asking judges: pairs and judges in, their outputs in a journal, from which votes are read."""
+
+from judgepanel.collect.estimate import Estimate, estimate
+from judgepanel.collect.journal import Journal
+from judgepanel.collect.judge_rows import judge_rows
+from judgepanel.collect.judges import Judge, Plan, read_judges
+from judgepanel.collect.pairs import Pairs, read_pairs
+from judgepanel.collect.runner import Outcome, collect, finished
+
+__all__ = [
+    "Estimate",
+    "Journal",
+    "Judge",
+    "Outcome",
+    "Pairs",
+    "Plan",
+    "collect",
+    "estimate",
+    "finished",
+    "judge_rows",
+    "read_judges",
+    "read_pairs",
+]

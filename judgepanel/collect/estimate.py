@@ -1,0 +1,60 @@
+"""What a run will cost and take, before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgepanel.collect.judges import Judge, Plan
+from judgepanel.collect.pairs import Pairs
+
+CHARACTERS_A_TOKEN = 4.0
+"""A rule of thumb for English; other scripts take more tokens."""
+SECONDS_A_CALL = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Of one judge: calls still to make, tokens in, dollars at most, seconds at least."""
+
+    judge: str
+    calls: int
+    tokens_in: float
+    dollars: float
+    seconds: float
+
+
+def tokens_of(judge: Judge, characters: float) -> float:
+    """About how many tokens a prompt with so many characters of texts has."""
+    return (len(judge.template) + characters) / CHARACTERS_A_TOKEN
+
+
+def most_dollars(judge: Judge, characters: float) -> float:
+    """What one call costs when the judge uses all tokens it may."""
+    tokens = tokens_of(judge, characters)
+    return (tokens * judge.price_in + judge.max_tokens * judge.price_out) / 1e6
+
+
+def estimate(pairs: Pairs, plan: Plan, done: dict[str, int]) -> tuple[Estimate, ...]:
+    """One row a judge, for the calls that ``done`` (finished calls by judge) leaves."""
+    lengths = sum(
+        np.array([len(text) for text in column.astype(str)], dtype=float)
+        for column in (pairs.instruction, pairs.first, pairs.second)
+    )
+    mean = float(np.mean(lengths)) if len(pairs) else 0.0
+    total = len(pairs) * (2 if plan.both_orders else 1)
+    rows = []
+    for judge in plan.judges:
+        calls = max(0, total - done.get(judge.name, 0))
+        pace = min(judge.per_minute / 60.0, judge.concurrency / SECONDS_A_CALL)
+        rows.append(
+            Estimate(
+                judge.name,
+                calls,
+                calls * tokens_of(judge, mean),
+                calls * most_dollars(judge, mean),
+                calls / pace,
+            )
+        )
+    return tuple(rows)

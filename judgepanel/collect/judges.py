@@ -1,0 +1,171 @@
+"""judges.toml: who is asked, where, how fast, at what price, and in which order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from judgepanel.collect.prompts import BUILT_IN, check_template
+from judgepanel.votes.errors import InputError, shown
+
+_TYPES: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """One judge behind an OpenAI-compatible endpoint.
+
+    ``key_variable`` names the environment variable with the key; the key itself is in no file.
+    ``max_tokens`` an output, ``temperature``; at most ``concurrency`` calls at once and
+    ``per_minute`` a minute; ``timeout`` seconds a call, ``attempts`` of each; prices in dollars a
+    million tokens. ``prompt`` is ``pairwise``, ``code``, or a file beside judges.toml.
+    """
+
+    name: str
+    model: str
+    base_url: str
+    key_variable: str = ""
+    max_tokens: int = 1024
+    temperature: float = 0.0
+    concurrency: int = 8
+    per_minute: float = 600.0
+    timeout: float = 120.0
+    attempts: int = 6
+    price_in: float = 0.0
+    price_out: float = 0.0
+    prompt: str = "pairwise"
+    family: str = ""
+    template: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All judges, and how they are asked: the ``seed`` of the order of each item, or both."""
+
+    judges: tuple[Judge, ...]
+    seed: int = 0
+    both_orders: bool = False
+
+    def fingerprint(self, judge: Judge) -> str:
+        """What an output of this judge depends on beside the pair: SHA-256, 16 digits."""
+        asked = (judge.model, judge.base_url, judge.max_tokens, judge.temperature, judge.template)
+        text = json.dumps([*asked, self.seed, self.both_orders])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def orders(self, item: str) -> tuple[str, ...]:
+        """AB, BA or both: is the item's first response shown as A? Drawn from seed and id."""
+        if self.both_orders:
+            return ("AB", "BA")
+        draw = hashlib.sha256(f"{self.seed}\0{item}".encode("utf-8", "surrogatepass")).digest()
+        return ("AB",) if draw[0] % 2 == 0 else ("BA",)
+
+
+def read_judges(path: Path) -> Plan:
+    """A plan from a TOML file with a [[judge]] table for each judge.
+
+    Raises
+    ------
+    InputError
+        In one sentence, for anything that is missing, unknown or out of range.
+    """
+    try:
+        content = tomllib.loads(path.read_text("utf-8-sig"))
+        return _plan(content, path)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", file=path.name) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"is not TOML: {error}", file=path.name) from None
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(path.name)) from None
+
+
+def _plan(content: dict[str, Any], path: Path) -> Plan:
+    entries = content.pop("judge", [])
+    if not isinstance(entries, list) or not entries:
+        raise InputError("names no judge", allowed="a [[judge]] table for each judge")
+    seed, both = content.pop("seed", 0), content.pop("both_orders", False)
+    if type(seed) is not int or type(both) is not bool:
+        raise InputError("seed or both_orders has another type", allowed="a whole number; a truth")
+    if content:
+        raise InputError(
+            "there is no such setting", value=next(iter(content)), allowed="seed, both_orders"
+        )
+    judges = tuple(_judge(entry, path) for entry in entries)
+    names = [judge.name for judge in judges]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError("this judge is given twice", value=twice, allowed="every name once")
+    return Plan(judges, seed, both)
+
+
+def _judge(entry: Any, path: Path) -> Judge:
+    settings = {one.name: one for one in fields(Judge) if one.name != "template"}
+    if not isinstance(entry, dict):
+        raise InputError("a judge is not a table", value=entry, allowed="[[judge]]")
+    who = shown(entry.get("name", "without a name"))
+    for name, value in entry.items():
+        if name == "api_key":
+            raise InputError(
+                f"judge {who} has a key in the file",
+                allowed="key_variable, the name of the environment variable with the key",
+            )
+        if name not in settings:
+            raise InputError(
+                f"judge {who} has an unknown setting", value=name, allowed=", ".join(settings)
+            )
+        kinds = _TYPES[str(settings[name].type)]
+        if isinstance(value, bool) or not isinstance(value, kinds):
+            raise InputError(
+                f"judge {who} has another type for {name}",
+                value=value,
+                allowed=str(settings[name].type),
+            )
+    for name, setting in settings.items():
+        if setting.default is MISSING and not str(entry.get(name, "")).strip():
+            raise InputError(f"judge {who} has no {name}", allowed="name, model, base_url")
+    judge = Judge(**entry)
+    _check_ranges(judge, who)
+    template = BUILT_IN.get(judge.prompt) or _own_prompt(path.parent / judge.prompt)
+    return Judge(**{**entry, "template": template})
+
+
+def _check_ranges(judge: Judge, who: str) -> None:
+    if not judge.base_url.startswith(("http://", "https://")):
+        raise InputError(
+            f"judge {who} has no address", value=judge.base_url, allowed="http:// or https://"
+        )
+    bounds = {
+        "max_tokens": (1, 1_000_000),
+        "temperature": (0, 2),
+        "concurrency": (1, 1_000),
+        "per_minute": (0.1, 1_000_000),
+        "timeout": (0.1, 86_400),
+        "attempts": (1, 100),
+        "price_in": (0, 1_000_000),
+        "price_out": (0, 1_000_000),
+    }
+    for name, (low, high) in bounds.items():
+        value = getattr(judge, name)
+        if not low <= value <= high:
+            raise InputError(
+                f"judge {who} has {name} out of range",
+                value=value,
+                allowed=f"{low:,} to {high:,}",
+            )
+
+
+def _own_prompt(path: Path) -> str:
+    try:
+        return check_template(path.read_text("utf-8-sig"), path.name)
+    except OSError:
+        raise InputError(
+            "there is no such prompt", value=path.name, allowed="pairwise, code, or a file"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", file=path.name) from None

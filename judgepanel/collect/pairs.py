@@ -1,0 +1,91 @@
+"""The pairs that judges are asked about: an instruction and two responses an item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from judgepanel.votes.attributes import unique_ids
+from judgepanel.votes.columns import FEATURE_PREFIX, GROUP_NAMES, ID_NAMES, LABEL_NAMES
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.load import open_table
+from judgepanel.votes.table import RawTable
+
+INSTRUCTION_NAMES = ("instruction", "prompt", "question", "input", "task")
+FIRST_NAMES = ("response_a", "output_1", "response_1", "answer_a", "solution_a", "a")
+SECOND_NAMES = ("response_b", "output_2", "response_2", "answer_b", "solution_b", "b")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Items with their texts (untrusted), and what else is known of them.
+
+    ``about`` are the columns that go into every output of the item: label, group, features.
+    """
+
+    ids: tuple[str, ...]
+    instruction: pd.Series
+    first: pd.Series
+    second: pd.Series
+    about: pd.DataFrame
+    name: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def texts(self, item: int) -> tuple[str, str, str]:
+        """Instruction, first and second response of an item."""
+        return (
+            str(self.instruction.iloc[item]),
+            str(self.first.iloc[item]),
+            str(self.second.iloc[item]),
+        )
+
+
+def read_pairs(source: str | Path | bytes, name: str | None = None) -> Pairs:
+    """Pairs from JSON Lines, CSV or Parquet.
+
+    Raises
+    ------
+    InputError
+        No id or text column, an empty or repeated id, an empty response.
+    """
+    table = open_table(source, name)
+    try:
+        return _pairs(table)
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(table.name)) from None
+
+
+def _pairs(table: RawTable) -> Pairs:
+    free = {column.lower(): column for column in reversed(table.columns)}
+
+    def find(names: tuple[str, ...], what: str) -> str:
+        found = next((free[one] for one in names if one in free), None)
+        if found is None:
+            raise InputError(f"there is no column for {what}", allowed=", ".join(names))
+        return found
+
+    instruction = find(INSTRUCTION_NAMES, "the instruction")
+    first, second = find(FIRST_NAMES, "the first response"), find(SECOND_NAMES, "the second")
+    names = tuple(one for one in ID_NAMES if free.get(one) not in {instruction, first, second})
+    ids = unique_ids(table, find(names, "the item's id"))
+    for column in (first, second):
+        empty = (table.frame[column].astype(str).str.strip() == "").to_numpy()
+        if empty.any():
+            raise InputError(
+                "the response is empty",
+                row=table.row(int(empty.argmax())),
+                column=column,
+                allowed="two responses an item",
+            )
+    known = [
+        column
+        for column in table.columns
+        if column.startswith(FEATURE_PREFIX)
+        or column in (free.get(one) for one in (*LABEL_NAMES[:5], *GROUP_NAMES[:2]))
+    ]
+    frame = table.frame
+    return Pairs(ids, frame[instruction], frame[first], frame[second], frame[known], table.name)
