@@ -26,6 +26,7 @@ BENCHES = {
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
     "robustness_votes": "damaged votes, weighting, juries: tests, coverage, real votes",
     "value": "what judges are worth: quick refits against exact ones, time, coverage",
+    "collect": "asking judges: calls a second against a loopback endpoint, memory over many",
     "verdicts": "outputs of judges: speed of reading, and LLMBar's own reading beside ours",
     "scope": "scope checks: clean panels that pass, false alarms and power",
 }

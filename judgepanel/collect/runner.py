@@ -222,6 +222,8 @@ def _troubles(state: _State, cap: float | None) -> Iterator[str]:
         yield f"Judge {shown(name)} was stopped: {reason}."
     for name, reasons in state.given_up.items():
         most = max(set(reasons), key=reasons.count)
-        yield f"{len(reasons):,} calls of {shown(name)} were given up, most often for: {most}."
+        many = f"{len(reasons):,} calls" if len(reasons) > 1 else "1 call"
+        were = "were" if len(reasons) > 1 else "was"
+        yield f"{many} of {shown(name)} {were} given up, most often for: {most}."
     if state.capped:
         yield f"Stopped before the cap of ${cap:,.2f}: run again with a higher one to go on."

@@ -1,0 +1,96 @@
+"""`collect`: from pairs to votes that the next command reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judgepanel.cli import main
+from judgepanel.collect import calls
+from judgepanel.votes import load_votes
+from tests.collect.endpoint import KEY, endpoint
+
+VARIABLE = "JUDGE_TEST_KEY"
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(VARIABLE, KEY)
+    monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
+    with endpoint() as served:
+        (tmp_path / "judges.toml").write_text(
+            "".join(
+                f'[[judge]]\nname = "{name}"\nmodel = "{name}"\nbase_url = "{served.url}"\n'
+                f'key_variable = "{VARIABLE}"\nprice_out = 100\nmax_tokens = 20\nattempts = 1\n'
+                f'per_minute = 1000000\nfamily = "f"\n'
+                for name in ("x", "=y")
+            )
+        )
+        yield served
+
+
+def pairs(folder: Path, *instructions: str) -> str:
+    rows = [
+        {
+            "id": f"q{n}",
+            "prompt": text,
+            "output_1": "good" if n % 2 else "bad",
+            "output_2": "bad" if n % 2 else "good",
+            "label": n % 2,
+        }
+        for n, text in enumerate(instructions)
+    ]
+    path = folder / "pairs.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -> None:
+    out = tmp_path / "run"
+    arguments = ["collect", pairs(tmp_path, *"abcdef"), str(tmp_path / "judges.toml")]
+    assert main([*arguments, "--out", str(out), "--estimate"]) == 0
+    assert "In all 12 calls, at most $0.02" in capsys.readouterr().err
+    assert not asked.prompts
+    assert main([*arguments, "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "12 calls made, 12 of 12 finished, $0.0120 in all." in said
+    assert "100 % of 12 outputs are read as a verdict." in said
+    loaded = load_votes(out / "votes.csv", judge_table=out / "judges.csv")
+    assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
+    assert loaded.votes.judge_table is not None
+    assert loaded.votes.judge_table["cost_usd"].tolist() == [0.001, 0.001]
+    assert loaded.votes.judge_table["family"].tolist() == ["f", "f"]
+    assert main([*arguments, "--out", str(out)]) == 0
+    assert "0 calls made, 12 of 12 finished" in capsys.readouterr().out
+    assert main(["inspect", str(out / "outputs.jsonl")]) == 0
+
+
+def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked, capsys) -> None:
+    asked_about = pairs(tmp_path, "fault refused 2", "b", "c")
+    arguments = ["collect", asked_about, str(tmp_path / "judges.toml")]
+    assert main([*arguments, "--out", str(tmp_path / "run")]) == 1
+    said = capsys.readouterr().out
+    assert "1 call of 'x' was given up, most often for: status 400" in said
+    assert "1 call of '=y' was given up" in said
+    assert "The same command goes on with the rest." in said
+    assert main([*arguments, "--out", str(tmp_path / "run")]) == 0
+
+
+def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys) -> None:
+    judges = str(tmp_path / "judges.toml")
+    good = pairs(tmp_path, "a", "b")
+    for arguments, sentence in (
+        ([good, judges, "--out", good], "this is a file, not a folder"),
+        ([good, judges, "--out", str(tmp_path / "r"), "--max-cost", "0"], "must be positive"),
+        ([good, judges, "--out", str(tmp_path / "r"), "--max-cost", "nan"], "must be positive"),
+        ([judges, judges, "--out", str(tmp_path / "r")], "judges.toml"),
+        ([good, good, "--out", str(tmp_path / "r")], "is not TOML"),
+        ([good, "nowhere.toml", "--out", str(tmp_path / "r")], "cannot be read"),
+    ):
+        assert main(["collect", *arguments]) == 2
+        error = capsys.readouterr().err.splitlines()
+        assert len(error) == 1
+        assert sentence in error[0]
+    assert not asked.prompts
