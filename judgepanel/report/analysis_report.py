@@ -13,11 +13,12 @@ from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.report.commands import inspect_command, recommend_command, study_command
 from judgepanel.report.document import Block, Code, Document, Facts, Heading, Paragraph
 from judgepanel.report.methods import in_words
-from judgepanel.report.numbers import counted, listed, percent
+from judgepanel.report.numbers import counted, listed, minute, percent
 from judgepanel.report.recommendation_report import candidates, panel, verdict, worth_of_judges
 from judgepanel.report.scope import check_numbers, check_sentences
 from judgepanel.report.sections import SECTIONS
 from judgepanel.report.sections.blocks import run_line
+from judgepanel.report.sections.outputs import outputs
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.scope.scope import SCOPE
@@ -25,6 +26,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, check_orientation
+from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.orientation import resolve
 
 
@@ -59,7 +61,8 @@ class AnalysisReport:
 
     ``file`` and ``columns`` read the votes again on the command line; ``notes`` is what was odd
     about them. ``outdated`` and ``missing`` are names of studies that are not among ``findings``:
-    of an older version, and not computed. ``written`` is ISO 8601, UTC.
+    of an older version, and not computed. ``written`` is ISO 8601, UTC; ``coverage`` what was read
+    of judges' outputs, None where the file had votes.
     """
 
     name: str
@@ -73,6 +76,7 @@ class AnalysisReport:
     missing: tuple[str, ...]
     decisions: tuple[Decided, ...]
     written: str
+    coverage: Coverage | None = None
 
     def of(self, study: Study[Any, Any, Any]) -> Finding | None:
         """What was found by this study."""
@@ -86,14 +90,10 @@ def analysis_document(report: AnalysisReport) -> Document:
         *_decisions(report),
         *_rests_on(report),
         *_checks(report),
+        *(() if report.coverage is None else outputs(report.coverage)),
         *_sections(report),
     ]
     return Document(f"{report.name}: report", tuple(blocks))
-
-
-def moment(stamp: str) -> str:
-    """A time of the database to the minute."""
-    return f"{stamp[:16].replace('T', ' ')} UTC"
 
 
 def _status(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
@@ -127,7 +127,12 @@ def _decisions(report: AnalysisReport) -> Iterator[Block]:
     if not report.decisions:
         yield Paragraph("No decision has been recorded.")
     for one in report.decisions:
-        pairs = (("Decided", one.what), ("By", one.by), ("Why", one.why), ("On", moment(one.made)))
+        pairs = (
+            ("Decided", one.what),
+            ("By", one.by),
+            ("Why", one.why),
+            ("On", f"{minute(one.made)} UTC"),
+        )
         yield Facts(pairs)
 
 
@@ -157,7 +162,7 @@ def _rests_on(report: AnalysisReport) -> Iterator[Block]:
                 f"{settings.seed}",
             ),
             ("Version", f"judgepanel {__version__}, engine {ENGINE}"),
-            ("Written", moment(report.written)),
+            ("Written", f"{minute(report.written)} UTC"),
         )
     )
     for note in report.notes:

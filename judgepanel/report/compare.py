@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
-from judgepanel.report.numbers import counted, fixed, interval, listed, percent, with_interval
+from judgepanel.report.numbers import (
+    counted,
+    fixed,
+    interval,
+    listed,
+    minute,
+    percent,
+    with_interval,
+)
 from judgepanel.report.sentences import CODING, pipeline_name
 from judgepanel.report.text import plain
 from judgepanel.studies.panel.what_if import WhatIfSpec
@@ -252,11 +260,6 @@ def settings_words(settings: Settings) -> str:
     return ", ".join(
         said[name] for name in names if getattr(settings, name) != getattr(_DEFAULT, name)
     )
-
-
-def minute(moment: str) -> str:
-    """``2025-01-31 09:30`` of an ISO 8601 moment."""
-    return moment[:16].replace("T", " ")
 
 
 def _row(

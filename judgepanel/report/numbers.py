@@ -106,3 +106,8 @@ def listed(names: list[str], link: str = "and") -> str:
 def capital(text: str) -> str:
     """With a capital first letter."""
     return text[0].upper() + text[1:]
+
+
+def minute(moment: str) -> str:
+    """A moment (ISO 8601, UTC) as ``2026-01-03 09:15``."""
+    return moment[:16].replace("T", " ")

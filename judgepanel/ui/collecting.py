@@ -54,4 +54,5 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
         missing=tuple(name for name in STUDIES if name not in gone),
         decisions=made,
         written=datetime.now(UTC).isoformat(),
+        coverage=analysis.coverage,
     )

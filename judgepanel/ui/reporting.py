@@ -7,8 +7,9 @@ from functools import partial
 
 import streamlit as st
 
-from judgepanel.report.analysis_report import analysis_document, moment
+from judgepanel.report.analysis_report import analysis_document
 from judgepanel.report.document import Document, html_text, markdown_text
+from judgepanel.report.numbers import minute
 from judgepanel.report.text import csv_name, in_html
 from judgepanel.service import Analysis, Decision, Workspace
 from judgepanel.ui.access import is_team, signed_in, user
@@ -90,7 +91,7 @@ def _list(found: tuple[Decision, ...]) -> None:
     for one in found:
         st.html(
             f'<p class="jp-note"><b>{in_html(one.what, LONGEST)}</b><br>{in_html(one.why, LONGEST)}'
-            f"<br>{in_html(one.by, 200)}, {in_html(moment(one.made))}</p>"
+            f"<br>{in_html(one.by, 200)}, {in_html(minute(one.made))} UTC</p>"
         )
 
 

@@ -6,6 +6,7 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from judgepanel.report.numbers import minute
 from judgepanel.service import Analysis, Share
 from judgepanel.ui.access import is_team
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
@@ -54,14 +55,10 @@ def page_url(names: dict[str, str]) -> str:
 
 def _live(analysis: Analysis, one: Share) -> None:
     text, end = st.columns([3, 2], vertical_alignment="center")
-    until = "no end" if one.expires is None else f"until {_minute(one.expires)} UTC"
+    until = "no end" if one.expires is None else f"until {minute(one.expires)} UTC"
     whom = "; only for those who sign in" if one.signed_in_only else ""
-    text.caption(f"Made {_minute(one.created)} UTC, {until}{whom}")
+    text.caption(f"Made {minute(one.created)} UTC, {until}{whom}")
     if end.button("Revoke", key=f"revoke-{one.id}", width="stretch"):
         workspace().revoke(analysis.id, one.id)
         st.session_state.pop(_MADE, None)
         st.rerun()
-
-
-def _minute(moment: str) -> str:
-    return moment[:16].replace("T", " ")

@@ -49,7 +49,7 @@ from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.flattery import flattering, in_sentence, in_table
-from tests.helpers import make_votes
+from tests.helpers import make_votes, transcripts
 
 SETTINGS = Settings(splits=2)
 QUICK = {
@@ -289,3 +289,13 @@ def test_the_command_of_a_section_gives_the_result_that_the_section_shows(tmp_pa
     assert again == json.loads(
         result_json(result_content(RELIABILITY, loaded.votes, spec, shown.result))
     )
+
+
+def test_what_was_read_of_outputs_is_in_the_report_without_what_judges_wrote() -> None:
+    read = load_votes(transcripts(), name="said.jsonl").coverage
+    text = markdown_text(analysis_document(report(coverage=read)))
+    assert "Outputs of the judges" in text
+    assert markdown("88.9 % of 360 outputs are read as a verdict; mute the least, 67 %.") in text
+    assert markdown("The least consistent, first") in text
+    assert "onerror" not in text
+    assert "Outputs of the judges" not in markdown_text(analysis_document(report()))

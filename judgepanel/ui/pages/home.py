@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from judgepanel.report.compare import minute, settings_words
-from judgepanel.report.numbers import counted
+from judgepanel.report.compare import settings_words
+from judgepanel.report.numbers import counted, minute
 from judgepanel.report.text import in_html, markdown, plain
 from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
