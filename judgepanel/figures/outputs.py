@@ -46,7 +46,7 @@ def parse_levels(coverage: Coverage) -> go.Figure:
         figure.add_bar(
             x=x,
             y=counts / frame["outputs"],
-            name=_TITLES.get(name, name),
+            name=FORM_TITLES.get(name, name),
             marker={
                 "color": colour,
                 "line": {"width": 0},
@@ -61,7 +61,7 @@ def parse_levels(coverage: Coverage) -> go.Figure:
             textposition="none",
             customdata=np.column_stack([counts, frame["outputs"]]),
             hovertemplate="%{text}<br>"
-            + _TITLES.get(name, name)
+            + FORM_TITLES.get(name, name)
             + ": %{customdata[0]:,} of %{customdata[1]:,}<extra></extra>",
         )
     figure.update_layout(barmode="stack", bargap=0.15 if len(frame) < 80 else 0.0)
@@ -72,7 +72,7 @@ def parse_levels(coverage: Coverage) -> go.Figure:
     return figure
 
 
-_TITLES = {
+FORM_TITLES = {
     "bracket": "[[A]]",
     "field": "JSON field",
     "bold": "**A**",

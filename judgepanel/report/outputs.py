@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
+from judgepanel.figures.outputs import FORM_TITLES
 from judgepanel.report.numbers import counted, percent
 from judgepanel.report.text import plain
 from judgepanel.studies.outputs.position import Positions
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.verdicts import LEVELS, REASONS
-
-_FEW = 3
 
 
 def coverage_sentence(coverage: Coverage) -> str:
@@ -29,26 +28,14 @@ def coverage_table(coverage: Coverage) -> pd.DataFrame:
     frame = coverage.frame()
     empty = [name for name in (*LEVELS, *REASONS) if not frame[name].any()]
     frame["judge"] = [plain(name, 120) for name in frame["judge"]]
-    return frame.drop(columns=empty)
-
-
-def unread_table(coverage: Coverage) -> pd.DataFrame:
-    """Examples of outputs without a verdict."""
-    return pd.DataFrame(
-        {
-            "judge": [plain(one.judge, 120) for one in coverage.unread],
-            "item": [plain(one.item, 120) for one in coverage.unread],
-            "row": [one.row for one in coverage.unread],
-            "why": [one.reason for one in coverage.unread],
-            "what it wrote": [plain(one.excerpt, 600) for one in coverage.unread],
-        }
-    )
+    return frame.drop(columns=empty).rename(columns=FORM_TITLES)
 
 
 def position_sentence(found: Positions) -> str:
     """Who changes its mind when the order is turned round, and which way."""
     frame = found.frame()
-    least = frame.iloc[0]
+    # By the upper limit: one item says little of a judge, whatever it says.
+    least = frame.iloc[int(frame["consistent_hi"].argmin())]
     lean = [
         f"{counted(int(count), 'judge')} {'prefers' if count == 1 else 'prefer'} what is shown "
         f"{place}"
@@ -59,8 +46,8 @@ def position_sentence(found: Positions) -> str:
         if count
     ]
     text = (
-        f"{counted(len(frame), 'judge')} saw items in both orders. The least consistent, "
-        f"{plain(str(least['judge']), 60)}, says the same in both on "
+        f"{counted(len(frame), 'judge')} saw items in both orders. The least consistent by "
+        f"the upper limit, {plain(str(least['judge']), 60)}, says the same in both on "
         f"{percent(least['consistent'], 2)} [{percent(least['consistent_lo'], 2)}, "
         f"{percent(least['consistent_hi'], 2)}] of {counted(int(least['items']), 'item')}."
     )

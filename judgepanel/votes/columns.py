@@ -35,6 +35,9 @@ LONG_VERDICT_NAMES = (
     *("verdict", "vote", "answer", "rating", "judgment", "judgement", "decision"),
     *("preference", "choice", "winner", "response", "prediction", "score"),
 )
+TEXT_NAMES = ("text", "raw_text", "output", "raw_output", "transcript", "completion", "content")
+"""Columns of what judges wrote, see ``judgepanel.votes.transcripts``."""
+_VERDICTS = LONG_VERDICT_NAMES[:2]
 _ROLE_NAMES = frozenset((*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES))
 
 
@@ -186,7 +189,7 @@ class _Guesser:
         if item is None or judge is None or verdict is None:
             return None
         frame = self.table.frame
-        if holds_verdicts(frame[judge]) and not frame[item].duplicated().any():
+        if not frame[item].duplicated().any() and self.all_verdicts({item, label, group}):
             return None
         truths = [name for name in LABEL_NAMES if self.free.get(name) != verdict]
         label = label or self.find(truths)
@@ -203,12 +206,37 @@ class _Guesser:
             verdict_column=verdict,
         )
 
+    def all_verdicts(self, taken: set[str | None]) -> bool:
+        """Whether every column that no wide file has a role for holds verdicts."""
+        taken |= {self.find(ID_NAMES), self.find(LABEL_NAMES), self.group(taken)}
+        frame = self.table.frame
+        rest = [name for name in frame.columns if name not in {*taken, *self.features(taken)}]
+        return all(holds_verdicts(frame[name]) for name in rest)
+
+    def refuse_half_a_long_file(self, taken: set[str | None]) -> None:
+        """Refuse names of judges without verdicts, and texts without names of judges."""
+        for names, missing, allowed in (
+            (LONG_JUDGE_NAMES, "none with verdicts or outputs", (*_VERDICTS, *TEXT_NAMES)),
+            (TEXT_NAMES, "none with the names of judges", LONG_JUDGE_NAMES[:4]),
+        ):
+            column = self.find(names)
+            if column is None or column in taken or holds_verdicts(self.table.frame[column]):
+                continue
+            raise InputError(
+                f"one row a vote, it seems, but there is {missing}",
+                file=self.table.name,
+                row=self.table.header_row,
+                column=column,
+                allowed=f"a column named {', '.join(allowed)}",
+            )
+
     def wide(self, item: str | None, label: str | None, group: str | None) -> Mapping:
         item = item or self.find(ID_NAMES)
         label = label or self.find(LABEL_NAMES)
         group = group or self.group({item, label})
         features = self.features({item, label, group})
         taken = {item, label, group, *features}
+        self.refuse_half_a_long_file(taken)
         judges = tuple(name for name in self.table.columns if name not in taken)
         return Mapping("wide", item, label, group, judges, features)
 

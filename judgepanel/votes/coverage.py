@@ -52,10 +52,14 @@ class JudgeCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What came of all outputs in a file, judge by judge, with examples of those not read."""
+    """What came of all outputs in a file, judge by judge, with examples of those not read.
+
+    ``notes`` are sentences about outputs and judges that do not count.
+    """
 
     judges: tuple[JudgeCoverage, ...]
     unread: tuple[Unread, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def outputs(self) -> int:

@@ -81,7 +81,8 @@ def _object(text: str, line: int) -> _Pairs:
     try:
         pairs = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        reason = f"broken JSON, {error.msg} at character {error.pos + 1}"
+        what = error.msg.removesuffix(" at")
+        reason = f"broken JSON, {what} at character {error.pos + 1}"
         raise InputError(reason, row=line, value=text, allowed="one JSON object a line") from None
     except RecursionError:
         raise InputError("a nested value", row=line, value=text, allowed=_ALLOWED_VALUES) from None

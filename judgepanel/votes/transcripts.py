@@ -16,10 +16,11 @@ from judgepanel.votes.columns import (
     LONG_ITEM_NAMES,
     LONG_JUDGE_NAMES,
     LONG_VERDICT_NAMES,
+    TEXT_NAMES,
     is_role_name,
 )
 from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, listed, shown
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.table import RawTable, text_column
 from judgepanel.votes.verdicts import LEVELS, REASONS, read_verdict, vote_of
@@ -27,7 +28,6 @@ from judgepanel.votes.words import MISSING_WORDS, distinct
 
 Ints = NDArray[np.intp]
 
-TEXT_NAMES = ("raw_text", "text", "output", "raw_output", "transcript", "completion")
 ORDER_NAMES = ("order", "swapped")
 STAGE_NAMES = ("stage",)
 VERDICT = "verdict"
@@ -144,11 +144,14 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
     frame[VERDICT] = text_column(merged[order] + 1, ("", "0", "1"))
     unread = _unread(table, outputs, ids, lambda row: texts[codes[row]])
+    gone = [name for j, name in enumerate(judges) if j not in set(present.tolist())]
+    if gone:
+        notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
     return replace(
         table,
         frame=frame,
         lines=lines,
-        coverage=_coverage(outputs, pair, len(first), unread),
+        coverage=Coverage(_by_judge(outputs, pair, len(first)), unread, tuple(notes)),
         notes=tuple(notes),
     )
 
@@ -238,7 +241,7 @@ def _merged(votes: NDArray[np.int8], pair: Ints, n_pairs: int) -> NDArray[np.int
     ).astype(np.int8)
 
 
-def _coverage(outputs: _Outputs, pair: Ints, n_pairs: int, unread: tuple[Unread, ...]) -> Coverage:
+def _by_judge(outputs: _Outputs, pair: Ints, n_pairs: int) -> tuple[JudgeCoverage, ...]:
     n = len(outputs.judges)
     given = np.array([one.side is not None for one in outputs.reading], dtype=bool)
     says_first = np.array([one.side == "A" for one in outputs.reading], dtype=bool)
@@ -259,7 +262,7 @@ def _coverage(outputs: _Outputs, pair: Ints, n_pairs: int, unread: tuple[Unread,
         _counts(owner[both & turned & twice_first], n),
     )
     rows = zip(outputs.judges, *columns, strict=True)
-    return Coverage(tuple(JudgeCoverage(*row) for row in rows), unread)
+    return tuple(JudgeCoverage(*row) for row in rows)
 
 
 def _counts(codes: Ints, n: int) -> list[int]:

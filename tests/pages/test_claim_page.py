@@ -77,7 +77,8 @@ def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatt
 def test_a_sample_goes_through_the_same_study_in_place_of_the_votes() -> None:
     app = finished("one_class", votes="A clean pairwise panel")
     assert any("sample_data/clean_pairwise_votes.csv" in code.value for code in app.code)
-    assert answer_of(app) == answer_of(finished("clean_pairwise"))
+    own = answer_of(finished("clean_pairwise"))
+    assert answer_of(app) == f"Sample 'A clean pairwise panel': {own}"
 
 
 def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(

@@ -40,12 +40,11 @@ def test_the_page_says_what_was_read_and_shows_what_was_not() -> None:
     assert answer_of(app) == "88.9 % of 360 outputs are read as a verdict; mute the least, 67 %."
     (card,) = [text for text in htmls(app) if text.startswith("P1 Parse rate of the outputs")]
     assert card.startswith("P1 Parse rate of the outputs: fails.")
-    judges, unread = (frame.value for frame in app.dataframe)
+    (judges,) = (frame.value for frame in app.dataframe)
     assert judges["judge"].tolist() == ["mute", "steady", "first"]
-    assert judges["bracket"].tolist() == [0, 120, 0]
+    assert judges["[[A]]"].tolist() == [0, 120, 0]
     assert judges["no verdict"].tolist() == [40, 0, 0]
-    assert "letter" not in judges
-    assert set(unread["why"]) == {"no verdict"}
+    assert "bare last letter" not in judges
     assert any("(row 3, no verdict): <img src=x" in text for text in htmls(app))
     assert downloads_of(app) == ["Table as CSV"]
     assert any("inspect said.jsonl" in code.value for code in app.code)
@@ -80,7 +79,7 @@ def test_judges_show_who_changes_when_the_order_is_turned_round() -> None:
     app = until_done(open_app(JUDGES, analysis=analysis()))
     assert "In both orders" in [header.value for header in app.main.get("header")]
     said = next(text for text in htmls(app, "jp-said") if "in both orders" in text)
-    assert "The least consistent, first, says the same in both on 0 %" in said
+    assert "The least consistent by the upper limit, first, says the same in both on 0 %" in said
     assert said.endswith("1 judge prefers what is shown first.")
 
 

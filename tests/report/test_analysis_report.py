@@ -296,6 +296,6 @@ def test_what_was_read_of_outputs_is_in_the_report_without_what_judges_wrote() -
     text = markdown_text(analysis_document(report(coverage=read)))
     assert "Outputs of the judges" in text
     assert markdown("88.9 % of 360 outputs are read as a verdict; mute the least, 67 %.") in text
-    assert markdown("The least consistent, first") in text
+    assert markdown("The least consistent by the upper limit, first") in text
     assert "onerror" not in text
     assert "Outputs of the judges" not in markdown_text(analysis_document(report()))

@@ -202,3 +202,38 @@ def test_outputs_in_the_order_of_the_published_votes_give_those_votes(real_votes
     both = (ours.votes != -1) & (theirs != -1)
     assert both.sum() > 2000
     assert (ours.votes == theirs)[both].mean() > 0.99
+
+
+def test_outputs_and_judges_that_do_not_count_are_kept_in_mind() -> None:
+    found = load_votes(lines(row("p1", "gone", A, "apart"), *FILL), name="said.jsonl")
+    assert found.coverage is not None
+    assert found.coverage.notes == found.warnings[:2]
+    assert found.warnings[1] == "No output of these judges counts, so they are left out: 'gone'."
+
+
+@pytest.mark.parametrize("judge", ["a", "judge a"])
+def test_outputs_beside_their_verdicts_are_read_as_votes_whatever_the_judge_is_called(
+    judge: str,
+) -> None:
+    text = "item,judge,order,label,text,verdict\n" + "\n".join(
+        f"{one['item']},{judge},AB,{one['label']},[[B]],A" for one in FILL
+    )
+    found = load_votes(text.encode(), name="both.csv")
+    assert found.votes.votes.ravel().tolist() == [1] * 4
+    assert found.votes.judges == (judge,)
+
+
+@pytest.mark.parametrize(
+    ("head", "cells", "sentence"),
+    [
+        ("item,judge,truth,said", "q{n},me,{y},[[A]]", "column 'judge': one row a vote, it seems"),
+        ("item,label,text", "q{n},{y},[[A]]", "column 'text': one row a vote, it seems, but there"),
+    ],
+)
+def test_half_a_file_of_outputs_is_refused_with_what_it_lacks(
+    head: str, cells: str, sentence: str
+) -> None:
+    text = "\n".join([head, *(cells.format(n=n, y=n % 2) for n in range(4))])
+    with pytest.raises(InputError) as caught:
+        load_votes(text.encode(), name="half.csv")
+    assert sentence in str(caught.value)

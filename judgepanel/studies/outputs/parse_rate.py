@@ -31,7 +31,8 @@ def check_outputs(coverage: Coverage) -> Check:
     }
     why = (
         f"The least read judge is {shown(least.judge)}: {100 * least.rate:.0f} % "
-        f"[{100 * lo[0]:.0f}, {100 * hi[0]:.0f}] of its {least.outputs:,} outputs."
+        f"[{100 * lo[0]:.0f}, {100 * hi[0]:.0f}] of its {least.outputs:,} "
+        f"output{'s' * (least.outputs != 1)}."
     )
     outcome: Outcome = "fail" if bad else "review" if patchy else "pass"
     advice = "Nothing to do."

@@ -35,6 +35,7 @@ from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.samples import SAMPLES, find_sample, sample_bytes
 
 _OWN = "own"
+_FOLDER = "sample_data/"
 _CLAIM = (
     f"The paper ({PAPER}) says that calibration reverses a habit: before it, a few accurate judges "
     "beat them all; after it, all beat the few. Its NLLs of 0.006 to 0.02 are what comes out when "
@@ -97,13 +98,18 @@ def _sample(shown: Shown, name: str) -> Shown:
     analysis = replace(
         shown.analysis,
         name=sample.title,
-        file=f"sample_data/{sample.file}",
+        file=_FOLDER + sample.file,
         columns=(),
         settings=Settings(splits=own.splits, seed=own.seed),
     )
     votes = _sample_votes(name)
     workspace().publish(votes)
     return Shown(analysis, votes)
+
+
+def _of_sample(seen: Shown) -> str:
+    """Whose figures these are, where they are not those of the analysis named above them."""
+    return f"Sample '{seen.analysis.name}': " * seen.analysis.file.startswith(_FOLDER)
 
 
 @st.cache_data(max_entries=len(SAMPLES), show_spinner=False)
@@ -131,7 +137,7 @@ def _honest(title: str) -> Iterator[None]:
 
 def _draw(seen: Shown, found: Claim, data: DataSet) -> None:
     so_far = f"So far, {found.n_splits} of {found.planned_splits} splits. " * found.partial
-    answer(so_far + claim_sentence(found), tone(found))
+    answer(_of_sample(seen) + so_far + claim_sentence(found), tone(found))
     notes(found.warnings)
     st.caption(_CLAIM)
     left, right = st.columns(2)

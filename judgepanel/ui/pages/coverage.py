@@ -6,20 +6,22 @@ import streamlit as st
 
 from judgepanel.figures.outputs import parse_levels
 from judgepanel.report.commands import inspect_command
-from judgepanel.report.outputs import coverage_sentence, coverage_table, unread_table
+from judgepanel.report.numbers import counted
+from judgepanel.report.outputs import coverage_sentence, coverage_table
 from judgepanel.report.tables import csv_text
 from judgepanel.report.text import csv_name, in_html
 from judgepanel.studies.outputs.parse_rate import check_outputs
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import check_card, how, table
-from judgepanel.votes.coverage import Coverage
+from judgepanel.votes.coverage import Coverage, Unread
 
 _WORDS = (
     "Each output is read from strict to loose forms: [[A]], a JSON field such as winner, **A**, a "
     "statement ('Output (b) is better', 'I prefer B', 'Verdict: A'), one side named alone at the "
     "end or on the first line, a bare last letter. The first form that is there decides. Reasoning "
-    "blocks, code, block quotes and text in quotation marks are left out, so a verdict that a "
-    "response tries to plant is not the judge's. What speaks for both sides is a contradiction and "
+    "blocks, code (but not JSON), block quotes and text in quotation marks are left out, so a "
+    "verdict that a response tries to plant is not the judge's. What speaks for both sides is a "
+    "contradiction and "
     "counts as missing, as does a tie: nothing is guessed. Forms and their order: "
     "docs/transcripts.md."
 )
@@ -41,6 +43,7 @@ def page(shown: Shown) -> None:
 def _draw(shown: Shown, coverage: Coverage) -> None:
     check = check_outputs(coverage)
     answer(coverage_sentence(coverage), "keep" if check.outcome == "pass" else "open")
+    notes(coverage.notes)
     st.plotly_chart(
         parse_levels(coverage),
         key="levels",
@@ -66,22 +69,28 @@ def _draw(shown: Shown, coverage: Coverage) -> None:
 
 
 def _examples(coverage: Coverage) -> None:
-    """Outputs to look at, whole as far as they are kept."""
+    """Outputs to look at, as far as they are kept."""
     st.header("Outputs without a verdict")
     if not coverage.unread:
         st.caption("There are none with any text.")
         return
-    judges = sorted({one.judge for one in coverage.unread})
+    judges = {one.judge for one in coverage.unread}
     st.caption(
-        f"{len(coverage.unread)} examples from {len(judges)} judges: the beginning and the end of "
-        "what each wrote."
+        f"{counted(len(coverage.unread), 'example')} from {counted(len(judges), 'judge')}: the "
+        "beginning and the end of what was written. Empty outputs are counted above."
     )
-    table(unread_table(coverage), key="unread", height=260)
-    for one in coverage.unread[:_SHOWN]:
+    _shown(coverage.unread[:_AT_ONCE])
+    if len(coverage.unread) > _AT_ONCE:
+        with st.expander(f"{len(coverage.unread) - _AT_ONCE} more"):
+            _shown(coverage.unread[_AT_ONCE:])
+
+
+_AT_ONCE = 6
+
+
+def _shown(examples: tuple[Unread, ...]) -> None:
+    for one in examples:
         st.html(
             f'<p class="jp-note"><b>{in_html(one.judge, 120)}</b> on {in_html(one.item, 120)} '
             f"(row {one.row:,}, {in_html(one.reason)}): {in_html(one.excerpt, 700)}</p>"
         )
-
-
-_SHOWN = 6

@@ -58,10 +58,12 @@ def fresh() -> None:
         st.header("Your votes")
         mind_cookies("no file can be uploaded")
         upload = st.file_uploader(
-            f"Votes with labels: CSV, .csv.gz, Parquet or JSON Lines, up to {MAX_UPLOAD_MB} MB",
+            "Votes with labels, or what judges wrote: CSV, .csv.gz, Parquet or JSON Lines, up to "
+            f"{MAX_UPLOAD_MB} MB",
             key="votes_file",
             help="One row an item with an id, a label (0 or 1) and one column a judge; or one row "
-            "a vote with item, judge, verdict. Missing votes are blank.",
+            "a vote with item, judge, verdict; or one row an output with item, judge, text, order. "
+            "Missing votes are blank.",
         )
         with st.expander("Add a judge table"):
             judges = st.file_uploader(

@@ -65,7 +65,8 @@ def test_the_sentence_names_the_least_consistent_and_counts_who_leans() -> None:
     assert found is not None
     said = position_sentence(found)
     assert (
-        "3 judges saw items in both orders. The least consistent, **first**, says the same" in said
+        "3 judges saw items in both orders. The least consistent by the upper limit, **first**"
+        in said
     )
     assert said.endswith(
         "1 judge prefers what is shown first; 1 judge prefers what is shown second."
@@ -87,3 +88,11 @@ def test_the_answer_names_the_judge_that_is_read_least() -> None:
     assert (
         coverage_sentence(coverage(judge("x", 10))) == "100 % of 10 outputs are read as a verdict."
     )
+
+
+def test_one_item_makes_nobody_the_least_consistent() -> None:
+    found = positions(
+        coverage(judge("once", 2, both=1, same=0, first=1), judge("often", 200, both=100, same=50))
+    )
+    assert found is not None
+    assert "by the upper limit, often, says the same in both on 50 %" in position_sentence(found)
