@@ -26,7 +26,7 @@ WATCHED_SECONDS = 5.0
 """A job counts as watched for so long after its state was asked for."""
 KEPT = 64
 PER_USER = 8
-"""Pieces of work that one user, or the readers of one link, can have under way on a server."""
+"""Pieces of work that one user can have under way on a server, or all readers of their links."""
 QUEUE = 64
 """Pieces of work that all users together can have under way on a server."""
 _YOURS = (

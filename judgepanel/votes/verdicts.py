@@ -149,7 +149,12 @@ def _unquoted(text: str) -> str:
     return _QUOTED.sub("…", text).strip()
 
 
-_BRACKET = re.compile(r"\[\[\s*(?:(a|b)|(tie|c|a\s*=\s*b)|(a\s*>+\s*b)|(b\s*>+\s*a))\s*\]\]", re.I)
+# '[[A]] if assistant A is better' repeats the question and answers nothing.
+_BRACKET = re.compile(
+    r"\[\[\s*(?:(a|b)|(tie|c|a\s*=\s*b)|(a\s*>+\s*b)|(b\s*>+\s*a))\s*\]\]"
+    r"(?!\s+(?:if|when|means)\b)",
+    re.IGNORECASE,
+)
 
 
 def _brackets(text: str) -> set[str]:
