@@ -1,4 +1,4 @@
-"""The command line: inspect, study, curve, recommend, score, simulate, collect, health.
+"""The command line: inspect, study, curve, recommend, score, simulate, collect, import, health.
 
 Exit status 0, or 2 with one line on stderr that names file, row, column, value and what is
 allowed; 1 where `health` finds something wrong or `collect` has calls left; 130 when interrupted.
@@ -158,6 +158,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     collecting.add_argument("--max-cost", type=float, metavar="USD", help="never spend more")
     collecting.add_argument("--estimate", action="store_true", help="the cost, without any call")
+
+    importing = _command(commands, "import", _import, "outputs that a benchmark has published")
+    importing.add_argument("kind", choices=("llmbar", "judgebench"), metavar="KIND")
+    importing.add_argument("path", type=Path, metavar="PATH", help="a folder, or a file")
+    importing.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
 
     health = _command(commands, "health", _health, "does the dashboard answer, and its database?")
     health.add_argument(
@@ -385,6 +390,14 @@ def _collect(options: argparse.Namespace) -> int:
     from judgepanel.cli.collecting import run_collect  # noqa: PLC0415
 
     return run_collect(options)
+
+
+def _import(options: argparse.Namespace) -> None:
+    # Here, as `collect`.
+    from judgepanel.cli.importing import run_import  # noqa: PLC0415
+
+    _check_out(options, ".jsonl")
+    run_import(options)
 
 
 def _health(options: argparse.Namespace) -> int:

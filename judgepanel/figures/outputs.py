@@ -80,9 +80,10 @@ FORM_TITLES = {
     "closing": "named at the end",
     "opening": "named on the first line",
     "letter": "bare last letter",
+    "score": "higher score",
 }
 _TINTS = {
-    **dict.fromkeys(("bracket", "field", "bold"), 0.0),
+    **dict.fromkeys(("bracket", "field", "bold", "score"), 0.0),
     "stated": 0.4,
     **dict.fromkeys(("closing", "opening", "letter"), 0.7),
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,13 +22,14 @@ from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
 from judgepanel.votes.errors import InputError, listed, shown
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.verdicts import LEVELS, REASONS, read_verdict, vote_of
+from judgepanel.votes.verdicts import LEVELS, REASONS, read_scores, read_verdict, vote_of
 from judgepanel.votes.words import MISSING_WORDS, distinct
 
 Ints = NDArray[np.intp]
 
 ORDER_NAMES = ("order", "swapped")
 STAGE_NAMES = ("stage",)
+SCORE_NAMES = ("score_a", "score_b")
 VERDICT = "verdict"
 ALLOWED_ORDERS = "AB or BA, output_1 first or output_2 first, original or swapped, false or true"
 MAX_EXAMPLES = 60
@@ -48,13 +48,23 @@ _ORDERS = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a file of outputs; without ``order`` A is always the item's first output."""
+    """The columns of a file of outputs: texts, or scores of what was shown as A and B, or both.
+
+    Without ``order`` A is always the item's first output.
+    """
 
     item: str
     judge: str
-    text: str
+    text: str | None
+    scores: tuple[str, str] | None
     order: str | None
     stage: str | None
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Columns that have no part in the votes."""
+        single = (self.text, *(self.scores or ()), self.order, self.stage)
+        return tuple(name for name in single if name is not None)
 
 
 def columns_of(table: RawTable) -> Columns | None:
@@ -65,9 +75,13 @@ def columns_of(table: RawTable) -> Columns | None:
         return next((free[name] for name in names if name in free), None)
 
     item, judge, text = find(LONG_ITEM_NAMES), find(LONG_JUDGE_NAMES), find(TEXT_NAMES)
-    if item is None or judge is None or text is None or find(LONG_VERDICT_NAMES) is not None:
+    scores = tuple(free[name] for name in SCORE_NAMES if name in free)
+    both = (scores[0], scores[1]) if len(scores) == len(SCORE_NAMES) else None
+    if item is None or judge is None or find(LONG_VERDICT_NAMES) is not None:
         return None
-    return Columns(item, judge, text, find(ORDER_NAMES), find(STAGE_NAMES))
+    if text is None and both is None:
+        return None
+    return Columns(item, judge, text, both, find(ORDER_NAMES), find(STAGE_NAMES))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,12 +131,8 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     forward, notes = _orders(table, columns.order)
     rows = np.flatnonzero(forward >= 0)
     rows = rows[_last_stage(table, columns.stage, (items * len(judges) + raters)[rows], rows)]
-    codes, texts = distinct(table.frame[columns.text])
-    readings = np.full(len(texts), None, dtype=object)
-    for code in np.unique(codes[rows]):
-        readings[code] = read_verdict("" if code < 0 else texts[code])
     first_shown = forward[rows] == 1
-    reading = readings[codes[rows]]
+    reading = _readings(table, columns, rows)
     votes = [vote_of(one.side, bool(way)) for one, way in zip(reading, first_shown, strict=True)]
     present, judge = np.unique(raters[rows], return_inverse=True)
     outputs = _Outputs(
@@ -139,11 +149,10 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     merged = _merged(outputs.vote, pair, len(first))
     order = np.argsort(first, kind="stable")
     lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
-    dropped = [columns.text, *(c for c in (columns.order, columns.stage) if c is not None)]
-    dropped += [name for name in table.columns if name in _OF_A_CALL]
+    dropped = [*columns.dropped, *(name for name in table.columns if name in _OF_A_CALL)]
     frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
     frame[VERDICT] = text_column(merged[order] + 1, ("", "0", "1"))
-    unread = _unread(table, outputs, ids, lambda row: texts[codes[row]])
+    unread = _unread(table, outputs, ids, columns.text)
     gone = [name for j, name in enumerate(judges) if j not in set(present.tolist())]
     if gone:
         notes.append(f"No output of these judges counts, so they are left out: {listed(gone)}.")
@@ -154,6 +163,43 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
         coverage=Coverage(_by_judge(outputs, pair, len(first)), unread, tuple(notes)),
         notes=tuple(notes),
     )
+
+
+def _readings(table: RawTable, columns: Columns, rows: Ints) -> NDArray[np.object_]:
+    """What each of these rows says; each distinct text is read once, scores come first."""
+    readings = np.full(len(rows), None, dtype=object)
+    if columns.text is not None:
+        codes, texts = distinct(table.frame[columns.text])
+        known = np.full(len(texts), None, dtype=object)
+        for code in np.unique(codes[rows]):
+            known[code] = read_verdict(texts[code])
+        readings = known[codes[rows]]
+    if columns.scores is not None:
+        first, second = (_scores(table, name, rows) for name in columns.scores)
+        for k in range(len(rows)):
+            if columns.text is None or not (np.isnan(first[k]) and np.isnan(second[k])):
+                readings[k] = read_scores(float(first[k]), float(second[k]))
+    return readings
+
+
+def _scores(table: RawTable, column: str, rows: Ints) -> NDArray[np.float64]:
+    """(n_rows,) numbers, NaN where a cell is blank."""
+    codes, words = distinct(table.frame[column])
+    plain = [word.strip().lower() for word in words]
+    known = np.array(
+        [float(word) if is_number(word) else np.nan for word in plain] or [np.nan], dtype=float
+    )
+    for row in rows:
+        word = plain[codes[row]]
+        if word not in MISSING_WORDS and np.isnan(known[codes[row]]):
+            raise InputError(
+                "not a score",
+                row=table.row(int(row)),
+                column=column,
+                value=words[codes[row]],
+                allowed="a number, or blank",
+            )
+    return np.asarray(known[codes[rows]], dtype=float)
 
 
 def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list[str]]:
@@ -275,18 +321,19 @@ def _crossed(rows: Ints, columns: Ints, n_rows: int, n_columns: int) -> list[tup
 
 
 def _unread(
-    table: RawTable, outputs: _Outputs, ids: list[str], text_at: Callable[[int], str]
+    table: RawTable, outputs: _Outputs, ids: list[str], column: str | None
 ) -> tuple[Unread, ...]:
     """The first outputs without a verdict, a few of each judge, that have something to look at."""
     taken = np.zeros(len(outputs.judges), dtype=int)
     found: list[Unread] = []
     for k in range(len(outputs.row)):
         one, j = outputs.reading[k], outputs.judge[k]
-        if one.side is not None or one.reason == "empty" or taken[j] == EXAMPLES_A_JUDGE:
+        silent = one.reason == "empty" or one.level == "score"
+        if one.side is not None or silent or taken[j] == EXAMPLES_A_JUDGE:
             continue
         taken[j] += 1
         row = int(outputs.row[k])
-        text = _excerpt(text_at(row))
+        text = "" if column is None else _excerpt(str(table.frame[column].iloc[row]))
         found.append(
             Unread(outputs.judges[j], ids[outputs.item[k]], table.row(row), one.reason, text)
         )

@@ -10,6 +10,7 @@ Sources: the four forms of arXiv 2605.09702 (appendix on judge panels) are ``bra
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Literal, get_args
 from judgepanel.votes.matrix import MISSING
 
 Side = Literal["A", "B"]
-Level = Literal["bracket", "field", "bold", "stated", "closing", "opening", "letter"]
+Level = Literal["bracket", "field", "bold", "stated", "closing", "opening", "letter", "score"]
 Reason = Literal["empty", "only reasoning", "tie", "contradiction", "no verdict"]
 
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -59,6 +60,15 @@ def read_verdict(text: str) -> Reading:
                 return Reading(None, level, "tie")
             return Reading("A" if side == "A" else "B", level)
     return Reading(None, reason="no verdict")
+
+
+def read_scores(first: float, second: float) -> Reading:
+    """The verdict in two scores: the higher one; equal ones, and none, are no verdict."""
+    if first == second:
+        return Reading(None, "score", "tie")
+    if not (math.isfinite(first) and math.isfinite(second)):
+        return Reading(None, "score", "empty")
+    return Reading("A" if first > second else "B", "score")
 
 
 def vote_of(side: Side | None, first_shown_first: bool) -> int:

@@ -237,3 +237,45 @@ def test_half_a_file_of_outputs_is_refused_with_what_it_lacks(
     with pytest.raises(InputError) as caught:
         load_votes(text.encode(), name="half.csv")
     assert sentence in str(caught.value)
+
+
+def scored(item: str, judge: str, first: object, second: object, order: str = "AB") -> dict:
+    label = 1 if item.startswith("p") else 0
+    row = {"item": item, "judge": judge, "score_a": first, "score_b": second, "order": order}
+    return {**row, "label": label}
+
+
+def test_of_two_scores_the_higher_is_the_verdict_and_equal_ones_are_none() -> None:
+    found = load_votes(
+        lines(
+            scored("p1", "x", 2.5, -1),
+            scored("n1", "x", 1e3, 2, "BA"),
+            scored("p2", "x", 7, "7.0"),
+            scored("n2", "x", None, 1),
+            scored("p3", "x", 1, 0),
+            scored("n3", "x", 0, 1),
+        ),
+        name="scores.jsonl",
+    )
+    assert found.votes.votes.ravel().tolist() == [1, 0, -1, -1, 1, 0]
+    assert found.coverage is not None
+    (one,) = found.coverage.judges
+    assert dict(zip(LEVELS, one.levels, strict=True))["score"] == 4
+    assert dict(zip(REASONS, one.reasons, strict=True)) == {
+        "empty": 1, "only reasoning": 0, "tie": 1, "contradiction": 0, "no verdict": 0,
+    }  # fmt: skip
+    assert found.coverage.unread == ()
+
+
+def test_texts_and_scores_may_stand_in_one_file() -> None:
+    found = load_votes(lines(scored("p1", "x", 0, 1), *FILL), name="mixed.jsonl")
+    assert found.votes.votes.ravel().tolist() == [0, 1, 1, 1, 1]
+
+
+def test_what_is_no_score_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        load_votes(lines(scored("p1", "x", "high", 1), *FILL), name="scores.jsonl")
+    assert str(caught.value) == (
+        "scores.jsonl, row 1, column 'score_a': not a score (found 'high'); allowed: a number, or "
+        "blank."
+    )

@@ -1,0 +1,151 @@
+"""What LLMBar and JudgeBench publish becomes outputs, and says what it left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judgepanel.cli import main
+from judgepanel.collect.imports import KINDS
+from judgepanel.votes import InputError, load_votes
+
+
+def entry(text: str) -> dict:
+    return {"completion": [text, "stop"], "winner": "1"}
+
+
+def llmbar(folder: Path) -> Path:
+    """Two subsets of three items: a judge that is right, one in two stages, one that rates."""
+    for subset in ("Natural", "Adversarial/Neighbor"):
+        for judge in ("GPT-4/Vanilla", "GPT-4/Swap", "GPT-4/Rating"):
+            items = []
+            for number in range(3):
+                first = number != 1
+                right, wrong = ("Output (a)", "Output (b)")[:: 1 if first else -1]
+                results = [{"swap = False": entry(right), "swap = True": entry(wrong)}]
+                if judge.endswith("Swap"):
+                    results = [
+                        {"swap = False": entry("Output (a)"), "swap = True": entry("Output (a)")},
+                        *results,
+                    ]
+                if judge.endswith("Rating"):
+                    scores = ("7", "7") if number == 2 else ("8", "2") if first else ("2", "8")
+                    results = [
+                        {
+                            "score_1": [scores[0], "stop"],
+                            "score_2": [scores[1], "stop"],
+                            "swap = False": {"winner": "1"},
+                            "swap = True": {"winner": "1"},
+                        }
+                    ]
+                items.append({"input": "x", "label": 1 if first else 2, "results": results})
+            path = folder / subset / "evaluators" / judge / "result.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(items))
+            (path.parent / "statistics.json").write_text("{}")
+    return folder
+
+
+def judgebench(folder: Path) -> Path:
+    """A judge that writes and one that scores, on three pairs; one judgment is missing."""
+    for name, model in (("arena_hard", "m-1"), ("reward_model", "org_rm")):
+        rows = []
+        for number in range(3):
+            label = "A>B" if number != 1 else "B>A"
+            turned = "B>A" if number != 1 else "A>B"
+            judgments: list[dict | None] = []
+            for decision in (label, turned):
+                said: dict[str, object] = {"judge_model": model, "prompt": "", "response": ""}
+                if name == "reward_model":
+                    said["scores"] = [2.5, 1.5] if decision == "A>B" else [1.5, 2.5]
+                else:
+                    said["response"] = f"My final verdict is: [[{decision}]]"
+                judgments.append({"judgment": said, "decision": decision})
+            if name == "arena_hard" and number == 2:
+                judgments[1] = None
+            rows.append(
+                {
+                    "pair_id": f"p{number}",
+                    "source": "mmlu",
+                    "label": label,
+                    "judge_name": name,
+                    "judgments": judgments,
+                }
+            )
+        file = f"dataset=judgebench,response_model=x,judge_name={name},judge_model={model}.jsonl"
+        (folder / file).write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "outputs.jsonl"
+    assert main(["import", "llmbar", str(llmbar(tmp_path / "data")), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("42 outputs written to outputs.jsonl.\n")
+    loaded = load_votes(out)
+    votes = loaded.votes
+    assert set(votes.item_ids) == {f"{s}-00{n}" for s in ("Natural", "Neighbor") for n in range(3)}
+    by_name = dict(zip(votes.judges, votes.votes.T.tolist(), strict=True))
+    labels = votes.labels.tolist()
+    assert by_name["GPT-4/Vanilla"] == labels
+    assert by_name["GPT-4/Swap"] == labels
+    assert by_name["GPT-4/Rating"] == [
+        -1 if item.endswith("2") else label
+        for item, label in zip(votes.item_ids, labels, strict=True)
+    ]
+    assert loaded.coverage is not None
+    both = {one.judge: (one.both, one.same) for one in loaded.coverage.judges}
+    assert both["GPT-4/Swap"] == (6, 6)
+    assert both["GPT-4/Rating"] == (0, 0)
+
+
+def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "outputs.jsonl"
+    (tmp_path / "data").mkdir()
+    data = judgebench(tmp_path / "data")
+    assert main(["import", "judgebench", str(data), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "11 outputs written to outputs.jsonl." in said
+    assert "Left out, judgments that are not there: 1." in said
+    loaded = load_votes(out, need_labels=False)
+    assert loaded.votes.judges == ("arena_hard/m-1", "reward_model/org_rm")
+    assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
+    assert loaded.votes.labels.tolist() == [1, 0, 1]
+    (one,) = sorted((tmp_path / "data").glob("*reward*"))
+    assert len(list(KINDS["judgebench"](one).rows)) == 6
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(InputError, match="is not there"):
+        KINDS[kind](tmp_path / "nowhere")
+    with pytest.raises(InputError, match="nothing to read in this folder"):
+        KINDS[kind](tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("not json", "is not JSON"),
+        ("{}", "holds no list of items"),
+        ('[{"label": 3, "results": []}]', "item 1 is not as LLMBar writes them"),
+        ('[{"label": 1, "results": [{"swap = False": 1}]}]', "item 1 is not as LLMBar"),
+        ('[{"label": 1, "results": [{"swap = False": {"completion": [1]}}]}]', "item 1 is not"),
+    ],
+)
+def test_a_damaged_llmbar_file_is_named(tmp_path: Path, text: str, sentence: str) -> None:
+    path = llmbar(tmp_path) / "Natural/evaluators/GPT-4/Vanilla/result.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        list(KINDS["llmbar"](tmp_path).rows)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"pair_id": 1, "label": "tie"}'])
+def test_a_damaged_judgebench_line_is_named(tmp_path: Path, line: str) -> None:
+    (path,) = [one for one in judgebench(tmp_path).iterdir() if "arena" in one.name]
+    path.write_text(path.read_text() + "\n" + line)
+    with pytest.raises(InputError, match="row 4: not a line as JudgeBench writes them"):
+        list(KINDS["judgebench"](tmp_path).rows)
