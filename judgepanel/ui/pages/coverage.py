@@ -31,9 +31,10 @@ def page(shown: Shown) -> None:
     """All that is known of the outputs; an analysis of votes has none."""
     coverage = shown.analysis.coverage
     if coverage is None:
-        st.info(
-            "These votes came as votes. This page shows what was read of judges' outputs, where a "
-            "file of those (one output a row: item, judge, text, order) was uploaded."
+        answer("These votes came as votes, so there are no outputs to read.", "open")
+        st.caption(
+            "Where a file of judges' outputs is uploaded (one a row: item, judge, text, order), "
+            "this page shows what was read of them, and what was not."
         )
     else:
         _draw(shown, coverage)
