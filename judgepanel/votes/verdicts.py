@@ -177,6 +177,7 @@ def _brackets(text: str) -> set[str]:
     return found
 
 
+_OPEN_FENCE = re.compile(r"\A```\w*\s*")
 _FIELD = re.compile(
     r"\"(?:final_?)?(?:verdict|winner|preference|preferred|choice|choose|chosen|better|best|"
     r"better_\w{1,20}|judg(?:e)?ment|decision|ranking|answer)\"\s*:\s*\"([^\"\n]{1,40})\"",
@@ -190,8 +191,14 @@ _WORD = re.compile(
 
 
 def _fields(text: str) -> set[str]:
-    """Named fields of JSON: {"winner": "A"}."""
-    if '"' not in text:
+    """Named fields of JSON, {"winner": "A"}, that the output is or ends with, in a fence or not.
+
+    JSON elsewhere may be quoted from a response.
+    """
+    text = _OPEN_FENCE.sub("", text).removesuffix("```").rstrip()
+    if text.endswith("}") and not text.startswith("{"):
+        text = text[max(text.rfind("\n{"), 0) or text.rfind("{") :]
+    elif not text.startswith("{"):
         return set()
     found = set()
     for value in _FIELD.findall(text):
