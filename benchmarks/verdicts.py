@@ -25,13 +25,14 @@ _SIDES = {"first": "A", "second": "B"}
 def run() -> Report:
     """The bench."""
     rows = _pairs()
+    counts = _compared(rows)
     say(f"{N_OUTPUTS:,} outputs of {LENGTH:,} characters")
     table, verdict = _speed([row["raw_text"] for row in rows])
     return Report(
         title="Reading verdicts",
         question="How fast is a judge's output read, and is it read as the benchmark read it?",
-        tables=(_agreement(rows), table),
-        verdicts=(*_verdicts(rows), verdict),
+        tables=(_agreement(counts), table),
+        verdicts=(*_verdicts(counts), verdict),
     )
 
 
@@ -55,8 +56,7 @@ def _compared(rows: list[dict[str, str]]) -> Counter[str]:
     return counts
 
 
-def _verdicts(rows: list[dict[str, str]]) -> tuple[str, str]:
-    counts = _compared(rows)
+def _verdicts(counts: Counter[str]) -> tuple[str, str]:
     known = counts["alike"] + counts["against"] + counts["not read"]
     alike, against = counts["alike"] / known, counts["against"] / known
     return (
@@ -67,8 +67,7 @@ def _verdicts(rows: list[dict[str, str]]) -> tuple[str, str]:
     )
 
 
-def _agreement(rows: list[dict[str, str]]) -> Table:
-    counts = _compared(rows)
+def _agreement(counts: Counter[str]) -> Table:
     return Table(
         "LLMBar's pairwise outputs",
         ("outputs", "number"),

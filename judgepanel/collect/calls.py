@@ -89,13 +89,13 @@ class Caller:
             try:
                 return await self._once(prompt, began, attempt)
             except _Again as trouble:
-                reason = str(trouble)
-                pause = trouble.seconds or _pause(attempt)
+                again = trouble
             if attempt < self.judge.attempts:
-                if trouble_holds_all(reason):
+                pause = again.seconds or _pause(attempt)
+                if again.holds_all:
                     self.pace.hold(pause)
                 await asyncio.sleep(pause)
-        raise GivenUp(f"{reason}, in {self.judge.attempts} attempts")
+        raise GivenUp(f"{again}, in {self.judge.attempts} attempts")
 
     async def _once(self, prompt: str, began: float, attempt: int) -> Answer:
         judge = self.judge
@@ -132,16 +132,14 @@ class Caller:
 
 
 class _Again(Exception):
-    """An attempt that failed and may be repeated, after the seconds that the server asked for."""
+    """An attempt that failed and may be repeated, after the seconds that the server asked for.
 
-    def __init__(self, reason: str, seconds: float = 0.0) -> None:
+    ``holds_all``: other calls of the judge would meet the same.
+    """
+
+    def __init__(self, reason: str, seconds: float = 0.0, *, holds_all: bool = False) -> None:
         super().__init__(reason)
-        self.seconds = seconds
-
-
-def trouble_holds_all(reason: str) -> bool:
-    """Whether the reason is one that other calls of the judge would meet too."""
-    return reason.startswith("status 429")
+        self.seconds, self.holds_all = seconds, holds_all
 
 
 def _of_status(judge: Judge, error: openai.APIStatusError) -> Exception:
@@ -154,7 +152,7 @@ def _of_status(judge: Judge, error: openai.APIStatusError) -> Exception:
             f"the server knows no model {shown(judge.model)}, or the address is wrong (status 404)"
         )
     if status in _TRANSIENT:
-        return _Again(f"status {status}", _asked_for(error))
+        return _Again(f"status {status}", _asked_for(error), holds_all=status == 429)
     return GivenUp(f"status {status}: the server will not take this call")
 
 

@@ -43,7 +43,7 @@ def estimate(pairs: Pairs, plan: Plan, done: dict[str, int]) -> tuple[Estimate, 
         for column in (pairs.instruction, pairs.first, pairs.second)
     )
     mean = float(np.mean(lengths)) if len(pairs) else 0.0
-    total = len(pairs) * (2 if plan.both_orders else 1)
+    total = plan.calls(len(pairs))
     rows = []
     for judge in plan.judges:
         calls = max(0, total - done.get(judge.name, 0))

@@ -29,8 +29,6 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / FILE
-        self.costs = 0.0
-        """Dollars of all calls in the journal."""
         self._lock = -1
         self._file = -1
 

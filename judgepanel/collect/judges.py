@@ -56,6 +56,10 @@ class Plan:
         text = json.dumps([*asked, self.seed, self.both_orders])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
+    def calls(self, n_items: int) -> int:
+        """Calls of one judge on so many items."""
+        return n_items * (2 if self.both_orders else 1)
+
     def orders(self, item: str) -> tuple[str, ...]:
         """AB, BA or both: is the item's first response shown as A? Drawn from seed and id."""
         if self.both_orders:

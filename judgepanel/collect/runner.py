@@ -96,7 +96,7 @@ def collect(
     for name, calls in done.items():
         done[name] = {call for call in calls if call[0] in ids}
     state = _State(done, dollars)
-    planned = len(pairs) * (2 if plan.both_orders else 1) * len(plan.judges)
+    planned = plan.calls(len(pairs)) * len(plan.judges)
     report = on_progress or (lambda *_: None)
     asyncio.run(_all(pairs, plan, journal, state, max_cost, lambda: report(
         sum(map(len, state.done.values())), planned, state.dollars

@@ -33,7 +33,6 @@ class RawTable:
         ``first_row + i``.
     header_row : line of the header; None where the format has no header line.
     coverage : what was read of the judges' outputs, where the file holds those.
-    notes : what is odd about how the rows came about, as full sentences.
     """
 
     frame: pd.DataFrame
@@ -43,7 +42,6 @@ class RawTable:
     lines: NDArray[np.int32] | None = None
     header_row: int | None = None
     coverage: Coverage | None = None
-    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -161,7 +161,6 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
         frame=frame,
         lines=lines,
         coverage=Coverage(_by_judge(outputs, pair, len(first)), unread, tuple(notes)),
-        notes=tuple(notes),
     )
 
 

@@ -106,7 +106,7 @@ _END_OF_REASONING = re.compile(
     r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>",
     re.IGNORECASE,
 )
-_REASONS_FOR = ("<", "[T", "[t", "[/", "◁")
+_MARKS_OF_REASONING = ("<", "[T", "[t", "[/", "◁")
 _TOKEN = re.compile(r"<\|[a-z_]{1,32}\|>(?:final)?")
 
 
@@ -118,7 +118,7 @@ def _without_reasoning(text: str) -> str:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    if any(mark in text for mark in _REASONS_FOR):
+    if any(mark in text for mark in _MARKS_OF_REASONING):
         text = _BLOCK.sub("\n", text)
         ends = [closing.end() for closing in _END_OF_REASONING.finditer(text)]
         text = text[max(ends, default=0) :]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from judgepanel.collect.imports.rows import Found, Row, files_below, json_of
+from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
 
 PATTERN = "**/evaluators/*/*/result.json"
@@ -59,7 +60,7 @@ def _of_item(
         if "score_1" in entry:
             scores = entry["score_1"][0], entry["score_2"][0]
             row = {"order": "AB", "score_a": scores[0], "score_b": scores[1]}
-            if all(_is_number(score) for score in scores):
+            if all(is_number(str(score).strip().lower()) for score in scores):
                 yield {**about, "stage": stage, **row}
             else:
                 left_out["scores that are no numbers"] += 1
@@ -70,11 +71,3 @@ def _of_item(
                 left_out["outputs that are not there"] += 1
             else:
                 yield {**about, "stage": stage, "order": order, "text": said[0] or ""}
-
-
-def _is_number(text: object) -> bool:
-    try:
-        float(str(text))
-    except ValueError:
-        return False
-    return True

@@ -21,9 +21,8 @@ _WORDS = (
     "end or on the first line, a bare last letter. The first form that is there decides. Reasoning "
     "blocks, code (but not JSON), block quotes and text in quotation marks are left out, so a "
     "verdict that a response tries to plant is not the judge's. What speaks for both sides is a "
-    "contradiction and "
-    "counts as missing, as does a tie: nothing is guessed. Forms and their order: "
-    "docs/transcripts.md."
+    "contradiction and counts as missing, as does a tie: nothing is guessed. Forms and their "
+    "order: docs/transcripts.md."
 )
 
 
