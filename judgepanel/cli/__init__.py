@@ -41,6 +41,7 @@ from judgepanel.studies.runner import AUTO, Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import TASKS, InputError, Loaded, load_votes
 from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.imports import KINDS
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS, orient
 from judgepanel.votes.samples import SAMPLES, sample_votes, write_panel
 from judgepanel.votes.simulate import simulate
@@ -159,8 +160,8 @@ def _parser() -> argparse.ArgumentParser:
     collecting.add_argument("--max-cost", type=float, metavar="USD", help="never spend more")
     collecting.add_argument("--estimate", action="store_true", help="the cost, without any call")
 
-    importing = _command(commands, "import", _import, "outputs that a benchmark has published")
-    importing.add_argument("kind", choices=("llmbar", "judgebench"), metavar="KIND")
+    importing = _command(commands, "import", _import, "what another tool wrote")
+    importing.add_argument("kind", choices=tuple(KINDS), metavar="KIND")
     importing.add_argument("path", type=Path, metavar="PATH", help="a folder, or a file")
     importing.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
 
@@ -181,7 +182,7 @@ def _command(commands: Any, name: str, run_it: Any, text: str) -> argparse.Argum
 
 def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("votes", type=Path, metavar="VOTES", help="CSV, .csv.gz, Parquet or JSONL")
-    parser.add_argument("--task", choices=TASKS, default="pairwise")
+    parser.add_argument("--task", choices=TASKS)
     parser.add_argument("--id-column", metavar="NAME")
     parser.add_argument("--label-column", metavar="NAME")
     parser.add_argument("--group-column", metavar="NAME")

@@ -87,7 +87,7 @@ def build_votes(
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
     read = () if table.coverage is None else table.coverage.notes
-    warnings = [*read, *odd_votes(votes), *(odd_labels(votes) if need_labels else ())]
+    warnings = [*table.notes, *read, *odd_votes(votes), *(odd_labels(votes) if need_labels else ())]
     warnings += _odd_columns(table, mapping)
     warnings += matched.warnings if matched is not None else ()
     judge_file = None if judge_table is None else judge_table.name

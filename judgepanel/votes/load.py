@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.columns import guess_mapping
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes, read_table
+from judgepanel.votes.from_jsonl import read_jsonl
+from judgepanel.votes.imports import KINDS, recognised
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
@@ -17,7 +20,7 @@ def load_votes(
     source: str | Path | bytes,
     *,
     name: str | None = None,
-    task: Task = "pairwise",
+    task: Task | None = None,
     id_column: str | None = None,
     label_column: str | None = None,
     group_column: str | None = None,
@@ -26,7 +29,8 @@ def load_votes(
 ) -> Loaded:
     """Read votes from a path, or from the bytes of an upload called ``name``.
 
-    Columns that are not given are guessed (see ``guess_mapping``).
+    Columns that are not given are guessed (see ``guess_mapping``); so is the task, which is
+    pairwise unless the file says otherwise.
 
     Raises
     ------
@@ -42,15 +46,24 @@ def load_votes(
         need_label=need_labels,
     )
     judges = None if judge_table is None else open_table(judge_table, None, "the judge table")
-    return build_votes(table, mapping, task=task, judge_table=judges, need_labels=need_labels)
+    return build_votes(
+        table,
+        mapping,
+        task=task or table.task or "pairwise",
+        judge_table=judges,
+        need_labels=need_labels,
+    )
 
 
 def open_table(
     source: str | Path | bytes, name: str | None = None, unnamed: str = "the upload"
 ) -> RawTable:
-    """The raw table in a file, or in bytes called ``name``; outputs of judges become verdicts."""
+    """The raw table in a file, or in bytes called ``name``; outputs of judges become verdicts.
+
+    What other tools write (see ``judgepanel.votes.imports``) is recognised by its content.
+    """
     if isinstance(source, bytes):
-        return transcribed(read_table(source, name or unnamed))
+        return _read(source, name or unnamed)
     path = Path(source)
     name = name or path.name
     if not path.is_file():
@@ -63,4 +76,18 @@ def open_table(
         raise error.in_file(name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from None
-    return transcribed(read_table(data, name))
+    return _read(data, name)
+
+
+def _read(data: bytes, name: str) -> RawTable:
+    try:
+        check_bytes(len(data))
+        found = recognised(data, name)
+        if found is None:
+            return transcribed(read_table(data, name))
+        kind, rows = found
+        table = read_jsonl(rows.lines(name), name)
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(name)) from None
+    notes = (f"Read as {KINDS[kind].title}.", *rows.notes())
+    return transcribed(replace(table, notes=notes, task=rows.task))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.matrix import Task
 
 Format = Literal["csv", "parquet", "jsonl"]
 MAX_CELLS = 500_000_000
@@ -33,6 +34,8 @@ class RawTable:
         ``first_row + i``.
     header_row : line of the header; None where the format has no header line.
     coverage : what was read of the judges' outputs, where the file holds those.
+    notes : sentences about how the file was read.
+    task : what an item is, where the file tells; None where it does not.
     """
 
     frame: pd.DataFrame
@@ -42,6 +45,8 @@ class RawTable:
     lines: NDArray[np.int32] | None = None
     header_row: int | None = None
     coverage: Coverage | None = None
+    notes: tuple[str, ...] = ()
+    task: Task | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

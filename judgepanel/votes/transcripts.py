@@ -207,7 +207,7 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
         note = "There is no column for the order: A is read as the item's first output everywhere."
         return np.ones(table.n_rows, dtype=np.int8), [note]
     codes, words = distinct(table.frame[column])
-    known = np.array([_order_of(word) for word in words] or [-1], dtype=np.int8)
+    known = np.array([order_of(word) for word in words] or [-1], dtype=np.int8)
     forward = np.asarray(known[codes], dtype=np.int8)
     lost = np.flatnonzero(forward < 0)
     if not len(lost):
@@ -229,7 +229,8 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
     return forward, [note]
 
 
-def _order_of(word: str) -> int:
+def order_of(word: str) -> int:
+    """1 where the item's first output was shown as A, 0 where as B, -1 for an unknown word."""
     return _ORDERS.get(" ".join(word.split()).lower(), MISSING)
 
 

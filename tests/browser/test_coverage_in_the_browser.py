@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.browser.driver import (
     finished_curve,
     finished_judges,
     idle,
+    pick,
     upload,
 )
 from tests.browser.test_accessibility import RULES, SIDEWAYS
@@ -69,4 +71,68 @@ def test_what_was_read_and_both_orders_narrow_in_the_dark_with_hostile_outputs(
         violations = Axe().run(looked, options=RULES).response["violations"]
         assert [(one["id"], [n["html"] for n in one["nodes"]]) for one in violations] == []
         assert not looked.evaluate(SIDEWAYS)
+    guard.check()
+
+
+def test_results_of_another_tool_are_dropped_as_they_are(
+    open_page: Callable[..., Page], server: Server, guard: Guard
+) -> None:
+    results = [
+        {
+            "provider": {"id": f"judge:{judge}", "label": f"judge-{judge}"},
+            "promptIdx": 0,
+            "testIdx": k,
+            "vars": {
+                "label": "AB"[k % 2],
+                "order": ("AB", "BA")[k % 3 == 0],
+                "topic": "xy"[k < 30],
+            },
+            "response": {"output": f"[[{'AB'[(k + (k % (judge + 3) == 0)) % 2]}]]"},
+        }
+        for k in range(60)
+        for judge in range(5)
+    ]
+    found = json.dumps({"evalId": "x", "results": {"version": 3, "results": results}})
+    page = open_page()
+    page.goto(server.url)
+    upload(page, as_upload("results.json", found.encode()))
+    expect(answer(page)).to_contain_text("60 items, 5 judges, all labelled")
+    expect(page.get_by_text("Read as results of promptfoo.")).to_be_visible()
+    page.get_by_role("button", name="Analyse", exact=True).click()
+    finished_curve(page)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Coverage").click()
+    expect(answer(page)).to_contain_text("100 % of 300 outputs are read as a verdict")
+    guard.check()
+
+
+def test_graded_samples_are_pointwise_and_another_scorer_can_be_the_label(
+    open_page: Callable[..., Page], server: Server, guard: Guard
+) -> None:
+    log = {
+        "version": 2,
+        "status": "success",
+        "eval": {"task": "sums", "model": "m", "created": "2026-01-01"},
+        "samples": [
+            {
+                "id": f"s{k}",
+                "epoch": 1,
+                "target": "4",
+                "metadata": {"topic": "xy"[k % 2]},
+                "scores": {
+                    name: {"value": "CI"[(k + (k % every == 0)) % 2]}
+                    for name, every in (("exact", 99), ("one", 3), ("two", 4), ("three", 5))
+                },
+            }
+            for k in range(60)
+        ],
+    }
+    page = open_page()
+    page.goto(server.url)
+    upload(page, as_upload("log.json", json.dumps(log).encode()))
+    expect(page.get_by_role("alert")).to_contain_text("there is no label column")
+    expect(page.get_by_role("radio", name="Pointwise: is this one response good")).to_be_checked()
+    pick(page, "Label column", "exact")
+    expect(answer(page)).to_contain_text("60 items, 3 judges, all labelled")
+    page.get_by_role("button", name="Analyse", exact=True).click()
+    finished_curve(page)
     guard.check()

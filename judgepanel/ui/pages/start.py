@@ -58,12 +58,14 @@ def fresh() -> None:
         st.header("Your votes")
         mind_cookies("no file can be uploaded")
         upload = st.file_uploader(
-            "Votes with labels, or what judges wrote: CSV, .csv.gz, Parquet or JSON Lines, up to "
-            f"{MAX_UPLOAD_MB} MB",
+            "Votes with labels, or what judges wrote: CSV, .csv.gz, Parquet, JSON Lines or results "
+            f"of another tool, up to {MAX_UPLOAD_MB} MB",
             key="votes_file",
             help="One row an item with an id, a label (0 or 1) and one column a judge; or one row "
             "a vote with item, judge, verdict; or one row an output with item, judge, text, order. "
-            "Missing votes are blank.",
+            "Missing votes are blank. Logs of Inspect AI (.eval, .json), results of promptfoo and "
+            "what LLMBar, JudgeBench and RewardBench publish are taken as they are; put several "
+            "files into one .zip.",
         )
         with st.expander("Add a judge table"):
             judges = st.file_uploader(
@@ -170,8 +172,9 @@ def _columns(raw: RawTable, judges: object) -> Loaded:
     task = st.radio(
         "Task",
         TASKS,
+        index=TASKS.index(raw.task or "pairwise"),
         format_func=lambda name: _TASK_NAMES[name],
-        key="task",
+        key="task" if raw.task is None else f"task-{raw.task}",
         horizontal=True,
         help="In pairwise items the order of the two responses is arbitrary.",
     )

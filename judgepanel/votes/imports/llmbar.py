@@ -7,42 +7,49 @@ The layout is that of princeton-nlp/LLMBar (arXiv 2310.07641): a list of items w
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from judgepanel.collect.imports.rows import Found, Row, files_below, json_of
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.rows import Found, Row
+from judgepanel.votes.imports.source import Source, json_in, member
 
-PATTERN = "**/evaluators/*/*/result.json"
 WANTED = "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json"
+_RESULT = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
 _ORDERS = {"swap = False": "AB", "swap = True": "BA"}
 
 
-def read_llmbar(path: Path) -> Found:
-    """Outputs of all evaluators below a folder; items are SUBSET-000 and on, in their order."""
-    if path.is_file():
-        raise InputError("is a file", file=path.name, allowed=WANTED)
-    files = files_below(path, PATTERN, WANTED)
+def fits(source: Source) -> bool:
+    """Whether there is a result where LLMBar has it."""
+    return any(_RESULT.match(name) for name in source.names)
+
+
+def read(source: Source) -> Found:
+    """Outputs of all evaluators; items are SUBSET-000 and on, in their order."""
     left_out: Counter[str] = Counter()
-    return Found(_rows(files, left_out), left_out)
+    return Found(_rows(source, left_out), left_out)
 
 
-def _rows(files: list[Path], left_out: Counter[str]) -> Iterator[Row]:
-    for file in files:
-        strategy, model, subset = file.parts[-2], file.parts[-3], file.parts[-5]
-        items = json_of(file)
+def _rows(source: Source, left_out: Counter[str]) -> Iterator[Row]:
+    for name in source.names:
+        place = _RESULT.match(name)
+        if place is None:
+            continue
+        subset, model, strategy = place.groups()
+        file = member(source, name)
+        items = json_in(source.read(name), file)
         if not isinstance(items, list):
-            raise InputError("holds no list of items", file="/".join(file.parts[-5:]))
+            raise InputError("holds no list of items", file=file)
         for number, item in enumerate(items):
             try:
                 yield from _of_item(item, subset, number, f"{model}/{strategy}", left_out)
             except (KeyError, TypeError, AttributeError, IndexError):
                 raise InputError(
                     f"item {number + 1} is not as LLMBar writes them",
-                    file="/".join(file.parts[-5:]),
+                    file=file,
                     allowed="label and results",
                 ) from None
 

@@ -1,4 +1,4 @@
-"""What LLMBar and JudgeBench publish becomes outputs, and says what it left out."""
+"""What LLMBar, JudgeBench and RewardBench publish becomes outputs, and says what it left out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.collect.imports import KINDS
 from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.imports import KINDS, read_kind, source_of
+from judgepanel.votes.imports.rewardbench import turned
 
 
 def entry(text: str) -> dict:
@@ -83,7 +84,7 @@ def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path: Path, cap
     out = tmp_path / "outputs.jsonl"
     assert main(["import", "llmbar", str(llmbar(tmp_path / "data")), "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("42 outputs written to outputs.jsonl.\n")
+    assert said.startswith("42 rows written to outputs.jsonl.\n")
     loaded = load_votes(out)
     votes = loaded.votes
     assert set(votes.item_ids) == {f"{s}-00{n}" for s in ("Natural", "Neighbor") for n in range(3)}
@@ -107,22 +108,26 @@ def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path: Path, capsys) ->
     data = judgebench(tmp_path / "data")
     assert main(["import", "judgebench", str(data), "--out", str(out)]) == 0
     said = capsys.readouterr().out
-    assert "11 outputs written to outputs.jsonl." in said
+    assert "11 rows written to outputs.jsonl." in said
     assert "Left out, judgments that are not there: 1." in said
     loaded = load_votes(out, need_labels=False)
     assert loaded.votes.judges == ("arena_hard/m-1", "reward_model/org_rm")
     assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
     assert loaded.votes.labels.tolist() == [1, 0, 1]
     (one,) = sorted((tmp_path / "data").glob("*reward*"))
-    assert len(list(KINDS["judgebench"](one).rows)) == 6
+    assert len(list(read_kind(source_of(one), "judgebench").rows)) == 6
+    assert load_votes(one, need_labels=False).warnings[0] == "Read as JudgeBench's outputs."
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(InputError, match="is not there"):
-        KINDS[kind](tmp_path / "nowhere")
-    with pytest.raises(InputError, match="nothing to read in this folder"):
-        KINDS[kind](tmp_path)
+    with pytest.raises(InputError, match="there is no such file or folder"):
+        read_kind(source_of(tmp_path / "nowhere"), kind)
+    with pytest.raises(InputError, match="there is nothing to read"):
+        read_kind(source_of(tmp_path), kind)
+    (tmp_path / "votes.txt").write_text("item,label,a\n")
+    with pytest.raises(InputError, match="holds no"):
+        read_kind(source_of(tmp_path), kind)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +144,7 @@ def test_a_damaged_llmbar_file_is_named(tmp_path: Path, text: str, sentence: str
     path = llmbar(tmp_path) / "Natural/evaluators/GPT-4/Vanilla/result.json"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
-        list(KINDS["llmbar"](tmp_path).rows)
+        list(read_kind(source_of(tmp_path), "llmbar").rows)
     assert sentence in str(caught.value)
 
 
@@ -147,5 +152,67 @@ def test_a_damaged_llmbar_file_is_named(tmp_path: Path, text: str, sentence: str
 def test_a_damaged_judgebench_line_is_named(tmp_path: Path, line: str) -> None:
     (path,) = [one for one in judgebench(tmp_path).iterdir() if "arena" in one.name]
     path.write_text(path.read_text() + "\n" + line)
-    with pytest.raises(InputError, match="row 4: not a line as JudgeBench writes them"):
-        list(KINDS["judgebench"](tmp_path).rows)
+    with pytest.raises(InputError, match=r"row 4: (not a line as JudgeBench|is not JSON)"):
+        list(read_kind(source_of(tmp_path), "judgebench").rows)
+
+
+def rewardbench(folder: Path, n: int = 40) -> Path:
+    """A reward model that is right but for one tie, and a generative judge that is wrong once."""
+    about = {"id": list(range(n)), "subset": ["chat"] * (n // 2) + ["code"] * (n - n // 2)}
+    scored = {
+        "model": "org/reward",
+        "results": [1] * n,
+        "scores_chosen": [[2.0 + k] for k in range(n)],
+        "scores_rejected": [1.0 + (k == 3) * 4 for k in range(n)],
+    }
+    written = {"model": "org/writer", "results": [0] + [1] * (n - 2) + [0.5]}
+    for found in (scored, written):
+        path = folder / "eval-set-scores" / f"{found['model']}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({**about, **found}))
+    (folder / "eval-set-scores" / "summary.json").write_text('{"chat": 0.9}')
+    return folder
+
+
+def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path: Path, capsys) -> None:
+    out = tmp_path / "outputs.jsonl"
+    data = rewardbench(tmp_path / "data")
+    assert main(["import", "rewardbench", str(data), "--out", str(out)]) == 0
+    assert "Left out, files without results on each prompt: 1." in capsys.readouterr().out
+    loaded = load_votes(out)
+    votes = loaded.votes
+    labels = votes.labels
+    assert labels.tolist() == [int(not turned(item)) for item in votes.item_ids]
+    assert 0.25 < labels.mean() < 0.75
+    by_name = dict(zip(votes.judges, votes.votes.T, strict=True))
+    assert (by_name["org/reward"] == labels).nonzero()[0].tolist() == [
+        item for item in range(40) if item != 3
+    ]
+    assert by_name["org/reward"][3] == -1
+    assert by_name["org/writer"][0] == 1 - labels[0]
+    assert by_name["org/writer"][39] == -1
+    assert votes.features is not None
+    assert set(votes.features) == {"subset", "margin"}
+    margin = votes.features["margin"]
+    # |2 + k - 1| over its median, from the one judge that scores.
+    assert margin[0] == pytest.approx(1 / 20.5, abs=1e-4)
+    assert margin[39] == pytest.approx(40 / 20.5, abs=1e-4)
+
+
+def test_the_same_item_is_turned_alike_for_every_model_and_in_every_file(tmp_path: Path) -> None:
+    found = list(read_kind(source_of(rewardbench(tmp_path)), "rewardbench").rows)
+    labels = {(row["item_id"], row["label"]) for row in found}
+    assert len(labels) == 40
+    single = tmp_path / "eval-set-scores/org/reward.json"
+    again = {
+        (row["item_id"], row["label"]) for row in read_kind(source_of(single), "rewardbench").rows
+    }
+    assert again == labels
+
+
+def test_rewardbench_lists_of_different_length_are_refused(tmp_path: Path) -> None:
+    path = rewardbench(tmp_path) / "eval-set-scores/org/reward.json"
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps({**found, "scores_chosen": [1.0]}))
+    with pytest.raises(InputError, match="not as RewardBench writes them; allowed: lists of one"):
+        list(read_kind(source_of(tmp_path), "rewardbench").rows)

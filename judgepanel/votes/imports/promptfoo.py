@@ -1,0 +1,237 @@
+"""Results of promptfoo: the providers are judges of pairs, or the assertions are judges of them.
+
+``promptfoo eval --output`` writes a JSON object (``results`` with a list ``results``; versions 2
+and 3 of it are read) or JSON Lines with one result a line. Where the label of every test is A or B
+each test is a pair and a provider's output is read for its verdict. Elsewhere a test, its prompt
+and its provider are an item, and each assertion passes it or does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from judgepanel.votes.columns import ID_NAMES
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.rows import (
+    Found,
+    Row,
+    features_of,
+    grade_of,
+    item_label,
+    label_in,
+    order_in,
+    side_of,
+    sided,
+)
+from judgepanel.votes.imports.source import Source, json_in, json_lines, member
+
+WANTED = "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them"
+_KEYS = {"provider", "vars", "promptIdx"}
+_ANSWERS = ("equals", "contains", "icontains", "starts-with")
+_LONGEST_NAME = 60
+
+
+def fits(source: Source) -> bool:
+    """Whether the first file holds results of promptfoo."""
+    name = next(iter(_files(source)), None)
+    if name is None:
+        return False
+    if name.endswith(".jsonl"):
+        first = source.read(name).split(b"\n", 1)[0]
+        found = next(iter(json_lines(first, name)), (0, None))[1]
+        return isinstance(found, dict) and found.keys() >= _KEYS
+    found = json_in(source.read(name), name)
+    return isinstance(found, dict) and _listed(found) is not None
+
+
+def read(source: Source) -> Found:
+    """Outputs of providers on pairs, or what assertions said: a row an output, or one an item."""
+    left_out: Counter[str] = Counter()
+    results: list[Row] = []
+    for name in _files(source):
+        results += _results(source, name, left_out)
+    if sided(_label(result) for result in results):
+        return Found(_on_pairs(results, left_out), left_out)
+    return Found(_by_assertions(results, left_out), left_out, "pointwise")
+
+
+def _files(source: Source) -> list[str]:
+    return [name for name in source.names if name.lower().endswith((".json", ".jsonl"))]
+
+
+def _listed(found: dict[str, Any]) -> list[Any] | None:
+    results = found.get("results")
+    inner = results.get("results") if isinstance(results, dict) else None
+    if not isinstance(inner, list) or not inner or not isinstance(inner[0], dict):
+        return None
+    return inner if {"provider", "vars"} <= inner[0].keys() else None
+
+
+def _results(source: Source, name: str, left_out: Counter[str]) -> Iterator[Row]:
+    file = member(source, name)
+    data = source.read(name)
+    if name.lower().endswith(".jsonl"):
+        results = [result for _, result in json_lines(data, file)]
+    else:
+        found = json_in(data, file)
+        results = (_listed(found) if isinstance(found, dict) else None) or []
+        left_out["files without results"] += not results
+    for result in results:
+        if not isinstance(result, dict) or not result.keys() >= {"provider", "vars"}:
+            raise InputError("not as promptfoo writes them", file=file, allowed=WANTED)
+        if (result.get("response") or {}).get("error") or _output(result) is None:
+            left_out["results that ended with an error"] += 1
+        else:
+            yield {**result, "from": file}
+    left_out += Counter()
+
+
+def _output(result: Row) -> str | None:
+    said = (result.get("response") or {}).get("output")
+    if said is None or isinstance(said, str):
+        return said
+    return json.dumps(said, ensure_ascii=False)
+
+
+def _case(result: Row) -> Row:
+    return result.get("testCase") or {}
+
+
+def _label(result: Row) -> Any:
+    """The label of a test: a variable or a field of that name, or the side an assertion expects."""
+    given = label_in(result["vars"], _case(result).get("metadata"))
+    if given is not None:
+        return given
+    expected = [
+        one.get("value") for one in _case(result).get("assert") or [] if one.get("type") in _ANSWERS
+    ]
+    return next((value for value in expected if side_of(value) is not None), None)
+
+
+def _provider(result: Row) -> str:
+    provider = result["provider"]
+    if isinstance(provider, dict):
+        return str(provider.get("label") or provider.get("id"))
+    return str(provider)
+
+
+def _test(result: Row) -> str:
+    """A test by the variable that is called as ids are, else by its place."""
+    lower = {str(key).lower(): value for key, value in result["vars"].items()}
+    named = next((lower[name] for name in ID_NAMES if lower.get(name) is not None), None)
+    if named is not None:
+        return str(named)
+    if "testIdx" in result:
+        return f"test {int(result['testIdx']) + 1}"
+    return json.dumps(result["vars"], sort_keys=True, ensure_ascii=False)
+
+
+def _prompt(result: Row) -> str:
+    return str(result.get("promptId") or (result.get("prompt") or {}).get("raw") or "")
+
+
+def _about(result: Row) -> Row:
+    fields = {**(_case(result).get("metadata") or {}), **result["vars"]}
+    return {key: value for key, value in fields.items() if key.lower() not in ID_NAMES}
+
+
+def _on_pairs(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
+    places = _prompt_places(results)
+    about: dict[str, Row] = {}
+    rows: dict[tuple[str, str, str], Row] = {}
+    for result in results:
+        fields = _about(result)
+        item = _test(result)
+        about.setdefault(item, fields)
+        order = order_in(fields)
+        prompt = f" prompt {places[_prompt(result)]}" if len(places) > 1 else ""
+        judge = f"{_provider(result)}{prompt}"
+        left_out["results of tests that were run again"] += (item, judge, order) in rows
+        rows.setdefault(
+            (item, judge, order),
+            {
+                "item_id": item,
+                "judge": judge,
+                "label": item_label(_label(result), order),
+                "order": order,
+                "text": _output(result),
+            },
+        )
+    left_out += Counter()
+    features = features_of(about)
+    for row in rows.values():
+        yield row | features[row["item_id"]]
+
+
+def _prompt_places(results: list[Row]) -> dict[str, int]:
+    prompts = dict.fromkeys(
+        (result.get("prompt") or {}).get("label") or _prompt(result) for result in results
+    )
+    if len(prompts) < 2:
+        return {_prompt(result): 1 for result in results[:1]}
+    by_label = {prompt: place for place, prompt in enumerate(prompts, start=1)}
+    return {
+        _prompt(result): by_label[(result.get("prompt") or {}).get("label") or _prompt(result)]
+        for result in results
+    }
+
+
+def _by_assertions(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
+    asked = Counter(_test(result) for result in results)
+    repeated = max(asked.values(), default=1) > 1
+    items: dict[str, Row] = {}
+    about: dict[str, Row] = {}
+    for result in results:
+        group = _test(result)
+        item = f"{group}/{_provider(result)}" if repeated else group
+        if item in items:
+            item = f"{item}/{1 + sum(one.startswith(item) for one in items)}"
+        about[item] = _about(result)
+        grades = _grades(result)
+        given = grades.pop("human", None)
+        label = grade_of(_label(result) if given is None else given)
+        votes = {name: grade_of(value) for name, value in grades.items()}
+        left_out["grades that are neither right nor wrong"] += list(votes.values()).count(None)
+        items[item] = {
+            "item_id": item,
+            **({} if label is None else {"label": label}),
+            **({"group_id": f"test {group}"} if repeated else {}),
+            **votes,
+        }
+    left_out += Counter()
+    features = features_of(about)
+    for item, row in items.items():
+        yield row | features[item]
+
+
+def _grades(result: Row) -> Row:
+    """What each assertion said; two of one name are numbered, in the order of the test."""
+    grades: Row = {}
+    for one in (result.get("gradingResult") or {}).get("componentResults") or []:
+        about = one.get("assertion") if isinstance(one, dict) else None
+        if not about:
+            continue
+        name = _assertion(about)
+        number = sum(known == name or known.startswith(f"{name} #") for known in grades)
+        grades[f"{name} #{number + 1}" if number else name] = one.get("pass")
+    return grades
+
+
+def _assertion(about: Row) -> str:
+    """An assertion by its metric, or its kind and whom it asks, or its kind and what it wants."""
+    if about.get("metric"):
+        return str(about["metric"])
+    asked = about.get("provider")
+    if isinstance(asked, dict):
+        config = asked.get("config") or {}
+        asked = asked.get("label") or config.get("name") or asked.get("id")
+    kind = str(about.get("type"))
+    if kind == "human":
+        return kind
+    detail = asked if isinstance(asked, str) else about.get("value")
+    if not isinstance(detail, str) or not detail.strip():
+        return kind
+    return f"{kind}/{' '.join(detail.split())[:_LONGEST_NAME]}"

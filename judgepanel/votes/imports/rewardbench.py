@@ -1,0 +1,123 @@
+"""RewardBench's results on each prompt: scores of the chosen and of the rejected response.
+
+The layout is that of allenai/reward-bench (arXiv 2403.13787), folder eval-set-scores: one JSON
+object a model with lists ``id``, ``subset``, ``results`` and, of reward models, ``scores_chosen``
+and ``scores_rejected``. The chosen response comes first everywhere, so every label would be 1, and
+any calibrator would learn that alone; each item is therefore turned round or not by its own id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from judgepanel.votes.cells import is_number
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.rows import Found, Row
+from judgepanel.votes.imports.source import Source, json_in, member
+
+WANTED = "a file of eval-set-scores (id, subset, results), or a folder with them"
+_LISTS = ("id", "subset", "results")
+
+
+def fits(source: Source) -> bool:
+    """Whether the first JSON file holds results as lists."""
+    name = next(iter(_files(source)), None)
+    return name is not None and _is_result(json_in(source.read(name), name))
+
+
+def read(source: Source) -> Found:
+    """Scores of all models; items are SUBSET-ID, and about half of them are turned round."""
+    left_out: Counter[str] = Counter()
+    return Found(_rows(source, left_out), left_out)
+
+
+def turned(item: str) -> bool:
+    """Whether the rejected response comes first: a coin that depends on the item's id alone."""
+    return hashlib.sha256(item.encode("utf-8", "backslashreplace")).digest()[0] % 2 == 1
+
+
+def _files(source: Source) -> list[str]:
+    return [name for name in source.names if name.endswith(".json")]
+
+
+def _is_result(found: Any) -> bool:
+    return isinstance(found, dict) and all(isinstance(found.get(key), list) for key in _LISTS)
+
+
+def _rows(source: Source, left_out: Counter[str]) -> Iterator[Row]:
+    rows: list[Row] = []
+    for name in _files(source):
+        file = member(source, name)
+        found = json_in(source.read(name), file)
+        if not _is_result(found):
+            left_out["files without results on each prompt"] += 1
+            continue
+        try:
+            rows += _of_model(found, name, left_out)
+        except (ValueError, TypeError, IndexError, KeyError):
+            raise InputError(
+                "not as RewardBench writes them", file=file, allowed="lists of one length"
+            ) from None
+    margins = _margins(rows)
+    for row in rows:
+        margin = margins.get(row["item_id"])
+        yield row if margin is None else {**row, "feat_margin": margin}
+
+
+def _of_model(found: dict[str, Any], name: str, left_out: Counter[str]) -> Iterator[Row]:
+    judge = str(found.get("model") or name.removesuffix(".json"))
+    n = len(found["id"])
+    results = found["results"]
+    blank: list[Any] = [None] * n
+    chosen, rejected = (found.get(key) or blank for key in ("scores_chosen", "scores_rejected"))
+    for number, subset, right, won, lost in zip(
+        found["id"], found["subset"], results, chosen, rejected, strict=True
+    ):
+        scores = _number(won), _number(lost)
+        if None in scores:
+            # A generative judge has no scores, only whether it was right; .5 is a tie.
+            share = _number(right)
+            scores = (None, None) if share is None else (share, 1 - share)
+        if None in scores:
+            left_out["results that are no numbers"] += 1
+            continue
+        item = f"{subset}-{number}"
+        first, second = scores[::-1] if turned(item) else scores
+        yield {
+            "item_id": item,
+            "judge": judge,
+            "label": int(not turned(item)),
+            "feat_subset": str(subset),
+            "order": "AB",
+            "score_a": first,
+            "score_b": second,
+        }
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if value is None or isinstance(value, list | dict):
+        return None
+    word = str(value).strip().lower()
+    return float(word) if is_number(word) else None
+
+
+def _margins(rows: list[Row]) -> dict[str, float]:
+    """Of each item the median, over judges that score, of |difference| / that judge's median."""
+    by_judge: dict[str, list[float]] = {}
+    for row in rows:
+        by_judge.setdefault(row["judge"], []).append(abs(row["score_a"] - row["score_b"]))
+    unit = {
+        judge: statistics.median(sizes) for judge, sizes in by_judge.items() if len(set(sizes)) > 2
+    }
+    by_item: dict[str, list[float]] = {}
+    for row in rows:
+        if unit.get(row["judge"], 0) > 0:
+            size = abs(row["score_a"] - row["score_b"]) / unit[row["judge"]]
+            by_item.setdefault(row["item_id"], []).append(size)
+    return {item: round(statistics.median(sizes), 4) for item, sizes in by_item.items()}

@@ -1,0 +1,162 @@
+"""Where other tools' results lie: one file, a folder, or a ZIP archive, all read alike."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from judgepanel.votes.errors import InputError
+
+ZIP = b"PK\x03\x04"
+MAX_MEMBERS = 200_000
+MAX_UNZIPPED = 2_000_000_000
+_ZSTANDARD = 93
+_LOCAL_HEADER = struct.Struct("<26xHH")
+_DAMAGED = "the ZIP archive is damaged"
+
+
+class Source(Protocol):
+    """Files by their paths, '/' between the parts, in a fixed order."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The paths of all files."""
+
+    def read(self, name: str) -> bytes:
+        """The content of one of them; InputError where it cannot be read."""
+
+
+class OneFile:
+    """A file, by its name and its content."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.names = (name,)
+        self._data = data
+
+    def read(self, name: str) -> bytes:
+        """The content."""
+        return self._data
+
+
+class Folder:
+    """All files below a folder; paths begin with its own name."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._above = path.parent
+        files = (found for found in path.rglob("*") if found.is_file())
+        self.names = tuple(sorted(found.relative_to(path.parent).as_posix() for found in files))
+
+    def read(self, name: str) -> bytes:
+        """The content of a file below the folder."""
+        try:
+            return (self._above / name).read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=name) from None
+
+
+class Archive:
+    """The files in a ZIP archive, Zstandard's kind as well; nothing is ever written to a disk.
+
+    Raises InputError for a damaged or locked archive, and for one with more than ``MAX_MEMBERS``
+    files or ``MAX_UNZIPPED`` bytes.
+    """
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self._data = data
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        except (zipfile.BadZipFile, ValueError, NotImplementedError):
+            raise InputError(_DAMAGED, file=name, allowed="a whole archive") from None
+        if any(entry.flag_bits & 1 for entry in entries):
+            raise InputError("the ZIP archive is locked", file=name, allowed="no password")
+        if len(entries) > MAX_MEMBERS or sum(entry.file_size for entry in entries) > MAX_UNZIPPED:
+            raise InputError(
+                "too large when unpacked",
+                file=name,
+                allowed=f"{MAX_MEMBERS:,} files and {MAX_UNZIPPED:,} bytes",
+            )
+        self._entries = {entry.filename: entry for entry in entries}
+        self.names = tuple(sorted(self._entries))
+
+    def read(self, name: str) -> bytes:
+        """The content of a member, never more of it than the archive said it has."""
+        entry = self._entries[name]
+        try:
+            if entry.compress_type == _ZSTANDARD:
+                return self._zstandard(entry)
+            with (
+                zipfile.ZipFile(io.BytesIO(self._data)) as archive,
+                archive.open(entry) as member,
+            ):
+                return member.read(entry.file_size)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError):
+            raise InputError(_DAMAGED, file=self.name, value=name) from None
+        except (RuntimeError, struct.error, pa.ArrowException):
+            raise InputError(_DAMAGED, file=self.name, value=name) from None
+
+    def _zstandard(self, entry: zipfile.ZipInfo) -> bytes:
+        # Python reads this method from 3.14 on.
+        name, extra = _LOCAL_HEADER.unpack_from(self._data, entry.header_offset)
+        start = entry.header_offset + _LOCAL_HEADER.size + name + extra
+        packed = pa.py_buffer(memoryview(self._data)[start : start + entry.compress_size])
+        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            content: bytes = stream.read(entry.file_size)
+        return content
+
+
+def source_of(path: Path) -> Source:
+    """The files at a path: a folder's, an archive's, or the one that is there."""
+    if path.is_dir():
+        return Folder(path)
+    try:
+        return source_in(path.name, path.read_bytes())
+    except FileNotFoundError:
+        raise InputError("there is no such file or folder", file=path.name) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
+
+
+def source_in(name: str, data: bytes) -> Source:
+    """The files in an upload; a log of Inspect AI is one file, although it is an archive."""
+    if data.startswith(ZIP) and not name.lower().endswith(".eval"):
+        return Archive(name, data)
+    return OneFile(name, data)
+
+
+def member(source: Source, name: str) -> str:
+    """What messages call a file of a source."""
+    return name if name == source.name else "/".join(PurePosixPath(name).parts[-5:])
+
+
+def json_in(data: bytes, file: str) -> Any:
+    """What a JSON file holds; InputError for anything else."""
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", file=file) from None
+
+
+def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:
+    """What each line of a JSON Lines file holds, with its number; blank lines are skipped."""
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+        except (ValueError, RecursionError):
+            raise InputError("is not JSON", file=file, row=number) from None

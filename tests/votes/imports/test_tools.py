@@ -1,0 +1,230 @@
+"""Logs of Inspect AI and results of promptfoo become votes, in every version that is kept here.
+
+The files in data/ were written by the tools themselves (see the folder's name for the version),
+with models that answer what they are told; expected values are what inspect_ai.log reads of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgepanel.cli import main
+from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.imports import read_kind, recognised, source_of
+
+DATA = Path(__file__).parent / "data"
+INSPECT = ("inspect-0.3.60", "inspect-0.3.285")
+PROMPTFOO = DATA / "promptfoo-0.121.20"
+# q2 was shown the other way round; what the judges wrote is in the order in which they were shown.
+CAREFUL, HASTY, LABELS = [1, 1, 1, -1], [1, 0, 1, 0], [1, 1, 1, 0]
+
+
+def pair_votes(path: Path, *, name: str | None = None) -> dict[str, list[int]]:
+    loaded = load_votes(path, name=name, need_labels=False)
+    assert loaded.coverage is not None
+    assert loaded.votes.item_ids == ("q1", "q2", "q3", "q4")
+    assert loaded.votes.features["subset"].tolist() == ["x", "x", "y", "y"]
+    return {
+        "label": loaded.votes.labels.tolist(),
+        **dict(zip(loaded.votes.judges, loaded.votes.votes.T.tolist(), strict=True)),
+    }
+
+
+def zipped(path: Path, pattern: str) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(path.glob(pattern)):
+            archive.write(file, f"logs/{file.name}")
+    return data.getvalue()
+
+
+@pytest.mark.parametrize("version", INSPECT)
+@pytest.mark.parametrize("form", ["json", "eval"])
+def test_a_folder_of_inspect_logs_is_a_panel_of_judges(
+    tmp_path: Path, version: str, form: str, capsys
+) -> None:
+    data = tmp_path / "logs"
+    data.mkdir()
+    for file in (DATA / version).glob(f"pairs-*.{form}"):
+        (data / file.name).write_bytes(file.read_bytes())
+    out = tmp_path / "outputs.jsonl"
+    assert main(["import", "inspect", str(data), "--out", str(out)]) == 0
+    assert "8 rows written to outputs.jsonl." in capsys.readouterr().out
+    expected = {"label": LABELS, "mockllm/careful": CAREFUL, "mockllm/hasty": HASTY}
+    assert pair_votes(out) == expected
+
+
+@pytest.mark.parametrize("version", INSPECT)
+@pytest.mark.parametrize("form", ["json", "eval"])
+def test_inspect_logs_are_recognised_where_votes_are_read(version: str, form: str) -> None:
+    one = pair_votes(DATA / version / f"pairs-hasty.{form}")
+    assert one == {"label": LABELS, "mockllm/hasty": HASTY}
+    both = load_votes(zipped(DATA / version, f"pairs-*.{form}"), name="logs.zip", need_labels=False)
+    assert both.warnings[0] == "Read as logs of Inspect AI."
+    assert both.votes.judges == ("mockllm/careful", "mockllm/hasty")
+
+
+@pytest.mark.parametrize("version", INSPECT)
+@pytest.mark.parametrize("form", ["json", "eval"])
+def test_scorers_are_judges_where_no_side_is_asked_for(version: str, form: str) -> None:
+    loaded = load_votes(DATA / version / f"sums.{form}", task="pointwise")
+    votes = loaded.votes
+    assert votes.labels.tolist() == [1, 1, 0, 0], "the scorer that is called human"
+    first, second = votes.votes.T.tolist()
+    assert first == [1, 1, 1, -1], "a partial grade is no vote"
+    # The later version notes that a grader gave no grade, the earlier one calls that wrong.
+    assert second == [1, 0, -1 if version == INSPECT[1] else 0, 1]
+    if version == INSPECT[1]:
+        assert votes.judges == ("model_graded_qa/mockllm/g1", "model_graded_qa/mockllm/g2")
+        assert "Left out, grades that are neither right nor wrong: 2." in loaded.warnings
+
+
+def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_path: Path) -> None:
+    first = json.loads((DATA / INSPECT[0] / "pairs-hasty.json").read_text())
+    later = json.loads(json.dumps(first))
+    later["eval"]["created"] = "2099-01-01T00:00:00+00:00"
+    for sample in later["samples"]:
+        sample["output"]["choices"][0]["message"]["content"] = "[[B]]"
+    later["samples"].append({**later["samples"][0], "epoch": 2})
+    later["samples"].append({**later["samples"][0], "id": "q9", "error": {"message": "timeout"}})
+    for name, log in (("a", later), ("b", first)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(log))
+    found = read_kind(source_of(tmp_path), "inspect")
+    rows = list(found.rows)
+    assert [row["text"] for row in rows] == ["[[B]]"] * 4
+    assert found.left_out == {
+        "logs of runs that were made again": 1,
+        "outputs of epochs after the first": 1,
+        "samples that ended with an error": 1,
+    }
+
+
+def test_two_models_on_the_same_samples_are_items_of_one_group(tmp_path: Path) -> None:
+    log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
+    for model in ("m1", "m2"):
+        log["eval"]["model"] = model
+        (tmp_path / f"{model}.json").write_text(json.dumps(log))
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for file in tmp_path.glob("*.json"):
+            archive.write(file, file.name)
+    votes = load_votes(data.getvalue(), name="logs.zip", task="pointwise").votes
+    assert votes.item_ids[:2] == ("t0/m1/1", "t1/m1/1")
+    assert votes.groups == tuple(f"sample t{k}" for k in range(4)) * 2
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_promptfoo_providers_are_judges_of_pairs(form: str) -> None:
+    found = pair_votes(PROMPTFOO / f"pairs.{form}")
+    assert found == {"label": LABELS, "careful": CAREFUL, "hasty": HASTY}
+
+
+def test_promptfoo_assertions_are_judges_where_tests_have_no_side() -> None:
+    loaded = load_votes(PROMPTFOO / "rubric.json", task="pointwise")
+    votes = loaded.votes
+    assert votes.judges == ("llm-rubric/strict", "llm-rubric/kind")
+    assert votes.votes.T.tolist() == [[1, 0, 1, 0], [1, 1, 1, 0]]
+    assert votes.labels.tolist() == [1, 1, 0, 0]
+    assert votes.features is not None
+    assert votes.features["topic"].tolist() == ["sum", "sum", "other", "other"]
+    assert loaded.warnings[0] == "Read as results of promptfoo."
+
+
+def test_a_rating_by_a_person_is_the_label_of_a_promptfoo_test() -> None:
+    found = json.loads((PROMPTFOO / "rubric.json").read_text())
+    for k, result in enumerate(found["results"]["results"]):
+        del result["vars"]["label"]
+        said = result["gradingResult"]["componentResults"]
+        said.append({"pass": k in (1, 2), "score": 1, "assertion": {"type": "human"}})
+    votes = load_votes(json.dumps(found).encode(), name="results.json", task="pointwise").votes
+    assert votes.labels.tolist() == [0, 1, 1, 0]
+    assert len(votes.judges) == 2
+
+
+def test_errors_and_repeats_of_promptfoo_are_counted() -> None:
+    found = json.loads((PROMPTFOO / "pairs.json").read_text())
+    results = found["results"]["results"]
+    results[0]["response"] = {"error": "429"}
+    results.append(results[1])
+    loaded = load_votes(json.dumps(found).encode(), name="results.json", need_labels=False)
+    assert "Left out, results that ended with an error: 1." in loaded.warnings
+    assert "Left out, results of tests that were run again: 1." in loaded.warnings
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"item,label,a\n1,1,1\n", "votes.csv"),
+        (b'{"item_id": "a", "label": 1, "x": 1}\n', "votes.jsonl"),
+        (b'{"results": {"results": []}}', "results.json"),
+        (b"PK\x03\x04 and no archive", "votes.zip"),
+        (b"{", "half.json"),
+    ],
+)
+def test_other_files_are_left_to_other_readers(data: bytes, name: str) -> None:
+    assert recognised(data, name) is None
+
+
+def test_a_workbook_is_still_refused_as_one() -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    with pytest.raises(InputError, match=r"votes\.xlsx: not a table of votes but a ZIP archive"):
+        load_votes(data.getvalue(), name="votes.xlsx")
+
+
+def test_a_damaged_log_is_named() -> None:
+    data = bytearray((DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes())
+    place = data.find(b"samples/q1_epoch_1.json") + 60
+    data[place : place + 40] = bytes(40)
+    with pytest.raises(InputError, match=r"bad\.eval.*the ZIP archive is damaged"):
+        load_votes(bytes(data), name="bad.eval")
+
+
+FILES = [
+    *(DATA / INSPECT[1] / name for name in ("pairs-hasty.json", "sums.json")),
+    *(PROMPTFOO / name for name in ("pairs.json", "rubric.json")),
+]
+JUNK = st.sampled_from([None, 1, -1.5, True, "", "C", "A", [], [1], {}, {"id": 1}, [[]], "x" * 99])
+
+
+def places(found: Any, path: tuple = ()) -> list[tuple]:
+    """The paths of all values in a JSON document."""
+    inner = (
+        found.items()
+        if isinstance(found, dict)
+        else enumerate(found)
+        if isinstance(found, list)
+        else ()
+    )
+    return [path, *(below for key, value in inner for below in places(value, (*path, key)))]
+
+
+@given(st.sampled_from(FILES), st.data())
+def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, data) -> None:
+    found = json.loads(file.read_text())
+    known = places(found)[1:]
+    for _ in range(3):
+        path = data.draw(st.sampled_from(known))
+        target = found
+        for key in path[:-1]:
+            try:
+                target = target[key]
+            except (KeyError, IndexError, TypeError):
+                break
+        if isinstance(target, dict) or (
+            isinstance(target, list) and isinstance(path[-1], int) and path[-1] < len(target)
+        ):
+            target[path[-1]] = data.draw(JUNK)
+    with contextlib.suppress(InputError):
+        load_votes(json.dumps(found).encode(), name="found.json", need_labels=False)
