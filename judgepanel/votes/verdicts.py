@@ -277,7 +277,13 @@ _NEAR, _AROUND = 20, 60
 def _stated(text: str) -> set[str]:
     """'Output (a) is better', 'I prefer B', 'Verdict: A', where nothing puts it in doubt."""
     low = text.lower()
-    sides = {_letter_of(found) for found in _statements(low) if not _in_doubt(low, found.start())}
+    sides: set[str] = set()
+    for found in _statements(low):
+        side = _letter_of(found)
+        if side not in sides and not _in_doubt(low, found.start()):
+            sides.add(side)
+            if len(sides) > 1:
+                return sides
     places = _places(low, _TIE_WORDS)
     if _ONLY_TIE.match(low) or any(_TIED.search(low, max(0, p - 20), p + 40) for p in places):
         sides.add(_TIE)
@@ -305,11 +311,13 @@ def _statements(low: str) -> Iterator[re.Match[str]]:
 def _in_doubt(low: str, at: int) -> bool:
     """Whether something in the sentence before makes it less than the judge's own statement."""
     before = low[max(0, at - _BEFORE) : at]
-    sentence = before[1 + max(map(before.rfind, _ENDS)) :].replace(";", ",")
-    clause = sentence.rpartition(",")[2].split()
+    sentence = before[1 + max(before.rfind(end) for end in _ENDS) :].replace(";", ",")
     said = sentence.replace(",", " ").split()
-    doubt = not _CLAUSE_DOUBT.isdisjoint(clause) or not _SENTENCE_DOUBT.isdisjoint(said)
-    return doubt or "in terms of" in sentence
+    if not _SENTENCE_DOUBT.isdisjoint(said) or "in terms of" in sentence:
+        return True
+    if _CLAUSE_DOUBT.isdisjoint(said):
+        return False
+    return not _CLAUSE_DOUBT.isdisjoint(sentence.rpartition(",")[2].split())
 
 
 def _places(text: str, words: tuple[str, ...]) -> Iterator[int]:
