@@ -11,7 +11,7 @@ from judgepanel.report.numbers import fixed, listed, percent
 from judgepanel.report.sentences import CODING
 from judgepanel.report.tables import printed
 from judgepanel.report.terminal import one_line
-from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS
+from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
@@ -41,6 +41,11 @@ def conformal_sentence(found: Conformal, level: int) -> str:
     )
     if found.kept(0, level, 0) == "falls short":
         text += " That is less than promised: items are not alike in the two halves, or grouped."
+    lo, hi = one_slice(round(found.n_slice), found.levels[level])
+    text += (
+        f" That is the mean over slices of {found.n_slice:,.0f} labels; of single slices 95 in 100 "
+        f"cover {percent(lo)} to {percent(hi)}, where items are drawn one by one."
+    )
     return f"{text} {CODING}" if found.measures_coding else text
 
 

@@ -97,6 +97,19 @@ def quantile_rank(n: Ints | int, level: float) -> Ints:
     return np.ceil(np.round(level * (np.asarray(n) + 1.0), 9)).astype(np.int64)
 
 
+def one_slice(n: int, level: float) -> tuple[float, float]:
+    """Between which shares 95 of 100 single slices of n labels cover new items.
+
+    Given its slice the coverage of untied scores follows Beta(r, n + 1 - r), r the threshold's
+    rank (Vovk 2012, arXiv 1209.2673, section 3). Both are 1 where the threshold is infinite.
+    """
+    rank = int(quantile_rank(n, level))
+    if rank > n:
+        return 1.0, 1.0
+    lo, hi = np.asarray(stats.beta.ppf([0.025, 0.975], rank, n + 1 - rank))
+    return float(lo), float(hi)
+
+
 def labels_needed(level: float) -> int:
     """The fewest labels a slice (a class, a stratum) needs for a finite threshold."""
     check_level(level)

@@ -23,6 +23,7 @@ from judgepanel.scoring.conformal import (
     label_scores,
     labels_needed,
     nonconformity,
+    one_slice,
     quantile_rank,
     report_sets,
     set_counts,
@@ -192,3 +193,17 @@ class TestReport:
     def test_the_interval_is_scipys_exact_one(self, successes, trials):
         wanted = stats.binomtest(successes, trials).proportion_ci(0.95, "exact")
         assert clopper_pearson(successes, trials) == pytest.approx((wanted.low, wanted.high))
+
+
+@pytest.mark.parametrize(("n", "level"), [(20, 0.8), (63, 0.9), (200, 0.9)])
+def test_single_slices_cover_within_their_range_in_95_of_100(n: int, level: float) -> None:
+    scores = np.sort(np.random.default_rng(7).random((20_000, n)), axis=1)
+    coverage = scores[:, int(quantile_rank(n, level)) - 1]
+    lo, hi = one_slice(n, level)
+    assert np.mean(coverage < lo) == pytest.approx(0.025, abs=0.004)
+    assert np.mean(coverage > hi) == pytest.approx(0.025, abs=0.004)
+
+
+def test_a_slice_too_small_for_its_level_covers_everything() -> None:
+    assert one_slice(8, 0.9) == (1.0, 1.0)
+    assert one_slice(9, 0.9)[1] < 1.0
