@@ -161,7 +161,7 @@ def _buttons(
     keep: Bools,
 ) -> None:
     first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
-    if first.button("Back to the recommended panel", width="stretch"):
+    if first.button("Back to recommended", width="stretch"):
         _set(shown, found, _recommended(found, names))
         st.query_params.pop(WITHOUT, None)
         st.rerun(scope="fragment")
