@@ -21,6 +21,7 @@ Panels = tuple[tuple[str, int], ...]
 TOP = (1, 3, 5, 10, 20)
 MAPS: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta")
 SCALES: tuple[Calibrator, ...] = ("none", "temperature")
+WEIGHTED: tuple[Calibrator, ...] = ("temperature", "beta")
 SUMMED = ("above_chance", "one_per_cluster", "finite_calibration")
 JOINED = ("above_chance", "forward", "one_per_cluster")
 
@@ -107,12 +108,13 @@ def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
 
 
 def _default(n_judges: int) -> tuple[Family | Curation, ...]:
-    """Majority and one-coin at every size; joint at the larger ones, which it is for."""
+    """Sums of votes at every size; joint at the larger ones, which it is for."""
     every = panels(n_judges)
     return (
         Family("majority", every, MAPS),
         Family("one_coin", every, MAPS),
         Family("joint", panels(n_judges, (20,)), SCALES),
+        Family("accuracy_weighted", every, WEIGHTED),
     )
 
 
@@ -122,7 +124,6 @@ def _wide(n_judges: int) -> tuple[Family | Curation, ...]:
     return (
         *_default(n_judges),
         Family("joint", panels(n_judges, (3, 5, 10)), ("beta",)),
-        Family("accuracy_weighted", every, ("temperature", "beta")),
         Family("log_odds", every, ("temperature", "beta")),
         Family("one_coin", every, ("isotonic", "beta_cv")),
         Family("dawid_skene", most, SCALES),

@@ -37,9 +37,11 @@ EVERYONE = "all"
 FAVOURITE = (EVERYONE, "joint", "none")
 POWER = 0.5
 """Power of the likelihood in the blend's weights."""
+SHOWN_BETTER = 1.645
+"""Standard errors by which a choice of judges must beat the best panel that keeps everyone: with
+fewer it is not shown to be better, at one-sided 5 %."""
 HEAD_START = 0.5
-"""Standard errors by which a choice of judges must beat the best panel that keeps everyone, and
-any candidate the favourite: joint on everyone."""
+"""Standard errors by which any panel must beat the favourite: joint on everyone."""
 
 
 def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
@@ -94,15 +96,15 @@ def pick(
 def _lowest(
     smoothed: Floats, losses: Floats, units: Ints, candidates: tuple[Candidate, ...]
 ) -> int:
-    """The lowest, unless everyone, or the favourite, is behind by less than its head start."""
+    """The lowest, unless it is not shown to beat everyone, or the favourite is just behind."""
     best = int(smoothed.argmin())
     everyone = [i for i, one in enumerate(candidates) if one.name == EVERYONE]
     favourite = [i for i in everyone if _names(candidates[i]) == FAVOURITE]
-    for kind in (everyone, favourite):
+    for kind, lead in ((everyone, SHOWN_BETTER), (favourite, HEAD_START)):
         if not kind:
             continue
         rival = min(kind, key=lambda i: smoothed[i])
-        reach = HEAD_START * _standard_errors(losses, units, best)[rival]
+        reach = lead * _standard_errors(losses, units, best)[rival]
         if smoothed[rival] - smoothed[best] <= reach:
             best = rival
     return best

@@ -153,7 +153,7 @@ def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
 def test_small_panels_have_no_candidate_twice(n_judges, panels):
     found = run(RECOMMEND, make_votes(5, 40, n_judges), spec_of(splits=2), jobs=1)
     joint = [c for c in found.candidates if c.aggregator == "joint"]
-    assert len(found.candidates) - len(joint) == panels * 2 * 4
+    assert len(found.candidates) - len(joint) == panels * (2 * 4 + 2)
     assert {c.k for c in joint} == {n_judges, (n_judges + 1) // 2}
     keys = {(c.k, c.aggregator, c.calibrator) for c in found.candidates}
     assert len(keys) == len(found.candidates)
@@ -270,4 +270,4 @@ def test_a_recommendation_survives_json_to_the_last_digit(result):
     back = from_plain(Recommendation, json.loads(text))
     assert back == result
     assert sorted(set(back.frame()["k"])) == [1, 3, 5, 6, 10, 12]
-    assert len(back.frame()) == 6 * 2 * 4 + 2 * 2
+    assert len(back.frame()) == 6 * (2 * 4 + 2) + 2 * 2
