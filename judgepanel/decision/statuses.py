@@ -19,6 +19,8 @@ from judgepanel.votes import VoteMatrix
 Status = Literal["keep", "drop", "watch"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 NO_FAILURES: Mapping[str, str] = MappingProxyType({})
+MOST_LABELS = 20
+"""Times the labels there are, above which no number is given: a value so close to 0 is none."""
 SET_ASIDE = "one verdict on nearly every item, so it is set aside"
 
 
@@ -84,25 +86,35 @@ def _status(one: JudgeValue, found: Value, failure: str | None) -> JudgeStatus:
             f"for it in the full panel ({value})."
         )
         return JudgeStatus(one.judge, "keep", reason, None)
-    reach = (one.hi - one.lo) / 2.0
-    needed = labels_to_settle(one.value, reach, found.margin, found.n_items)
-    labels = None if needed == found.n_items else needed
-    return JudgeStatus(one.judge, "watch", _unsettled(one, found.margin, value, labels), labels)
+    return _watched(one, found, value)
 
 
-def _unsettled(one: JudgeValue, margin: float, value: str, labels: int | None) -> str:
+def _watched(one: JudgeValue, found: Value, value: str) -> JudgeStatus:
+    """To watch, with the labels at which its interval would leave 0 out: a reach of |value|."""
     if not math.isfinite(one.lo):
-        return "Not enough splits yet to say."
-    if labels is None and one.hi > margin:
-        return (
-            f"Keeping it costs no more than 2 % of NLL ({value}), but that it helps is not shown."
-        )
-    if labels is None:
+        return JudgeStatus(one.judge, "watch", "Not enough splits yet to say.", None)
+    reach = (one.hi - one.lo) / 2.0
+    needed = labels_to_settle(one.value, reach, 0.0, found.n_items)
+    most = MOST_LABELS * found.n_items
+    labels = needed if one.value != 0.0 and needed <= most else None
+    return JudgeStatus(one.judge, "watch", _unsettled(one, found, value, labels), labels)
+
+
+def _unsettled(one: JudgeValue, found: Value, value: str, labels: int | None) -> str:
+    settled = f"more than {MOST_LABELS * found.n_items:,} labelled items would be needed"
+    if labels is not None:
+        settled = f"about {labels:,} labelled items would settle it if its value stays what it is"
+    if one.hi <= found.margin:
         return (
             f"Alone it is hardly missed ({value}), but that it can go together with the others "
-            "that are worth least is not shown."
+            f"that are worth least is not shown; {settled}."
         )
-    return f"Its value is not settled ({value}); about {labels:,} labelled items would do."
+    if one.lo >= -found.margin:
+        return (
+            f"Keeping it costs no more than 2 % of NLL ({value}), but that it helps is not "
+            f"shown; {settled}."
+        )
+    return f"Its value is not settled ({value}); {settled}."
 
 
 def _failed(judge: str, why: str) -> JudgeStatus:

@@ -112,11 +112,12 @@ def rival_sentence(found: Recommendation) -> str:
 
 
 def tied_sentence(found: Recommendation) -> str:
-    """How many candidates could not be told from the best, and which of them was taken why."""
+    """How many candidates are within a standard error of the best, and which was taken why."""
     others = [one for one in found.tied if one.name != found.chosen.name]
     if not others:
         return ""
-    text = f"{counted(len(others), 'other candidate')} could not be told from the best"
+    are = "is" if len(others) == 1 else "are"
+    text = f"{counted(len(others), 'other candidate')} {are} within one standard error of the best"
     if found.chosen.name == found.lowest.name:
         return f"{text}; this one has the lowest smoothed NLL where it was chosen."
     asked = {

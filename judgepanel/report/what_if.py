@@ -10,9 +10,11 @@ from judgepanel.report.terminal import printable
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
 
 BY_HAND = (
-    "A panel that was picked by hand has no part of that choice in its figures: the more panels "
-    "are tried, the more the best of them flatters."
+    "No interval here knows how the judges were picked. Where labels had a say in it (accuracy, "
+    "worth, the recommendation, trying until it looks best) they look better here than they are "
+    "on new items; only what `recommend` expects allows for choosing."
 )
+_FLATTERS = "if labels had a say in who they are, that flatters them."
 
 
 def what_if_sentence(found: WhatIf) -> str:
@@ -27,10 +29,12 @@ def _answer(found: WhatIf) -> str:
     fewer = with_interval(-found.delta, -found.delta_hi, -found.delta_lo)
     return {
         "keep all": f"These {kept} are worse than the {other} compared with: NLL {change}.",
-        "curate": f"These {kept} save {fewer} NLL against the {other} compared with.",
+        "curate": f"With these {kept}, NLL is lower by {fewer} than with the {other} compared "
+        f"with; {_FLATTERS}",
         "no loss from keeping": f"The {other} compared with lose at most 2 % against these "
         f"{kept}: NLL {change} with these.",
-        "no loss from curating": f"At most 2 % is lost with these {kept}: NLL {change}.",
+        "no loss from curating": f"At most 2 % is lost with these {kept}, NLL {change}; "
+        f"{_FLATTERS}",
         "undecided": f"Undecided: with these {kept}, NLL changes by {change}.",
         "tie": f"The same {kept} on both sides.",
     }[found.verdict]

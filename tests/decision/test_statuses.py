@@ -92,20 +92,35 @@ def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth():
 
 
 def test_what_is_not_settled_says_how_many_labels_would_do():
-    found = status()
+    found = status(value=0.004, lo=-0.007, hi=0.015)
     assert found.status == "watch"
-    labels = math.ceil(100 * (0.011 / 0.005) ** 2)
-    assert found.labels == labels == 484
-    assert "about 484 labelled items" in found.reason
+    labels = math.ceil(100 * (0.011 / 0.004) ** 2)
+    assert found.labels == labels == 757
+    assert "about 757 labelled items would settle it" in found.reason
+
+
+@pytest.mark.parametrize("value", [0.004, -0.004])
+def test_at_that_many_labels_a_judge_to_watch_is_kept_or_dropped(value):
+    found = status(value=value, lo=value - 0.011, hi=value + 0.011)
+    assert found.labels is not None
+    half = 0.011 * math.sqrt(100 / (found.labels + 1))
+    later = status(value=value, lo=value - half, hi=value + half)
+    assert later.status == ("keep" if value > 0 else "drop")
+
+
+@pytest.mark.parametrize(("value", "half"), [(0.0, 0.008), (0.001, 0.011), (-0.001, 0.011)])
+def test_a_value_too_close_to_0_is_not_promised_an_end(value, half):
+    found = status(value=value, lo=value - half, hi=value + half)
+    assert found.labels is None
+    assert "more than 2,000 labelled items would be needed" in found.reason
 
 
 @pytest.mark.parametrize(
     ("value", "half", "labels"),
-    [(0.0, 0.008, 400), (0.004, 0.016, 400), (-0.004, 0.016, 400), (0.0, 0.003, None)],
+    [(0.0, 0.008, 400), (0.004, 0.016, 400), (-0.004, 0.016, 400), (0.0, 0.003, 100)],
 )
 def test_labels_go_with_the_square_of_the_width(value, half, labels):
-    assert status(value=value, lo=value - half, hi=value + half).labels == labels
-    assert labels_to_settle(value, half, 0.004, 100) == (labels or 100)
+    assert labels_to_settle(value, half, 0.004, 100) == labels
 
 
 def test_there_is_one_rule_for_the_number_of_labels(monkeypatch):
@@ -114,19 +129,19 @@ def test_there_is_one_rule_for_the_number_of_labels(monkeypatch):
         "judgepanel.decision.statuses.labels_to_settle", lambda *given: asked.append(given) or 777
     )
     assert status().labels == 777
-    assert asked[0] == pytest.approx((0.001, 0.011, 0.004, 100))
+    assert asked[0] == pytest.approx((0.001, 0.011, 0.0, 100))
 
 
 @pytest.mark.parametrize("value", [0.0, -0.001])
-def test_a_judge_hardly_missed_alone_gets_no_number(value):
+def test_a_judge_hardly_missed_alone_is_called_so(value):
     found = status(value=value, lo=value - 0.002, hi=value + 0.002)
-    assert (found.status, found.labels) == ("watch", None)
+    assert (found.status, found.labels) == ("watch", 400 if value else None)
     assert "hardly missed" in found.reason
 
 
 def test_a_judge_that_may_be_missed_by_more_than_the_margin_is_not_called_hardly_missed():
     found = status(value=0.02, lo=-0.001, hi=0.041)
-    assert (found.status, found.labels) == ("watch", None)
+    assert (found.status, found.labels) == ("watch", 111)
     assert "hardly missed" not in found.reason
     assert found.reason.startswith("Keeping it costs no more than 2 %")
 

@@ -59,7 +59,7 @@ def test_the_tied_are_counted_and_what_was_preferred_is_said(prefer, words):
     lowest = replace(others[0], tied=True, smoothed_nll=found.chosen.smoothed_nll - 0.01)
     marked = tuple(replace(one, tied=one is others[0]) for one in others)
     said = tied_sentence(replace(found, candidates=marked, lowest=lowest, prefer=prefer))
-    assert said.startswith("1 other candidate could not be told from the best")
+    assert said.startswith("1 other candidate is within one standard error of the best")
     assert words in said
     assert "ahead by 0.010." in said
 

@@ -32,7 +32,7 @@ def result(*, one_class=False, costs=False):
     ("verdict", "words"),
     [
         ("keep all", "worse than the 6 judges compared with"),
-        ("curate", "These 2 judges save"),
+        ("curate", "With these 2 judges, NLL is lower by"),
         ("no loss from keeping", "lose at most 2 % against these 2 judges"),
         ("no loss from curating", "At most 2 % is lost with these 2 judges"),
         ("undecided", "Undecided: with these 2 judges"),

@@ -1,10 +1,11 @@
 """What if only these judges were kept? A panel picked by hand against another, on the same splits.
 
-Both panels are fixed: no label takes part in who is in them, so that all of a split's calibration
-rows go into fitting. Cost per split: one fit of each panel under calibrator ``none``, which learns
-nothing and needs no left-out scores, and a cross-fitting (6 fits) under any other where the
-aggregator is not a closed form. A panel's scores are remembered, so that the next panel held
-against the same one costs its own fits alone.
+Both panels are given, so that all of a split's calibration rows go into fitting. Who picked them,
+and by what, is not known here: figures of judges that labels helped to pick flatter them. Cost per
+split: one fit of each panel under calibrator ``none``, which learns nothing and needs no left-out
+scores, and a cross-fitting (6 fits) under any other where the aggregator is not a closed form. A
+panel's scores are remembered, so that the next panel held against the same one costs its own fits
+alone.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def _editor(
     shown: Shown, spec: RecommendSpec, found: Recommendation, names: tuple[str, ...]
 ) -> None:
     st.html(
-        '<p class="jp-note">Untick judges to leave them out. Both panels are fitted anew in every '
-        "split, under the recommended pipeline.</p>"
+        '<p class="jp-note">Untick judges to leave them out. Who is left, and everybody, '
+        "are fitted anew in every split, under the recommended pipeline.</p>"
     )
     base = _base(shown, found, names)
     version = st.session_state.setdefault(_VERSION, 0)
@@ -73,12 +73,13 @@ def _editor(
     asked = WhatIfSpec(
         settings=spec.settings,
         keep=kept,
-        against=tuple(sorted(found.model.judges)),
+        against=names,
         aggregator=found.model.aggregator,
         calibrator=found.model.calibrator,
     )
-    if asked.keep == asked.against:
-        st.caption("This is the recommended panel itself; untick a judge to compare.")
+    if kept == names or (keep == _recommended(found, names)).all():
+        whose = "everybody" if kept == names else "the recommended panel itself"
+        st.caption(f"This is {whose}; untick a judge to compare with everybody.")
         return
     show_result(WHAT_IF, shown, asked, lambda one: _draw(shown, asked, one))
 
@@ -197,14 +198,12 @@ def _budget(
         value=0.0,
         format="%.4g",
         key="what-if-cost",
-        help="Leaves out the least accurate judges first until an item costs no more than this.",
+        help="Leaves out the dearest judges first until an item costs no more than this. By cost "
+        "alone: judges that go by their accuracy would make what is left look too good.",
     )
     if most and now > most:
-        judges = judges_of(shown.votes)
-        place = {name: j for j, name in enumerate(judges.judges)}
-        accuracy = np.nan_to_num([judges.accuracy[place[name]] for name in names])
         fewer = keep.copy()
-        for j in np.argsort(accuracy, kind="stable"):
+        for j in np.argsort(-np.nan_to_num(costs), kind="stable"):
             if float(cost_of(fewer[None], costs)[0]) <= most:
                 break
             fewer[j] = False
@@ -240,11 +239,11 @@ def _open(
 def _draw(shown: Shown, spec: WhatIfSpec, found: WhatIf) -> None:
     so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
     said(so_far + what_if_sentence(found))
-    notes(found.warnings)
+    notes((*found.warnings, BY_HAND))
     st.plotly_chart(
         what_if_figure(found),
         key="what-if-figure",
-        alt="NLL of the ticked judges and of the recommended panel, with intervals.",
+        alt="NLL of the ticked judges and of everybody, with intervals.",
         config={"displayModeBar": False},
     )
     table(what_if_table(found), key="what-if")
@@ -254,5 +253,5 @@ def _draw(shown: Shown, spec: WhatIfSpec, found: WhatIf) -> None:
         spec,
         f"{found.n_splits} random splits (seed {found.seed}); both panels are fitted on the same "
         f"{found.n_calibration:,.0f} labels and scored on the same {found.n_evaluation:,.0f} "
-        f"items. {BY_HAND}",
+        "items.",
     )
