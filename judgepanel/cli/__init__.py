@@ -25,7 +25,7 @@ from judgepanel.decision.score import score
 from judgepanel.report.commands import column_options, recommend_command
 from judgepanel.report.document import html_text, markdown_text
 from judgepanel.report.output import check_output, write_whole
-from judgepanel.report.outputs import coverage_sentence, coverage_table
+from judgepanel.report.outputs import coverage_sentence, coverage_text
 from judgepanel.report.recommendation_report import recommendation_report
 from judgepanel.report.scored import scored_text
 from judgepanel.report.sentences import votes_sentence
@@ -161,8 +161,8 @@ def _parser() -> argparse.ArgumentParser:
     collecting.add_argument("--estimate", action="store_true", help="the cost, without any call")
 
     importing = _command(commands, "import", _import, "what another tool wrote")
-    importing.add_argument("kind", choices=tuple(KINDS), metavar="KIND")
-    importing.add_argument("path", type=Path, metavar="PATH", help="a folder, or a file")
+    importing.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
+    importing.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
     importing.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
 
     health = _command(commands, "health", _health, "does the dashboard answer, and its database?")
@@ -306,7 +306,7 @@ def _inspect(options: argparse.Namespace) -> None:
     print(f"\nSHA-256 {votes.sha256}\n")
     print(accuracy_table(judge_table(votes)).to_string(index=False))
     if loaded.coverage is not None:
-        print(printable("\n" + coverage_table(loaded.coverage).to_string(index=False)))
+        print(printable("\n" + coverage_text(loaded.coverage)))
 
 
 def _study(options: argparse.Namespace) -> None:

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable
 
 from judgepanel.collect import (
+    SECONDS_A_CALL,
     Estimate,
     Journal,
     Outcome,
     collect,
+    dollars,
     estimate,
     finished,
     judge_rows,
@@ -35,6 +37,9 @@ def run_collect(options: argparse.Namespace) -> int:
     pairs, plan = read_pairs(options.pairs), read_judges(options.asked)
     if options.out.exists() and not options.out.is_dir():
         raise InputError("this is a file, not a folder", file=options.out.name)
+    if options.estimate and not options.out.exists():
+        print(printable(_estimate_text(estimate(pairs, plan, {}), 0.0)), file=sys.stderr)
+        return 0
     with Journal(options.out) as journal:
         done, spent = finished(journal, plan)
         rows = estimate(pairs, plan, {name: len(calls) for name, calls in done.items()})
@@ -61,13 +66,16 @@ def run_collect(options: argparse.Namespace) -> int:
 def _estimate_text(rows: tuple[Estimate, ...], spent: float) -> str:
     lines = [
         f"{one.judge}: {one.calls:,} calls, about {one.tokens_in:,.0f} tokens in, at most "
-        f"${one.dollars:,.2f}, {_time(one.seconds)} or more"
+        f"{dollars(one.dollars)}, about {_time(one.seconds)}"
         for one in rows
     ]
     calls, most = sum(one.calls for one in rows), sum(one.dollars for one in rows)
     longest = max(one.seconds for one in rows)
-    before = f"; ${spent:,.2f} were spent before" if spent else ""
-    total = f"In all {calls:,} calls, at most ${most:,.2f}, {_time(longest)} or more{before}."
+    before = f"; {dollars(spent)} were spent before" if spent else ""
+    total = (
+        f"In all {calls:,} calls, at most {dollars(most)}, about {_time(longest)} if a call takes "
+        f"{SECONDS_A_CALL:.0f} s{before}."
+    )
     return "\n".join([*lines, total])
 
 
@@ -78,7 +86,7 @@ def _time(seconds: float) -> str:
 def _outcome_text(outcome: Outcome) -> str:
     lines = [
         f"{outcome.made:,} calls made, {outcome.finished:,} of {outcome.planned:,} finished, "
-        f"${outcome.dollars:,.4f} in all.",
+        f"{dollars(outcome.dollars)} in all.",
         *outcome.troubles,
     ]
     if not outcome.complete:
@@ -90,8 +98,8 @@ def _progress() -> Callable[[int, int, float], None] | None:
     if not sys.stderr.isatty():
         return None
 
-    def report(done: int, planned: int, dollars: float) -> None:
-        text = f"\r{done:,}/{planned:,} calls, ${dollars:,.2f}  "
+    def report(done: int, planned: int, spent: float) -> None:
+        text = f"\r{done:,}/{planned:,} calls, {dollars(spent)}  "
         print(text, end="", file=sys.stderr, flush=True)
 
     return report

@@ -9,7 +9,7 @@ from judgepanel.report.output import write_whole
 from judgepanel.report.outputs import coverage_sentence
 from judgepanel.report.sentences import votes_sentence
 from judgepanel.report.terminal import printable
-from judgepanel.votes import load_votes
+from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import read_kind, source_of
 
 
@@ -24,6 +24,10 @@ def run_import(options: argparse.Namespace) -> None:
         print(note)
     if found.task == "pointwise":
         print("Every item passes or does not: read the file with --task pointwise.")
+    try:
+        load_votes(options.out, task=found.task)
+    except InputError as error:
+        options.notes.append(f"To study these votes more is needed: {error}")
     loaded = load_votes(options.out, task=found.task, need_labels=False)
     options.notes += loaded.warnings
     print(votes_sentence(loaded.votes))

@@ -1,6 +1,6 @@
 """Asking judges: pairs and judges in, their outputs in a journal, from which votes are read."""
 
-from judgepanel.collect.estimate import Estimate, estimate
+from judgepanel.collect.estimate import SECONDS_A_CALL, Estimate, dollars, estimate
 from judgepanel.collect.journal import Journal
 from judgepanel.collect.judge_rows import judge_rows
 from judgepanel.collect.judges import Judge, Plan, read_judges
@@ -8,6 +8,7 @@ from judgepanel.collect.pairs import Pairs, read_pairs
 from judgepanel.collect.runner import Outcome, collect, finished
 
 __all__ = [
+    "SECONDS_A_CALL",
     "Estimate",
     "Journal",
     "Judge",
@@ -15,6 +16,7 @@ __all__ = [
     "Pairs",
     "Plan",
     "collect",
+    "dollars",
     "estimate",
     "finished",
     "judge_rows",

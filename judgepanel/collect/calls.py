@@ -176,8 +176,7 @@ def _key(judge: Judge) -> str:
     key = os.environ.get(judge.key_variable, "").strip()
     if not key:
         raise InputError(
-            f"judge {shown(judge.name)} has no key: the environment variable is not set",
-            value=judge.key_variable,
-            allowed="its key",
+            f"judge {shown(judge.name)} has no key: the environment variable "
+            f"{shown(judge.key_variable)} is not set",
         )
     return key

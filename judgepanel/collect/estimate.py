@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,19 @@ CHARACTERS_A_TOKEN = 4.0
 SECONDS_A_CALL = 3.0
 
 
+def dollars(amount: float | None) -> str:
+    """An amount in words: cents from a dollar on, three digits that say something below."""
+    if not amount or amount >= 1.0:
+        return f"${amount or 0.0:,.2f}"
+    return f"${amount:.{max(2, 2 - math.floor(math.log10(amount)))}f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one judge: calls still to make, tokens in, dollars at most, seconds at least."""
+    """Of one judge: calls still to make, tokens in, dollars at most, seconds that is about.
+
+    ``seconds`` rests on ``SECONDS_A_CALL``; what the judge's limits allow may take longer or less.
+    """
 
     judge: str
     calls: int

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judgepanel.collect.calls import Answer, Caller, GivenUp, Hopeless
+from judgepanel.collect.estimate import dollars as in_dollars
 from judgepanel.collect.estimate import most_dollars
 from judgepanel.collect.journal import Journal
 from judgepanel.collect.judges import Plan
@@ -42,7 +43,7 @@ class _State:
     dollars: float = 0.0
     reserved: float = 0.0
     made: int = 0
-    capped: bool = False
+    capped: set[str] = field(default_factory=set)
     stopped: dict[str, str] = field(default_factory=dict)
     given_up: dict[str, list[str]] = field(default_factory=dict)
 
@@ -162,12 +163,12 @@ class _Run:
         """Make calls until there are none left, the judge is stopped or the cap is met."""
         judge, state = self._judge, self._state
         for item, order in self._left:
-            if judge.name in state.stopped or state.capped:
+            if judge.name in state.stopped or judge.name in state.capped:
                 return
             instruction, first, second = self._pairs.texts(item)
             most = most_dollars(judge, len(instruction) + len(first) + len(second))
             if self._cap is not None and state.dollars + state.reserved + most > self._cap:
-                state.capped = True
+                state.capped.add(judge.name)
                 return
             shown_as = (first, second) if order == "AB" else (second, first)
             state.reserved += most
@@ -226,4 +227,5 @@ def _troubles(state: _State, cap: float | None) -> Iterator[str]:
         were = "were" if len(reasons) > 1 else "was"
         yield f"{many} of {shown(name)} {were} given up, most often for: {most}."
     if state.capped:
-        yield f"Stopped before the cap of ${cap:,.2f}: run again with a higher one to go on."
+        names = ", ".join(shown(name) for name in sorted(state.capped))
+        yield f"Stopped before the cap of {in_dollars(cap)}, {names}: a higher one goes on."

@@ -31,6 +31,13 @@ def coverage_table(coverage: Coverage) -> pd.DataFrame:
     return frame.drop(columns=empty).rename(columns=FORM_TITLES)
 
 
+def coverage_text(coverage: Coverage) -> str:
+    """The same table for a terminal, with shares in per cent."""
+    table = coverage_table(coverage)
+    table["rate"] = [percent(rate, 3) for rate in table["rate"]]
+    return table.to_string(index=False)
+
+
 def position_sentence(found: Positions) -> str:
     """Who changes its mind when the order is turned round, and which way."""
     frame = found.frame()

@@ -15,7 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from judgepanel.collect import Journal, Plan, calls, collect, estimate, read_judges, read_pairs
+from judgepanel.collect import (
+    Journal,
+    Plan,
+    calls,
+    collect,
+    dollars,
+    estimate,
+    read_judges,
+    read_pairs,
+)
 from judgepanel.votes import InputError, load_votes
 from tests.collect.endpoint import KEY, Endpoint, endpoint
 
@@ -176,7 +185,7 @@ def test_a_key_that_is_not_set_is_refused_before_any_call(
     tmp_path: Path, served: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(VARIABLE)
-    with pytest.raises(InputError, match="the environment variable is not set"):
+    with pytest.raises(InputError, match="the environment variable 'JUDGE_TEST_KEY' is not set"):
         run(pairs_file(tmp_path, ["a"]), judges_file(tmp_path, served.url, "x"), tmp_path / "out")
     assert not served.prompts
 
@@ -197,6 +206,38 @@ def test_the_cap_is_never_passed_and_a_higher_one_goes_on(tmp_path: Path, served
     assert found.complete
     assert found.dollars > spent
     assert len(served.prompts) == 40
+
+
+def test_a_judge_that_costs_nothing_goes_on_when_the_cap_is_met(
+    tmp_path: Path, served: Endpoint
+) -> None:
+    pairs = pairs_file(tmp_path, [f"say {n}" for n in range(30)])
+    judges = judges_file(
+        tmp_path, served.url, "dear", more="price_out = 10\nmax_tokens = 10\nconcurrency = 2"
+    )
+    dear = judges.read_text("utf-8")
+    free = dear.replace('"dear"', '"free"').replace("price_out = 10", "price_out = 0")
+    judges.write_text(dear + free, "utf-8")
+    found = run(pairs, judges, tmp_path / "out", max_cost=5 * 10 * 10 / 1e6)
+    made = [one["judge"] for one in entries(tmp_path / "out")]
+    assert made.count("free") == 30
+    assert 0 < made.count("dear") < 30
+    assert "'dear'" in found.troubles[-1]
+    assert "'free'" not in found.troubles[-1]
+
+
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        (0.0, "$0.00"),
+        (0.0007, "$0.000700"),
+        (0.25, "$0.250"),
+        (12.5, "$12.50"),
+        (1e4, "$10,000.00"),
+    ],
+)
+def test_small_sums_keep_digits_that_say_something(amount: float, words: str) -> None:
+    assert dollars(amount) == words
 
 
 def test_concurrency_of_a_judge_is_held(tmp_path: Path, served: Endpoint) -> None:

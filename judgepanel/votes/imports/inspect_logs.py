@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     Found,
     Row,
@@ -26,12 +27,12 @@ from judgepanel.votes.imports.rows import (
     order_in,
     sided,
 )
-from judgepanel.votes.imports.source import ZIP, Archive, Source, json_in, member
+from judgepanel.votes.imports.source import json_in
 
 WANTED = "a log of Inspect AI (.eval or .json), or a folder with them"
 _HEADERS = ("header.json", "_journal/start.json")
 _KEYS = {"version", "status", "eval"}
-_AS_BUILT = "not as Inspect AI writes them"
+_ATTACHED = "attachment://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +47,43 @@ class _Log:
     samples: tuple[dict[str, Any], ...]
 
 
-def fits(source: Source) -> bool:
-    """Whether the first log there has the keys of one."""
-    name = next(iter(_files(source)), None)
-    if name is None:
-        return False
-    data = source.read(name)
-    if data.startswith(ZIP):
-        return any(header in Archive(name, data).names for header in _HEADERS)
-    found = json_in(data, name)
-    return isinstance(found, dict) and found.keys() >= _KEYS and isinstance(found["eval"], dict)
+def named(path: str) -> bool:
+    """Whether the file may be a log."""
+    return path.lower().endswith((".eval", ".json"))
 
 
-def read(source: Source) -> Found:
-    """Outputs of models on pairs, or grades of scorers: one row an output, or one an item."""
-    left_out: Counter[str] = Counter()
-    logs = _newest([_log(source, name) for name in _files(source)], left_out)
-    samples = [sample for log in logs for sample in log.samples]
-    if sided(sample.get("target") for sample in samples):
-        return Found(_on_pairs(logs, left_out), left_out)
+def fits(found: Document) -> bool:
+    """Whether the file has the keys, or the parts, of a log."""
+    if found.parts is not None:
+        return any(header in found.parts.names for header in _HEADERS)
+    whole = found.whole
+    return isinstance(whole, dict) and whole.keys() >= _KEYS and isinstance(whole["eval"], dict)
+
+
+def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
+    """Outputs of models on pairs, or grades of scorers: one row an output, or one an item.
+
+    Where some logs hold pairs, the others are left out: their scorers are judges of something else.
+    """
+    logs = _newest([_log(one) for one in found], left_out)
+    pairs = [log for log in logs if sided(sample["target"] for sample in log.samples)]
+    if pairs:
+        left_out["logs that hold no pairs, beside logs that do"] += len(logs) - len(pairs)
+        left_out += Counter()
+        return Found(_on_pairs(pairs, left_out), left_out)
     return Found(_by_scorers(logs, left_out), left_out, "pointwise")
 
 
-def _files(source: Source) -> list[str]:
-    return [name for name in source.names if name.lower().endswith((".eval", ".json"))]
-
-
-def _log(source: Source, name: str) -> _Log:
-    file = member(source, name)
-    data = source.read(name)
+def _log(found: Document) -> _Log:
     try:
-        if data.startswith(ZIP):
-            parts = Archive(file, data)
+        if found.parts is not None:
+            parts = found.parts
             header = next(one for one in _HEADERS if one in parts.names)
-            about = json_in(parts.read(header), file)["eval"]
+            about = json_in(parts.read(header), found.file)["eval"]
             places = [one for one in parts.names if one.startswith("samples/")]
-            samples = [json_in(parts.read(one), file) for one in places]
+            samples: Iterable[Any] = (json_in(parts.read(one), found.file) for one in places)
         else:
-            found = json_in(data, file)
-            about, samples = found["eval"], found.get("samples") or []
+            about, samples = found.whole["eval"], found.whole.get("samples") or []
         scorers = about.get("scorers") or []
         return _Log(
             task=str(about["task"]),
@@ -92,10 +91,16 @@ def _log(source: Source, name: str) -> _Log:
             arguments=json.dumps(about.get("task_args_passed") or about.get("task_args") or {}),
             created=str(about.get("created", "")),
             graders=tuple(_grader(scorer) for scorer in scorers),
-            samples=tuple(dict(sample) for sample in samples),
+            samples=tuple(_needed(sample) for sample in samples),
         )
-    except (KeyError, TypeError, AttributeError, StopIteration):
-        raise InputError(_AS_BUILT, file=file, allowed=WANTED) from None
+    except (KeyError, TypeError, AttributeError, IndexError, StopIteration):
+        raise InputError("not as Inspect AI writes them", file=found.file, allowed=WANTED) from None
+
+
+def _needed(sample: dict[str, Any]) -> dict[str, Any]:
+    """What is read of a sample; its events alone are most of a log."""
+    kept = {key: sample.get(key) for key in ("id", "epoch", "target", "metadata", "error")}
+    return {**kept, "scores": sample.get("scores"), "text": _written(sample)}
 
 
 def _grader(scorer: dict[str, Any]) -> str:
@@ -127,7 +132,7 @@ def _on_pairs(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
         again = runs[log.task, log.model] > 1
         judge = f"{log.model} {log.arguments}" if again else log.model
         for sample in _answered(log, left_out):
-            if sample.get("epoch", 1) != 1:
+            if (sample["epoch"] or 1) != 1:
                 left_out["outputs of epochs after the first"] += 1
                 continue
             item = f"{log.task}/{sample['id']}" if several_tasks else str(sample["id"])
@@ -140,7 +145,7 @@ def _on_pairs(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
                     "judge": judge,
                     "label": item_label(sample.get("target"), order),
                     "order": order,
-                    "text": _written(sample),
+                    "text": sample["text"],
                 }
             )
     features = features_of(about)
@@ -161,7 +166,7 @@ def _by_scorers(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
         item = group
         if repeated:
             by = f"{log.model} {log.arguments}" if runs[log.model] > 1 else log.model
-            item = f"{group}/{by}/{sample.get('epoch', 1)}"
+            item = f"{group}/{by}/{sample['epoch'] or 1}"
         fields = sample.get("metadata") or {}
         about[item] = fields
         grades = _grades(sample, log, left_out)
@@ -184,7 +189,7 @@ def _by_scorers(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
 
 def _answered(log: _Log, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
     for sample in log.samples:
-        if sample.get("error") or "id" not in sample:
+        if sample["error"] or sample["id"] is None:
             left_out["samples that ended with an error"] += 1
         else:
             yield sample
@@ -199,7 +204,11 @@ def _written(sample: dict[str, Any]) -> str:
     content = choices[0]["message"].get("content") if choices else output.get("completion")
     if isinstance(content, list):
         content = "\n".join(str(block["text"]) for block in content if block.get("type") == "text")
-    return str(content or "")
+    text = str(content or "")
+    if text.startswith(_ATTACHED):
+        # Some versions keep long texts apart.
+        text = str((sample.get("attachments") or {}).get(text.removeprefix(_ATTACHED), ""))
+    return text
 
 
 def _grades(sample: dict[str, Any], log: _Log, left_out: Counter[str]) -> Row:

@@ -9,50 +9,44 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import Found, Row
-from judgepanel.votes.imports.source import Source, json_lines, member
 
 WANTED = "a folder with dataset=judgebench,...,judge_name=...,judge_model=....jsonl, or one of them"
 _MODEL = re.compile(r"judge_model=(.+?)\.jsonl\Z")
 _LABELS = {"A>B": 1, "B>A": 0}
 
 
-def fits(source: Source) -> bool:
+def named(path: str) -> bool:
+    """Whether the file may be one of JudgeBench's."""
+    return path.endswith(".jsonl")
+
+
+def fits(found: Document) -> bool:
     """Whether there are judgments in a file of JSON Lines."""
-    name = next(iter(_files(source)), None)
-    if name is None:
-        return False
-    first = next(iter(json_lines(source.read(name).split(b"\n", 1)[0], name)), (0, None))[1]
+    first = found.lines[0][1] if found.lines else None
     return isinstance(first, dict) and {"pair_id", "judge_name", "judgments"} <= first.keys()
 
 
-def read(source: Source) -> Found:
-    """Outputs of all judges in a folder, or in one file."""
-    left_out: Counter[str] = Counter()
-    return Found(_rows(source, left_out), left_out)
+def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
+    """Outputs of all judges."""
+    return Found(_rows(found, left_out), left_out)
 
 
-def _files(source: Source) -> list[str]:
-    if len(source.names) == 1:
-        return list(source.names)
-    return [name for name in source.names if "judge_name=" in name and name.endswith(".jsonl")]
-
-
-def _rows(source: Source, left_out: Counter[str]) -> Iterator[Row]:
-    for name in _files(source):
-        model = _MODEL.search(name)
-        file = member(source, name)
-        for number, pair in json_lines(source.read(name), file):
+def _rows(found: Iterable[Document], left_out: Counter[str]) -> Iterator[Row]:
+    for one in found:
+        model = _MODEL.search(one.path)
+        for number, pair in one.lines:
             try:
                 yield from _of_line(pair, model[1] if model else "unknown", left_out)
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(
                     "not a line as JudgeBench writes them",
-                    file=file,
+                    file=one.file,
                     row=number,
                     allowed="pair_id, source, label, judge_name and judgments",
                 ) from None

@@ -9,47 +9,49 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import Found, Row
-from judgepanel.votes.imports.source import Source, json_in, member
 
 WANTED = "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json"
 _RESULT = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
 _ORDERS = {"swap = False": "AB", "swap = True": "BA"}
 
 
-def fits(source: Source) -> bool:
-    """Whether there is a result where LLMBar has it."""
-    return any(_RESULT.match(name) for name in source.names)
+def named(path: str) -> bool:
+    """Whether the file is where LLMBar has its results."""
+    return _RESULT.match(path) is not None
 
 
-def read(source: Source) -> Found:
+def fits(found: Document) -> bool:
+    """Whether the file is where LLMBar has its results."""
+    return named(found.path)
+
+
+def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
     """Outputs of all evaluators; items are SUBSET-000 and on, in their order."""
-    left_out: Counter[str] = Counter()
-    return Found(_rows(source, left_out), left_out)
+    return Found(_rows(found, left_out), left_out)
 
 
-def _rows(source: Source, left_out: Counter[str]) -> Iterator[Row]:
-    for name in source.names:
-        place = _RESULT.match(name)
+def _rows(found: Iterable[Document], left_out: Counter[str]) -> Iterator[Row]:
+    for one in found:
+        place = _RESULT.match(one.path)
         if place is None:
             continue
         subset, model, strategy = place.groups()
-        file = member(source, name)
-        items = json_in(source.read(name), file)
-        if not isinstance(items, list):
-            raise InputError("holds no list of items", file=file)
-        for number, item in enumerate(items):
+        if not isinstance(one.whole, list):
+            raise InputError("holds no list of items", file=one.file)
+        for number, item in enumerate(one.whole):
             try:
                 yield from _of_item(item, subset, number, f"{model}/{strategy}", left_out)
             except (KeyError, TypeError, AttributeError, IndexError):
                 raise InputError(
                     f"item {number + 1} is not as LLMBar writes them",
-                    file=file,
+                    file=one.file,
                     allowed="label and results",
                 ) from None
 

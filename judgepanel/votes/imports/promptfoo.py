@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from judgepanel.votes.columns import ID_NAMES
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     Found,
     Row,
@@ -26,7 +27,6 @@ from judgepanel.votes.imports.rows import (
     side_of,
     sided,
 )
-from judgepanel.votes.imports.source import Source, json_in, json_lines, member
 
 WANTED = "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them"
 _KEYS = {"provider", "vars", "promptIdx"}
@@ -34,59 +34,60 @@ _ANSWERS = ("equals", "contains", "icontains", "starts-with")
 _LONGEST_NAME = 60
 
 
-def fits(source: Source) -> bool:
-    """Whether the first file holds results of promptfoo."""
-    name = next(iter(_files(source)), None)
-    if name is None:
-        return False
-    if name.endswith(".jsonl"):
-        first = source.read(name).split(b"\n", 1)[0]
-        found = next(iter(json_lines(first, name)), (0, None))[1]
-        return isinstance(found, dict) and found.keys() >= _KEYS
-    found = json_in(source.read(name), name)
-    return isinstance(found, dict) and _listed(found) is not None
+def named(path: str) -> bool:
+    """Whether the file may hold results."""
+    return path.lower().endswith((".json", ".jsonl"))
 
 
-def read(source: Source) -> Found:
-    """Outputs of providers on pairs, or what assertions said: a row an output, or one an item."""
-    left_out: Counter[str] = Counter()
-    results: list[Row] = []
-    for name in _files(source):
-        results += _results(source, name, left_out)
-    if sided(_label(result) for result in results):
-        return Found(_on_pairs(results, left_out), left_out)
-    return Found(_by_assertions(results, left_out), left_out, "pointwise")
+def fits(found: Document) -> bool:
+    """Whether the file holds results of promptfoo, be it none."""
+    if found.lines:
+        first = found.lines[0][1]
+        return isinstance(first, dict) and first.keys() >= _KEYS
+    return isinstance(found.whole, dict) and _listed(found.whole) is not None
 
 
-def _files(source: Source) -> list[str]:
-    return [name for name in source.names if name.lower().endswith((".json", ".jsonl"))]
+def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
+    """Outputs of providers on pairs, or what assertions said: a row an output, or one an item.
+
+    Where some files hold pairs, the others are left out.
+    """
+    seen: set[str] = set()
+    files = [list(_results(one, seen, left_out)) for one in found]
+    pairs = [results for results in files if sided(_label(result) for result in results)]
+    if pairs:
+        others = sum(bool(results) for results in files) - len(pairs)
+        left_out["files that hold no pairs, beside files that do"] += others
+        left_out += Counter()
+        return Found(_on_pairs([one for results in pairs for one in results], left_out), left_out)
+    graded = [one for results in files for one in results]
+    return Found(_by_assertions(graded, left_out), left_out, "pointwise")
 
 
 def _listed(found: dict[str, Any]) -> list[Any] | None:
     results = found.get("results")
     inner = results.get("results") if isinstance(results, dict) else None
-    if not isinstance(inner, list) or not inner or not isinstance(inner[0], dict):
+    if not isinstance(inner, list):
         return None
-    return inner if {"provider", "vars"} <= inner[0].keys() else None
+    if not inner:
+        return inner if {"evalId", "config"} & found.keys() else None
+    return inner if isinstance(inner[0], dict) and {"provider", "vars"} <= inner[0].keys() else None
 
 
-def _results(source: Source, name: str, left_out: Counter[str]) -> Iterator[Row]:
-    file = member(source, name)
-    data = source.read(name)
-    if name.lower().endswith(".jsonl"):
-        results = [result for _, result in json_lines(data, file)]
-    else:
-        found = json_in(data, file)
-        results = (_listed(found) if isinstance(found, dict) else None) or []
-        left_out["files without results"] += not results
-    for result in results:
+def _results(found: Document, seen: set[str], left_out: Counter[str]) -> Iterator[Row]:
+    whole = _listed(found.whole) if isinstance(found.whole, dict) else None
+    for result in whole or [result for _, result in found.lines]:
         if not isinstance(result, dict) or not result.keys() >= {"provider", "vars"}:
-            raise InputError("not as promptfoo writes them", file=file, allowed=WANTED)
-        if (result.get("response") or {}).get("error") or _output(result) is None:
+            raise InputError("not as promptfoo writes them", file=found.file, allowed=WANTED)
+        known = str(result["id"]) if result.get("id") else None
+        if known in seen:
+            left_out["results that are there twice"] += 1
+        elif (result.get("response") or {}).get("error") or _output(result) is None:
             left_out["results that ended with an error"] += 1
         else:
-            yield {**result, "from": file}
-    left_out += Counter()
+            yield result
+        if known:
+            seen.add(known)
 
 
 def _output(result: Row) -> str | None:

@@ -11,28 +11,32 @@ from __future__ import annotations
 import hashlib
 import statistics
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import Found, Row
-from judgepanel.votes.imports.source import Source, json_in, member
 
 WANTED = "a file of eval-set-scores (id, subset, results), or a folder with them"
 _LISTS = ("id", "subset", "results")
 
 
-def fits(source: Source) -> bool:
-    """Whether the first JSON file holds results as lists."""
-    name = next(iter(_files(source)), None)
-    return name is not None and _is_result(json_in(source.read(name), name))
+def named(path: str) -> bool:
+    """Whether the file may be one of RewardBench's."""
+    return path.endswith(".json")
 
 
-def read(source: Source) -> Found:
+def fits(found: Document) -> bool:
+    """Whether the file holds results as lists."""
+    whole = found.whole
+    return isinstance(whole, dict) and all(isinstance(whole.get(key), list) for key in _LISTS)
+
+
+def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
     """Scores of all models; items are SUBSET-ID, and about half of them are turned round."""
-    left_out: Counter[str] = Counter()
-    return Found(_rows(source, left_out), left_out)
+    return Found(_rows(found, left_out), left_out)
 
 
 def turned(item: str) -> bool:
@@ -40,27 +44,14 @@ def turned(item: str) -> bool:
     return hashlib.sha256(item.encode("utf-8", "backslashreplace")).digest()[0] % 2 == 1
 
 
-def _files(source: Source) -> list[str]:
-    return [name for name in source.names if name.endswith(".json")]
-
-
-def _is_result(found: Any) -> bool:
-    return isinstance(found, dict) and all(isinstance(found.get(key), list) for key in _LISTS)
-
-
-def _rows(source: Source, left_out: Counter[str]) -> Iterator[Row]:
+def _rows(found: Iterable[Document], left_out: Counter[str]) -> Iterator[Row]:
     rows: list[Row] = []
-    for name in _files(source):
-        file = member(source, name)
-        found = json_in(source.read(name), file)
-        if not _is_result(found):
-            left_out["files without results on each prompt"] += 1
-            continue
+    for one in found:
         try:
-            rows += _of_model(found, name, left_out)
+            rows += _of_model(one.whole, one.path, left_out)
         except (ValueError, TypeError, IndexError, KeyError):
             raise InputError(
-                "not as RewardBench writes them", file=file, allowed="lists of one length"
+                "not as RewardBench writes them", file=one.file, allowed="lists of one length"
             ) from None
     margins = _margins(rows)
     for row in rows:
@@ -69,7 +60,7 @@ def _rows(source: Source, left_out: Counter[str]) -> Iterator[Row]:
 
 
 def _of_model(found: dict[str, Any], name: str, left_out: Counter[str]) -> Iterator[Row]:
-    judge = str(found.get("model") or name.removesuffix(".json"))
+    judge = _single(found.get("model")) or name.removesuffix(".json")
     n = len(found["id"])
     results = found["results"]
     blank: list[Any] = [None] * n
@@ -96,6 +87,13 @@ def _of_model(found: dict[str, Any], name: str, left_out: Counter[str]) -> Itera
             "score_a": first,
             "score_b": second,
         }
+
+
+def _single(model: Any) -> str:
+    """The name of a model, also where it is written once a prompt."""
+    if isinstance(model, list):
+        model = model[0] if model else None
+    return "" if model is None else str(model)
 
 
 def _number(value: Any) -> float | None:

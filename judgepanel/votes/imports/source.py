@@ -148,7 +148,7 @@ def json_in(data: bytes, file: str) -> Any:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise InputError("is not JSON", file=file) from None
+        raise InputError("is not JSON: cut off, or damaged", file=file) from None
 
 
 def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:

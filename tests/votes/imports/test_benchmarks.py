@@ -116,7 +116,9 @@ def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path: Path, capsys) ->
     assert loaded.votes.labels.tolist() == [1, 0, 1]
     (one,) = sorted((tmp_path / "data").glob("*reward*"))
     assert len(list(read_kind(source_of(one), "judgebench").rows)) == 6
-    assert load_votes(one, need_labels=False).warnings[0] == "Read as JudgeBench's outputs."
+    assert (
+        load_votes(one, need_labels=False).warnings[0] == "Read as outputs of JudgeBench's judges."
+    )
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -165,9 +167,9 @@ def rewardbench(folder: Path, n: int = 40) -> Path:
         "scores_chosen": [[2.0 + k] for k in range(n)],
         "scores_rejected": [1.0 + (k == 3) * 4 for k in range(n)],
     }
-    written = {"model": "org/writer", "results": [0] + [1] * (n - 2) + [0.5]}
-    for found in (scored, written):
-        path = folder / "eval-set-scores" / f"{found['model']}.json"
+    written = {"model": ["org/writer"] * n, "results": [0] + [1] * (n - 2) + [0.5]}
+    for name, found in (("org/reward", scored), ("org/writer", written)):
+        path = folder / "eval-set-scores" / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({**about, **found}))
     (folder / "eval-set-scores" / "summary.json").write_text('{"chat": 0.9}')
@@ -178,7 +180,7 @@ def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path: Path, cap
     out = tmp_path / "outputs.jsonl"
     data = rewardbench(tmp_path / "data")
     assert main(["import", "rewardbench", str(data), "--out", str(out)]) == 0
-    assert "Left out, files without results on each prompt: 1." in capsys.readouterr().out
+    assert "Left out, files that are something else: 1." in capsys.readouterr().out
     loaded = load_votes(out)
     votes = loaded.votes
     labels = votes.labels

@@ -157,7 +157,7 @@ def test_errors_and_repeats_of_promptfoo_are_counted() -> None:
     results.append(results[1])
     loaded = load_votes(json.dumps(found).encode(), name="results.json", need_labels=False)
     assert "Left out, results that ended with an error: 1." in loaded.warnings
-    assert "Left out, results of tests that were run again: 1." in loaded.warnings
+    assert "Left out, results that are there twice: 1." in loaded.warnings
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_errors_and_repeats_of_promptfoo_are_counted() -> None:
         (b"item,label,a\n1,1,1\n", "votes.csv"),
         (b'{"item_id": "a", "label": 1, "x": 1}\n', "votes.jsonl"),
         (b'{"results": {"results": []}}', "results.json"),
-        (b"PK\x03\x04 and no archive", "votes.zip"),
-        (b"{", "half.json"),
+        (b"PK\x03\x04 and no archive", "votes.xlsx"),
+        (b'{"item_id": "a", "label": 1, "x": 1}\n{"item_id": "b"}\n', "votes.json"),
     ],
 )
 def test_other_files_are_left_to_other_readers(data: bytes, name: str) -> None:
@@ -181,6 +181,78 @@ def test_a_workbook_is_still_refused_as_one() -> None:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     with pytest.raises(InputError, match=r"votes\.xlsx: not a table of votes but a ZIP archive"):
         load_votes(data.getvalue(), name="votes.xlsx")
+
+
+def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
+    data = tmp_path / "logs"
+    data.mkdir()
+    for file in (DATA / INSPECT[0]).glob("pairs-*.json"):
+        (data / file.name).write_bytes(file.read_bytes())
+    (data / "._pairs-careful.json").write_bytes(b"\x00\x05\x16\x07")
+    (data / "logs.json").write_text('{"logs": []}')
+    (data / "readme.txt").write_text("notes")
+    (data / "rubric.json").write_bytes((PROMPTFOO / "rubric.json").read_bytes())
+    (data / "sums.json").write_bytes((DATA / INSPECT[0] / "sums.json").read_bytes())
+    found = read_kind(source_of(data), "inspect")
+    assert {row["judge"] for row in found.rows} == {"mockllm/careful", "mockllm/hasty"}
+    assert found.left_out == {
+        "files that are something else": 3,
+        "logs that hold no pairs, beside logs that do": 1,
+    }
+
+
+def archive(**files: bytes) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return data.getvalue()
+
+
+def test_an_archive_of_a_mac_is_read_and_one_of_two_tools_is_refused() -> None:
+    log = (DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes()
+    other = (PROMPTFOO / "rubric.json").read_bytes()
+    mac = archive(**{"__MACOSX/logs/._a.eval": b"\x00\x05", "logs/a.eval": log})
+    assert load_votes(mac, name="logs.zip", need_labels=False).votes.judges == ("mockllm/hasty",)
+    both = archive(**{"a.eval": log, "b.json": other})
+    with pytest.raises(InputError, match=r"both\.zip: holds logs of Inspect AI and results of pro"):
+        load_votes(both, name="both.zip")
+    with pytest.raises(InputError, match=r"csv.zip: holds nothing that is known; .*\.csv\.gz"):
+        load_votes(archive(**{"votes.csv": b"item,label,a\n1,1,1\n"}), name="csv.zip")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("half.eval", "half.eval: the ZIP archive is damaged"),
+        ("half.zip", "half.zip: the ZIP archive is damaged"),
+        ("half.json", "half.json: is not JSON: cut off, or damaged"),
+    ],
+)
+def test_half_a_result_is_called_so(name: str, sentence: str) -> None:
+    form = "json" if name.endswith("json") else "eval"
+    data = (DATA / INSPECT[1] / f"pairs-hasty.{form}").read_bytes()
+    with pytest.raises(InputError, match=sentence):
+        load_votes(data[: len(data) // 2], name=name)
+
+
+def test_the_same_results_of_promptfoo_in_two_files_count_once() -> None:
+    files = {file.name: file.read_bytes() for file in PROMPTFOO.glob("pairs.*")}
+    loaded = load_votes(archive(**files), name="results.zip", need_labels=False)
+    assert "Left out, results that are there twice: 8." in loaded.warnings
+    assert loaded.votes.votes.T.tolist() == [CAREFUL, HASTY]
+    with pytest.raises(InputError, match=r"empty\.json: holds no outputs"):
+        load_votes(b'{"evalId": "x", "results": {"version": 3, "results": []}}', name="empty.json")
+
+
+def test_long_texts_that_a_log_keeps_apart_are_found(tmp_path: Path) -> None:
+    log = json.loads((DATA / INSPECT[0] / "pairs-hasty.json").read_text())
+    sample = log["samples"][0]
+    sample["output"]["choices"][0]["message"]["content"] = "attachment://abc"
+    sample["attachments"] = {"abc": "x" * 200 + "\n[[B]]"}
+    (tmp_path / "a.json").write_text(json.dumps(log))
+    first = next(iter(read_kind(source_of(tmp_path), "inspect").rows))
+    assert first["text"].endswith("[[B]]")
 
 
 def test_a_damaged_log_is_named() -> None:
