@@ -68,7 +68,7 @@ def parse_levels(coverage: Coverage) -> go.Figure:
     laid_out(figure, x="judges, least read first", y="share of outputs", height=320)
     figure.update_layout(legend_traceorder="normal")
     figure.update_yaxes(tickformat=".0%", range=[0, 1])
-    rank_axis(figure, len(frame))
+    rank_axis(figure, len(frame), list(frame["judge"]))
     return figure
 
 
@@ -129,5 +129,5 @@ def both_orders(found: Positions) -> go.Figure:
         )
     laid_out(figure, x="judges, least consistent first", y="same verdict in both orders")
     figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
-    rank_axis(figure, len(frame))
+    rank_axis(figure, len(frame), list(frame["judge"]))
     return figure

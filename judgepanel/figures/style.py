@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
@@ -75,8 +76,19 @@ def _channels(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def rank_axis(figure: go.Figure, n: int) -> None:
-    """A linear axis over ranks 1..n: ticks at the first, the last and round ones between."""
+FEW, LONGEST = 6, 18
+"""Judges that can be named below an axis, and the characters of a name that fit there."""
+
+
+def rank_axis(figure: go.Figure, n: int, names: Sequence[str] = ()) -> None:
+    """A linear axis over ranks 1..n: ticks at the first, the last and round ones between.
+
+    ``names``, untrusted, stand there instead where there is room for all of them.
+    """
+    if 0 < len(names) <= FEW:
+        texts = [escaped(name, LONGEST) for name in names]
+        figure.update_xaxes(range=[0, n + 1], tickvals=list(range(1, n + 1)), ticktext=texts)
+        return
     step = next(m * 10**e for e in range(9) for m in (1, 2, 5) if n <= 8 * m * 10**e)
     ticks = sorted({1, n, *(k for k in range(step, n, step) if k <= n - step / 2)})
     figure.update_xaxes(range=[0, n + 1], tickvals=ticks, ticktext=[f"{k:,}" for k in ticks])

@@ -32,12 +32,17 @@ def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
             below()
 
 
+ROW = 35
+"""Height of a row of a table, in pixels."""
+
+
 def table(
     frame: pd.DataFrame, *, key: str, height: int | None = None, percents: Collection[str] = ()
 ) -> None:
     """A sortable table with numbers to three decimals; Streamlit draws cells as plain text.
 
-    Those of its columns that are in ``percents`` hold shares and are shown in per cent.
+    Those of its columns that are in ``percents`` hold shares and are shown in per cent. A table
+    that needs less than its ``height`` is as high as its rows: empty ones look like missing data.
     """
     percents = [name for name in frame.columns if name in percents]
     shares = {
@@ -48,7 +53,7 @@ def table(
         frame.assign(**{name: 100.0 * frame[name] for name in percents}),
         hide_index=True,
         key=f"table-{key}",
-        height=height if height else "auto",
+        height=height if height and ROW * (len(frame) + 1) > height else "auto",
         column_config=shares,
     )
 

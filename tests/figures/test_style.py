@@ -107,3 +107,12 @@ def test_text_on_any_colour_can_be_read(colour: str) -> None:
 def test_a_mix_runs_from_one_colour_to_the_other(one: str, other: str) -> None:
     assert (mixed(one, other, 0.0), mixed(one, other, 1.0)) == (one, other)
     assert mixed("#000000", "#FF8000", 0.5) == "#804000"
+
+
+def test_a_few_judges_are_named_below_the_axis_and_their_names_are_inert():
+    figure = go.Figure()
+    rank_axis(figure, 2, ["<b>x</b>", "a judge with a very long name"])
+    assert figure.layout.xaxis.ticktext == ("&lt;b&gt;x&lt;/b&gt;", "a judge with a ve…")
+    many = go.Figure()
+    rank_axis(many, 7, [f"judge {k}" for k in range(7)])
+    assert many.layout.xaxis.ticktext[0] == "1"

@@ -50,7 +50,7 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
     laid_out(figure, x="judges, most accurate first", y="share of items", height=300)
     figure.update_layout(legend_traceorder="normal")
     figure.update_yaxes(tickformat=".0%", range=[0, 1])
-    rank_axis(figure, len(order))
+    rank_axis(figure, len(order), [table.judges[j] for j in order])
     return figure
 
 
@@ -96,5 +96,5 @@ def kept_judges(table: JudgeTable, kept: tuple[str, ...], set_aside: tuple[str, 
     figure.add_hline(y=0.5, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
     laid_out(figure, x="judges, most accurate first", y="accuracy on labelled items")
     figure.update_yaxes(tickformat=".0%")
-    rank_axis(figure, len(order))
+    rank_axis(figure, len(order), [table.judges[j] for j in order])
     return figure

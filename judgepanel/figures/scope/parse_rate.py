@@ -45,5 +45,5 @@ def parse_rates(found: Scope) -> go.Figure:
     laid_out(figure, x="judges, lowest parse rate first", y="share with a verdict", height=260)
     low = min(float(rate.min(initial=1.0)), FILTER_RATE) - 0.05
     figure.update_yaxes(tickformat=".0%", range=[max(low, 0.0) - 0.01, 1.03])
-    rank_axis(figure, len(order))
+    rank_axis(figure, len(order), [found.judges[j] for j in order])
     return figure

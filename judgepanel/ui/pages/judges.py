@@ -134,7 +134,8 @@ def _map(found: Judges, judge: str) -> None:
     )
     st.caption(
         "Blue: the two err on the same items. Orange: one errs where the other does not. "
-        "Outlined: clusters. Blank: too few items in common. " + worth_sentences(found)
+        "Outlined: clusters. Blank: a judge with itself, or too few items in common. "
+        + worth_sentences(found)
     )
 
 
