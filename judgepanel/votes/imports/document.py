@@ -52,7 +52,8 @@ def opened(source: Source, path: str) -> Document | None:
     if ending == "eval":
         if not data.startswith(ZIP):
             raise InputError("not a log of Inspect AI", file=file, allowed="a whole .eval")
-        return Document(path, file, parts=Archive(file, data))
+        inner = source.inside(path) if isinstance(source, Archive) else Archive(file, data)
+        return Document(path, file, parts=inner)
     if ending in ("jsonl", "ndjson"):
         return Document(path, file, lines=tuple(json_lines(data, file)))
     if ending == "json":

@@ -71,10 +71,10 @@ class Archive:
     """The files in a ZIP archive, Zstandard's kind as well; nothing is ever written to a disk.
 
     Raises InputError for a damaged or locked archive, and for one with more than ``MAX_MEMBERS``
-    files or ``MAX_UNZIPPED`` bytes.
+    files or ``room`` bytes, archives inside it and theirs counted.
     """
 
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, room: int = MAX_UNZIPPED) -> None:
         self.name = name
         self._data = data
         try:
@@ -84,7 +84,9 @@ class Archive:
             raise InputError(_DAMAGED, file=name, allowed="a whole archive") from None
         if any(entry.flag_bits & 1 for entry in entries):
             raise InputError("the ZIP archive is locked", file=name, allowed="no password")
-        if len(entries) > MAX_MEMBERS or sum(entry.file_size for entry in entries) > MAX_UNZIPPED:
+        self._room = room - sum(entry.file_size for entry in entries)
+        self._inside: dict[str, int] = {}
+        if len(entries) > MAX_MEMBERS or self._room < 0:
             raise InputError(
                 "too large when unpacked",
                 file=name,
@@ -92,6 +94,13 @@ class Archive:
             )
         self._entries = {entry.filename: entry for entry in entries}
         self.names = tuple(sorted(self._entries))
+
+    def inside(self, name: str) -> Archive:
+        """The archive that a member is."""
+        room = self._room - sum(size for other, size in self._inside.items() if other != name)
+        found = Archive(name, self.read(name), room)
+        self._inside[name] = room - found._room
+        return found
 
     def read(self, name: str) -> bytes:
         """The content of a member, never more of it than the archive said it has."""

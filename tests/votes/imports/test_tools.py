@@ -300,3 +300,19 @@ def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, d
             target[path[-1]] = data.draw(JUNK)
     with contextlib.suppress(InputError):
         load_votes(json.dumps(found).encode(), name="found.json", need_labels=False)
+
+
+def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch) -> None:
+    log = (DATA / INSPECT[1] / "pairs-hasty.eval").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(log)) as inner:
+        size = sum(entry.file_size for entry in inner.infolist())
+    two = archive(**{"a.eval": log, "b.eval": log})
+    for room, fits in ((2 * size + 2 * len(log), True), (2 * size, False)):
+        monkeypatch.setattr(
+            "judgepanel.votes.imports.source.Archive.__init__.__defaults__", (room,)
+        )
+        if fits:
+            assert load_votes(two, name="logs.zip", need_labels=False).votes.judges
+        else:
+            with pytest.raises(InputError, match="too large when unpacked"):
+                load_votes(two, name="logs.zip", need_labels=False)
