@@ -77,8 +77,9 @@ def _editor(
         aggregator=found.model.aggregator,
         calibrator=found.model.calibrator,
     )
-    if kept == names or (keep == _recommended(found, names)).all():
-        whose = "everybody" if kept == names else "the recommended panel itself"
+    same = bool((keep == _recommended(found, names)).all())
+    if same or keep.all():
+        whose = "the recommended panel itself" if same else "everybody"
         st.caption(f"This is {whose}; untick a judge to compare with everybody.")
         return
     show_result(WHAT_IF, shown, asked, lambda one: _draw(shown, asked, one))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
 
 import numpy as np
 import pytest
@@ -238,8 +238,8 @@ def test_chunks_in_any_order_give_the_same_bits():
     wanted = spec(budgets=(20,), settings=Settings(splits=12), calibrators=("beta",))
     chunks = LABEL_BUDGET.plan(wanted)
     parts = [run_chunk(votes(), wanted, chunk) for chunk in chunks]
-    one = merge(votes(), wanted, combine_tallies(combine_tallies(parts[0], parts[1]), parts[2]))
-    other = merge(votes(), wanted, combine_tallies(parts[2], combine_tallies(parts[1], parts[0])))
+    one = merge(votes(), wanted, reduce(combine_tallies, parts))
+    other = merge(votes(), wanted, reduce(lambda a, b: combine_tallies(b, a), parts[::-1]))
     assert to_plain(one) == to_plain(other)
     assert merge(votes(), wanted, parts[0]).partial
     assert not one.partial
