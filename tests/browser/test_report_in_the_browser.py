@@ -84,6 +84,7 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
         inside = popover(page)
     files = {}
     for form in ("HTML", "Markdown"):
+        idle(page)  # A click while the page is drawn anew asks for what is no longer there.
         with page.expect_download() as started:
             inside.get_by_role("button", name=f"Report as {form}").click()
         files[form] = tmp_path / started.value.suggested_filename
