@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -62,8 +62,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials, exactly and in any order.
     ``merge(votes, spec, partial)`` turns any combined subset into a result, marked partial until
     all splits are in it. ``figure`` and ``page`` name what draws and shows it. ``rounds`` is how
-    many splits (or resamples) a spec asks for, ``chunk`` how many make a chunk: fewer where
-    somebody waits for a first answer.
+    many splits (or resamples) a spec asks for, ``chunk`` how many make a chunk, and ``first`` how
+    many the first chunk has where that is fewer: somebody waits for a first answer.
     """
 
     name: str
@@ -78,15 +78,20 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     page: str
     rounds: Callable[[SpecT], int] = _all_splits
     chunk: int = CHUNK_SPLITS
+    first: int | None = None
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
-        """Chunks of ``chunk`` rounds."""
-        return split_chunks(self.rounds(spec), self.chunk)
+        """Chunks of ``chunk`` rounds, after a first one of ``first``."""
+        return split_chunks(self.rounds(spec), self.chunk, self.first)
 
 
-def split_chunks(n_splits: int, size: int = CHUNK_SPLITS) -> tuple[Chunk, ...]:
-    """All splits in chunks of fixed size, in order."""
-    firsts: Sequence[int] = range(0, n_splits, size)
+def split_chunks(
+    n_splits: int, size: int = CHUNK_SPLITS, first: int | None = None
+) -> tuple[Chunk, ...]:
+    """All splits in chunks of one size, in order; the first chunk may have its own."""
+    starts = [0, *range(first or size, n_splits, size)] if n_splits else []
+    ends = [*starts[1:], n_splits]
     return tuple(
-        Chunk(number, first, min(size, n_splits - first)) for number, first in enumerate(firsts)
+        Chunk(number, start, end - start)
+        for number, (start, end) in enumerate(zip(starts, ends, strict=True))
     )

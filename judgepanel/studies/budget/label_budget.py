@@ -270,5 +270,5 @@ LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
     merge=merge,
     figure="label_budget",
     page="label_budget",
-    chunk=2,
+    first=2,
 )

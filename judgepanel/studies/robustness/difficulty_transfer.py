@@ -344,5 +344,5 @@ DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTran
     merge=merge,
     figure="robustness",
     page="robustness",
-    chunk=2,
+    first=2,
 )
