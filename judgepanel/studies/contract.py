@@ -89,8 +89,8 @@ def split_chunks(
     n_splits: int, size: int = CHUNK_SPLITS, first: int | None = None
 ) -> tuple[Chunk, ...]:
     """All splits in chunks of one size, in order; the first chunk may have its own."""
-    starts = [0, *range(first or size, n_splits, size)] if n_splits else []
-    ends = [*starts[1:], n_splits]
+    starts = [0, *range(first or size, n_splits, size)][:n_splits]
+    ends = [*starts[1:], n_splits][: len(starts)]
     return tuple(
         Chunk(number, start, end - start)
         for number, (start, end) in enumerate(zip(starts, ends, strict=True))
