@@ -65,7 +65,8 @@ def read_kind(source: Source, kind: str) -> Found:
         raise InputError(problem, file=source.name, allowed=layout.wanted)
     try:
         read = layout.read(chain([first], found), left_out)
-        return replace(read, rows=list(read.rows))
+        rows = list(read.rows)
+        return replace(read, rows=rows, left_out=+read.left_out)
     except InputError:
         raise
     except _BUILT_OTHERWISE:
@@ -134,9 +135,9 @@ def _kinds_of(one: Document | None) -> list[str]:
 def _glimpse(source: Source, data: bytes) -> Document | None:
     """A single file, of JSON Lines the first alone: there may be many of them."""
     (path,) = source.names
-    first = data.split(b"\n", 1)[0]
+    end = data.find(b"\n")
     try:
-        start = Document(path, path, lines=tuple(json_lines(first, path)))
+        start = Document(path, path, lines=tuple(json_lines(data if end < 0 else data[:end], path)))
     except InputError:
         start = None
     if path.lower().endswith((".jsonl", ".ndjson")):

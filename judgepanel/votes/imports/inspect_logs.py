@@ -20,18 +20,19 @@ from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     Found,
     Row,
-    features_of,
     grade_of,
-    item_label,
+    graded_row,
     label_in,
-    order_in,
+    pair_row,
     sided,
+    with_features,
 )
 from judgepanel.votes.imports.source import json_in
 
 WANTED = "a log of Inspect AI (.eval or .json), or a folder with them"
 _HEADERS = ("header.json", "_journal/start.json")
 _KEYS = {"version", "status", "eval"}
+_NEEDED = ("id", "epoch", "target", "metadata", "error", "scores")
 _ATTACHED = "attachment://"
 
 
@@ -69,7 +70,6 @@ def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
     pairs = [log for log in logs if sided(sample["target"] for sample in log.samples)]
     if pairs:
         left_out["logs that hold no pairs, beside logs that do"] += len(logs) - len(pairs)
-        left_out += Counter()
         return Found(_on_pairs(pairs, left_out), left_out)
     return Found(_by_scorers(logs, left_out), left_out, "pointwise")
 
@@ -99,8 +99,7 @@ def _log(found: Document) -> _Log:
 
 def _needed(sample: dict[str, Any]) -> dict[str, Any]:
     """What is read of a sample; its events alone are most of a log."""
-    kept = {key: sample.get(key) for key in ("id", "epoch", "target", "metadata", "error")}
-    return {**kept, "scores": sample.get("scores"), "text": _written(sample)}
+    return {**{key: sample.get(key) for key in _NEEDED}, "text": _written(sample)}
 
 
 def _grader(scorer: dict[str, Any]) -> str:
@@ -119,7 +118,6 @@ def _newest(logs: Iterable[_Log], left_out: Counter[str]) -> list[_Log]:
         key = (log.task, log.model, log.arguments)
         left_out["logs of runs that were made again"] += key in latest
         latest[key] = log
-    left_out += Counter()
     return list(latest.values())
 
 
@@ -136,21 +134,10 @@ def _on_pairs(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
                 left_out["outputs of epochs after the first"] += 1
                 continue
             item = f"{log.task}/{sample['id']}" if several_tasks else str(sample["id"])
-            fields = sample.get("metadata") or {}
+            fields = sample["metadata"] or {}
             about.setdefault(item, fields)
-            order = order_in(fields)
-            kept.append(
-                {
-                    "item_id": item,
-                    "judge": judge,
-                    "label": item_label(sample.get("target"), order),
-                    "order": order,
-                    "text": sample["text"],
-                }
-            )
-    features = features_of(about)
-    for row in kept:
-        yield row | features[row["item_id"]]
+            kept.append(pair_row(item, judge, sample["target"], fields, sample["text"]))
+    yield from with_features(kept, about)
 
 
 def _by_scorers(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
@@ -167,24 +154,15 @@ def _by_scorers(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
         if repeated:
             by = f"{log.model} {log.arguments}" if runs[log.model] > 1 else log.model
             item = f"{group}/{by}/{sample['epoch'] or 1}"
-        fields = sample.get("metadata") or {}
+        fields = sample["metadata"] or {}
         about[item] = fields
         grades = _grades(sample, log, left_out)
         given = label_in(grades, fields)
         label = None if given is None else grade_of(given)
         judges = {name: value for name, value in grades.items() if label_in({name: 1}) is None}
-        votes = {name: grade_of(value) for name, value in judges.items()}
-        left_out["grades that are neither right nor wrong"] += list(votes.values()).count(None)
-        items[item] = {
-            "item_id": item,
-            **({} if label is None else {"label": label}),
-            **({"group_id": f"sample {group}"} if repeated else {}),
-            **votes,
-        }
-    left_out += Counter()
-    features = features_of(about)
-    for item, row in items.items():
-        yield row | features[item]
+        within = f"sample {group}" if repeated else None
+        items[item] = graded_row(item, label, within, judges, left_out)
+    yield from with_features(items.values(), about)
 
 
 def _answered(log: _Log, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
@@ -213,7 +191,7 @@ def _written(sample: dict[str, Any]) -> str:
 
 def _grades(sample: dict[str, Any], log: _Log, left_out: Counter[str]) -> Row:
     """What each scorer gave, by the scorer's name; one that gives several counts as several."""
-    scores = sample.get("scores") or {}
+    scores = sample["scores"] or {}
     if not isinstance(scores, dict):
         left_out["scores that are not there"] += 1
         return {}

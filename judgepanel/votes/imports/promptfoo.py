@@ -19,13 +19,14 @@ from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     Found,
     Row,
-    features_of,
+    field_in,
     grade_of,
-    item_label,
+    graded_row,
     label_in,
-    order_in,
+    pair_row,
     side_of,
     sided,
+    with_features,
 )
 
 WANTED = "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them"
@@ -58,7 +59,6 @@ def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
     if pairs:
         others = sum(bool(results) for results in files) - len(pairs)
         left_out["files that hold no pairs, beside files that do"] += others
-        left_out += Counter()
         return Found(_on_pairs([one for results in pairs for one in results], left_out), left_out)
     graded = [one for results in files for one in results]
     return Found(_by_assertions(graded, left_out), left_out, "pointwise")
@@ -121,17 +121,18 @@ def _provider(result: Row) -> str:
 
 def _test(result: Row) -> str:
     """A test by the variable that is called as ids are, else by its place."""
-    lower = {str(key).lower(): value for key, value in result["vars"].items()}
-    named = next((lower[name] for name in ID_NAMES if lower.get(name) is not None), None)
-    if named is not None:
-        return str(named)
+    known = field_in(ID_NAMES, result["vars"])
+    if known is not None:
+        return str(known)
     if "testIdx" in result:
         return f"test {int(result['testIdx']) + 1}"
     return json.dumps(result["vars"], sort_keys=True, ensure_ascii=False)
 
 
 def _prompt(result: Row) -> str:
-    return str(result.get("promptId") or (result.get("prompt") or {}).get("raw") or "")
+    """A prompt by its label, else by its id or its text."""
+    prompt = result.get("prompt") or {}
+    return str(prompt.get("label") or result.get("promptId") or prompt.get("raw") or "")
 
 
 def _about(result: Row) -> Row:
@@ -140,44 +141,20 @@ def _about(result: Row) -> Row:
 
 
 def _on_pairs(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
-    places = _prompt_places(results)
+    prompts = list(dict.fromkeys(_prompt(result) for result in results))
     about: dict[str, Row] = {}
     rows: dict[tuple[str, str, str], Row] = {}
     for result in results:
         fields = _about(result)
         item = _test(result)
         about.setdefault(item, fields)
-        order = order_in(fields)
-        prompt = f" prompt {places[_prompt(result)]}" if len(places) > 1 else ""
-        judge = f"{_provider(result)}{prompt}"
-        left_out["results of tests that were run again"] += (item, judge, order) in rows
-        rows.setdefault(
-            (item, judge, order),
-            {
-                "item_id": item,
-                "judge": judge,
-                "label": item_label(_label(result), order),
-                "order": order,
-                "text": _output(result),
-            },
-        )
-    left_out += Counter()
-    features = features_of(about)
-    for row in rows.values():
-        yield row | features[row["item_id"]]
-
-
-def _prompt_places(results: list[Row]) -> dict[str, int]:
-    prompts = dict.fromkeys(
-        (result.get("prompt") or {}).get("label") or _prompt(result) for result in results
-    )
-    if len(prompts) < 2:
-        return {_prompt(result): 1 for result in results[:1]}
-    by_label = {prompt: place for place, prompt in enumerate(prompts, start=1)}
-    return {
-        _prompt(result): by_label[(result.get("prompt") or {}).get("label") or _prompt(result)]
-        for result in results
-    }
+        number = prompts.index(_prompt(result)) + 1
+        judge = f"{_provider(result)} prompt {number}" if len(prompts) > 1 else _provider(result)
+        row = pair_row(item, judge, _label(result), fields, _output(result))
+        key = (item, judge, row["order"])
+        left_out["results of tests that were run again"] += key in rows
+        rows.setdefault(key, row)
+    yield from with_features(rows.values(), about)
 
 
 def _by_assertions(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
@@ -194,18 +171,9 @@ def _by_assertions(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
         grades = _grades(result)
         given = grades.pop("human", None)
         label = grade_of(_label(result) if given is None else given)
-        votes = {name: grade_of(value) for name, value in grades.items()}
-        left_out["grades that are neither right nor wrong"] += list(votes.values()).count(None)
-        items[item] = {
-            "item_id": item,
-            **({} if label is None else {"label": label}),
-            **({"group_id": f"test {group}"} if repeated else {}),
-            **votes,
-        }
-    left_out += Counter()
-    features = features_of(about)
-    for item, row in items.items():
-        yield row | features[item]
+        within = f"test {group}" if repeated else None
+        items[item] = graded_row(item, label, within, grades, left_out)
+    yield from with_features(items.values(), about)
 
 
 def _grades(result: Row) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -48,7 +48,35 @@ class Found:
     def notes(self) -> tuple[str, ...]:
         """A sentence for each reason to leave something out, the most common first."""
         reasons = self.left_out.most_common()
-        return tuple(f"Left out, {reason}: {count:,}." for reason, count in reasons if count)
+        return tuple(f"Left out, {reason}: {count:,}." for reason, count in reasons)
+
+
+def pair_row(item: str, judge: str, shown: Any, fields: Mapping[str, Any], text: Any) -> Row:
+    """An output on a pair, ``shown`` its better side as shown, ``fields`` what else is known."""
+    order = order_in(fields)
+    label = item_label(shown, order)
+    return {"item_id": item, "judge": judge, "label": label, "order": order, "text": text}
+
+
+def graded_row(
+    item: str, label: int | None, group: str | None, grades: Row, left_out: Counter[str]
+) -> Row:
+    """An item with the grades that are votes; those that are none are counted."""
+    votes = {name: grade_of(value) for name, value in grades.items()}
+    left_out["grades that are neither right nor wrong"] += list(votes.values()).count(None)
+    return {
+        "item_id": item,
+        **({} if label is None else {"label": label}),
+        **({} if group is None else {"group_id": group}),
+        **votes,
+    }
+
+
+def with_features(rows: Iterable[Row], about: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
+    """Rows with the features of their items, ``about`` all that is known of each."""
+    features = features_of(about)
+    for row in rows:
+        yield row | features[row["item_id"]]
 
 
 def order_in(fields: Mapping[str, Any]) -> str:
@@ -82,9 +110,14 @@ def _bare(label: Any) -> str:
 
 def label_in(*places: Mapping[str, Any] | None) -> Any:
     """The first field of these that is called as labels are."""
+    return field_in(LABEL_FIELDS, *places)
+
+
+def field_in(names: Iterable[str], *places: Mapping[str, Any] | None) -> Any:
+    """The value of the first of these names that a place has, whatever its case; else None."""
     for place in places:
         lower = {str(key).lower(): value for key, value in (place or {}).items()}
-        for name in LABEL_FIELDS:
+        for name in names:
             if lower.get(name) is not None:
                 return lower[name]
     return None

@@ -13,13 +13,18 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.files import MAX_UNZIPPED
 
 ZIP = b"PK\x03\x04"
 MAX_MEMBERS = 200_000
-MAX_UNZIPPED = 2_000_000_000
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _DAMAGED = "the ZIP archive is damaged"
+_BROKEN = (
+    *(zipfile.BadZipFile, OSError, ValueError, RuntimeError, EOFError),
+    *(struct.error, pa.ArrowException),
+)
+"""What reading a damaged member raises; NotImplementedError is a RuntimeError."""
 
 
 class Source(Protocol):
@@ -113,9 +118,7 @@ class Archive:
                 archive.open(entry) as member,
             ):
                 return member.read(entry.file_size)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError):
-            raise InputError(_DAMAGED, file=self.name, value=name) from None
-        except (RuntimeError, struct.error, pa.ArrowException):
+        except _BROKEN:
             raise InputError(_DAMAGED, file=self.name, value=name) from None
 
     def _zstandard(self, entry: zipfile.ZipInfo) -> bytes:
