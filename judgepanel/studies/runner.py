@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Generic
 
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study
 from judgepanel.votes import VoteMatrix
@@ -151,7 +151,7 @@ def _pieces(
     backend: str,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
     """Partials of the chunks; when closed early, those already handed to workers are waited for."""
-    with threadpool_limits(1):
+    with _libraries().limit(limits=1):
         began = time.monotonic()
         first = _one(study, votes, spec, chunks[0])
         left = (time.monotonic() - began) * (len(chunks) - 1)
@@ -210,8 +210,14 @@ def _in_worker(
 def _one(
     study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
 ) -> tuple[Chunk, PartialT]:
-    with threadpool_limits(1):
+    with _libraries().limit(limits=1):
         return chunk, study.run_chunk(votes, spec, chunk)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The numerical libraries of this process; to look for them takes milliseconds."""
+    return ThreadpoolController()
 
 
 def _end_with(parent: int) -> None:
