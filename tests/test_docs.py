@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from judgepanel.cli import _parser, main
+from judgepanel.cli import main
+from judgepanel.cli.options import command_parser
 from judgepanel.decision.registry import STUDIES
 from judgepanel.decision.snippet import SNIPPET
 from judgepanel.report.reference import reference
@@ -38,7 +39,7 @@ def below(parser):
 
 @cache
 def subcommands():
-    return below(_parser())
+    return below(command_parser())
 
 
 def options_of(parser):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 
+from judgepanel.cli.terminal import ProgressLine
 from judgepanel.collect import (
     SECONDS_A_CALL,
     Estimate,
@@ -46,10 +46,12 @@ def run_collect(options: argparse.Namespace) -> int:
         print(printable(_estimate_text(rows, spent)), file=sys.stderr)
         if options.estimate:
             return 0
-        try:
-            outcome = collect(pairs, plan, journal, max_cost=cap, on_progress=_progress())
-        finally:
-            _end_of_progress()
+        with ProgressLine() as line:
+
+            def report(done: int, planned: int, dollars_spent: float) -> None:
+                line.show(f"{done:,}/{planned:,} calls, {dollars(dollars_spent)}")
+
+            outcome = collect(pairs, plan, journal, max_cost=cap, on_progress=report)
         write_whole(options.out / JUDGES, csv_text(judge_rows(journal, plan)).encode())
     print(printable(_outcome_text(outcome)))
     if outcome.finished:
@@ -92,19 +94,3 @@ def _outcome_text(outcome: Outcome) -> str:
     if not outcome.complete:
         lines.append("The same command goes on with the rest.")
     return "\n".join(lines)
-
-
-def _progress() -> Callable[[int, int, float], None] | None:
-    if not sys.stderr.isatty():
-        return None
-
-    def report(done: int, planned: int, spent: float) -> None:
-        text = f"\r{done:,}/{planned:,} calls, {dollars(spent)}  "
-        print(text, end="", file=sys.stderr, flush=True)
-
-    return report
-
-
-def _end_of_progress() -> None:
-    if sys.stderr.isatty():
-        print("\r" + " " * 50 + "\r", end="", file=sys.stderr, flush=True)

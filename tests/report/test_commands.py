@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.cli import _parser, _spec
+from judgepanel.cli.commands import spec_of
+from judgepanel.cli.options import command_parser
 from judgepanel.decision.candidates import LISTS
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
@@ -72,7 +73,7 @@ def words_of(command):
 
 
 def parsed(command):
-    return _parser().parse_args(words_of(command))
+    return command_parser().parse_args(words_of(command))
 
 
 def columns_of(options):
@@ -96,7 +97,7 @@ def test_a_curve_command_reads_back_to_its_spec(file, spec, task, columns):
     assert str(options.votes) == file
     assert options.task == task
     assert columns_of(options) == pairs(columns)
-    assert _spec(options) == spec
+    assert spec_of(options) == spec
 
 
 @settings(max_examples=40)
@@ -110,7 +111,7 @@ def test_a_recommend_command_reads_back_to_its_spec(file, shared, candidates, ta
     options = parsed(command)
     assert (str(options.votes), str(options.out)) == (file, "panel.json")
     assert columns_of(options) == pairs(columns)
-    assert _spec(options) == spec
+    assert spec_of(options) == spec
 
 
 @pytest.mark.parametrize("file", HOSTILE)

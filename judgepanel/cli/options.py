@@ -1,0 +1,177 @@
+"""The options of every command, and the function that runs it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from judgepanel import __version__
+from judgepanel.cli import commands as run
+from judgepanel.cli.terminal import refuse
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.registry import STUDIES
+from judgepanel.studies.contract import Study
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.knobs import knobs_of
+from judgepanel.votes import TASKS, InputError
+from judgepanel.votes.imports import KINDS
+from judgepanel.votes.orientation import POLICIES, PROTOCOLS
+from judgepanel.votes.samples import SAMPLES
+from judgepanel.votes.simulation_spec import SimulationSpec
+
+_ABOUT = "Which judges to keep, on your own votes."
+_STUDY_OUT = ".csv: the table; .json: all"
+_STUDY_HELP = "run one study by name; `study NAME --help` lists its own options"
+_METAVARS = {False: "X", True: "X,Y"}
+_KNOB_TYPES = {int: int, float: float}
+
+
+def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Options of one command: ``command`` runs it, ``notes`` are to be printed at its end.
+
+    Raises InputError for an option that the command does not take, SystemExit (status 2, one line
+    on stderr) where argparse itself refuses.
+    """
+    options, unknown = command_parser().parse_known_args(argv)
+    options.notes = []
+    _take_all(options, unknown)
+    return options
+
+
+def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
+    """Refuse an option that this command does not take, with its value."""
+    if not unknown:
+        return
+    name, _, value = unknown[0].partition("=")
+    value = value or next(iter(unknown[1:2]), "")
+    if "study" not in options:
+        raise InputError(f"{options.taken} takes no {name}", value=value or None)
+    known = ", ".join(knob.option for knob in knobs_of(options.study.spec))
+    raise InputError(
+        f"{options.taken} takes no {name}", value=value or None, allowed=known or "no such options"
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    """Argument errors in one line, as every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SystemExit(refuse(f"{message} (see {self.prog} --help)", self.prog))
+
+
+def command_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = _Parser(prog="judgepanel", allow_abbrev=False, description=_ABOUT)
+    parser.add_argument("--version", action="version", version=f"judgepanel {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    inspect = _command(commands, "inspect", run.inspect, "what a file holds, and its checks")
+    _reading(inspect)
+    inspect.add_argument("--orientation", choices=POLICIES, default="auto")
+
+    named = commands.add_parser("study", help=_STUDY_HELP, description=_STUDY_HELP)
+    studies = named.add_subparsers(required=True, metavar="NAME")
+    for one in STUDIES.values():
+        _studying_one(_command(studies, one.name, run.study, one.question), one)
+
+    curve = _command(commands, "curve", run.study, "the panel curve: keep all, or the top k?")
+    _studying_one(curve, PANEL_CURVE)
+
+    recommend = _command(commands, "recommend", run.recommend, "choose and export a panel")
+    _studying_one(recommend, RECOMMEND, "the panel, a .json file for `score`")
+    recommend.add_argument(
+        "--report", type=Path, metavar="FILE", help=".html: a report with figures; .md: its words"
+    )
+    recommend.set_defaults(taken="recommend")
+
+    scoring = _command(commands, "score", run.score, "probabilities of new votes")
+    scoring.add_argument("panel", type=Path, metavar="panel.json")
+    _reading(scoring)
+    scoring.add_argument("--out", type=Path, required=True, metavar="FILE")
+
+    simulating = _command(commands, "simulate", run.simulate, "write a simulated panel")
+    simulating.add_argument("--out", type=Path, required=True, metavar="FILE")
+    simulating.add_argument("--sample", choices=[sample.name for sample in SAMPLES])
+    _simulation_knobs(simulating)
+
+    collecting = _command(commands, "collect", run.collect, "ask judges and make votes of it")
+    collecting.add_argument("pairs", type=Path, metavar="PAIRS", help="JSONL, CSV or Parquet")
+    collecting.add_argument("asked", type=Path, metavar="JUDGES", help="who, a .toml file")
+    collecting.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="for the outputs and the votes"
+    )
+    collecting.add_argument("--max-cost", type=float, metavar="USD", help="never spend more")
+    collecting.add_argument("--estimate", action="store_true", help="the cost, without any call")
+
+    importing = _command(commands, "import", run.import_outputs, "what another tool wrote")
+    importing.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
+    importing.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
+    importing.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
+
+    health = _command(
+        commands, "health", run.health, "does the dashboard answer, and its database?"
+    )
+    health.add_argument(
+        "--url", metavar="URL", help="where a dashboard is served, such as http://localhost:8501"
+    )
+    return parser
+
+
+def _command(commands: Any, name: str, run_it: Any, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=text, description=text, allow_abbrev=False
+    )
+    parser.set_defaults(command=run_it, taken=name)
+    return parser
+
+
+def _reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("votes", type=Path, metavar="VOTES", help="CSV, .csv.gz, Parquet or JSONL")
+    parser.add_argument("--task", choices=TASKS)
+    parser.add_argument("--id-column", metavar="NAME")
+    parser.add_argument("--label-column", metavar="NAME")
+    parser.add_argument("--group-column", metavar="NAME")
+    parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row a judge")
+
+
+def _studying(parser: argparse.ArgumentParser, out: str) -> None:
+    _reading(parser)
+    parser.add_argument("--orientation", choices=POLICIES, default="auto")
+    parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
+    parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one a line")
+    parser.add_argument(
+        "--judge", action="append", metavar="NAME", help="a judge to use; can be given repeatedly"
+    )
+    parser.add_argument("--splits", type=int, default=100)
+    parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+
+
+def _studying_one(
+    parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
+) -> None:
+    """Options of a study: what all share, and the knobs of its spec."""
+    _studying(parser, out)
+    parser.set_defaults(study=study, taken=f"the study {study.name}")
+    for knob in knobs_of(study.spec):
+        known = f" [{', '.join(knob.choices)}]" if knob.choices else ""
+        usual = f" (default: {knob.shown()})" if knob.shown() else ""
+        text = f"{knob.help}{known}{usual}".strip().replace("%", "%%")
+        parser.add_argument(
+            knob.option, dest=f"knob_{knob.field}", metavar=_METAVARS[knob.several], help=text
+        )
+
+
+def _simulation_knobs(parser: argparse.ArgumentParser) -> None:
+    defaults = SimulationSpec()
+    for knob in fields(SimulationSpec):
+        value = getattr(defaults, knob.name)
+        if type(value) in _KNOB_TYPES or isinstance(value, str):
+            parser.add_argument(
+                "--" + knob.name.replace("_", "-"), type=type(value), default=None, metavar="X"
+            )
