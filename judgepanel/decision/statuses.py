@@ -21,7 +21,6 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 NO_FAILURES: Mapping[str, str] = MappingProxyType({})
 MOST_LABELS = 20
 """Times the labels there are, above which no number is given: a value so close to 0 is none."""
-SET_ASIDE = "one verdict on nearly every item, so it is set aside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,8 @@ def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
     found = legible(prepared.ballots, limits=False)
     dropped = to_drop(found, aggregator)
     failed = {name: drop_reason(found, j) for j, name in enumerate(prepared.judges) if dropped[j]}
-    return failed | dict.fromkeys(prepared.oriented.set_aside, SET_ASIDE)
+    aside = {name: f"{why}, so it is set aside" for name, why in prepared.oriented.aside}
+    return failed | aside
 
 
 def _status(one: JudgeValue, found: Value, failure: str | None) -> JudgeStatus:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.errors import InputError, listed, shown
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 Policy = Literal["auto", "as_given", "randomized", "symmetric"]
@@ -26,6 +26,18 @@ BALANCED_SHARE = 0.20
 CONSTANT_VOTES = 10
 CONSTANT_SLIP = 0.01
 CONTRARY = 0.9
+SILENT = "no vote on a labelled item"
+ONE_VERDICT = "one verdict on nearly every labelled item"
+AGAINST = f"the verdict against the label on {100 * CONTRARY:.0f} % or more of the labelled items"
+_NOTICES = {
+    SILENT: "{names} gave no vote on a labelled item and {was} set aside: nothing can be learnt "
+    "of such a judge.",
+    ONE_VERDICT: "{names} gave one verdict on nearly every labelled item and {was} set aside: a "
+    "constant judge knows nothing about a pair, but would leak how the items were ordered.",
+    AGAINST: "{names} gave the verdict against the label on "
+    f"{100 * CONTRARY:.0f} % or more of the items and {{was}} set aside: no judge is wrong that "
+    "often, and with lopsided labels it would leak how the items were coded.",
+}
 _REDRAWS = 100
 
 
@@ -40,8 +52,8 @@ class Oriented:
     unlabelled : int8 (n, n_judges), the other items' votes of the same judges, turned by a coin
         of their own under ``randomized``.
     policy : what ``auto`` came to.
-    set_aside : judges left out because they gave one verdict on every labelled item or, where
-        labels are lopsided, the wrong one on nearly every item.
+    aside : judges left out, each with why: no vote on a labelled item; where items are swapped,
+        also one verdict on nearly every one or, if labels are lopsided, mostly the wrong one.
     one_class : whether all labels of the file are equal, as it was given.
     notices : full sentences for the user.
     """
@@ -49,9 +61,14 @@ class Oriented:
     votes: VoteMatrix
     unlabelled: NDArray[np.int8]
     policy: Resolved
-    set_aside: tuple[str, ...]
+    aside: tuple[tuple[str, str], ...]
     one_class: bool
     notices: tuple[str, ...]
+
+    @property
+    def set_aside(self) -> tuple[str, ...]:
+        """Names of the judges left out."""
+        return tuple(name for name, _ in self.aside)
 
     @property
     def symmetric(self) -> bool:
@@ -148,27 +165,46 @@ def orient(
     notices = []
     if votes.task == "pairwise" and share < BALANCED_SHARE:
         notices.append(_why_lopsided(votes, resolved))
-    set_aside: tuple[str, ...] = ()
-    if resolved != "as_given":
-        names = np.array(votes.judges, dtype=object)
-        constant = constant_judges(votes)
-        contrary = contrary_judges(votes) & ~constant & (share < BALANCED_SHARE)
-        set_aside = tuple(names[constant | contrary])
-        if constant.any():
-            notices.append(_why_set_aside(tuple(names[constant])))
-        if contrary.any():
-            notices.append(_why_contrary(tuple(names[contrary])))
-        if set_aside:
-            kept = [name for name in votes.judges if name not in set(set_aside)]
-            if not kept:
-                raise InputError("every judge gives one verdict on all items; none can be used")
-            labelled = labelled.with_judges(kept)
+    aside = _left_out(votes, swapped=resolved != "as_given")
+    for reason, notice in _NOTICES.items():
+        names = [name for name, why in aside.items() if why == reason]
+        if names:
+            was = "was" if len(names) == 1 else "were"
+            notices.append(notice.format(names=listed(names, 3), was=was))
+    if aside:
+        kept = [name for name in votes.judges if name not in aside]
+        if not kept and set(aside.values()) == {SILENT}:
+            raise InputError(
+                "no judge has voted on a labelled item",
+                allowed="votes on at least some labelled items",
+            )
+        if not kept:
+            raise InputError(
+                "every judge would be set aside, so none can be used",
+                value="; ".join(
+                    f"{shown(name)} gave {why}" for name, why in list(aside.items())[:3]
+                ),
+                allowed="one judge or more that votes on labelled items, and not always the same",
+            )
+        labelled = labelled.with_judges(kept)
     unlabelled = votes.with_items(~votes.labelled).with_judges(labelled.judges).votes
     if resolved == "randomized":
         labelled = _flipped(labelled, seed)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 5)))
         unlabelled = _swapped(unlabelled, rng.random(len(unlabelled)) < 0.5)
-    return Oriented(labelled, unlabelled, resolved, set_aside, share == 0.0, tuple(notices))
+    return Oriented(
+        labelled, unlabelled, resolved, tuple(aside.items()), share == 0.0, tuple(notices)
+    )
+
+
+def _left_out(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
+    """Judges to set aside, in the order of the file, and what each of them gave."""
+    lopsided = votes.minority_share < BALANCED_SHARE
+    silent = (votes.votes[votes.labelled] == MISSING).all(axis=0)
+    constant = constant_judges(votes) & swapped
+    contrary = contrary_judges(votes) & swapped & lopsided
+    why = np.select([silent, constant, contrary], [SILENT, ONE_VERDICT, AGAINST], "")
+    return {name: str(one) for name, one in zip(votes.judges, why, strict=True) if one}
 
 
 def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:
@@ -185,21 +221,6 @@ def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:
         f"{found} Each item is therefore {done}, so that no calibrator can learn the order. A "
         "judge that prefers one position still cannot be told from a good one (or a bad one): only "
         "both orders, or a random order, can show that."
-    )
-
-
-def _why_set_aside(names: tuple[str, ...]) -> str:
-    return (
-        f"{listed(names, 3)} gave one verdict on nearly every labelled item and was set aside: a "
-        "constant judge knows nothing about a pair, but would leak how the items were ordered."
-    )
-
-
-def _why_contrary(names: tuple[str, ...]) -> str:
-    return (
-        f"{listed(names, 3)} gave the verdict against the label on {100 * CONTRARY:.0f} % or more "
-        "of the items and was set aside: no judge is wrong that often, and with lopsided labels it "
-        "would leak how the items were coded."
     )
 
 

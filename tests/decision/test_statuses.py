@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from judgepanel.decision.statuses import SET_ASIDE, failures_of, statuses
+from judgepanel.decision.statuses import failures_of, statuses
 from judgepanel.scoring.inference import labels_to_settle
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.value import VALUE, ValueSpec
-from judgepanel.votes import load_votes
+from judgepanel.votes import MISSING, load_votes
 from tests.helpers import make_votes
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -193,4 +193,23 @@ def test_checks_name_judges_with_one_verdict_and_below_chance():
     assert set(failures_of(prepared, "one_coin")) == {"judge001"}
     assert set(failures_of(prepared, "majority")) == {"judge001", "judge003"}
     aside = failures_of(prepare(odd, Settings(orientation="symmetric")), "one_coin")
-    assert aside == {"judge001": SET_ASIDE}
+    assert aside == {"judge001": "one verdict on nearly every labelled item, so it is set aside"}
+
+
+def test_a_judge_without_a_vote_is_dropped_for_that_reason():
+    votes = make_votes(3, 120, 5, missing=0.0, low=0.7, high=0.8)
+    cast = votes.votes.copy()
+    cast[:, 2] = MISSING
+    prepared = prepare(replace(votes, votes=cast), Settings())
+    found = failures_of(prepared, "one_coin")
+    assert found == {"judge002": "no vote on a labelled item, so it is set aside"}
+
+
+def test_a_judge_always_against_the_label_is_dropped_for_that_reason():
+    votes = make_votes(3, 120, 5, missing=0.0, low=0.7, high=0.8)
+    labels = np.ones(120, np.int8)
+    cast = np.where(votes.votes == votes.labels[:, None], 1, 0).astype(np.int8)
+    cast[:, 4] = np.arange(120) % 20 == 0
+    prepared = prepare(replace(votes, labels=labels, votes=cast), Settings())
+    (reason,) = failures_of(prepared, "one_coin").values()
+    assert reason.startswith("the verdict against the label on 90 % or more")

@@ -122,6 +122,40 @@ def test_a_constant_judge_stays_where_labels_are_taken_as_given():
     assert "judge002" in oriented.votes.judges
 
 
+@pytest.mark.parametrize("policy", ["as_given", "randomized", "symmetric"])
+def test_a_judge_without_a_vote_on_a_labelled_item_is_set_aside(policy):
+    votes = with_share(50)
+    labels, verdicts = votes.labels.copy(), votes.votes.copy()
+    labels[:10] = MISSING
+    verdicts[10:, 3] = MISSING
+    verdicts[:10, 3] = 1
+    oriented = orient(replace(votes, labels=labels, votes=verdicts), policy)
+    assert oriented.aside == (("judge003", "no vote on a labelled item"),)
+    assert oriented.votes.judges == ("judge000", "judge001", "judge002", "judge004")
+    assert oriented.unlabelled.shape == (10, 4)
+    (notice,) = oriented.notices
+    assert notice.startswith("'judge003' gave no vote on a labelled item and was set aside")
+
+
+def test_every_reason_is_told_once_with_all_its_judges():
+    votes = with_share(50)
+    verdicts = votes.votes.copy()
+    verdicts[:, :2] = MISSING
+    verdicts[:, 2:4] = 1
+    silent, constant = orient(replace(votes, votes=verdicts), "symmetric").notices
+    assert silent.startswith("'judge000', 'judge001' gave no vote on a labelled item and were set")
+    assert constant.startswith("'judge002', 'judge003' gave one verdict on nearly every")
+
+
+def test_votes_on_unlabelled_items_alone_are_refused():
+    votes = with_share(50)
+    labels, verdicts = votes.labels.copy(), votes.votes.copy()
+    labels[:10] = MISSING
+    verdicts[10:] = MISSING
+    with pytest.raises(InputError, match="no judge has voted on a labelled item"):
+        orient(replace(votes, labels=labels, votes=verdicts))
+
+
 def test_few_equal_votes_may_be_chance():
     assert constant_judges(with_constant(CONSTANT_VOTES))[2]
     assert not constant_judges(with_constant(CONSTANT_VOTES - 1))[2]

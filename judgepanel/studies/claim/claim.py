@@ -229,7 +229,7 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
 
 def _warnings(found: Codings, steps: Sequence[Step], done: Tally) -> tuple[str, ...]:
     said = list(found.honest.oriented.notices)
-    aside = len(found.honest.oriented.set_aside)
+    aside = found.one_class.n_judges - found.honest.ballots.n_judges
     if aside:
         them = "it votes" if aside == 1 else "they vote"
         said.append(f"Under one-class coding {them} all the same: nothing is dropped there.")

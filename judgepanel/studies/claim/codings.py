@@ -24,9 +24,10 @@ CODINGS: tuple[Coding, ...] = ("one_class", "honest", "randomized")
 class Codings:
     """Ballots by coding, all of the same items in the same order.
 
-    ``one_class`` holds every judge. ``honest`` is what the app does by default: labels as given
-    where they are balanced, else each pair with its swap. ``randomized`` turns every pair by a
-    coin; None where items have no order to turn, or where ``honest`` does just that.
+    ``one_class`` holds every judge that votes on them. ``honest`` is what the app does by default:
+    labels as given where they are balanced, else each pair with its swap. ``randomized`` turns
+    every pair by a coin; None where items have no order to turn, or where ``honest`` does just
+    that.
     """
 
     one_class: Ballots

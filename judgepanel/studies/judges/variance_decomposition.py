@@ -18,7 +18,7 @@ from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, logit_variance, 
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -134,10 +134,6 @@ def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) 
     """The one fit; ``chunk`` holds one round."""
     ballots = prepare(votes, spec.settings).ballots
     marks = ballots.votes * ballots.signs[:, None]
-    if not marks.any():
-        raise InputError(
-            "no judge has voted on a labelled item", allowed="votes on at least some labelled items"
-        )
     return fit_two_pl(marks)
 
 

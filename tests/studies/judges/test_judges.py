@@ -314,7 +314,9 @@ def test_a_judge_without_a_labelled_vote_has_no_ability_and_no_weight_of_its_own
     cells = np.array(votes.votes)
     cells[:, 3] = -1
     found = study(replace(votes, votes=cells))
-    assert np.isnan(found.ability[:, 3]).all()
-    assert np.isfinite(np.delete(found.ability, 3, axis=1)).all()
+    assert found.judges[-1] == votes.judges[3]
+    assert found.set_aside.tolist() == [False] * (votes.n_judges - 1) + [True]
+    assert np.isnan(found.ability[:, -1]).all()
+    assert np.isfinite(found.ability[:, :-1]).all()
     assert found.n_effective == 8
     assert np.isfinite(found.weights).all()
