@@ -20,6 +20,8 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from judgepanel.service.workspace import ServerProblem
+
 VARIABLE = "JUDGEPANEL_DATABASE_URL"
 FILE = "judgepanel.db"
 WAIT_SECONDS = 15
@@ -80,8 +82,8 @@ _CONNECTING = (
 )
 
 
-class DatabaseProblem(Exception):
-    """What is wrong with the database, in a sentence for the reader of a page."""
+class DatabaseProblem(ServerProblem):
+    """What is wrong with the database."""
 
 
 def default_url(home: Path) -> str:

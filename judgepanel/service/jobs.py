@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from judgepanel.service.database import DatabaseProblem
-from judgepanel.service.workspace import Full, Job, Status
+from judgepanel.service.workspace import Full, Job, ServerProblem, Status
 from judgepanel.studies.contract import Chunk, Spec, Study
 from judgepanel.studies.runner import Cancelled, Progress, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
@@ -68,13 +68,13 @@ class Jobs:
     """Jobs of one process by key. ``workers`` run at once; each spreads over all cores.
 
     ``backend`` is joblib's: "threading" shares this process, "loky" leaves it free to answer.
-    ValueError for any other.
+    ServerProblem for any other.
     """
 
     def __init__(self, workers: int = 2, backend: str = "threading") -> None:
         if backend not in BACKENDS:
-            raise ValueError(
-                f"JUDGEPANEL_BACKEND is {backend!r}; it can be {' or '.join(BACKENDS)}"
+            raise ServerProblem(
+                f"JUDGEPANEL_BACKEND is {backend!r}; it can be {' or '.join(BACKENDS)}."
             )
         self._backend = backend
         self._threads: dict[str, threading.Thread] = {}

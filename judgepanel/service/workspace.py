@@ -20,6 +20,10 @@ Status = Literal["running", "done", "cancelled", "failed"]
 _ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 
+class ServerProblem(Exception):
+    """What is wrong with this server or its settings, in a sentence for the reader of a page."""
+
+
 class NotFound(LookupError):
     """There is no such analysis or vote matrix here."""
 

@@ -17,7 +17,7 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitAPIException, StreamlitAuthError
 
-from judgepanel.service import LOCAL
+from judgepanel.service import LOCAL, ServerProblem
 
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0
@@ -28,8 +28,8 @@ _COOKIE = "_streamlit_xsrf"
 _LOG = logging.getLogger(__name__)
 
 
-class AccessProblem(Exception):
-    """What is wrong with the sign-in of this server, in one sentence."""
+class AccessProblem(ServerProblem):
+    """What is wrong with the sign-in of this server."""
 
 
 @dataclass(frozen=True, slots=True)

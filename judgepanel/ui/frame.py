@@ -11,7 +11,7 @@ import streamlit as st
 
 from judgepanel.report.numbers import counted
 from judgepanel.report.text import in_html
-from judgepanel.service import Analysis, DatabaseProblem, Full, NotFound, SignInFirst
+from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.glossary import TERMS
 from judgepanel.ui.reporting import report
@@ -122,7 +122,7 @@ def frame(title: str, question: str) -> Shown | None:
     st.html(_STYLE)
     try:
         found = current()
-    except (NotFound, SignInFirst, AccessProblem, DatabaseProblem) as trouble:
+    except (NotFound, SignInFirst, ServerProblem) as trouble:
         _nothing(title, trouble)
     analysis = None if found is None else found[0]
     _menu(analysis)
@@ -186,13 +186,13 @@ def problem(sentence: str) -> None:
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Show what is wrong with the database in place of what needs it, and end the page there.
+    """Show what is wrong with the server in place of what needs it, and end the page there.
 
     So for a sign-in that has become too old while the page was open, and for too much work.
     """
     try:
         yield
-    except (DatabaseProblem, AccessProblem, Full) as trouble:
+    except (ServerProblem, Full) as trouble:
         problem(str(trouble))
         if isinstance(trouble, Full):
             st.button("Try again", key="full")

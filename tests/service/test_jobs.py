@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
+from judgepanel.service import ServerProblem
 from judgepanel.service import jobs as jobs_module
 from judgepanel.service import sql as sql_module
 from judgepanel.service.sql import SqlWorkspace
@@ -133,7 +134,7 @@ def test_work_waits_while_other_work_holds_all_workers(space, votes):
 
 
 def test_an_unknown_backend_is_refused_with_those_there_are(url):
-    with pytest.raises(ValueError, match="'clouds'; it can be loky or threading"):
+    with pytest.raises(ServerProblem, match="'clouds'; it can be loky or threading"):
         SqlWorkspace(url, backend="clouds")
 
 

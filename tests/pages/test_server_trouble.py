@@ -1,4 +1,4 @@
-"""A database that cannot be used: every page says so in one sentence and shows nothing else."""
+"""A database or a setting that cannot be used: every page says so, and shows nothing else."""
 
 import pytest
 
@@ -17,6 +17,14 @@ def test_a_wrong_address_is_told_on_every_page(monkeypatch, page):
     (said,) = htmls(app, "jp-problem")
     assert said.startswith(f"{VARIABLE} is no address of a database")
     assert SECRET not in text_of(app)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_backend_that_does_not_exist_is_told_on_every_page(monkeypatch, tmp_path, page):
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
+    monkeypatch.setenv("JUDGEPANEL_BACKEND", "clouds")
+    (said,) = htmls(open_app(page, analysis="unknown-but-well-formed"), "jp-problem")
+    assert said == "JUDGEPANEL_BACKEND is 'clouds'; it can be loky or threading."
 
 
 def test_start_without_an_analysis_tells_it_too(monkeypatch, tmp_path):
