@@ -92,7 +92,8 @@ def _parsing(found: Scope) -> str:
         n = int(found.below.sum())
         return f"{counted(n, 'judge')} {'is' if n == 1 else 'are'} below chance"
     worst = int(np.argmin(found.parsed))
-    return f"judge {shown(found.judges[worst])} parses {percent(found.parsed[worst])}"
+    share = percent(found.parsed[worst])
+    return f"judge {shown(found.judges[worst])} gives a verdict on {share} of the items"
 
 
 def _course(found: Scope) -> str:

@@ -37,7 +37,9 @@ def test_the_checks_are_read_compared_and_found_again_by_their_link(
     page.goto(address(server, SCOPE, prepared(server.home, "hard_panel", splits=4)))
     finished(page)
     expect(answer(page)).to_contain_text("of 4 checks pass")
-    expect(answer(page)).to_contain_text("judge 'fam4-judge14' parses 51 %.")
+    expect(answer(page)).to_contain_text(
+        "judge 'fam4-judge14' gives a verdict on 51 % of the items."
+    )
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
     page.get_by_role("radio", name="What the filter drops").click()
     finished(page, 2)

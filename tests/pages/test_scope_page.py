@@ -42,7 +42,10 @@ def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
 
 def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app = finished("hard_panel")
-    assert answer_of(app) == "0 of 4 checks pass; judge 'fam4-judge14' parses 51 %."
+    assert (
+        answer_of(app)
+        == "0 of 4 checks pass; judge 'fam4-judge14' gives a verdict on 51 % of the items."
+    )
     said = htmls(app)
     for title in ("P0 Item order: look.", "P1 ", "P2 ", "P3 "):
         assert any(text.startswith(title) for text in said)

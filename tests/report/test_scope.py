@@ -41,7 +41,9 @@ def outcomes(found, **wanted):
 
 
 def test_the_answer_counts_and_names_the_worst(hard):
-    assert scope_sentence(hard).endswith("; judge 'fam4-judge14' parses 51 %.")
+    assert scope_sentence(hard).endswith(
+        "; judge 'fam4-judge14' gives a verdict on 51 % of the items."
+    )
     assert not safe(hard)
 
 

@@ -175,7 +175,9 @@ def _sentences(
     short = np.concatenate([unreadable, patchy])
     short = short[np.argsort(found.parsed[short], kind="stable")]
     if len(short):
-        shares = [f"{shown(names[j])} parses {100 * found.parsed[j]:.0f} %" for j in short]
+        shares = [
+            f"{shown(names[j])} gives a verdict on {100 * found.parsed[j]:.0f} %" for j in short
+        ]
         parts.append(_some(shares))
     elif not found.sparse:
         parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
@@ -199,7 +201,9 @@ def _some(sentences: list[str]) -> str:
 def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
     parts = []
     if unreadable:
-        parts.append("Drop judges that parse 70 % or less, or mend their parser; compare first.")
+        parts.append(
+            "Drop judges with a verdict on 70 % or less, or mend their parser; compare first."
+        )
     if patchy:
         parts.append("Look at the raw outputs that were not read.")
     if below and usable:

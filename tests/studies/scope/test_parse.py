@@ -41,13 +41,13 @@ def test_judges_that_parse_and_know_something_pass():
 def test_below_90_per_cent_is_a_review():
     found = check((0.7, 1.0), (0.8, 0.89), (0.7, 1.0))
     assert found.outcome == "review"
-    assert "'judge1' parses 89 %." in found.why
+    assert "'judge1' gives a verdict on 89 %." in found.why
 
 
 def test_70_per_cent_or_less_fails():
     found = check((0.7, 1.0), (0.8, 0.7), (0.7, 1.0))
     assert found.outcome == "fail"
-    assert "Drop judges that parse 70 % or less" in found.advice
+    assert "Drop judges with a verdict on 70 % or less" in found.advice
 
 
 def test_a_judge_below_chance_is_a_flag_where_the_aggregator_turns_it_round():

@@ -37,7 +37,7 @@ def test_the_hard_sample_triggers_what_it_was_built_with(hard):
     assert outcomes(hard)["P1"] == "fail"
     assert outcomes(hard)["P2"] in ("review", "fail")
     assert outcomes(hard)["P3"] == "review"
-    assert "'fam4-judge14' parses 51 %" in hard.check("P1").why
+    assert "'fam4-judge14' gives a verdict on 51 %" in hard.check("P1").why
     assert hard.check("P1").numbers["shown below chance"] == 2
     assert hard.partly == ("fam4-judge14",)
     assert "Switch to joint" in hard.check("P3").advice
