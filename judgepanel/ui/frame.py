@@ -214,15 +214,15 @@ def next_step(page: str, label: str, analysis: Analysis) -> None:
 def _menu(analysis: Analysis | None) -> None:
     with st.sidebar:
         st.html('<p class="jp-brand">judgepanel</p>')
+        if analysis is not None and not is_reader():
+            with st.container(key="new_analysis"):
+                st.page_link(START, label="New analysis")
         for group, pages in MENU:
             st.header(group)
             for page, label in pages:
                 if page == COVERAGE and (analysis is None or analysis.coverage is None):
                     continue
                 st.page_link(page, label=label, query_params=link_parameters(analysis))
-        if analysis is not None and not is_reader():
-            with st.container(key="new_analysis"):
-                st.page_link(START, label="New analysis")
         with st.popover("Glossary", width="stretch"):
             for term, meaning in TERMS.items():
                 st.markdown(f"**{term}** {meaning}")
