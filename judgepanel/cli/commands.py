@@ -29,7 +29,7 @@ from judgepanel.studies.knobs import read_spec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import AUTO, Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
-from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes import InputError, Loaded, VoteMatrix, load_votes
 from judgepanel.votes.checks import check_orientation
 from judgepanel.votes.orientation import orient
 from judgepanel.votes.samples import sample_votes, write_panel
@@ -40,21 +40,38 @@ from judgepanel.votes.table import check_size
 
 def inspect(options: argparse.Namespace) -> None:
     """What a file holds, and its checks."""
-    loaded = _load(options)
-    votes = loaded.votes
+    try:
+        loaded, lacking = _load(options), None
+    except InputError as error:
+        loaded, lacking = _load(options, need_labels=False), error
+        if loaded.coverage is None:
+            raise error from None
+    if lacking is None:
+        checked = _checked(loaded.votes, options)
+    else:
+        checked = ""
+        options.notes.append(f"To study these votes more is needed: {lacking}")
+    print(votes_sentence(loaded.votes))
+    if loaded.coverage is not None:
+        print(printable(coverage_sentence(loaded.coverage)))
+    print(checked, end="")
+    if loaded.coverage is not None:
+        print(printable("\n" + coverage_text(loaded.coverage)))
+
+
+def _checked(votes: VoteMatrix, options: argparse.Namespace) -> str:
+    """P0 and the judges, of votes with labels."""
     oriented = orient(votes, options.orientation)
     check = check_orientation(votes)
     options.notes += oriented.notices
-    print(votes_sentence(votes))
-    if loaded.coverage is not None:
-        print(printable(coverage_sentence(loaded.coverage)))
-    print(printable(f"\n{check.title}: {check.outcome}. {check.why}"))
-    print(printable(check.advice))
-    print(f"Items are used {oriented.policy}.")
-    print(f"\nSHA-256 {votes.sha256}\n")
-    print(accuracy_table(judge_table(votes)).to_string(index=False))
-    if loaded.coverage is not None:
-        print(printable("\n" + coverage_text(loaded.coverage)))
+    lines = (
+        printable(f"\n{check.title}: {check.outcome}. {check.why}"),
+        printable(check.advice),
+        f"Items are used {oriented.policy}.",
+        f"\nSHA-256 {votes.sha256}\n",
+        accuracy_table(judge_table(votes)).to_string(index=False),
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def study(options: argparse.Namespace) -> None:

@@ -47,6 +47,29 @@ def test_inspect_lists_judges_by_accuracy_with_intervals(cli, tmp_path):
     assert lines[3][1] == "n/a"
 
 
+def test_inspect_tells_the_parse_rates_of_outputs_that_have_no_labels(cli, tmp_path):
+    path = tmp_path / "outputs.jsonl"
+    rows = [("a", "one", "[[A]]"), ("a", "two", "[[B]]"), ("b", "one", "?"), ("b", "two", "[[A]]")]
+    lines = [json.dumps(dict(zip(("item", "judge", "text"), row, strict=True))) for row in rows]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    ran = cli("inspect", path)
+    assert ran.status == 0
+    assert ran.out.startswith("2 items, 2 judges, no labels.\n75.0 % of 4 outputs are read as")
+    assert [line.split()[:3] for line in ran.out.splitlines()[-2:]] == [
+        ["one", "2", "1"],
+        ["two", "2", "2"],
+    ]
+    assert "To study these votes more is needed: outputs.jsonl: there is no label" in ran.err
+
+
+def test_inspect_refuses_votes_without_labels(cli, tmp_path):
+    path = tmp_path / "v.csv"
+    path.write_text("item_id,bad,good\na,0,1\nb,1,0\n", encoding="utf-8")
+    ran = cli("inspect", path)
+    assert (ran.status, ran.out) == (2, "")
+    assert "there is no label column" in ran.error
+
+
 def test_a_curve_goes_to_csv_as_its_table(cli, clean, tmp_path):
     ran = cli("curve", clean, *FEW, "--out", tmp_path / "c.csv")
     assert (ran.status, ran.err) == (0, "")
