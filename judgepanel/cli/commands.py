@@ -235,6 +235,10 @@ def _run(
 
         result = run(study, loaded.votes, spec, jobs=workers, backend=AUTO, on_progress=report)
     options.notes += result.warnings
+    if result.planned_splits < spec.settings.splits:
+        options.notes.append(
+            f"This study uses {result.planned_splits} of the {spec.settings.splits} splits."
+        )
     return result
 
 

@@ -129,13 +129,16 @@ def error_sentence(found: Reliability, bins: int) -> str:
     p = float(found.ece_p[AFTER, b])
     verdict = "no more than chance" if p >= ALPHA else "more than chance explains"
     alone, luck = (float(part[AFTER, b]) for part in (found.ece_split, found.ece_split_null))
+    start, before = "The", ""
+    if found.calibrator != "none":
+        start = "After calibration the"
+        before = f"; before calibration it was {fixed(float(found.ece[BEFORE, b]), 3)}"
     return (
-        f"After calibration the gap between stated and right averages {fixed(alone, 3)} within one "
+        f"{start} gap between stated and right averages {fixed(alone, 3)} within one "
         f"split (ECE, {bins} bins), where a panel whose every probability is right would show "
         f"{fixed(luck, 3)} by chance. The mean over the panels of all splits is off by {ece}, by "
         f"chance {chance}: {verdict} ({p_value(p)}). Corrected for the noise of items that is "
-        f"{fixed(float(found.ece_corrected[AFTER, b]), 3)}; before calibration it was "
-        f"{fixed(float(found.ece[BEFORE, b]), 3)}."
+        f"{fixed(float(found.ece_corrected[AFTER, b]), 3)}{before}."
     )
 
 

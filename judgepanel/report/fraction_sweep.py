@@ -43,7 +43,7 @@ def _answer(found: FractionSweep, calibrator: str) -> str:
         more = "" if one.hi == one.share else f", perhaps up to {_share(one.hi)},"
         return f"{_share(one.share)} of the items ({labels}) or fewer{more} reach {near}."
     span = f"[{_share(one.lo)}, {_share(one.hi)}]"
-    return f"Calibrate on {_share(one.share)} of the items {span} ({labels}): that is {near}."
+    return f"{_share(one.share)} of the items {span} ({labels}) are enough to come {near}."
 
 
 def why_sentence(found: FractionSweep, calibrator: str) -> str:

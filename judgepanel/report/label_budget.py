@@ -14,7 +14,7 @@ from judgepanel.report.numbers import (
     p_value,
     with_interval,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING, pipeline_name
 from judgepanel.report.tables import printed
 from judgepanel.studies.budget.label_budget_result import (
     NEXT,
@@ -51,14 +51,24 @@ def _needed_answer(found: LabelBudget, calibrator: str) -> str:
     if len(found.labels) == 1:
         return f"There is one budget only, {most} ({level}): too few labels for a curve."
     near = f"within {_share(found)} of what {most} give ({level})"
+    lead = _still_falls(found, c)
     if one.at_start and one.n_hi == one.n:
-        return f"{_count(one.n)} or fewer reach {near}; you have {found.have:,}."
+        return f"{lead}{_count(one.n)} or fewer reach {near}; you have {found.have:,}."
     if one.at_start:
         return (
-            f"{_count(one.n)}, perhaps up to {round(one.n_hi):,}, reach {near}; you have "
+            f"{lead}{_count(one.n)}, perhaps up to {round(one.n_hi):,}, reach {near}; you have "
             f"{found.have:,}."
         )
-    return f"{_count(one.n)} {_span(one)} reach {near}; you have {found.have:,}."
+    return f"{lead}{_count(one.n)} {_span(one)} reach {near}; you have {found.have:,}."
+
+
+def _still_falls(found: LabelBudget, c: int) -> str:
+    """That there is no plateau yet: the next labels are shown to buy something, by far enough."""
+    gain, lo, hi = (float(part[c, -1, -1]) for part in (found.gain, found.gain_lo, found.gain_hi))
+    if not (lo > 0 and gain > found.within * float(found.nll[c, -1, -1])):
+        return ""
+    buy = f"the next {NEXT} labels buy about {with_interval(gain, lo, hi)} NLL"
+    return f"No plateau yet: {buy}. Until then "
 
 
 def target_sentence(found: LabelBudget, calibrator: str) -> str:
@@ -68,10 +78,11 @@ def target_sentence(found: LabelBudget, calibrator: str) -> str:
         return ""
     goal = f"NLL {one.goal:g}"
     if not math.isfinite(one.n):
-        never = f"By the fitted curve no number of labels brings {found.arms[-1]} to {goal}"
+        pipeline = pipeline_name(found.aggregator, calibrator)
+        never = f"The fitted curve of {found.arms[-1]} with {pipeline} never falls to {goal}"
         if not math.isfinite(one.n_lo):
             return f"{never}."
-        return f"{never}; the 95 % interval starts at {_count(one.n_lo)}."
+        return f"{never}, but that is not sure: the 95 % interval starts at {_count(one.n_lo)}."
     how = ", by extrapolating the fitted curve," if one.extrapolated else ""
     most = " or fewer" if one.at_start else ""
     return f"{_count(one.n)}{most} {_span(one)}{how} bring {found.arms[-1]} to {goal}."

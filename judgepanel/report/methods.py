@@ -27,7 +27,7 @@ def pair_name(aggregator: str, calibrator: str) -> str:
 
 
 def grid_sentence(grid: MethodGrid) -> str:
-    """Which pair has the lowest NLL, against what, and how many are tied with it."""
+    """Which pair has the lowest NLL, against what, and how many cannot be told apart from it."""
     a, c = grid.best
     best = pair_name(grid.aggregators[a], grid.calibrators[c])
     value, null = fixed(float(grid.nll[a, c]), 3), fixed(grid.null_nll, 3)
@@ -49,14 +49,16 @@ def grid_sentence(grid: MethodGrid) -> str:
 def _ties(grid: MethodGrid) -> str:
     tied, others = int(grid.tied.sum()) - 1, grid.tied.size - 1
     if tied == 0:
-        return f"no other of {counted(grid.tied.size, 'pair')} is tied with it"
+        return f"every other of {counted(grid.tied.size, 'pair')} is told apart from it"
     if tied == others:
-        return f"all {others} other pairs are tied with it" if tied > 1 else "the other one is tied"
-    return f"{tied} of the other {others} pairs {'is' if tied == 1 else 'are'} tied with it"
+        who = f"none of the {others} other pairs" if tied > 1 else "the other one"
+        return f"{who} is {'' if tied > 1 else 'not '}told apart from it"
+    are = "is" if tied == 1 else "are"
+    return f"{tied} of the other {others} pairs {are} not told apart from it"
 
 
 def ties_sentence(grid: MethodGrid) -> str:
-    """Which pairs are tied with the lowest, aggregator by aggregator; empty where few or all."""
+    """Which pairs cannot be told apart from the lowest; empty where few or all."""
     if grid.n_splits < 2 or grid.tied.all() or grid.tied.sum() < 2:
         return ""
     ways: dict[str, list[str]] = {}
@@ -65,7 +67,7 @@ def ties_sentence(grid: MethodGrid) -> str:
             name = AGGREGATOR_NAMES[grid.aggregators[row]]
             ways.setdefault(_way(grid, int(row)), []).append(name)
     parts = [f"{listed(names)}{way}" for way, names in ways.items()]
-    return f"Tied for the lowest: {'; '.join(parts)}."
+    return f"Not told apart from the lowest: {'; '.join(parts)}."
 
 
 def _way(grid: MethodGrid, row: int) -> str:

@@ -12,7 +12,7 @@ from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 
 METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
-CALIBRATED: tuple[Calibrator, ...] = ("beta", "temperature")
+OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "none")
 
 
 def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
@@ -32,7 +32,7 @@ def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
 
 
 def calibrator_control(
-    where: DeltaGenerator, offered: Sequence[Calibrator] = CALIBRATED
+    where: DeltaGenerator, offered: Sequence[Calibrator] = OFFERED
 ) -> Calibrator:
     """Which calibrator both arms use; the first offered is the default."""
     chosen: Calibrator = where.segmented_control(

@@ -28,7 +28,7 @@ def grid_table_html(
         f'<div class="jp-scroll" role="region" tabindex="0" aria-label="{in_html(label)}">'
         f'<table class="jp-grid"><thead><tr><td></td>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
-        '<p class="jp-note">Bold, thick frame: lowest NLL. Thin frame: tied with it.</p>'
+        '<p class="jp-note">Bold, thick frame: lowest NLL. Thin frame: not told apart from it.</p>'
     )
 
 

@@ -23,6 +23,7 @@ from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTr
 from judgepanel.studies.robustness.slices import slices_of
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.value import VALUE, ValueSpec
+from judgepanel.ui.controls import OFFERED
 from judgepanel.votes import VoteMatrix
 
 BUDGET_PANELS = (3, 5, 10)
@@ -39,7 +40,7 @@ def usual_specs(votes: VoteMatrix, settings: Settings) -> Mapping[str, tuple[Spe
     }
     for study in (VALUE, COST, ESCALATION, WHAT_IF):
         del found[study.name]
-    budget = LabelBudgetSpec(settings=settings, panels=BUDGET_PANELS)
+    budget = LabelBudgetSpec(settings=settings, calibrators=OFFERED, panels=BUDGET_PANELS)
     feature = first_feature(votes, settings)
     return found | {
         CLAIM.name: (ClaimSpec(settings=settings), ClaimSpec(settings=settings, joint=False)),

@@ -76,7 +76,7 @@ def test_the_grid_its_ties_the_steps_and_the_shapes_are_drawn(
     expect(answer(page)).to_contain_text("has the lowest NLL, 0.")
     expect(answer(page)).to_contain_text("(base rate: 0.69")
     assert len(values(page)) == 8 * 9
-    expect(chart(page, "grid").get_by_text("tied with it")).to_be_visible()
+    expect(chart(page, "grid").get_by_text("not told apart from it")).to_be_visible()
     expect(chart(page, "ablation").get_by_text("null: the base rate")).to_be_visible()
     shapes = chart(page, "shapes").locator(".legendtext")
     expect(shapes).to_have_text(["raw", "temperature", "Platt", "beta", "isotonic"])

@@ -34,7 +34,7 @@ def needing(**changes: object) -> FractionSweep:
 
 def test_the_answer_names_share_labels_level_and_base_rate():
     sentence = share_sentence(needing(share=0.25, lo=0.2, hi=0.6, at_start=False), "beta")
-    assert sentence.startswith("Calibrate on 25 % of the items [20 %, 60 %] (30 labels): ")
+    assert sentence.startswith("25 % of the items [20 %, 60 %] (30 labels) are enough to come ")
     assert f"within 5 % of what 70 % give (NLL {found().nll[0, -1, -1]:.3f} [" in sentence
     assert f"base rate {found().null_nll[-1]:.3f}" in sentence
 

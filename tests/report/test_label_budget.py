@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -82,7 +83,7 @@ def test_a_single_split_answers_nothing():
     ("changes", "words"),
     [
         ({"n": 80.2, "n_hi": float("nan"), "extrapolated": True, "at_start": False}, "80 labels ["),
-        ({"n": float("nan")}, "no number of labels brings all 9 to NLL 0.4"),
+        ({"n": float("nan")}, "curve of all 9 with one-coin + beta never falls to NLL 0.4"),
         ({"n": 20.0, "at_start": True}, "20 labels or fewer ["),
     ],
 )
@@ -95,9 +96,28 @@ def test_a_target_is_answered_with_its_doubt(changes, words):
 
 def test_a_target_out_of_reach_still_shows_the_doubt_about_it():
     doubtful = target_sentence(needing(n=float("nan"), n_lo=44.4, n_hi=float("nan")), "beta")
-    assert doubtful.endswith("to NLL 0.4; the 95 % interval starts at 44 labels.")
+    assert doubtful.endswith("but that is not sure: the 95 % interval starts at 44 labels.")
     never = target_sentence(needing(n=float("nan"), n_lo=float("nan")), "beta")
-    assert never.endswith("brings all 9 to NLL 0.4.")
+    assert never.endswith("never falls to NLL 0.4.")
+
+
+def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
+    one = found()
+    c, nll = one.row("beta"), one.nll[one.row("beta"), -1, -1]
+
+    def priced(gain, lo):
+        parts = {"gain": gain, "gain_lo": lo, "gain_hi": 2 * gain}
+        changed = {name: getattr(one, name).copy() for name in parts}
+        for name, value in parts.items():
+            changed[name][c, -1, -1] = value
+        return budget_sentence(replace(one, **changed), "beta")
+
+    falls = priced(0.2 * nll, 0.1 * nll)
+    assert falls.startswith("No plateau yet: the next 100 labels buy about ")
+    flat = budget_sentence(one, "beta")
+    assert falls.endswith(f" NLL. Until then {flat}")
+    for gain, lo in ((0.2 * nll, -0.01), (0.04 * nll, 0.03 * nll), (math.nan, math.nan)):
+        assert priced(gain, lo) == flat
 
 
 def test_the_price_of_more_labels_is_marked_as_extrapolated():

@@ -85,11 +85,11 @@ def test_every_pair_has_a_name_of_its_own_that_reads_within_a_sentence() -> None
 @pytest.mark.parametrize(
     ("rows", "ending"),
     [
-        (("x...", "....", "...."), "; no other of 12 pairs is tied with it."),
-        (("xx..", "....", "...."), "; 1 of the other 11 pairs is tied with it."),
-        (("xxx.", "x...", "...."), "; 3 of the other 11 pairs are tied with it."),
-        (("xxxx", "xxxx", "xxxx"), "; all 11 other pairs are tied with it."),
-        (("xx",), "; the other one is tied."),
+        (("x...", "....", "...."), "; every other of 12 pairs is told apart from it."),
+        (("xx..", "....", "...."), "; 1 of the other 11 pairs is not told apart from it."),
+        (("xxx.", "x...", "...."), "; 3 of the other 11 pairs are not told apart from it."),
+        (("xxxx", "xxxx", "xxxx"), "; none of the 11 other pairs is told apart from it."),
+        (("xx",), "; the other one is not told apart from it."),
         (("x",), "(base rate: 0.693)."),
     ],
 )
@@ -134,7 +134,7 @@ def test_a_single_split_claims_no_ties() -> None:
 )
 def test_ties_are_named_aggregator_by_aggregator(rows: tuple[str, ...], said: str) -> None:
     sentence = ties_sentence(tied(*rows))
-    assert sentence.startswith("Tied for the lowest: ")
+    assert sentence.startswith("Not told apart from the lowest: ")
     assert sentence.endswith(said)
 
 

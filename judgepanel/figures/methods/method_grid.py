@@ -111,7 +111,7 @@ def plot_method_grid(
         )
     )
     if cells.tied.sum() > 1:
-        _outline(figure, loops(cells.tied), "tied with it", _THIN)
+        _outline(figure, loops(cells.tied), "not told apart from it", _THIN)
     i, j = cells.best
     frame = [[(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]]
     _outline(figure, frame, "lowest NLL", _THICK)
@@ -204,7 +204,7 @@ def _said(cells: GridCells, i: int, j: int, row: str, column: str) -> str:
     if (i, j) == cells.best:
         text += "<br>lowest NLL"
     elif cells.tied[i, j]:
-        text += "<br>tied with the lowest NLL"
+        text += "<br>not told apart from the lowest NLL"
     return text
 
 

@@ -25,7 +25,7 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.panel.what_if_result import WhatIf
-from judgepanel.ui.controls import CALIBRATED
+from judgepanel.ui.controls import OFFERED
 from judgepanel.ui.frame import START, Shown, answer, next_step, problem, told
 from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.parts import how_study, said, table
@@ -184,7 +184,7 @@ def _words(which: str, shown: Shown, done: dict[str, Any]) -> None:
     if shown.analysis.settings.protocol != "honest":
         said("No panel is recommended under the paper's protocol.")
     if curve is not None:
-        said(f"Panel curve: {curve_sentence(curve, CALIBRATED[0])}")
+        said(f"Panel curve: {curve_sentence(curve, OFFERED[0])}")
     if panel is not None:
         said(f"Recommended panel: {recommendation_sentence(panel)}")
 

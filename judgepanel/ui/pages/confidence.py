@@ -28,8 +28,9 @@ from judgepanel.studies.confidence.selective_result import Selective
 from judgepanel.ui.controls import aggregator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages.confidence_groups import conformal_section, items_section
-from judgepanel.ui.pages.confidence_knobs import calibrator_choice, panel_choice
+from judgepanel.ui.pages.confidence_knobs import OFFERED, calibrator_choice, panel_choice
 from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.work import show_result
 
 _ROW = 35
@@ -40,6 +41,7 @@ def page(shown: Shown) -> None:
     """Reliability first; each of the other studies starts when the one before has ended."""
     knobs, bins = _controls(shown)
     known: set[str] = set()
+    pipeline_note(shown, knobs["aggregator"], knobs["calibrator"], offered=OFFERED)
     spec = ReliabilitySpec(**knobs)
     ended = show_result(
         RELIABILITY, shown, spec, lambda found: _draw(shown, spec, found, bins, known)

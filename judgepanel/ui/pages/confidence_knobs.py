@@ -10,7 +10,7 @@ from judgepanel.studies.compare import arm_name
 from judgepanel.ui.frame import Shown
 
 _PANELS = (0, 3, 5, 10)
-_CALIBRATORS: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto")
+OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto", "none")
 
 
 def panel_choice(where: DeltaGenerator, shown: Shown) -> int | None:
@@ -35,7 +35,7 @@ def calibrator_choice(where: DeltaGenerator) -> Calibrator:
     """What is between before and after."""
     chosen: Calibrator = where.selectbox(
         "Calibrator",
-        _CALIBRATORS,
+        OFFERED,
         key="calibrator",
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,

@@ -7,6 +7,7 @@ import streamlit as st
 from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
 from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.report.numbers import fixed
 from judgepanel.report.sentences import (
     AGGREGATOR_NAMES,
@@ -23,12 +24,14 @@ from judgepanel.studies.curve.panel_curve import (
     PanelCurveSpec,
 )
 from judgepanel.ui.controls import (
+    OFFERED,
     aggregator_control,
     calibrator_control,
     score_control,
 )
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, table
+from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.work import show_result
 
 _RANKING_NAMES = {"accuracy": "accuracy", "informativeness": "distance from chance"}
@@ -43,13 +46,14 @@ _TONES = {
 def page(shown: Shown) -> None:
     """Controls, then the result as it grows."""
     spec, calibrator, metric = _controls(shown)
+    pipeline_note(shown, spec.aggregator, calibrator, offered=OFFERED)
     show_result(
         PANEL_CURVE, shown, spec, lambda curve: _draw(shown, spec, curve, calibrator, metric)
     )
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", shown.analysis)
 
 
-def _controls(shown: Shown) -> tuple[PanelCurveSpec, str, str]:
+def _controls(shown: Shown) -> tuple[PanelCurveSpec, Calibrator, str]:
     first, second = st.columns([3, 2])
     third, fourth = st.columns([3, 2])
     metric = score_control(

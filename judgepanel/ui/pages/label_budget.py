@@ -11,6 +11,7 @@ import streamlit as st
 from judgepanel.figures.fraction_sweep import fraction_sweep
 from judgepanel.figures.label_budget import budget_difference, label_budget
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, cross_fits
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.report.fraction_sweep import share_sentence, share_table, why_sentence
 from judgepanel.report.label_budget import (
     beats_null,
@@ -35,12 +36,13 @@ from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
 from judgepanel.ui.controls import (
-    CALIBRATED,
+    OFFERED,
     aggregator_control,
     calibrator_control,
 )
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.usual import BUDGET_PANELS, sweep_spec
 from judgepanel.ui.work import show_result
 
@@ -54,7 +56,7 @@ class _Asked:
     """What the controls say; ``spec`` is what runs, the goals are read off its result."""
 
     spec: LabelBudgetSpec
-    calibrator: str
+    calibrator: Calibrator
     panel: int
     have: int | None
     target: float | None
@@ -70,6 +72,7 @@ def page(shown: Shown) -> None:
     """Controls, then the curve as it grows; the shares when it has ended."""
     asked = _controls(shown)
     known: set[str] = set()
+    pipeline_note(shown, asked.spec.aggregator, asked.calibrator, offered=OFFERED)
     if show_result(
         LABEL_BUDGET, shown, asked.spec, lambda found: _draw(shown, asked, found, known)
     ):
@@ -99,7 +102,7 @@ def _controls(shown: Shown) -> _Asked:
     spec = LabelBudgetSpec(
         settings=shown.analysis.settings,
         aggregator=aggregator,
-        calibrators=CALIBRATED,
+        calibrators=OFFERED,
         panels=(panel,) if cross_fits(aggregator) else BUDGET_PANELS,
         beside=beside,
     )

@@ -231,6 +231,9 @@ def _grid_words(grid: MethodGrid) -> str:
         "every aggregator and calibrator is fitted, and all figures are scores of the other "
         f"{grid.n_evaluation:,.0f}. Calibrators see scores that do not know their own label: from "
         "left-out counts where the aggregator has a closed form, else from fits without the "
-        "item's fold. A cell is tied with the lowest when the simultaneous 95 % band of their "
-        "difference holds 0. The aggregators are derived in `docs/`."
+        "item's fold. A cell is not told apart from the lowest ('tied' in the table) when the "
+        "simultaneous 95 % band of their difference holds 0. That does not make them equal: the "
+        "band allows for every pair at once, and a comparison of two pipelines that was asked for "
+        "beforehand, as on Scope or Panel curve, can show what it cannot. The aggregators are "
+        "derived in `docs/`."
     )

@@ -248,6 +248,11 @@ def _draw(shown: Shown, spec: WhatIfSpec, found: WhatIf) -> None:
         config={"displayModeBar": False},
     )
     table(what_if_table(found), key="what-if")
+    if found.planned_splits < spec.settings.splits:
+        st.caption(
+            f"From {found.planned_splits} splits, so that an answer is quick; the figures above "
+            f"are from {spec.settings.splits} and differ a little."
+        )
     how_study(
         shown,
         WHAT_IF,

@@ -26,7 +26,7 @@ from judgepanel.report.sentences import AGGREGATOR_NAMES
 from judgepanel.report.text import plain
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.controls import CALIBRATED, aggregator_control, calibrator_control
+from judgepanel.ui.controls import aggregator_control, calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages.scope_groups import groups
 from judgepanel.ui.parts import check_card, downloads, how, how_study, table
@@ -60,7 +60,7 @@ def _controls(shown: Shown) -> ScopeSpec:
     return ScopeSpec(
         settings=shown.analysis.settings,
         aggregator=aggregator,
-        calibrator=calibrator_control(right, CALIBRATED),
+        calibrator=calibrator_control(right),
     )
 
 

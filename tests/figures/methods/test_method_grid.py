@@ -137,7 +137,7 @@ def test_hover_gives_the_interval_and_says_which_cells_are_tied() -> None:
     grid = with_values([[0.5, 0.4], [0.6, 0.8], [0.45, 0.31]], tied)
     hover = method_grid(grid, **NAMES).data[0].text
     assert "one-coin, temperature<br>NLL (nats per item): 0.310 [0.210, 0.410]" in hover[0][1]
-    assert hover[1][1].endswith("tied with the lowest NLL")
+    assert hover[1][1].endswith("not told apart from the lowest NLL")
     assert "tied" not in hover[2][0]
 
 
@@ -148,7 +148,7 @@ def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there() -> No
     values = [[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]]
     alone = [[False, False], [False, True], [False, False]]
     assert legend(with_values(values, alone)) == {"lowest NLL"}
-    assert legend(with_values(values, [[True] * 2] * 3)) == {"lowest NLL", "tied with it"}
+    assert legend(with_values(values, [[True] * 2] * 3)) == {"lowest NLL", "not told apart from it"}
 
 
 def test_a_single_split_is_drawn_without_intervals() -> None:
