@@ -43,8 +43,9 @@ def conformal_sentence(found: Conformal, level: int) -> str:
         text += " That is less than promised: items are not alike in the two halves, or grouped."
     lo, hi = one_slice(round(found.n_slice), found.levels[level])
     text += (
-        f" That is the mean over slices of {found.n_slice:,.0f} labels; of single slices 95 in 100 "
-        f"cover {percent(lo)} to {percent(hi)}, where items are drawn one by one."
+        f" That is the mean over many panels. One panel, whose threshold rests on one held-out "
+        f"slice of {found.n_slice:,.0f} labels, covers {percent(lo)} to {percent(hi)} of new items "
+        "in 95 of 100 cases, where items are drawn one by one."
     )
     return f"{text} {CODING}" if found.measures_coding else text
 
@@ -149,6 +150,9 @@ def items_sentence(found: Items) -> str:
         for g in (rows[0], rows[-1])
     ]
     text = f"{parts[0]}; {parts[1][0].lower()}{parts[1][1:]}."
+    easy, hard = (float(found.nll_by[AFTER, g]) for g in (rows[0], rows[-1]))
+    if easy > hard:
+        text += " So agreement is no sign of safety here: what judges agree on is predicted worse."
     return f"{text} {CODING}" if found.measures_coding else text
 
 

@@ -8,7 +8,7 @@ from judgepanel.decision.preference import EVERYONE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.report.numbers import counted, fixed, interval, sig, signed, with_interval
-from judgepanel.report.sentences import CODING, pipeline_name
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, CODING, pipeline_name
 
 
 def recommendation_sentence(found: Recommendation) -> str:
@@ -72,6 +72,33 @@ def certainty_sentence(found: Recommendation) -> str:
         f"{sig(found.nll)} (optimism {signed(found.optimism)}); the base rate alone gives "
         f"{fixed(found.null_nll, 3)}."
     )
+
+
+def way_sentence(found: Recommendation) -> str:
+    """What the recommended pipeline does with the votes, for who does not know its name."""
+    aggregator, calibrator = found.model.aggregator, found.model.calibrator
+    if calibrator == "none":
+        then = "raw means that its probabilities are taken as they come"
+    else:
+        then = f"{CALIBRATOR_NAMES[calibrator]} makes probabilities of that"
+    return f"How: {AGGREGATOR_NAMES[aggregator]} {_WAYS[aggregator]}; {then}."
+
+
+_BY_CHANCE = "so one near chance hardly counts, and one below chance counts against what it says"
+_TOGETHER = (
+    "weighs all judges in one regression, so copies share their weight and one that is mostly "
+    "wrong counts against what it says"
+)
+_WAYS = {
+    "majority": "counts every judge alike",
+    "accuracy_weighted": "weighs a judge by its accuracy",
+    "log_odds": f"weighs a judge by its log-odds of being right, {_BY_CHANCE}",
+    "one_coin": f"weighs a judge by its log-odds of being right, {_BY_CHANCE}",
+    "dawid_skene": "learns how often a judge errs on either label from how judges agree",
+    "dawid_skene_semi": "learns how often a judge errs on either label from labels and agreement",
+    "stacking": _TOGETHER,
+    "joint": _TOGETHER,
+}
 
 
 def statuses_sentence(found: tuple[JudgeStatus, ...]) -> str:

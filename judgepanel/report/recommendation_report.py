@@ -24,6 +24,7 @@ from judgepanel.report.recommendation import (
     rival_sentence,
     statuses_sentence,
     tied_sentence,
+    way_sentence,
 )
 from judgepanel.report.scope import check_sentences
 from judgepanel.report.sections.blocks import answer, said
@@ -69,7 +70,7 @@ def verdict(found: Recommendation, status: tuple[JudgeStatus, ...] = ()) -> list
     """The recommendation, how sure it is, and what its reader must know."""
     return [
         answer(found, recommendation_sentence(found)),
-        *said(statuses_sentence(status), certainty_sentence(found)),
+        *said(way_sentence(found), statuses_sentence(status), certainty_sentence(found)),
         *said(rival_sentence(found), tied_sentence(found)),
         *(Paragraph(warning, quiet=True) for warning in found.warnings),
     ]

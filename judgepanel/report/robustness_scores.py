@@ -106,7 +106,7 @@ def weighting_sentence(found: ReliabilityWeighting) -> str:
     base = f"{fixed(found.base_nll, 3)} {interval(found.base_lo, found.base_hi, 3)}"
     text = (
         f"{same} of {counted(n, 'weighting')} of the comparisons {'is' if same == 1 else 'are'} "
-        f"shown to change the NLL by less than {found.margin:g} (unweighted {base}, base rate "
+        f"shown to make no difference (below {found.margin:g} NLL; unweighted {base}, base rate "
         f"{fixed(found.null_nll, 3)})."
     )
     helps = [i for i in range(n) if found.band_hi[i] < 0]

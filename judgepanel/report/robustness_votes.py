@@ -211,7 +211,7 @@ def jury_table(found: Jury) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "judges": found.k,
-            "mean accuracy": [percent(float(share), 3) for share in found.accuracy],
+            "right votes (half where none)": [percent(float(share), 3) for share in found.accuracy],
             "majority errs": [
                 _share(found.majority, found.majority_lo, found.majority_hi, i) for i in rows
             ],

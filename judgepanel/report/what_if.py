@@ -31,9 +31,10 @@ def _answer(found: WhatIf) -> str:
         "keep all": f"These {kept} are worse than the {other} compared with: NLL {change}.",
         "curate": f"With these {kept}, NLL is lower by {fewer} than with the {other} compared "
         f"with; {_FLATTERS}",
-        "no loss from keeping": f"The {other} compared with lose at most 2 % against these "
-        f"{kept}: NLL {change} with these.",
-        "no loss from curating": f"At most 2 % is lost with these {kept}, NLL {change}; "
+        "no loss from keeping": f"The {other} compared with are shown to lose at most 2 % against "
+        f"these {kept}, and nothing more: NLL {change} with these.",
+        "no loss from curating": f"These {kept} are shown to lose at most 2 % against the {other} "
+        f"compared with: NLL {change}; "
         f"{_FLATTERS}",
         "undecided": f"Undecided: with these {kept}, NLL changes by {change}.",
         "tie": f"The same {kept} on both sides.",

@@ -20,38 +20,44 @@ def pipeline_note(
     aggregator: Aggregator,
     calibrator: Calibrator,
     *,
-    offered: Collection[Calibrator],
+    offered: Collection[Calibrator] | None,
 ) -> None:
-    """Say which pipeline the page is about; ``offered`` are the calibrators of its control."""
+    """Say which pipeline the page is about.
+
+    ``offered`` are the calibrators of its control, None where the aggregator cannot be chosen.
+    """
     here = pipeline_name(aggregator, calibrator)
     spec = RECOMMEND.spec(settings=shown.analysis.settings)
     with told():
         stored = workspace().result(RECOMMEND, shown.analysis.votes_sha256, spec)
     if stored is None:
         st.caption(
-            f"All figures here are of {here}. Which pipeline suits these votes is what Recommended "
+            f"This page shows {here}. Which pipeline suits these votes is what Recommended "
             "panel finds out."
         )
         return
     found: Recommendation = stored.result
     best = found.model.aggregator, found.model.calibrator
     if best == (aggregator, calibrator):
-        st.caption(f"All figures here are of {here}, the recommended pipeline.")
+        st.caption(f"This page shows {here}, the recommended pipeline.")
         return
-    left, right = st.columns([3, 1], vertical_alignment="center")
-    left.caption(
-        f"All figures here are of {here}. The recommended panel is not that one: it keeps "
+    words = (
+        f"This page shows {here}. The recommended panel is another: it keeps "
         f"{len(found.model.judges)} of {found.n_judges} judges with {pipeline_name(*best)}."
     )
-    wanted = best[1] if best[1] in offered else calibrator
-    if (best[0], wanted) != (aggregator, calibrator):
-        right.button(
-            f"Show {pipeline_name(best[0], wanted)}",
-            key="recommended_pipeline",
-            on_click=_take,
-            args=(best[0], wanted),
-            width="stretch",
-        )
+    wanted = best[1] if offered is None or best[1] in offered else calibrator
+    if offered is None or (best[0], wanted) == (aggregator, calibrator):
+        st.caption(words)
+        return
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    left.caption(words)
+    right.button(
+        f"Show {pipeline_name(best[0], wanted)}",
+        key="recommended_pipeline",
+        on_click=_take,
+        args=(best[0], wanted),
+        width="stretch",
+    )
 
 
 def _take(aggregator: str, calibrator: str) -> None:

@@ -2,13 +2,20 @@
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.report.recommendation import certainty_sentence, recommendation_sentence
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.report.recommendation import (
+    certainty_sentence,
+    recommendation_sentence,
+    way_sentence,
+)
 from judgepanel.report.sentences import (
+    AGGREGATOR_NAMES,
     CODING,
     curve_sentence,
     headline,
@@ -257,3 +264,12 @@ def labelled(*labels, task="pairwise"):
 )
 def test_what_was_brought_in_one_sentence(votes, sentence):
     assert votes_sentence(votes) == sentence
+
+
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+@pytest.mark.parametrize("calibrator", ["none", "beta"])
+def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
+    model = SimpleNamespace(aggregator=aggregator, calibrator=calibrator)
+    text = way_sentence(replace(recommendation, model=model))
+    assert text.startswith(f"How: {AGGREGATOR_NAMES[aggregator]} ")
+    assert ("taken as they come" in text) == (calibrator == "none")

@@ -34,7 +34,7 @@ def result(*, one_class=False, costs=False):
         ("keep all", "worse than the 6 judges compared with"),
         ("curate", "With these 2 judges, NLL is lower by"),
         ("no loss from keeping", "lose at most 2 % against these 2 judges"),
-        ("no loss from curating", "At most 2 % is lost with these 2 judges"),
+        ("no loss from curating", "These 2 judges are shown to lose at most 2 %"),
         ("undecided", "Undecided: with these 2 judges"),
         ("tie", "The same 2 judges"),
     ],

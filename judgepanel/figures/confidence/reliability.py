@@ -40,9 +40,9 @@ class ReliabilityLine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReliabilityLines:
-    """What the figure draws."""
+    """What the figure draws; nothing is ``before`` where there is no calibrator."""
 
-    before: ReliabilityLine
+    before: ReliabilityLine | None
     after: ReliabilityLine
 
 
@@ -64,6 +64,8 @@ def prepare_reliability(found: Reliability, bins: str) -> ReliabilityLines:
             width=np.diff(edges)[full],
         )
 
+    if found.calibrator == "none":
+        return ReliabilityLines(None, line(RAW, "raw"))
     return ReliabilityLines(line(RAW, "before"), line(CALIBRATED, "after calibration"))
 
 
@@ -82,10 +84,12 @@ def plot_reliability(lines: ReliabilityLines) -> go.Figure:
         row=1,
         col=1,
     )
-    _add(figure, lines.before, NEUTRAL, "diamond", {"width": 1.5, "dash": "dash"}, -_SHIFT)
-    _add(figure, lines.after, INCLUDE, "circle", {"width": 3, "dash": "solid"}, _SHIFT)
+    shift = 0.0 if lines.before is None else _SHIFT
+    if lines.before is not None:
+        _add(figure, lines.before, NEUTRAL, "diamond", {"width": 1.5, "dash": "dash"}, -_SHIFT)
+    _add(figure, lines.after, INCLUDE, "circle", {"width": 3, "dash": "solid"}, shift)
     laid_out(figure, x="", y="share that is right", height=520)
-    shown = [one.right for one in (lines.before, lines.after)]
+    shown = [one.right for one in (lines.before, lines.after) if one is not None]
     low = float(np.concatenate([np.array([0.5]), *shown]).min())
     figure.update_xaxes(range=[0.49, 1.01], tickformat=".0%", row=1, col=1, title=None)
     figure.update_xaxes(
@@ -153,7 +157,7 @@ def _add(
         row=1,
         col=1,
     )
-    side = -0.25 if shift < 0 else 0.25
+    side = 0.25 * float(np.sign(shift))
     figure.add_bar(
         x=one.middle + side * one.width,
         y=one.items,

@@ -25,7 +25,8 @@ class Jury(SplitResult):
     what dependence costs. ``jury_bound``, ``hoeffding_weighted`` and ``hoeffding_majority`` are
     upper bounds for independent judges, means over items; ``jury_exponent`` (the sum of C_k),
     ``weighted_exponent`` and ``majority_exponent`` (E) are the means of what is in the exponents.
-    ``accuracy`` is the mean accuracy of the votes; ``effective`` [``effective_lo``,
+    ``accuracy`` is the mean over items of the share of votes that are right, half where there is
+    none; ``effective`` [``effective_lo``,
     ``effective_hi``] how many independent judges of that accuracy err as often as the majority
     does. ``null_error`` is that of deciding without votes.
     """

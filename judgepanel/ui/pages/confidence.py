@@ -130,8 +130,9 @@ def _draw_selective(shown: Shown, spec: SelectiveSpec, found: Selective, known: 
         config=_NO_BAR,
     )
     st.caption(
-        "The dotted line answers everything: an order that says nothing stays on it. A calibrator "
-        "that keeps the order of the scores moves the marks, not the line. Marks can lie off the "
+        "The dotted line answers everything: an order that says nothing stays on it. Within a "
+        "split a calibrator that keeps the order of the scores moves the marks, not the line; the "
+        "mean over splits can move a little. Marks can lie off the "
         "line: how many items are that sure differs from split to split."
     )
     table(selective_table(found), key="selective")

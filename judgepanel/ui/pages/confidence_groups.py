@@ -172,7 +172,8 @@ def _one_item(shown: Shown, found: Items) -> None:
     position = second.selectbox(
         "Item",
         range(len(rows)),
-        key=f"item-{_LISTS.index(which)}",
+        # An older list's place would stay in the box while the list beside it has changed.
+        key=f"item-{_LISTS.index(which)}" + f"-{found.n_splits}" * found.partial,
         format_func=lambda i: _item_label(found, int(rows[i]), i),
         help="Its votes, judge by judge, are shown below.",
     )

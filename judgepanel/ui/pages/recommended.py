@@ -17,6 +17,7 @@ from judgepanel.report.recommendation import (
     rival_sentence,
     statuses_sentence,
     tied_sentence,
+    way_sentence,
 )
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 from judgepanel.report.tables import candidate_table
@@ -47,6 +48,7 @@ def _draw(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     status = () if found.partial else known_statuses(shown, spec, found)
     answer(so_far + recommendation_sentence(found), _tone(found))
     for sentence in (
+        way_sentence(found),
         statuses_sentence(status),
         certainty_sentence(found),
         rival_sentence(found),

@@ -40,6 +40,7 @@ from judgepanel.ui.controls import calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages import robustness_votes
 from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.session import workspace
 from judgepanel.ui.usual import first_feature
 from judgepanel.ui.work import show_result
@@ -54,6 +55,7 @@ def page(shown: Shown) -> None:
     settings = shown.analysis.settings
     spec = DifficultyTransferSpec(settings=settings)
     known: set[str] = set()
+    pipeline_note(shown, spec.aggregator, calibrator, offered=None)
 
     def draw(found: DifficultyTransfer) -> None:
         known.add(_banner(shown, found, calibrator))
@@ -222,6 +224,10 @@ def _draw_permutation(
         alt="NLLs of permuted labels, their base rate and the NLL of the real labels. "
         + permutation_sentence(found),
         config={"displayModeBar": False},
+    )
+    st.caption(
+        f"All of it on the same {found.n_splits} splits, since every permutation is fitted anew; "
+        "other pages use more, and their NLL differs a little."
     )
     if not found.partial:
         downloads(shown, PERMUTATION, spec, found)

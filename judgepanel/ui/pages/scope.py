@@ -26,10 +26,11 @@ from judgepanel.report.sentences import AGGREGATOR_NAMES
 from judgepanel.report.text import plain
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.controls import aggregator_control, calibrator_control
+from judgepanel.ui.controls import OFFERED, aggregator_control, calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.pages.scope_groups import groups
 from judgepanel.ui.parts import check_card, downloads, how, how_study, table
+from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check
 
@@ -40,6 +41,7 @@ def page(shown: Shown) -> None:
     """The checks as they are made; groups of judges when they have ended."""
     spec = _controls(shown)
     kept: list[Scope] = []
+    pipeline_note(shown, spec.aggregator, spec.calibrator, offered=OFFERED)
 
     def draw(found: Scope) -> None:
         _draw(shown, spec, found)
@@ -138,6 +140,11 @@ def _gaps(found: Scope) -> None:
             "switch",
             "NLL of every aggregator, with all judges and without those that miss votes.",
         )
+        if found.n_compared < found.n_splits:
+            st.caption(
+                f"Aggregators are compared on {found.n_compared} of the {found.n_splits} splits, "
+                "so an NLL here differs a little from the same one under P2."
+            )
         with st.expander("Every aggregator"):
             table(switch_table(found), key="switch")
     if found.missing.tests:

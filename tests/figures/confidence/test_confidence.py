@@ -58,6 +58,15 @@ def test_bins_with_few_items_have_open_marks_and_thin_intervals(reliability):
     assert [symbol.endswith("-open") for symbol in symbols] == few.tolist()
 
 
+def test_without_a_calibrator_there_is_one_line_and_it_is_the_raw_one():
+    found = run(RELIABILITY, VOTES, ReliabilitySpec(SETTINGS, calibrator="none"), jobs=1)
+    assert prepare_reliability(found, "10").before is None
+    figure = reliability_figure(found, "10")
+    assert {one.name for one in figure.data if one.name} == {"as stated", "raw"}
+    (bars,) = [one for one in figure.data if one.type == "bar"]
+    np.testing.assert_array_equal(trace(figure, "raw").customdata[:, 3], bars.y)
+
+
 def test_a_single_split_is_drawn_without_intervals():
     spec = ReliabilitySpec(SETTINGS)
     one = RELIABILITY.merge(VOTES, spec, RELIABILITY.run_chunk(VOTES, spec, split_chunks(1)[0]))

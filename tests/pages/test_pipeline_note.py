@@ -1,0 +1,54 @@
+"""Pages say whether they show the recommended pipeline, and lead to it."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.studies.settings import Settings
+from judgepanel.ui.session import workspace
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_bytes
+from tests.pages.driver import (
+    BUDGET,
+    CONFIDENCE,
+    CURVE,
+    RECOMMENDED,
+    checked,
+    open_app,
+    until_done,
+)
+
+ASKED, NOT_ASKED = 41, 43
+"""Seeds of analyses with and without a recommendation: equal votes and settings share results."""
+DEFAULT = "This page shows one-coin + beta."
+
+
+def analysis_of(seed: int) -> str:
+    loaded = load_votes(sample_bytes("clean_pairwise"), name="votes.csv")
+    return workspace().create(loaded, Settings(splits=2, seed=seed), "votes").id
+
+
+def note(app: AppTest) -> str:
+    (text,) = (one.value for one in app.caption if one.value.startswith("This page shows "))
+    return text
+
+
+@pytest.mark.parametrize("page", [CURVE, BUDGET, CONFIDENCE, "pages/scope.py"])
+def test_without_a_recommendation_pages_say_what_they_show_and_where_to_ask(page: str) -> None:
+    app = open_app(page, analysis=analysis_of(NOT_ASKED))
+    assert note(app).startswith(f"{DEFAULT} Which pipeline suits these votes is what Recommended")
+
+
+def test_with_a_recommendation_pages_lead_to_its_pipeline() -> None:
+    analysis = analysis_of(ASKED)
+    until_done(open_app(RECOMMENDED, analysis=analysis))
+    robust = open_app("pages/robustness.py", analysis=analysis)
+    assert note(robust).endswith("it keeps 24 of 24 judges with joint + raw.")
+    app = open_app(CURVE, analysis=analysis)
+    assert note(app).startswith(f"{DEFAULT} The recommended panel is another: it keeps 24 of")
+    app.button(key="recommended_pipeline").click().run()
+    until_done(checked(app))
+    assert note(app) == "This page shows joint + raw, the recommended pipeline."
+    assert app.selectbox(key="aggregator").value == "joint"
+    assert app.query_params["calibrator"] == "raw"
