@@ -41,9 +41,9 @@ _WAITING = "Not enough splits yet to say."
 
 
 def abroad(found: DifficultyTransfer, calibrator: str, method: str = "plain") -> list[Cell]:
-    """Easy to hard and hard to easy, the larger loss first."""
+    """Easy to hard and hard to easy: first what is shown to fail, then the larger loss."""
     cells = [found.cell(calibrator, method, SOURCES[s], TARGETS[t]) for s, t in ABROAD]
-    return sorted(cells, key=lambda cell: -cell.delta)
+    return sorted(cells, key=lambda cell: (not fails(cell), -cell.delta))
 
 
 def fails(cell: Cell) -> bool:
@@ -66,6 +66,10 @@ def transfer_sentence(found: DifficultyTransfer, calibrator: str, method: str = 
             f"others: {worst.source} to {worst.target} {_loss(worst)}, {other.source} to "
             f"{other.target} {_loss(other)}."
         )
+        alone = [cell for cell in (worst, other) if cell.delta_lo > 0.0]
+        if alone:
+            p = p_value(min(cell.p_holm for cell in alone))
+            text += f" Each interval is for one way alone; as both are asked, Holm's {p}."
     return f"{text} {CODING}" if found.measures_coding else text
 
 

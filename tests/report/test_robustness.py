@@ -109,6 +109,22 @@ def test_where_nothing_is_shown_both_ways_are_said():
     assert transfer_sentence(early, "beta") == "Not enough splits yet to say."
 
 
+def test_the_way_that_is_shown_to_fail_is_told_though_the_other_looks_worse():
+    found = failing()
+    larger = replace(found, delta=put(found.delta, (0, 0, 1, 0), 2.0))
+    quiet = replace(larger, p_holm=put(larger.p_holm, (0, 0, 1, 0), 0.5))
+    text = transfer_sentence(quiet, "beta")
+    assert text.startswith("Calibrated on easy items it fails on hard ones: ")
+    assert "The reverse" not in text
+
+
+def test_an_interval_that_excludes_0_alone_is_put_beside_what_holm_says():
+    quiet = replace(failing(), p_holm=np.full((1, 3, 3, 2), 0.06))
+    text = transfer_sentence(quiet, "beta")
+    assert "not shown to cost NLL" in text
+    assert text.endswith("Each interval is for one way alone; as both are asked, Holm's p = .060.")
+
+
 def test_remedies_help_hurt_or_change_nothing():
     found = failing()
     for bounds, word in (((-0.2, -0.1), "helps"), ((0.1, 0.2), "hurts"), ((-0.1, 0.1), "changes")):
