@@ -29,6 +29,7 @@ from judgepanel.studies.knobs import read_spec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import AUTO, Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
+from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import InputError, Loaded, VoteMatrix, load_votes
 from judgepanel.votes.checks import check_orientation
 from judgepanel.votes.orientation import orient
@@ -235,7 +236,7 @@ def _run(
 
         result = run(study, loaded.votes, spec, jobs=workers, backend=AUTO, on_progress=report)
     options.notes += result.warnings
-    if result.planned_splits < spec.settings.splits:
+    if isinstance(result, SplitResult) and result.planned_splits < spec.settings.splits:
         options.notes.append(
             f"This study uses {result.planned_splits} of the {spec.settings.splits} splits."
         )

@@ -13,6 +13,7 @@ from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.report.sentences import pipeline_name
 from judgepanel.ui.frame import Shown, told
 from judgepanel.ui.session import workspace
+from judgepanel.votes import InputError
 
 
 def pipeline_note(
@@ -27,7 +28,11 @@ def pipeline_note(
     ``offered`` are the calibrators of its control, None where the aggregator cannot be chosen.
     """
     here = pipeline_name(aggregator, calibrator)
-    spec = RECOMMEND.spec(settings=shown.analysis.settings)
+    try:
+        spec = RECOMMEND.spec(settings=shown.analysis.settings)
+    except InputError:  # The paper's protocol recommends nothing.
+        st.caption(f"This page shows {here}.")
+        return
     with told():
         stored = workspace().result(RECOMMEND, shown.analysis.votes_sha256, spec)
     if stored is None:

@@ -12,6 +12,8 @@ from judgepanel.report.tables import csv_text
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.ui.controls import OFFERED
+from judgepanel.ui.usual import BUDGET_PANELS
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
@@ -35,7 +37,7 @@ def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
     finished_budget(page)
     expect(answer(page)).to_contain_text("of what 150 labels give (NLL 0.")
     expect(page.get_by_text("That is extrapolated")).to_be_visible()
-    spec = LabelBudgetSpec(Settings(splits=4), panels=(3, 5, 10))
+    spec = LabelBudgetSpec(Settings(splits=4), calibrators=OFFERED, panels=BUDGET_PANELS)
     wanted = run(LABEL_BUDGET, load_votes(sample_bytes("clean_pairwise")).votes, spec, jobs=1)
     assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
     guard.check()

@@ -192,7 +192,7 @@ def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Run again").wait_for()
     expect(page.get_by_text("what is shown rests on those")).to_be_visible()
-    expect(answer(page)).to_contain_text("with it")
+    expect(answer(page)).to_contain_text("from it")
     page.get_by_role("heading", name="Step by step").wait_for()
     guard.check()
 

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
+from judgepanel.votes.orientation import Protocol
 from judgepanel.votes.samples import sample_bytes
 from tests.pages.driver import (
     BUDGET,
@@ -24,9 +25,10 @@ ASKED, NOT_ASKED = 41, 43
 DEFAULT = "This page shows one-coin + beta."
 
 
-def analysis_of(seed: int) -> str:
+def analysis_of(seed: int, protocol: Protocol = "honest") -> str:
     loaded = load_votes(sample_bytes("clean_pairwise"), name="votes.csv")
-    return workspace().create(loaded, Settings(splits=2, seed=seed), "votes").id
+    settings = Settings(splits=2, seed=seed, protocol=protocol)
+    return workspace().create(loaded, settings, "votes").id
 
 
 def note(app: AppTest) -> str:
@@ -38,6 +40,12 @@ def note(app: AppTest) -> str:
 def test_without_a_recommendation_pages_say_what_they_show_and_where_to_ask(page: str) -> None:
     app = open_app(page, analysis=analysis_of(NOT_ASKED))
     assert note(app).startswith(f"{DEFAULT} Which pipeline suits these votes is what Recommended")
+
+
+@pytest.mark.parametrize("page", [CURVE, BUDGET, CONFIDENCE, "pages/scope.py"])
+def test_where_nothing_is_recommended_pages_say_what_they_show(page: str) -> None:
+    app = open_app(page, analysis=analysis_of(NOT_ASKED, "paper"))
+    assert note(app) == DEFAULT
 
 
 def test_with_a_recommendation_pages_lead_to_its_pipeline() -> None:

@@ -28,7 +28,10 @@ def known_of(shown: Shown) -> Known:
 def recommend_spec(shown: Shown) -> RecommendSpec:
     """The spec that the controls ask for; costs are offered where they are known."""
     costs = known_of(shown).costs
-    left, middle, right, last = st.columns([9, 4, 5, 4], vertical_alignment="bottom")
+    if costs is None:
+        left, middle, right, last = st.columns([9, 4, 5, 4], vertical_alignment="bottom")
+    else:  # One preference more, and a budget: they need two rows.
+        (left, middle), (right, last) = st.columns([3, 2]), st.columns([3, 2])
     offered = [p for p in PREFERENCES if p != "cheapest" or costs is not None]
     prefer: Preference = left.segmented_control(
         "Prefer, where candidates are tied",
