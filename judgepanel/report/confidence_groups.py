@@ -43,7 +43,7 @@ def conformal_sentence(found: Conformal, level: int) -> str:
         text += " That is less than promised: items are not alike in the two halves, or grouped."
     lo, hi = one_slice(round(found.n_slice), found.levels[level])
     text += (
-        f" That is the mean over many panels. One panel, whose threshold rests on one held-out "
+        " That is the mean over many panels. One panel, whose threshold rests on one held-out "
         f"slice of {found.n_slice:,.0f} labels, covers {percent(lo)} to {percent(hi)} of new items "
         "in 95 of 100 cases, where items are drawn one by one."
     )

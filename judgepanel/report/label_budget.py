@@ -51,15 +51,12 @@ def _needed_answer(found: LabelBudget, calibrator: str) -> str:
     if len(found.labels) == 1:
         return f"There is one budget only, {most} ({level}): too few labels for a curve."
     near = f"within {_share(found)} of what {most} give ({level})"
-    lead = _still_falls(found, c)
+    enough = f"{_count(one.n)} {_span(one)}"
     if one.at_start and one.n_hi == one.n:
-        return f"{lead}{_count(one.n)} or fewer reach {near}; you have {found.have:,}."
-    if one.at_start:
-        return (
-            f"{lead}{_count(one.n)}, perhaps up to {round(one.n_hi):,}, reach {near}; you have "
-            f"{found.have:,}."
-        )
-    return f"{lead}{_count(one.n)} {_span(one)} reach {near}; you have {found.have:,}."
+        enough = f"{_count(one.n)} or fewer"
+    elif one.at_start:
+        enough = f"{_count(one.n)}, perhaps up to {round(one.n_hi):,},"
+    return f"{_still_falls(found, c)}{enough} reach {near}; you have {found.have:,}."
 
 
 def _still_falls(found: LabelBudget, c: int) -> str:

@@ -173,19 +173,8 @@ def orient(
             notices.append(notice.format(names=listed(names, 3), was=was))
     if aside:
         kept = [name for name in votes.judges if name not in aside]
-        if not kept and set(aside.values()) == {SILENT}:
-            raise InputError(
-                "no judge has voted on a labelled item",
-                allowed="votes on at least some labelled items",
-            )
         if not kept:
-            raise InputError(
-                "every judge would be set aside, so none can be used",
-                value="; ".join(
-                    f"{shown(name)} gave {why}" for name, why in list(aside.items())[:3]
-                ),
-                allowed="one judge or more that votes on labelled items, and not always the same",
-            )
+            raise _nobody_left(aside)
         labelled = labelled.with_judges(kept)
     unlabelled = votes.with_items(~votes.labelled).with_judges(labelled.judges).votes
     if resolved == "randomized":
@@ -201,10 +190,23 @@ def _left_out(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
     """Judges to set aside, in the order of the file, and what each of them gave."""
     lopsided = votes.minority_share < BALANCED_SHARE
     silent = (votes.votes[votes.labelled] == MISSING).all(axis=0)
-    constant = constant_judges(votes) & swapped
-    contrary = contrary_judges(votes) & swapped & lopsided
+    nobody = np.zeros(votes.n_judges, dtype=bool)
+    constant = constant_judges(votes) if swapped else nobody
+    contrary = contrary_judges(votes) if swapped and lopsided else nobody
     why = np.select([silent, constant, contrary], [SILENT, ONE_VERDICT, AGAINST], "")
     return {name: str(one) for name, one in zip(votes.judges, why, strict=True) if one}
+
+
+def _nobody_left(aside: dict[str, str]) -> InputError:
+    if set(aside.values()) == {SILENT}:
+        return InputError(
+            "no judge has voted on a labelled item", allowed="votes on at least some labelled items"
+        )
+    return InputError(
+        "every judge would be set aside, so none can be used",
+        value="; ".join(f"{shown(name)} gave {why}" for name, why in list(aside.items())[:3]),
+        allowed="one judge or more that votes on labelled items, and not always the same",
+    )
 
 
 def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:

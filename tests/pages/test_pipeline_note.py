@@ -20,6 +20,7 @@ from tests.pages.driver import (
     until_done,
 )
 
+NOTED = (CURVE, BUDGET, CONFIDENCE, "pages/scope.py")
 ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
@@ -36,13 +37,13 @@ def note(app: AppTest) -> str:
     return text
 
 
-@pytest.mark.parametrize("page", [CURVE, BUDGET, CONFIDENCE, "pages/scope.py"])
+@pytest.mark.parametrize("page", NOTED)
 def test_without_a_recommendation_pages_say_what_they_show_and_where_to_ask(page: str) -> None:
     app = open_app(page, analysis=analysis_of(NOT_ASKED))
     assert note(app).startswith(f"{DEFAULT} Which pipeline suits these votes is what Recommended")
 
 
-@pytest.mark.parametrize("page", [CURVE, BUDGET, CONFIDENCE, "pages/scope.py"])
+@pytest.mark.parametrize("page", NOTED)
 def test_where_nothing_is_recommended_pages_say_what_they_show(page: str) -> None:
     app = open_app(page, analysis=analysis_of(NOT_ASKED, "paper"))
     assert note(app) == DEFAULT
