@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 
@@ -59,6 +59,29 @@ def make_ballots(seed=0, n_items=40, n_judges=6, *, missing=0.2, groups=0, symme
 def signed(verdicts):
     """{0, 1, -1 missing} as {-1, +1, 0}."""
     return np.where(verdicts == MISSING, 0, 2 * verdicts - 1).astype(np.int8)
+
+
+def same_values(left, right):
+    """Assert that two values are alike to the bit and in every type; NaN is like NaN."""
+    assert type(left) is type(right)
+    if isinstance(left, np.ndarray):
+        assert (left.dtype, left.shape) == (right.dtype, right.shape)
+        np.testing.assert_array_equal(left, right, strict=True)
+        if left.dtype.kind == "f":
+            np.testing.assert_array_equal(np.signbit(left), np.signbit(right))
+    elif is_dataclass(left):
+        for field in fields(left):
+            same_values(getattr(left, field.name), getattr(right, field.name))
+    elif isinstance(left, dict):
+        assert list(left) == list(right)
+        for key, value in left.items():
+            same_values(value, right[key])
+    elif isinstance(left, tuple):
+        assert len(left) == len(right)
+        for one, other in zip(left, right, strict=True):
+            same_values(one, other)
+    else:
+        assert left == right or (math.isnan(left) and math.isnan(right))
 
 
 def flip_items(votes, flip):

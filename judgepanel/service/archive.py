@@ -7,13 +7,24 @@ the second sees what the first has done.
 from __future__ import annotations
 
 import json
+import logging
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, and_, delete, insert, select, union, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    and_,
+    delete,
+    insert,
+    select,
+    union,
+    update,
+)
 
 from judgepanel.service.cache import Cache
 from judgepanel.service.database import transaction
@@ -32,10 +43,12 @@ from judgepanel.service.workspace import (
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.settings import Settings
+from judgepanel.studies.shapes import record_of
 from judgepanel.votes import VoteMatrix
 
 T = TypeVar("T")
 
+_LOG = logging.getLogger(__name__)
 _KEPT_VOTES = 8
 _WORK = tuple(Key.__dataclass_fields__)
 
@@ -174,18 +187,24 @@ class Archive:
 
     def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
         """The result of the newest engine up to this one that can be read."""
-        same = [RESULTS.c[name] == value for name, value in key.columns().items()][:-1]
-        wanted = select(RESULTS.c.engine, RESULTS.c.content)
-        wanted = wanted.where(*same, RESULTS.c.engine <= key.engine)
+        record = record_of(study.result)  # A result type that no data fit is no damage.
+        wanted = select(RESULTS.c.engine, RESULTS.c.content).where(_up_to(key))
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted.order_by(RESULTS.c.engine.desc())).all()
         for engine, content in rows:
             try:
-                plain = json.loads(zlib.decompress(content))["result"]
-                return Stored(from_plain(study.result, plain), engine, engine == key.engine)
-            except UNREADABLE:
+                result = record.read(json.loads(zlib.decompress(content))["result"])
+            except UNREADABLE as error:
+                _LOG.warning("result %s of engine %d cannot be read: %.200s", key, engine, error)
                 continue
+            return Stored(result, engine, engine == key.engine)
         return None
+
+    def holds_result(self, key: Key) -> bool:
+        """Whether a result of this engine or an earlier one is kept, readable or not."""
+        wanted = select(RESULTS.c.engine).where(_up_to(key)).limit(1)
+        with transaction(self._engine, write=False) as connection:
+            return connection.execute(wanted).first() is not None
 
     def put_result(self, connection: Connection, key: Key, spec: Spec, result: Any) -> None:
         """Keep a result; Lost when its votes are deleted."""
@@ -195,6 +214,12 @@ class Archive:
         if not _locked(connection, key.votes_sha256):
             raise Lost
         upsert(connection, RESULTS, row, ("draw", "content"))
+
+
+def _up_to(key: Key) -> ColumnElement[bool]:
+    """Results of this engine and of earlier ones."""
+    same = [RESULTS.c[name] == value for name, value in key.columns().items() if name != "engine"]
+    return and_(*same, RESULTS.c.engine <= key.engine)
 
 
 def draw_of(settings: Settings) -> str:

@@ -253,6 +253,12 @@ class SqlWorkspace:
             self._results.put(str(key), found)
         return found
 
+    def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
+        """Whether a result of this spec is stored but cannot be read, so that there is none."""
+        self._mind(votes_sha256)
+        key = _key(study, votes_sha256, spec)
+        return self._archive.holds_result(key) and self.result(study, votes_sha256, spec) is None
+
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
         """The state of running, cancelled or failed work, if there was any.
 

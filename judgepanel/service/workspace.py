@@ -168,6 +168,9 @@ class Workspace(Protocol):
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """The finished result of a spec, if there is one."""
 
+    def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
+        """Whether a result of a spec is stored but cannot be read, so that there is none."""
+
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
         """The state of running, cancelled or failed work, if there was any."""
 

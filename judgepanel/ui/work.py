@@ -38,6 +38,9 @@ def show_result(
             _outdated(study, shown, spec)
         draw(stored.result)
         return True
+    ended = job is not None and job.status in ("cancelled", "failed")
+    if stored is None and not ended and space.is_unreadable(study, sha, spec):
+        st.info("The stored result could not be read, so it is computed again.")
     if job is None:
         space.submit(study, shown.votes, spec)
         space.wait(study, sha, spec, FIRST_SECONDS)

@@ -1,11 +1,25 @@
 """A database or a setting that cannot be used: every page says so, and shows nothing else."""
 
+import contextlib
+import sqlite3
+import zlib
+
 import pytest
 
 from judgepanel.service import SqlWorkspace
 from judgepanel.service.database import VARIABLE
 from judgepanel.ui import session
-from tests.pages.driver import CURVE, PAGES, htmls, open_app, prepared, text_of
+from tests.pages.driver import (
+    CURVE,
+    PAGES,
+    answer_of,
+    checked,
+    htmls,
+    open_app,
+    prepared,
+    text_of,
+    until_done,
+)
 
 SECRET = "hunter2secret"  # noqa: S105
 
@@ -50,3 +64,20 @@ def test_pages_share_the_database_in_the_environment(monkeypatch, tmp_path):
     assert [made.id for made in other.list()] == [analysis]
     other.close()
     session.workspace().close()
+
+
+def test_a_stored_result_that_cannot_be_read_is_computed_again_and_the_page_says_so(
+    monkeypatch, tmp_path
+):
+    path = tmp_path / "own.db"
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{path}")
+    analysis = prepared("clean_pairwise")
+    answer = answer_of(until_done(open_app(CURVE, analysis=analysis)))
+    session.close_workspaces()
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        assert database.execute("UPDATE results SET content = ?", (zlib.compress(b"{}"),)).rowcount
+    app = open_app(CURVE, analysis=analysis)
+    assert "The stored result could not be read, so it is computed again." in text_of(app)
+    assert answer_of(until_done(app)) == answer
+    assert "could not be read" not in text_of(checked(app.run()))
+    session.close_workspaces()

@@ -99,9 +99,11 @@ def test_damaged_votes_are_not_found_until_they_are_brought_again(home, votes, s
     assert home().votes(sha).sha256 == sha
 
 
-@pytest.mark.parametrize(
-    "damage", [b"", b"{", *map(zlib.compress, (b"", b"{", b"[]", b"{}", b"\xff"))], ids=range(7)
-)
+LISTED = json.dumps({"result": {"total": [20], "planned": 20, "warnings": []}}).encode()
+CONTENT = (b"", b"{", b"[]", b"{}", b"\xff", LISTED)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", *map(zlib.compress, CONTENT)], ids=range(8))
 def test_a_damaged_result_is_computed_again(home, votes, sql, damage):
     counter, spec = Counter(), CountSpec()
     space = home()
@@ -109,7 +111,14 @@ def test_a_damaged_result_is_computed_again(home, votes, sql, damage):
     finish(space, counter.study, votes, spec)
     sql("UPDATE results SET content = :damage", damage=damage)
     restarted = home()
-    assert restarted.result(counter.study, votes.sha256, spec) is None
+    asked = (counter.study, votes.sha256, spec)
+    assert restarted.result(*asked) is None
+    assert restarted.is_unreadable(*asked)
     restarted.submit(counter.study, votes, spec)
     finish(restarted, counter.study, votes, spec)
-    assert home().result(counter.study, votes.sha256, spec).result == Count(20, 20)
+    assert home().result(*asked).result == Count(20, 20)
+    assert not home().is_unreadable(*asked)
+
+
+def test_a_result_that_was_never_computed_is_not_called_unreadable(home, votes):
+    assert not home().is_unreadable(Counter().study, votes.sha256, CountSpec())

@@ -8,12 +8,12 @@ import pytest
 
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.registry import STUDIES, study_named
-from judgepanel.studies.codec import from_plain
+from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
-from tests.helpers import make_votes
+from tests.helpers import make_votes, same_values
 
 FEW = Settings(splits=2)
 
@@ -54,6 +54,13 @@ def test_its_table_is_the_frame_to_the_bit(made):
             wanted = expected[name]
             missing = isinstance(wanted, float) and math.isnan(wanted)
             assert value is None if missing else value == wanted
+
+
+def test_spec_and_result_are_stored_without_loss(made):
+    study, spec, _, result, _ = made
+    for kind, value in ((study.spec, spec), (study.result, result)):
+        text = json.dumps(to_plain(value), allow_nan=False)
+        same_values(from_plain(kind, json.loads(text)), value)
 
 
 def test_no_number_of_it_is_nan_or_infinite(made):

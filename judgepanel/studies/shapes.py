@@ -1,0 +1,312 @@
+"""What the fields of a dataclass hold, and how JSON values are read back as that.
+
+A type annotation is turned into a :class:`Shape` once a class. Aliases are resolved first, so
+that ``NDArray[np.float64]`` means the same where NumPy spells it as a generic alias (before 2.5)
+and where it is a type alias (2.5 and later). What no shape fits is a TypeError that names the
+field: a value that nobody knows how to read must not pass through as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+_SCALARS = (bool, int, float, str)
+_CELLS: dict[str, set[type]] = {
+    "f": {float, int, type(None)},
+    "i": {int},
+    "u": {int},
+    "b": {bool},
+}
+"""What a cell of an array may be in JSON, by the kind of its dtype."""
+
+
+class Shape(Protocol):
+    """Reads one JSON value; ValueError when it does not fit."""
+
+    def read(self, data: Any) -> Any:
+        """The value that these data stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number, text or truth value of one of these types; null is NaN where one is float."""
+
+    kinds: tuple[type, ...]
+
+    def read(self, data: Any) -> Any:
+        if float in self.kinds:
+            if data is None:
+                return math.nan
+            if type(data) is int and int not in self.kinds:
+                return _float(data)
+        if type(data) in self.kinds:
+            return data
+        raise ValueError(f"{data!r:.60} is no {' or '.join(kind.__name__ for kind in self.kinds)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Nested lists of equal lengths as an array of one dtype; null is NaN among floats."""
+
+    dtype: np.dtype[Any]
+
+    def read(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            return np.empty(_empty_shape(data), self.dtype)
+        if not isinstance(data, list):
+            raise ValueError("an array needs a list")
+        cells = np.array(data, dtype=object)
+        allowed = _CELLS[self.dtype.kind]
+        kinds = set(map(type, cells.ravel().tolist()))
+        if not kinds <= allowed:
+            names = ", ".join(sorted(kind.__name__ for kind in kinds - allowed))
+            raise ValueError(f"an array of {self.dtype} cannot hold {names}")
+        try:
+            return cells.astype(self.dtype)
+        except OverflowError:
+            raise ValueError(f"a number is out of the range of {self.dtype}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """Null as None, anything else as its shape."""
+
+    shape: Shape
+
+    def read(self, data: Any) -> Any:
+        return None if data is None else self.shape.read(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A list as a tuple: one shape an item or, where ``each`` is set, that for every item."""
+
+    shapes: tuple[Shape, ...] = ()
+    each: Shape | None = None
+
+    def read(self, data: Any) -> Any:
+        if not isinstance(data, list):
+            raise ValueError("a list is needed")
+        if self.each is not None:
+            return tuple(self.each.read(item) for item in data)
+        if len(data) != len(self.shapes):
+            raise ValueError(f"a list of {len(self.shapes)} is needed, this has {len(data)}")
+        return tuple(shape.read(item) for shape, item in zip(self.shapes, data, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An object as a dictionary from text to one shape."""
+
+    shape: Shape
+
+    def read(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError("an object is needed")
+        return {key: self.shape.read(item) for key, item in data.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of these values."""
+
+    values: tuple[Any, ...]
+
+    def read(self, data: Any) -> Any:
+        for value in self.values:
+            if type(value) is type(data) and value == data:
+                return value
+        raise ValueError(f"{data!r:.60} is none of {self.values}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """The dataclass whose ``kind`` is the one in the data."""
+
+    records: Mapping[str, Record]
+
+    def read(self, data: Any) -> Any:
+        tag = data.get("kind") if isinstance(data, dict) else None
+        record = self.records.get(tag) if isinstance(tag, str) else None
+        if record is None:
+            raise ValueError(f"{tag!r:.60} is no kind of {', '.join(self.records)}")
+        return record.read(data)
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """An object as a dataclass; its keys are the fields that the class is made with."""
+
+    kind: type
+    shapes: dict[str, Shape]
+
+    def read(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError(f"{self.kind.__name__} needs an object")
+        if set(data) != set(self.shapes):
+            raise ValueError(
+                f"{self.kind.__name__} has keys {sorted(data)}, expected {sorted(self.shapes)}"
+            )
+        values = {}
+        for name, shape in self.shapes.items():
+            try:
+                values[name] = shape.read(data[name])
+            except ValueError as error:
+                raise ValueError(f"{self.kind.__name__}.{name}: {error}") from None
+        return self.kind(**values)
+
+
+_RECORDS: dict[type, Record] = {}
+_LOCK = threading.RLock()
+
+
+def record_of(kind: type) -> Record:
+    """How a dataclass and all that it holds is read; found out once a class.
+
+    Raises
+    ------
+    TypeError
+        ``kind`` is no dataclass, or a field's annotation has no shape; it names the field.
+    """
+    with _LOCK:
+        if kind in _RECORDS:
+            return _RECORDS[kind]
+        known = set(_RECORDS)
+        try:
+            return _record(kind)
+        except BaseException:
+            # Classes that hold each other are described together or not at all.
+            for unfinished in set(_RECORDS) - known:
+                del _RECORDS[unfinished]
+            raise
+
+
+def _record(kind: Any) -> Record:
+    if kind in _RECORDS:
+        return _RECORDS[kind]
+    if not (is_dataclass(kind) and isinstance(kind, type)):
+        raise TypeError(f"{kind!r} is no dataclass")
+    # Known before its fields are looked at: a class may hold itself.
+    record = _RECORDS[kind] = Record(kind, {})
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        if field.init:
+            try:
+                record.shapes[field.name] = shape_of(hints[field.name])
+            except TypeError as error:
+                raise TypeError(f"{kind.__name__}.{field.name}: {error}") from None
+    return record
+
+
+def shape_of(annotation: Any) -> Shape:
+    """The shape of an annotation, whichever way it is spelled; TypeError if there is none."""
+    meant = _unaliased(annotation)
+    if meant in _SCALARS:
+        return Scalar((meant,))
+    if is_dataclass(meant):
+        return _record(meant)
+    make = _SHAPES.get(get_origin(meant))
+    shape = None if make is None else make(get_args(meant))
+    if shape is None:
+        raise TypeError(f"{annotation!r} cannot be read back from JSON")
+    return shape
+
+
+def _unaliased(annotation: Any) -> Any:
+    """What a type alias stands for: ``type X = ...`` of Python 3.12, alone or with arguments."""
+    while hasattr(alias := get_origin(annotation) or annotation, "__value__"):
+        meant = alias.__value__
+        if arguments := get_args(annotation):
+            given = dict(zip(alias.__type_params__, arguments, strict=True))
+            meant = meant[tuple(given[parameter] for parameter in meant.__parameters__)]
+        annotation = meant
+    return annotation
+
+
+def _array(arguments: tuple[Any, ...]) -> Shape | None:
+    """The dtype alone counts: NumPy does not keep dimensions in its types."""
+    dtype = _unaliased(arguments[-1]) if len(arguments) == 2 else None
+    (scalar,) = get_args(dtype) if get_origin(dtype) is np.dtype else (None,)
+    if not (isinstance(scalar, type) and issubclass(scalar, np.generic)):
+        return None
+    try:
+        exact = np.dtype(scalar)
+    except TypeError:  # An abstract type such as np.floating.
+        return None
+    return Array(exact) if exact.type is scalar and exact.kind in _CELLS else None
+
+
+def _union(arguments: tuple[Any, ...]) -> Shape | None:
+    inner = tuple(_unaliased(argument) for argument in arguments if argument is not type(None))
+    shape: Shape
+    if len(inner) == 1:
+        shape = shape_of(inner[0])
+    elif all(kind in _SCALARS for kind in inner):
+        shape = Scalar(inner)
+    elif all(is_dataclass(kind) and isinstance(kind, type) for kind in inner):
+        shape = _tagged(inner)
+    else:
+        return None
+    # In a field that may be None, null is None: such a field must not hold NaN.
+    return shape if len(inner) == len(arguments) else Optional(shape)
+
+
+def _tagged(kinds: tuple[Any, ...]) -> Tagged:
+    records: dict[str, Record] = {}
+    for kind in kinds:
+        tags = get_args(_unaliased(get_type_hints(kind).get("kind")))
+        if not tags or any(tag in records for tag in tags):
+            raise TypeError(f"{kind.__name__} of a union needs a literal 'kind' of its own")
+        records |= dict.fromkeys(tags, _record(kind))
+    return Tagged(types.MappingProxyType(records))
+
+
+def _row(arguments: tuple[Any, ...]) -> Shape | None:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return Row(each=shape_of(arguments[0]))
+    return Row(tuple(map(shape_of, arguments)))
+
+
+def _table(arguments: tuple[Any, ...]) -> Shape | None:
+    return Table(shape_of(arguments[1])) if _unaliased(arguments[0]) is str else None
+
+
+def _choice(arguments: tuple[Any, ...]) -> Shape | None:
+    return Choice(arguments)
+
+
+_SHAPES: Mapping[Any, Callable[[tuple[Any, ...]], Shape | None]] = types.MappingProxyType(
+    {
+        np.ndarray: _array,
+        Union: _union,
+        types.UnionType: _union,
+        tuple: _row,
+        dict: _table,
+        Mapping: _table,
+        Literal: _choice,
+    }
+)
+
+
+def _float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("a number is out of the range of a float") from None
+
+
+def _empty_shape(data: dict[str, Any]) -> tuple[int, ...]:
+    """The lengths of an array that holds nothing."""
+    lengths = data.get("shape")
+    if set(data) != {"shape"} or not isinstance(lengths, list):
+        raise ValueError("an array needs a list")
+    if 0 not in lengths or any(type(n) is not int or not 0 <= n < 2**31 for n in lengths):
+        raise ValueError("an array that holds nothing has a length of 0")
+    return tuple(lengths)
