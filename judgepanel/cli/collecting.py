@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from pathlib import Path
 
-from judgepanel.cli.terminal import ProgressLine
+from judgepanel.cli.terminal import ProgressLine, refuse
 from judgepanel.collect import (
     SECONDS_A_CALL,
     Estimate,
     Journal,
     Outcome,
+    Pairs,
+    Plan,
     collect,
     dollars,
     estimate,
@@ -18,12 +22,13 @@ from judgepanel.collect import (
     judge_rows,
     read_judges,
     read_pairs,
+    votes_of,
 )
 from judgepanel.report.output import write_whole
 from judgepanel.report.outputs import coverage_sentence
 from judgepanel.report.tables import csv_text
 from judgepanel.report.terminal import printable
-from judgepanel.votes import InputError, load_votes, write_votes
+from judgepanel.votes import InputError, VoteMatrix, write_votes
 from judgepanel.votes.errors import shown
 
 VOTES, JUDGES = "votes.csv", "judges.csv"
@@ -41,28 +46,46 @@ def run_collect(options: argparse.Namespace) -> int:
         print(printable(_estimate_text(estimate(pairs, plan, {}), 0.0)), file=sys.stderr)
         return 0
     with Journal(options.out) as journal:
-        done, spent = finished(journal, plan)
+        done, spent = finished(journal, plan, pairs)
         rows = estimate(pairs, plan, {name: len(calls) for name, calls in done.items()})
         print(printable(_estimate_text(rows, spent)), file=sys.stderr)
         if options.estimate:
             return 0
-        with ProgressLine() as line:
-
-            def report(done: int, planned: int, dollars_spent: float) -> None:
-                line.show(f"{done:,}/{planned:,} calls, {dollars(dollars_spent)}")
-
-            outcome = collect(pairs, plan, journal, max_cost=cap, on_progress=report)
+        try:
+            outcome = _asked(pairs, plan, journal, cap)
+        except KeyboardInterrupt:
+            refuse("interrupted; what is finished is kept, the same command goes on with the rest.")
+            return 130
         write_whole(options.out / JUDGES, csv_text(judge_rows(journal, plan)).encode())
-    print(printable(_outcome_text(outcome)))
-    if outcome.finished:
-        loaded = load_votes(journal.path, need_labels=False)
-        write_votes(loaded.votes, options.out / VOTES)
-        options.notes += loaded.warnings
-        if loaded.coverage is not None:
-            print(printable(coverage_sentence(loaded.coverage)))
-        written = f"{journal.path.name}, {VOTES}, {JUDGES}"
-        print(printable(f"Written to {shown(str(options.out))}: {written}."))
+        print(printable(_outcome_text(outcome)))
+        if outcome.finished:
+            loaded = votes_of(journal)
+            _write_votes(loaded.votes, options.out)
+            options.notes += loaded.warnings
+            if loaded.coverage is not None:
+                print(printable(coverage_sentence(loaded.coverage)))
+            written = f"{journal.path.name}, {VOTES}, {JUDGES}"
+            print(printable(f"Written to {shown(str(options.out))}: {written}."))
     return 0 if outcome.complete else 1
+
+
+def _asked(pairs: Pairs, plan: Plan, journal: Journal, cap: float | None) -> Outcome:
+    with ProgressLine() as line:
+
+        def report(done: int, planned: int, dollars_spent: float) -> None:
+            line.show(f"{done:,}/{planned:,} calls, {dollars(dollars_spent)}")
+
+        return collect(pairs, plan, journal, max_cost=cap, on_progress=report)
+
+
+def _write_votes(votes: VoteMatrix, folder: Path) -> None:
+    """Write the votes so that a full disk leaves the former file, and not half of a new one."""
+    beside = folder / f".new.{VOTES}"
+    try:
+        write_votes(votes, beside)
+        os.replace(beside, folder / VOTES)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _estimate_text(rows: tuple[Estimate, ...], spent: float) -> str:

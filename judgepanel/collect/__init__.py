@@ -4,6 +4,7 @@ from judgepanel.collect.estimate import SECONDS_A_CALL, Estimate, dollars, estim
 from judgepanel.collect.journal import Journal
 from judgepanel.collect.judge_rows import judge_rows
 from judgepanel.collect.judges import Judge, Plan, read_judges
+from judgepanel.collect.outputs import votes_of
 from judgepanel.collect.pairs import Pairs, read_pairs
 from judgepanel.collect.runner import Outcome, collect, finished
 
@@ -22,4 +23,5 @@ __all__ = [
     "judge_rows",
     "read_judges",
     "read_pairs",
+    "votes_of",
 ]

@@ -10,14 +10,23 @@ import os
 import random
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
-import openai
-
+from judgepanel.collect.completion import (
+    Completion,
+    NotACompletion,
+    longest_text,
+    read_completion,
+)
+from judgepanel.collect.exchange import Exchange, NoAnswer, Reply
 from judgepanel.collect.judges import Judge
+from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError, shown
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
+_LONGEST_HEADER = 64
 _TRANSIENT = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
 
 
@@ -26,18 +35,21 @@ class Hopeless(Exception):
 
 
 class GivenUp(Exception):
-    """A call did not succeed in all its attempts, in one sentence."""
+    """A call did not succeed in all its attempts, in one sentence.
+
+    ``refused``: the server answered, and will not take this call; others may be taken.
+    """
+
+    def __init__(self, reason: str, *, refused: bool = False) -> None:
+        super().__init__(reason)
+        self.refused = refused
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: text, the model that the server named, why it ended, tokens, seconds."""
+    """What came back, after how many seconds of the last of how many attempts."""
 
-    text: str
-    model: str
-    finish: str
-    tokens_in: int
-    tokens_out: int
+    completion: Completion
     seconds: float
     attempts: int
 
@@ -68,13 +80,11 @@ class Caller:
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
         self.pace = Pace(judge.per_minute)
-        self._client = openai.AsyncOpenAI(
-            api_key=_key(judge), base_url=judge.base_url, max_retries=0, timeout=judge.timeout
-        )
+        self._exchange = Exchange(judge, _key(judge))
 
     async def close(self) -> None:
         """Close its connections."""
-        await self._client.close()
+        await self._exchange.close()
 
     async def ask(self, prompt: str) -> Answer:
         """The answer to a prompt.
@@ -87,7 +97,8 @@ class Caller:
             await self.pace.turn()
             began = time.monotonic()
             try:
-                return await self._once(prompt, began, attempt)
+                completion = await self._once(prompt)
+                return Answer(completion, time.monotonic() - began, attempt)
             except _Again as trouble:
                 again = trouble
             if attempt < self.judge.attempts:
@@ -97,38 +108,22 @@ class Caller:
                 await asyncio.sleep(pause)
         raise GivenUp(f"{again}, in {self.judge.attempts} attempts")
 
-    async def _once(self, prompt: str, began: float, attempt: int) -> Answer:
-        judge = self.judge
+    async def _once(self, prompt: str) -> Completion:
         try:
-            found = await asyncio.wait_for(
-                self._client.chat.completions.create(
-                    model=judge.model,
-                    messages=[{"role": "user", "content": prompt}],
-                    temperature=judge.temperature,
-                    max_tokens=judge.max_tokens,
-                ),
-                judge.timeout,
-            )
-            choice = found.choices[0]
-            text = choice.message.content or ""
-            usage = found.usage
-            return Answer(
-                text=text,
-                model=str(found.model),
-                finish=str(choice.finish_reason),
-                tokens_in=int(usage.prompt_tokens) if usage else 0,
-                tokens_out=int(usage.completion_tokens) if usage else 0,
-                seconds=time.monotonic() - began,
-                attempts=attempt,
-            )
-        except (openai.APITimeoutError, TimeoutError):
-            raise _Again(f"no answer within {judge.timeout:g} s") from None
-        except openai.APIStatusError as error:
-            raise _of_status(judge, error) from None
-        except openai.APIConnectionError:
-            raise _Again("no connection") from None
-        except (openai.APIError, ValueError, TypeError, AttributeError, IndexError):
+            reply = await self._exchange.post(prompt)
+            if not 200 <= reply.status < 300:
+                raise _of_status(self.judge, reply)
+            return read_completion(reply.body, longest_text(self.judge.max_tokens))
+        except NoAnswer as trouble:
+            raise _Again(str(trouble)) from None
+        except NotACompletion:
             raise _Again("an answer that is not a completion") from None
+        except (Hopeless, GivenUp, _Again):
+            raise
+        except Exception as error:
+            # Whatever else an endpoint can bring about is the trouble of its own judge alone. The
+            # error's text is left out: it may hold what was sent, or what was answered.
+            raise _Again(f"an answer that could not be handled ({type(error).__name__})") from None
 
 
 class _Again(Exception):
@@ -142,8 +137,13 @@ class _Again(Exception):
         self.seconds, self.holds_all = seconds, holds_all
 
 
-def _of_status(judge: Judge, error: openai.APIStatusError) -> Exception:
-    status = error.status_code
+def _of_status(judge: Judge, reply: Reply) -> Exception:
+    status = reply.status
+    if 300 <= status < 400:
+        return Hopeless(
+            f"the server sends callers to another address (status {status}), and no prompt goes "
+            "where judges.toml does not say; base_url is to be the final address"
+        )
     if status in (401, 403):
         where = f"${judge.key_variable}" if judge.key_variable else "key_variable, which is not set"
         return Hopeless(f"the server refuses the key (status {status}); it comes from {where}")
@@ -152,15 +152,23 @@ def _of_status(judge: Judge, error: openai.APIStatusError) -> Exception:
             f"the server knows no model {shown(judge.model)}, or the address is wrong (status 404)"
         )
     if status in _TRANSIENT:
-        return _Again(f"status {status}", _asked_for(error), holds_all=status == 429)
-    return GivenUp(f"status {status}: the server will not take this call")
+        return _Again(f"status {status}", _asked_for(reply.retry_after), holds_all=status == 429)
+    return GivenUp(f"status {status}: the server will not take this call", refused=True)
 
 
-def _asked_for(error: openai.APIStatusError) -> float:
-    try:
-        seconds = float(error.response.headers.get("retry-after", "0"))
-    except ValueError:
+def _asked_for(retry_after: str) -> float:
+    """Seconds in a ``Retry-After`` header (RFC 9110, 10.2.3), 0 for none; at most a minute."""
+    text = retry_after.strip()
+    if len(text) > _LONGEST_HEADER:
         return 0.0
+    if is_number(text):
+        seconds = float(text)
+    else:
+        try:
+            at = parsedate_to_datetime(text)
+            seconds = (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return 0.0
     return min(max(seconds, 0.0), LONGEST_PAUSE)
 
 
@@ -172,11 +180,17 @@ def _pause(attempt: int) -> float:
 
 def _key(judge: Judge) -> str:
     if not judge.key_variable:
-        return "none"
+        return ""
     key = os.environ.get(judge.key_variable, "").strip()
     if not key:
         raise InputError(
             f"judge {shown(judge.name)} has no key: the environment variable "
             f"{shown(judge.key_variable)} is not set",
+        )
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise InputError(
+            f"judge {shown(judge.name)} has a key that no request can carry: "
+            f"{shown(judge.key_variable)} holds a blank, a line break or another such character",
+            allowed="printable ASCII characters",
         )
     return key

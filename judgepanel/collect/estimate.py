@@ -13,6 +13,7 @@ from judgepanel.collect.pairs import Pairs
 CHARACTERS_A_TOKEN = 4.0
 """A rule of thumb for English; other scripts take more tokens."""
 SECONDS_A_CALL = 3.0
+TOKENS_AROUND = 1_000
 
 
 def dollars(amount: float | None) -> str:
@@ -41,10 +42,18 @@ def tokens_of(judge: Judge, characters: float) -> float:
     return (len(judge.template) + characters) / CHARACTERS_A_TOKEN
 
 
-def most_dollars(judge: Judge, characters: float) -> float:
-    """What one call costs when the judge uses all tokens it may."""
-    tokens = tokens_of(judge, characters)
-    return (tokens * judge.price_in + judge.max_tokens * judge.price_out) / 1e6
+def price(judge: Judge, tokens_in: float, tokens_out: float) -> float:
+    """Dollars for so many tokens."""
+    return (tokens_in * judge.price_in + tokens_out * judge.price_out) / 1e6
+
+
+def most_dollars(judge: Judge, prompt: str) -> float:
+    """The most that a call with this prompt can cost.
+
+    No token holds less than a byte, a server puts at most ``TOKENS_AROUND`` around the prompt, and
+    the judge uses all tokens that it may.
+    """
+    return price(judge, len(prompt.encode()) + TOKENS_AROUND, judge.max_tokens)
 
 
 def estimate(pairs: Pairs, plan: Plan, done: dict[str, int]) -> tuple[Estimate, ...]:
@@ -64,7 +73,7 @@ def estimate(pairs: Pairs, plan: Plan, done: dict[str, int]) -> tuple[Estimate, 
                 judge.name,
                 calls,
                 calls * tokens_of(judge, mean),
-                calls * most_dollars(judge, mean),
+                calls * price(judge, tokens_of(judge, mean), judge.max_tokens),
                 calls / pace,
             )
         )

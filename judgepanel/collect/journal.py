@@ -1,22 +1,33 @@
 """Finished calls, one line each, written as they end: what survives whatever happens next.
 
 A journal is a file of outputs as `votes/transcripts.py` reads it. Only whole lines count: one that
-was being written when the process died is cut off when the journal is opened again.
+was being written when the process died is cut off when the journal is opened again. Then lines
+with an output that no file of votes can hold, as versions up to 1.0 wrote them, are escaped too.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from judgepanel.collect.completion import count_of, name_of, output_of, tokens_of
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.transcripts import UNUSABLE
 
 FILE = "outputs.jsonl"
 LOCK = ".lock"
+_MENDED = ".outputs.new"
+_LONGEST = 1 << 20
+_DAMAGED = re.compile(rb'\\u(?:0000|[dD][89a-fA-F])|"(?:text|served_by|finish)": [^"]')
+"""Marks of a line that may hold what no file of votes can; a plain line has none of them."""
+_UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""What JSON leaves as it is, and a terminal obeys, a reader cannot see or UTF-8 cannot hold."""
 
 
 class Journal:
@@ -39,6 +50,7 @@ class Journal:
             _hold(self._lock, self.folder)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
             self._cut_off_half_a_line()
+            self._mend()
         except OSError as error:
             self.__exit__(None, None, None)
             raise InputError(
@@ -73,29 +85,31 @@ class Journal:
         if end < size:
             os.ftruncate(self._file, end)
 
+    def _mend(self) -> None:
+        """Escape what older versions wrote as it came; the file is replaced whole or not at all."""
+        with self.path.open("rb") as lines:
+            if not any(_DAMAGED.search(line) for line in lines):
+                return
+            beside = self.folder / _MENDED
+            lines.seek(0)
+            with beside.open("wb") as mended:
+                for number, line in enumerate(lines, start=1):
+                    mended.write(_line(_entry(line, number)) if _DAMAGED.search(line) else line)
+                mended.flush()
+                os.fsync(mended.fileno())
+        os.replace(beside, self.path)
+        os.close(self._file)
+        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
+
     def entries(self) -> Iterator[dict[str, Any]]:
-        """All finished calls, one at a time."""
-        with self.path.open(encoding="utf-8") as lines:
+        """All finished calls, one at a time: numbers that cannot be are None."""
+        with self.path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
-                try:
-                    entry = json.loads(line)
-                    wanted = {"item_id", "judge", "order", "asked"} <= entry.keys()
-                except (ValueError, AttributeError):
-                    wanted = False
-                if not wanted:
-                    raise InputError(
-                        "not a finished call",
-                        file=FILE,
-                        row=number,
-                        allowed="lines of this journal",
-                    )
-                yield entry
+                yield _entry(line, number)
 
     def add(self, entry: dict[str, Any]) -> None:
         """Write one finished call, whole or not at all; OSError where the disk takes no more."""
-        line = (json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n").encode(
-            "utf-8", "backslashreplace"
-        )
+        line = _line(entry)
         before = os.fstat(self._file).st_size
         try:
             written = 0
@@ -104,6 +118,41 @@ class Journal:
         except OSError:
             os.ftruncate(self._file, before)
             raise
+
+
+def _entry(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        entry: dict[str, Any] = json.loads(line)
+        if not all(isinstance(entry[name], str) for name in ("item_id", "judge", "order", "asked")):
+            raise TypeError
+        written = entry.get("text", "")
+        text, unusable = output_of("" if written is None else written, _LONGEST)
+    except (ValueError, TypeError, LookupError, RecursionError):
+        raise InputError(
+            "not a finished call", file=FILE, row=number, allowed="lines of this journal"
+        ) from None
+    entry["text"] = text
+    if unusable:
+        entry[UNUSABLE] = unusable
+    entry["served_by"] = name_of(entry.get("served_by"))
+    entry["finish"] = name_of(entry.get("finish"))
+    counts = (entry.get("tokens_in"), entry.get("tokens_out"))
+    usage = dict(zip(("prompt_tokens", "completion_tokens"), counts, strict=True))
+    entry["tokens_in"], entry["tokens_out"] = tokens_of(usage, text)
+    wrong = any(count is not None and count_of(count) is None for count in counts)
+    for name in ("cost", "most", "seconds"):
+        if not _is_amount(entry.get(name)) or (wrong and name == "cost"):
+            entry[name] = None
+    return entry
+
+
+def _is_amount(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    text = json.dumps(entry, ensure_ascii=False, allow_nan=False)
+    return (_UNSEEN.sub(lambda bad: f"\\u{ord(bad[0]):04x}", text) + "\n").encode()
 
 
 def _hold(handle: int, folder: Path) -> None:

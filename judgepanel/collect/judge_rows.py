@@ -11,11 +11,14 @@ import pandas as pd
 from judgepanel.collect.journal import Journal
 from judgepanel.collect.judges import Plan
 
+NAMES = 20
+
 
 @dataclass(slots=True)
 class _Sums:
+    outputs: int = 0
     seconds: array[float] = field(default_factory=lambda: array("d"))
-    cost: float = 0.0
+    costs: array[float] = field(default_factory=lambda: array("d"))
     tokens_in: int = 0
     tokens_out: int = 0
     served_by: set[str] = field(default_factory=set)
@@ -24,31 +27,37 @@ class _Sums:
 def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
     """One row a judge: family, model, ``cost_usd`` and ``latency_s`` (median) an output.
 
-    ``served_by`` names the models that the servers say have answered.
+    ``served_by`` names the models that the servers say have answered, at most ``NAMES`` of them;
+    tokens are those that were counted credibly.
     """
     sums = {judge.name: _Sums() for judge in plan.judges}
     for entry in journal.entries():
         one = sums.get(entry["judge"])
         if one is None:
             continue
-        one.seconds.append(float(entry["seconds"]))
-        one.cost += float(entry["cost"])
-        one.tokens_in += int(entry["tokens_in"])
-        one.tokens_out += int(entry["tokens_out"])
-        one.served_by.add(str(entry["served_by"]))
+        one.outputs += 1
+        if entry["seconds"] is not None:
+            one.seconds.append(entry["seconds"])
+        if entry["cost"] is not None:
+            one.costs.append(entry["cost"])
+        one.tokens_in += entry["tokens_in"] or 0
+        one.tokens_out += entry["tokens_out"] or 0
+        if len(one.served_by) <= NAMES:
+            one.served_by.add(entry["served_by"])
     rows = []
     for judge in plan.judges:
         one = sums[judge.name]
-        n = len(one.seconds)
+        names = sorted(one.served_by - {""})
+        more = ", …" if len(one.served_by) > NAMES else ""
         rows.append(
             {
                 "judge": judge.name,
                 "family": judge.family,
                 "model": judge.model,
-                "served_by": ", ".join(sorted(one.served_by)),
-                "outputs": n,
-                "cost_usd": one.cost / n if n else np.nan,
-                "latency_s": float(np.median(one.seconds)) if n else np.nan,
+                "served_by": ", ".join(names[:NAMES]) + more,
+                "outputs": one.outputs,
+                "cost_usd": float(np.mean(one.costs)) if one.costs else np.nan,
+                "latency_s": float(np.median(one.seconds)) if one.seconds else np.nan,
                 "tokens_in": one.tokens_in,
                 "tokens_out": one.tokens_out,
             }

@@ -8,10 +8,15 @@ import tomllib
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from judgepanel.collect.prompts import BUILT_IN, check_template
+from judgepanel.votes.cells import unshield
+from judgepanel.votes.columns import is_role_name
 from judgepanel.votes.errors import InputError, shown
 
+LONGEST_NAME = 200
+LONGEST_PROMPT = 1_000_000
 _TYPES: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
 
 
@@ -22,7 +27,8 @@ class Judge:
     ``key_variable`` names the environment variable with the key; the key itself is in no file.
     ``max_tokens`` an output, ``temperature``; at most ``concurrency`` calls at once and
     ``per_minute`` a minute; ``timeout`` seconds a call, ``attempts`` of each; prices in dollars a
-    million tokens. ``prompt`` is ``pairwise``, ``code``, or a file beside judges.toml.
+    million tokens. ``prompt`` is ``pairwise``, ``code``, or a file beside judges.toml; ``proxy``
+    is the address of an HTTP proxy, blank for none: the environment's is not used.
     """
 
     name: str
@@ -39,6 +45,7 @@ class Judge:
     price_out: float = 0.0
     prompt: str = "pairwise"
     family: str = ""
+    proxy: str = ""
     template: str = field(default="", repr=False)
 
 
@@ -87,6 +94,12 @@ def read_judges(path: Path) -> Plan:
         raise InputError(f"is not TOML: {error}", file=path.name) from None
     except InputError as error:
         raise (error if error.file is not None else error.in_file(path.name)) from None
+    except (ValueError, RecursionError):
+        raise InputError(
+            "holds a number with too many digits, or is nested too deep",
+            file=path.name,
+            allowed="a table [[judge]] of plain settings for each judge",
+        ) from None
 
 
 def _plan(content: dict[str, Any], path: Path) -> Plan:
@@ -134,16 +147,47 @@ def _judge(entry: Any, path: Path) -> Judge:
         if setting.default is MISSING and not str(entry.get(name, "")).strip():
             raise InputError(f"judge {who} has no {name}", allowed="name, model, base_url")
     judge = Judge(**entry)
+    _check_texts(judge, who)
     _check_ranges(judge, who)
-    template = BUILT_IN.get(judge.prompt) or _own_prompt(path.parent / judge.prompt)
+    template = BUILT_IN.get(judge.prompt) or _own_prompt(path.parent, judge.prompt)
     return Judge(**{**entry, "template": template})
 
 
-def _check_ranges(judge: Judge, who: str) -> None:
-    if not judge.base_url.startswith(("http://", "https://")):
+def _check_texts(judge: Judge, who: str) -> None:
+    for setting in ("model", "family", "key_variable", "prompt"):
+        if not getattr(judge, setting).isprintable():
+            raise InputError(
+                f"judge {who} has a control character in {setting}", allowed="printable characters"
+            )
+    name = judge.name
+    if not name.isprintable() or len(name) > LONGEST_NAME or unshield(name, is_role_name) != name:
         raise InputError(
-            f"judge {who} has no address", value=judge.base_url, allowed="http:// or https://"
+            f"judge {who} has a name that a file of votes would not give back",
+            allowed=f"at most {LONGEST_NAME} printable characters, no blanks around them, no "
+            "apostrophe before a formula",
         )
+    _check_address(judge.base_url, f"judge {who} has no address")
+    if judge.proxy:
+        _check_address(judge.proxy, f"judge {who} has a proxy without an address")
+
+
+def _check_address(address: str, problem: str) -> None:
+    try:
+        parts = urlsplit(address)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not (whole and address.isascii() and address.isprintable() and " " not in address):
+        raise InputError(problem, value=address, allowed="http:// or https:// and a host")
+    if parts.username is not None or parts.query or parts.fragment:
+        # What stands there is most often a key, so it is not repeated.
+        raise InputError(
+            f"{problem.partition(' has ')[0]} has an address with a user, a query or a fragment",
+            allowed="http:// or https://, a host and a path; keys come from key_variable",
+        )
+
+
+def _check_ranges(judge: Judge, who: str) -> None:
     bounds = {
         "max_tokens": (1, 1_000_000),
         "temperature": (0, 2),
@@ -164,12 +208,27 @@ def _check_ranges(judge: Judge, who: str) -> None:
             )
 
 
-def _own_prompt(path: Path) -> str:
+def _own_prompt(folder: Path, prompt: str) -> str:
     try:
+        path = folder / prompt
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InputError(
+                "this prompt is not beside the file",
+                value=path.name,
+                allowed="a file in its folder",
+            )
+        if path.exists() and not path.is_file():
+            raise InputError("this prompt is no file", value=path.name, allowed="a file of text")
+        if path.stat().st_size > LONGEST_PROMPT:
+            raise InputError(
+                "this prompt is too long",
+                value=path.name,
+                allowed=f"at most {LONGEST_PROMPT:,} bytes",
+            )
         return check_template(path.read_text("utf-8-sig"), path.name)
     except OSError:
         raise InputError(
-            "there is no such prompt", value=path.name, allowed="pairwise, code, or a file"
+            "there is no such prompt", value=Path(prompt).name, allowed="pairwise, code, or a file"
         ) from None
     except UnicodeDecodeError:
         raise InputError("is not UTF-8 text", file=path.name) from None

@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from judgepanel.votes.attributes import unique_ids
+from judgepanel.votes.attributes import (
+    feature_name,
+    groups_in,
+    labels_in,
+    typed_column,
+    unique_ids,
+)
 from judgepanel.votes.columns import FEATURE_PREFIX, GROUP_NAMES, ID_NAMES, LABEL_NAMES
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import open_table
@@ -50,7 +57,8 @@ def read_pairs(source: str | Path | bytes, name: str | None = None) -> Pairs:
     Raises
     ------
     InputError
-        No id or text column, an empty or repeated id, an empty response.
+        No id or text column, an empty or repeated id, an empty response, or a label, group or
+        feature that the votes would be refused for after all judges were asked.
     """
     table = open_table(source, name)
     try:
@@ -87,5 +95,18 @@ def _pairs(table: RawTable) -> Pairs:
         if column.startswith(FEATURE_PREFIX)
         or column in (free.get(one) for one in (*LABEL_NAMES[:5], *GROUP_NAMES[:2]))
     ]
+    _check_known(table, known)
     frame = table.frame
     return Pairs(ids, frame[instruction], frame[first], frame[second], frame[known], table.name)
+
+
+def _check_known(table: RawTable, known: list[str]) -> None:
+    rows = np.arange(table.n_rows)
+    for column in known:
+        if column.startswith(FEATURE_PREFIX):
+            feature_name(table, column)
+            typed_column(table, column, rows)
+        elif column.lower() in LABEL_NAMES:
+            labels_in(table, column)
+        else:
+            groups_in(table, column, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -10,12 +11,17 @@ from typing import Any
 
 from judgepanel.collect.calls import Answer, Caller, GivenUp, Hopeless
 from judgepanel.collect.estimate import dollars as in_dollars
-from judgepanel.collect.estimate import most_dollars
+from judgepanel.collect.estimate import most_dollars, price
 from judgepanel.collect.journal import Journal
-from judgepanel.collect.judges import Plan
+from judgepanel.collect.judges import Judge, Plan
 from judgepanel.collect.pairs import Pairs
 from judgepanel.collect.prompts import filled
+from judgepanel.votes.cells import shield, unshield
 from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.transcripts import UNUSABLE
+
+BROKEN_AFTER = 20
+"""Calls in a row, refusals not counted, after which a judge that never answers is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +45,49 @@ class Outcome:
 
 @dataclass(slots=True)
 class _State:
+    """What is finished and spent, and what may be spent by the calls under way.
+
+    ``counted`` is what counts for the cap: of each call no more than it was allowed, so that a
+    judge whose server reports more takes nothing from the others.
+    """
+
     done: dict[str, set[tuple[str, str]]]
     dollars: float = 0.0
+    counted: float = 0.0
     reserved: float = 0.0
+    under_way: int = 0
     made: int = 0
+    freed: asyncio.Condition = field(default_factory=asyncio.Condition)
     capped: set[str] = field(default_factory=set)
     stopped: dict[str, str] = field(default_factory=dict)
-    given_up: dict[str, list[str]] = field(default_factory=dict)
+    given_up: dict[str, Counter[str]] = field(default_factory=dict)
+    unusable: dict[str, Counter[str]] = field(default_factory=dict)
 
 
-def finished(journal: Journal, plan: Plan) -> tuple[dict[str, set[tuple[str, str]]], float]:
+def finished(
+    journal: Journal, plan: Plan, pairs: Pairs
+) -> tuple[dict[str, set[tuple[str, str]]], float]:
     """Finished calls by judge, (item, order) each, and what all in the journal cost.
 
     Raises InputError where a judge was asked otherwise than the plan says.
     """
+    state = _so_far(journal, plan, pairs)
+    return state.done, state.dollars
+
+
+def _so_far(journal: Journal, plan: Plan, pairs: Pairs) -> _State:
     asked = {judge.name: plan.fingerprint(judge) for judge in plan.judges}
-    done: dict[str, set[tuple[str, str]]] = {name: set() for name in asked}
-    dollars = 0.0
+    judges = {judge.name: judge for judge in plan.judges}
+    place = {name: item for item, name in enumerate(pairs.ids)}
+    state = _State({name: set() for name in asked})
     for entry in journal.entries():
-        dollars += float(entry.get("cost") or 0.0)
-        judge = entry["judge"]
+        judge, item = entry["judge"], unshield(entry["item_id"])
+        cost = entry["cost"]
+        if cost is None and judge in judges:
+            cost = most_dollars(judges[judge], _prompt(judges[judge], pairs, place.get(item), "AB"))
+        cost = cost or 0.0
+        state.dollars += cost
+        state.counted += cost if entry["most"] is None else min(cost, entry["most"])
         if judge not in asked:
             continue
         if entry["asked"] != asked[judge]:
@@ -68,8 +97,17 @@ def finished(journal: Journal, plan: Plan) -> tuple[dict[str, set[tuple[str, str
                 file=journal.folder.name,
                 allowed="the same settings, another name for the judge, or another folder",
             )
-        done[judge].add((entry["item_id"], entry["order"]))
-    return done, dollars
+        state.done[judge].add((item, entry["order"]))
+    return state
+
+
+def _prompt(judge: Judge, pairs: Pairs, item: int | None, order: str) -> str:
+    """What a judge is asked about an item; the bare template for one that is not known."""
+    if item is None:
+        return judge.template
+    instruction, first, second = pairs.texts(item)
+    shown_as = (first, second) if order == "AB" else (second, first)
+    return filled(judge.template, instruction, *shown_as)
 
 
 def collect(
@@ -83,7 +121,8 @@ def collect(
     """Make every call that is not in the journal yet.
 
     ``max_cost`` dollars are never passed by all calls in the journal together: a call is made only
-    if the cap holds even when it and all others under way use every token they may.
+    if the cap holds even when it and all others under way use every token they may. A judge whose
+    server reports more than that is stopped, and what is above is not taken from the others.
     ``on_progress`` gets finished calls, planned calls and dollars. Memory holds the pairs and the
     names of finished calls, not the outputs.
 
@@ -92,11 +131,10 @@ def collect(
     InputError
         A key that is not set, a journal of other settings, a disk that takes no more.
     """
-    done, dollars = finished(journal, plan)
+    state = _so_far(journal, plan, pairs)
     ids = set(pairs.ids)
-    for name, calls in done.items():
-        done[name] = {call for call in calls if call[0] in ids}
-    state = _State(done, dollars)
+    for name, calls in state.done.items():
+        state.done[name] = {call for call in calls if call[0] in ids}
     planned = plan.calls(len(pairs)) * len(plan.judges)
     report = on_progress or (lambda *_: None)
     asyncio.run(_all(pairs, plan, journal, state, max_cost, lambda: report(
@@ -151,6 +189,7 @@ class _Run:
         self._judge = caller.judge
         self._asked = plan.fingerprint(caller.judge)
         self._left = self._calls()
+        self._failed = 0
 
     def _calls(self) -> Iterator[tuple[int, str]]:
         done = self._state.done[self._judge.name]
@@ -165,42 +204,78 @@ class _Run:
         for item, order in self._left:
             if judge.name in state.stopped or judge.name in state.capped:
                 return
-            instruction, first, second = self._pairs.texts(item)
-            most = most_dollars(judge, len(instruction) + len(first) + len(second))
-            if self._cap is not None and state.dollars + state.reserved + most > self._cap:
+            prompt = _prompt(judge, self._pairs, item, order)
+            most = most_dollars(judge, prompt)
+            if not await self._reserved(most):
                 state.capped.add(judge.name)
                 return
-            shown_as = (first, second) if order == "AB" else (second, first)
-            state.reserved += most
             try:
-                answer = await self._caller.ask(filled(judge.template, instruction, *shown_as))
+                answer = await self._caller.ask(prompt)
+                self._keep(item, order, answer, most)
+                self._failed = 0
             except Hopeless as trouble:
                 state.stopped[judge.name] = str(trouble)
                 return
             except GivenUp as trouble:
-                state.given_up.setdefault(judge.name, []).append(str(trouble))
+                self._give_up(trouble)
                 continue
             finally:
-                state.reserved -= most
-            self._keep(item, order, answer, most)
+                await self._free(most)
             self._report()
+
+    async def _reserved(self, most: float) -> bool:
+        """Reserve what a call may cost, once others leave that much; False if the cap is met."""
+        state = self._state
+        async with state.freed:
+            while (
+                self._cap is not None
+                and most
+                and (state.counted + state.reserved + most > self._cap)
+            ):
+                if not state.under_way:
+                    return False
+                await state.freed.wait()
+            state.reserved += most
+            state.under_way += 1
+        return True
+
+    async def _free(self, most: float) -> None:
+        state = self._state
+        async with state.freed:
+            state.under_way -= 1
+            state.reserved = state.reserved - most if state.under_way else 0.0
+            state.freed.notify_all()
+
+    def _give_up(self, trouble: GivenUp) -> None:
+        judge, state = self._judge, self._state
+        state.given_up.setdefault(judge.name, Counter())[str(trouble)] += 1
+        self._failed += not trouble.refused
+        if self._failed >= BROKEN_AFTER:
+            state.stopped.setdefault(
+                judge.name,
+                f"{self._failed} calls in a row came to nothing, the last for: {trouble}",
+            )
 
     def _keep(self, item: int, order: str, answer: Answer, most: float) -> None:
         pairs, judge, state = self._pairs, self._judge, self._state
-        cost = (answer.tokens_in * judge.price_in + answer.tokens_out * judge.price_out) / 1e6
-        if not answer.tokens_in:
-            cost = most  # A server that counts no tokens: what it can have been at most.
+        completion = answer.completion
+        tokens_in, tokens_out = completion.tokens_in, completion.tokens_out
+        cost = most  # A server that counts no tokens: what it can have been at most.
+        if tokens_in is not None and tokens_out is not None:
+            cost = price(judge, tokens_in, tokens_out)
         entry: dict[str, Any] = {
-            "item_id": pairs.ids[item],
+            "item_id": shield(pairs.ids[item]),
             "judge": judge.name,
             "order": order,
             **{str(name): str(value) for name, value in pairs.about.iloc[item].items()},
-            "text": answer.text,
-            "served_by": answer.model,
-            "finish": answer.finish,
-            "tokens_in": answer.tokens_in,
-            "tokens_out": answer.tokens_out,
+            "text": completion.text,
+            **({UNUSABLE: completion.unusable} if completion.unusable else {}),
+            "served_by": completion.model,
+            "finish": completion.finish,
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
             "cost": cost,
+            "most": most,
             "seconds": round(answer.seconds, 4),
             "attempts": answer.attempts,
             "asked": self._asked,
@@ -215,17 +290,31 @@ class _Run:
             ) from None
         state.done[judge.name].add((pairs.ids[item], order))
         state.dollars += cost
+        state.counted += min(cost, most)
         state.made += 1
+        if completion.unusable:
+            state.unusable.setdefault(judge.name, Counter())[completion.unusable] += 1
+        if self._cap is not None and cost > most:
+            state.stopped[judge.name] = (
+                f"its server reports {tokens_in:,} tokens in and {tokens_out:,} out for a call "
+                f"that was allowed {in_dollars(most)}, so the cap cannot be kept with it; a higher "
+                "max_tokens allows more"
+            )
 
 
 def _troubles(state: _State, cap: float | None) -> Iterator[str]:
     for name, reason in state.stopped.items():
         yield f"Judge {shown(name)} was stopped: {reason}."
     for name, reasons in state.given_up.items():
-        most = max(set(reasons), key=reasons.count)
-        many = f"{len(reasons):,} calls" if len(reasons) > 1 else "1 call"
-        were = "were" if len(reasons) > 1 else "was"
+        many = f"{reasons.total():,} calls" if reasons.total() > 1 else "1 call"
+        were = "were" if reasons.total() > 1 else "was"
+        (most, _), *_ = reasons.most_common(1)
         yield f"{many} of {shown(name)} {were} given up, most often for: {most}."
+    for name, reasons in state.unusable.items():
+        many = f"{reasons.total():,} outputs" if reasons.total() > 1 else "1 output"
+        are = "are" if reasons.total() > 1 else "is"
+        why = ", ".join(reasons)
+        yield f"{many} of {shown(name)} {are} kept escaped and not read as a verdict: {why}."
     if state.capped:
         names = ", ".join(shown(name) for name in sorted(state.capped))
         yield f"Stopped before the cap of {in_dollars(cap)}, {names}: a higher one goes on."

@@ -39,6 +39,11 @@ class JudgeCoverage:
     same: int
     both_first: int
 
+    def __post_init__(self) -> None:
+        # What was stored before a reason had its name cannot hold outputs with that reason.
+        newer = len(REASONS) - len(self.reasons)
+        object.__setattr__(self, "reasons", (*self.reasons, *[0] * newer))
+
     @property
     def read(self) -> int:
         """Outputs with a verdict."""

@@ -22,7 +22,14 @@ from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
 from judgepanel.votes.errors import InputError, listed, shown
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.verdicts import LEVELS, REASONS, read_scores, read_verdict, vote_of
+from judgepanel.votes.verdicts import (
+    LEVELS,
+    REASONS,
+    Reading,
+    read_scores,
+    read_verdict,
+    vote_of,
+)
 from judgepanel.votes.words import MISSING_WORDS, distinct
 
 Ints = NDArray[np.intp]
@@ -35,10 +42,18 @@ ALLOWED_ORDERS = "AB or BA, output_1 first or output_2 first, original or swappe
 MAX_EXAMPLES = 60
 EXAMPLES_A_JUDGE = 3
 _HEAD, _TAIL = 160, 400
-_OF_A_CALL = frozenset(
-    ("served_by", "finish", "tokens_in", "tokens_out", "cost", "seconds", "attempts", "asked")
+UNUSABLE = "unusable"
+NOT_TEXT = "not text"
+UNWRITABLE = "a NUL or a broken Unicode character"
+TOO_LONG = "too long"
+_UNUSABLE_REASONS = frozenset((NOT_TEXT, UNWRITABLE, TOO_LONG))
+OF_A_CALL = frozenset(
+    (
+        *("served_by", "finish", "tokens_in", "tokens_out", "cost", "most", "seconds", "attempts"),
+        *("asked", UNUSABLE),
+    )
 )
-"""What `collect` keeps of a call beside its output."""
+"""What `collect` keeps of a call beside its output; ``UNUSABLE`` says why an output is not read."""
 
 _ORDERS = {
     **dict.fromkeys(("ab", "output_1 first", "original", "false", "0", "1,2", "first"), True),
@@ -149,7 +164,7 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     merged = _merged(outputs.vote, pair, len(first))
     order = np.argsort(first, kind="stable")
     lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
-    dropped = [*columns.dropped, *(name for name in table.columns if name in _OF_A_CALL)]
+    dropped = [*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)]
     frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
     frame[VERDICT] = text_column(merged[order] + 1, ("", "0", "1"))
     unread = _unread(table, outputs, ids, columns.text)
@@ -178,6 +193,10 @@ def _readings(table: RawTable, columns: Columns, rows: Ints) -> NDArray[np.objec
         for k in range(len(rows)):
             if columns.text is None or not (np.isnan(first[k]) and np.isnan(second[k])):
                 readings[k] = read_scores(float(first[k]), float(second[k]))
+    if UNUSABLE in table.columns:
+        codes, words = distinct(table.frame[UNUSABLE])
+        known_reason = np.array([word in _UNUSABLE_REASONS for word in words], dtype=bool)
+        readings[known_reason[codes[rows]]] = Reading(None, reason="unusable")
     return readings
 
 

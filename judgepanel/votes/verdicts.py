@@ -21,7 +21,7 @@ from judgepanel.votes.matrix import MISSING
 
 Side = Literal["A", "B"]
 Level = Literal["bracket", "field", "bold", "stated", "closing", "opening", "letter", "score"]
-Reason = Literal["empty", "only reasoning", "tie", "contradiction", "no verdict"]
+Reason = Literal["empty", "only reasoning", "tie", "contradiction", "no verdict", "unusable"]
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 REASONS: tuple[Reason, ...] = get_args(Reason)

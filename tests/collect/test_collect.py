@@ -156,7 +156,7 @@ def test_an_answer_without_text_is_an_answer(tmp_path: Path, served: Endpoint) -
     assert run(pairs, judges_file(tmp_path, served.url, "x"), tmp_path / "out").complete
     coverage = load_votes(tmp_path / "out" / "outputs.jsonl").coverage
     assert coverage is not None
-    assert coverage.judges[0].reasons == (1, 0, 0, 0, 0)
+    assert coverage.judges[0].reasons == (1, 0, 0, 0, 0, 0)
 
 
 def test_a_judge_with_a_wrong_model_or_key_stops_at_once_and_others_go_on(

@@ -263,6 +263,7 @@ def test_of_two_scores_the_higher_is_the_verdict_and_equal_ones_are_none() -> No
     assert dict(zip(LEVELS, one.levels, strict=True))["score"] == 4
     assert dict(zip(REASONS, one.reasons, strict=True)) == {
         "empty": 1, "only reasoning": 0, "tie": 1, "contradiction": 0, "no verdict": 0,
+        "unusable": 0,
     }  # fmt: skip
     assert found.coverage.unread == ()
 

@@ -1,0 +1,126 @@
+"""One HTTP exchange with an endpoint that is not trusted: bounded in bytes, pieces and time.
+
+Nothing ambient takes part: no redirect is followed, no cookie kept, and no proxy, .netrc or header
+comes from the environment. Only ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` are followed, since they say
+whom the owner of this machine trusts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import ssl
+from dataclasses import dataclass
+
+import httpx
+
+from judgepanel.collect.judges import Judge
+
+BODY = 1 << 20
+BODY_A_TOKEN = 64
+"""Bytes of an answer that are read: so many, and so many more for each token of ``max_tokens``."""
+PIECES = 1 << 14
+"""Chunks of an answer that are read: each costs time, however short it is."""
+
+
+class NoAnswer(Exception):
+    """The exchange came to nothing, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Status, ``Retry-After`` as the server wrote it, and the body of a success."""
+
+    status: int
+    retry_after: str
+    body: bytes
+
+
+def longest_body(judge: Judge) -> int:
+    """Bytes of an answer that are read."""
+    return BODY + BODY_A_TOKEN * judge.max_tokens
+
+
+class Exchange:
+    """Posts prompts to one judge; its key goes to the judge's own address and nowhere else."""
+
+    def __init__(self, judge: Judge, key: str) -> None:
+        self._judge = judge
+        self._url = httpx.URL(f"{judge.base_url.rstrip('/')}/chat/completions")
+        self._headers = {
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "content-type": "application/json",
+            "user-agent": "judgepanel",
+        }
+        if key:
+            self._headers["authorization"] = f"Bearer {key}"
+        # A transport without a client around it follows no redirect and keeps no cookie.
+        self._transport = httpx.AsyncHTTPTransport(
+            verify=_trusted(),
+            trust_env=False,
+            limits=httpx.Limits(max_connections=judge.concurrency),
+            proxy=judge.proxy or None,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    async def post(self, prompt: str) -> Reply:
+        """The reply to a prompt, whole, within the judge's ``timeout`` from connecting on.
+
+        Raises
+        ------
+        NoAnswer
+        """
+        judge = self._judge
+        content = {
+            "model": judge.model,
+            "messages": [{"role": "user", "content": prompt}],
+            "temperature": judge.temperature,
+            "max_tokens": judge.max_tokens,
+        }
+        request = httpx.Request(
+            "POST", self._url, headers=self._headers, content=json.dumps(content).encode()
+        )
+        try:
+            async with asyncio.timeout(judge.timeout):
+                return await self._exchanged(request)
+        except TimeoutError:
+            raise NoAnswer(f"no whole answer within {judge.timeout:g} s") from None
+        except (httpx.ConnectError, httpx.ProxyError):
+            raise NoAnswer("no connection") from None
+        except httpx.HTTPError:
+            raise NoAnswer("a connection that broke, or an answer that is not HTTP") from None
+
+    async def _exchanged(self, request: httpx.Request) -> Reply:
+        response = await self._transport.handle_async_request(request)
+        try:
+            retry_after = response.headers.get("retry-after", "")
+            # What a server writes into a refusal is shown nowhere, so it is not read either.
+            body = await self._body(response) if response.is_success else b""
+            return Reply(response.status_code, retry_after, body)
+        finally:
+            await response.aclose()
+
+    async def _body(self, response: httpx.Response) -> bytes:
+        if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+            raise NoAnswer("an answer that is compressed, which was not asked for")
+        most = longest_body(self._judge)
+        body = bytearray()
+        pieces = 0
+        async for piece in response.aiter_raw():
+            body += piece
+            pieces += 1
+            if len(body) > most:
+                raise NoAnswer(f"an answer of more than {most:,} bytes")
+            if pieces > PIECES:
+                raise NoAnswer(f"an answer in more than {PIECES:,} pieces")
+        return bytes(body)
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=True)
