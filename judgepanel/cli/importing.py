@@ -15,13 +15,13 @@ from judgepanel.votes.imports import read_kind, source_of
 
 def run_import(options: argparse.Namespace) -> None:
     """Run the command: read, write, and say what was read and what was not."""
-    found = read_kind(source_of(options.path), options.kind)
+    found = read_kind(source_of(options.path), options.kind, options.task)
     lines = found.lines(options.path.name)
     write_whole(options.out, lines)
     rows = counted(lines.count(b"\n"), "row")
     print(printable(f"{rows} written to {options.out.name}."))
-    for note in found.notes():
-        print(note)
+    for note in found.notes(most=None):
+        print(printable(note))
     if found.task == "pointwise":
         print("Every item passes or does not: read the file with --task pointwise.")
     try:

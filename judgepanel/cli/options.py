@@ -110,6 +110,9 @@ def command_parser() -> argparse.ArgumentParser:
     importing.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
     importing.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
     importing.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
+    importing.add_argument(
+        "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
+    )
 
     health = _command(
         commands, "health", run.health, "does the dashboard answer, and its database?"

@@ -38,6 +38,7 @@ LONG_VERDICT_NAMES = (
 TEXT_NAMES = ("text", "raw_text", "output", "raw_output", "transcript", "completion", "content")
 """Columns of what judges wrote, see ``judgepanel.votes.transcripts``."""
 _VERDICTS = LONG_VERDICT_NAMES[:2]
+_LONG_NAMES = frozenset((*LONG_ITEM_NAMES, *LONG_JUDGE_NAMES, *LONG_VERDICT_NAMES, *TEXT_NAMES))
 _ROLE_NAMES = frozenset((*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES))
 
 
@@ -89,9 +90,10 @@ def guess_mapping(
     """What the columns of a file mean, by their names and, where names do not tell, their content.
 
     A file is long when it has an item, a judge and a verdict column, and the judge column holds
-    names rather than verdicts. In a wide file every column without another role is a judge; a group
-    column is guessed only if it holds something else than verdicts. Columns given by name are used
-    as they are.
+    names rather than verdicts. In a wide file every column without another role is a judge, unless
+    it is named as in a long file (annotator, model, output, ...) and holds no verdicts: such a
+    column is not used. A group column is guessed only if it holds something else than verdicts.
+    Columns given by name are used as they are.
 
     Raises
     ------
@@ -155,6 +157,22 @@ def holds_verdicts(cells: pd.Series) -> bool:
     return all(is_verdict(word) for word in distinct(cells)[1])
 
 
+def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
+    """The columns of verdicts in a file with one row an item; () where items come again.
+
+    Columns that are named by a role or as in a long file are none, nor are the ``others``.
+    """
+    if table.frame[item].duplicated().any():
+        return ()
+    return _Guesser(table, set()).judges({item, *others})
+
+
+def _few_verdicts(cells: pd.Series) -> bool:
+    """Whether most of what is in a column are names or texts: one word amiss is a mistake."""
+    words = [word for word in distinct(cells)[1] if word.strip()]
+    return 2 * sum(is_verdict(word) for word in words) < len(words)
+
+
 class _Guesser:
     """The columns of one file that have no role yet, by their lower-case names."""
 
@@ -188,11 +206,15 @@ class _Guesser:
         verdict = self.find(LONG_VERDICT_NAMES) or self.find(("label", "labels"))
         if item is None or judge is None or verdict is None:
             return None
-        frame = self.table.frame
-        if not frame[item].duplicated().any() and self.all_verdicts({item, label, group}):
-            return None
         truths = [name for name in LABEL_NAMES if self.free.get(name) != verdict]
-        label = label or self.find(truths)
+        truth = label or self.find(truths)
+        if not self.table.frame[item].duplicated().any():
+            doubtful = truth is None or not holds_verdicts(self.table.frame[verdict])
+            if self.all_verdicts({item, label, group}):
+                return None
+            if doubtful and self.judges({item, verdict, truth, group}):
+                return None
+        label = truth
         group = group or self.group({item, judge, verdict, label})
         taken = {item, judge, verdict, label, group}
         return Mapping(
@@ -212,6 +234,27 @@ class _Guesser:
         frame = self.table.frame
         rest = [name for name in frame.columns if name not in {*taken, *self.features(taken)}]
         return all(holds_verdicts(frame[name]) for name in rest)
+
+    def judges(self, taken: set[str | None]) -> tuple[str, ...]:
+        """The columns that hold verdicts and are named neither by a role nor as in a long file."""
+        taken |= {self.find(ID_NAMES), self.find(LABEL_NAMES), self.group(taken)}
+        return tuple(
+            name
+            for name in self.table.columns
+            if name not in {*taken, *self.features(taken)}
+            and name.lower() not in _LONG_NAMES
+            and holds_verdicts(self.table.frame[name])
+        )
+
+    def named_as_long(self, taken: set[str | None]) -> set[str]:
+        """The columns of a wide file that are named as in a long one and hold no verdicts."""
+        return {
+            name
+            for name in self.table.columns
+            if name not in taken
+            and name.lower() in _LONG_NAMES
+            and _few_verdicts(self.table.frame[name])
+        }
 
     def refuse_half_a_long_file(self, taken: set[str | None]) -> None:
         """Refuse names of judges without verdicts, and texts without names of judges."""
@@ -236,7 +279,10 @@ class _Guesser:
         group = group or self.group({item, label})
         features = self.features({item, label, group})
         taken = {item, label, group, *features}
-        self.refuse_half_a_long_file(taken)
+        if self.judges({item, label, group}):
+            taken |= self.named_as_long(taken)
+        else:
+            self.refuse_half_a_long_file(taken)
         judges = tuple(name for name in self.table.columns if name not in taken)
         return Mapping("wide", item, label, group, judges, features)
 

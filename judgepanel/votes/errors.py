@@ -16,9 +16,9 @@ def shown(value: object, length: int = SHOWN_LENGTH) -> str:
     return f"'{text}'"
 
 
-def listed(names: Sequence[str], limit: int = 5) -> str:
+def listed(names: Sequence[str], limit: int = 5, *, length: int = SHOWN_LENGTH) -> str:
     """The first few names, quoted, and how many more there are."""
-    text = ", ".join(shown(name) for name in names[:limit])
+    text = ", ".join(shown(name, length) for name in names[:limit])
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
 
 

@@ -37,7 +37,7 @@ def load_votes(
     InputError
         One sentence with file, row, column, value and what is allowed.
     """
-    table = open_table(source, name)
+    table = open_table(source, name, task=task)
     mapping = guess_mapping(
         table,
         id_column=id_column,
@@ -56,14 +56,19 @@ def load_votes(
 
 
 def open_table(
-    source: str | Path | bytes, name: str | None = None, unnamed: str = "the upload"
+    source: str | Path | bytes,
+    name: str | None = None,
+    unnamed: str = "the upload",
+    *,
+    task: Task | None = None,
 ) -> RawTable:
     """The raw table in a file, or in bytes called ``name``; outputs of judges become verdicts.
 
-    What other tools write (see ``judgepanel.votes.imports``) is recognised by its content.
+    What other tools write (see ``judgepanel.votes.imports``) is recognised by its content; ``task``
+    chooses where such a file holds pairs and single responses.
     """
     if isinstance(source, bytes):
-        return _read(source, name or unnamed)
+        return _read(source, name or unnamed, task)
     path = Path(source)
     name = name or path.name
     if not path.is_file():
@@ -76,13 +81,13 @@ def open_table(
         raise error.in_file(name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from None
-    return _read(data, name)
+    return _read(data, name, task)
 
 
-def _read(data: bytes, name: str) -> RawTable:
+def _read(data: bytes, name: str, task: Task | None) -> RawTable:
     try:
         check_bytes(len(data))
-        found = recognised(data, name)
+        found = recognised(data, name, task)
         if found is None:
             return transcribed(read_table(data, name))
         kind, rows = found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from judgepanel.votes.columns import (
     LONG_VERDICT_NAMES,
     TEXT_NAMES,
     is_role_name,
+    judges_beside,
 )
 from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
 from judgepanel.votes.errors import InputError, listed, shown
@@ -38,7 +40,7 @@ ORDER_NAMES = ("order", "swapped")
 STAGE_NAMES = ("stage",)
 SCORE_NAMES = ("score_a", "score_b")
 VERDICT = "verdict"
-ALLOWED_ORDERS = "AB or BA, output_1 first or output_2 first, original or swapped, false or true"
+ALLOWED_ORDERS = "AB or BA, A first or B first, original or swapped, false or true"
 MAX_EXAMPLES = 60
 EXAMPLES_A_JUDGE = 3
 _HEAD, _TAIL = 160, 400
@@ -56,9 +58,21 @@ OF_A_CALL = frozenset(
 """What `collect` keeps of a call beside its output; ``UNUSABLE`` says why an output is not read."""
 
 _ORDERS = {
-    **dict.fromkeys(("ab", "output_1 first", "original", "false", "0", "1,2", "first"), True),
-    **dict.fromkeys(("ba", "output_2 first", "swapped", "true", "1", "2,1", "second"), False),
+    **dict.fromkeys(("original", "original order", "as given", "not swapped", "unswapped"), True),
+    **dict.fromkeys(("false", "0", "first", "forward"), True),
+    **dict.fromkeys(("swapped", "swap", "swapped order", "reversed", "reverse order"), False),
+    **dict.fromkeys(("true", "1", "second", "reverse"), False),
 }
+_SHOWN = (
+    r"(?:(?:output|response|answer|assistant|solution|model|candidate|option|completion)[ _-]?)?"
+    r"[(\[]?([ab12])[)\]]?"
+)
+_SHOWN_FIRST = re.compile(
+    rf"{_SHOWN}[ _-]?(?:(?:is |was )?(?:shown |presented )?first"
+    rf"|(?:,? (?:and )?then |, ?|/|-| ?-> ?| before |){_SHOWN})"
+)
+_LONGEST_ORDER = 80
+_LETTERED = str.maketrans("12", "ab")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +110,10 @@ def columns_of(table: RawTable) -> Columns | None:
         return None
     if text is None and both is None:
         return None
-    return Columns(item, judge, text, both, find(ORDER_NAMES), find(STAGE_NAMES))
+    columns = Columns(item, judge, text, both, find(ORDER_NAMES), find(STAGE_NAMES))
+    others = {*columns.dropped, *(name for name in table.columns if name in _OF_A_CALL)}
+    # One response a row and a column a judge: the text is what was judged, and no verdict.
+    return None if len(judges_beside(table, item, others)) > 1 else columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,8 +266,20 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
 
 
 def order_of(word: str) -> int:
-    """1 where the item's first output was shown as A, 0 where as B, -1 for an unknown word."""
-    return _ORDERS.get(" ".join(word.split()).lower(), MISSING)
+    """1 where the item's first output was shown as A, 0 where as B, -1 for an unknown word.
+
+    'A first', 'output_1 first', 'AB' and '1,2' say the same; 'order:' may stand before any of them.
+    """
+    if len(word) > _LONGEST_ORDER:
+        return MISSING
+    plain = " ".join(word.split()).lower().removeprefix("order").lstrip(" :=")
+    if plain in _ORDERS:
+        return int(_ORDERS[plain])
+    match = _SHOWN_FIRST.fullmatch(plain)
+    if match is None:
+        return MISSING
+    first, second = (side and side.translate(_LETTERED) for side in match.groups())
+    return MISSING if first == second else int(first == "a")
 
 
 def _last_stage(table: RawTable, column: str | None, cells: Ints, rows: Ints) -> NDArray[np.bool_]:

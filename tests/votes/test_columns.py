@@ -1,6 +1,6 @@
 import pytest
 
-from judgepanel.votes import InputError, Mapping, guess_mapping, read_table
+from judgepanel.votes import InputError, Mapping, guess_mapping, load_votes, read_table
 from judgepanel.votes.columns import check_mapping
 
 
@@ -76,3 +76,30 @@ def test_a_missing_label_column_matters_only_where_labels_are_needed() -> None:
     with pytest.raises(InputError, match="there is no label column"):
         guess("id,j1\na,1\n")
     assert guess("id,j1\na,1\n", need_label=False).judge_columns == ("j1",)
+
+
+@pytest.mark.parametrize("word", ["annotator", "Model", "worker_id", "reviewer", "response"])
+def test_a_word_of_the_long_form_beside_the_label_leaves_a_file_wide(word: str) -> None:
+    text = f"item_id,{word},label,ja,jb\nq1,ann,1,1,0\nq2,bob,0,0,\nq3,ann,1,1,1\n"
+    for given in ({}, {"label_column": "label"}):
+        mapping = guess(text, **given)
+        assert mapping == Mapping("wide", "item_id", "label", None, ("ja", "jb"))
+
+
+def test_who_answered_and_what_beside_the_label_leave_a_file_wide() -> None:
+    text = "id,model,output,label,ja,jb\nq1,m1,a text,1,1,0\nq2,m2,another,0,0,1\n"
+    loaded = load_votes(text.encode(), name="v.csv", need_labels=False)
+    assert loaded.votes.judges == ("ja", "jb")
+    assert "Columns that are not used: 'model', 'output'." in loaded.warnings
+
+
+def test_a_slip_in_a_column_of_verdicts_is_not_taken_for_a_name() -> None:
+    text = "item_id,label,ja,rater\nq1,1,1,1\nq2,0,0,0\nq3,1,1,oops\n"
+    assert guess(text).judge_columns == ("ja", "rater")
+
+
+def test_a_long_file_with_one_vote_an_item_is_still_long() -> None:
+    mapping = guess("item,worker,label,gold\na,m1,1,0\nb,m2,0,0\n")
+    assert (mapping.layout, mapping.label_column) == ("long", "gold")
+    mapping = guess("item,judge,verdict,label,flagged\na,m1,1,0,1\nb,m2,0,0,0\n")
+    assert (mapping.layout, mapping.verdict_column) == ("long", "verdict")

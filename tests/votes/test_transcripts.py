@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.transcripts import order_of
 from judgepanel.votes.verdicts import LEVELS, REASONS
 
 A, B, NOTHING = "Output (a)", "[[B]]", "I cannot say."
@@ -280,3 +281,26 @@ def test_what_is_no_score_is_refused() -> None:
         "scores.jsonl, row 1, column 'score_a': not a score (found 'high'); allowed: a number, or "
         "blank."
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("AB", "BA"),
+        ("A first", "B first"),
+        ("order: A first", "order: B first"),
+        ("output_1 first", "output_2 first"),
+        ("Response (a) shown first", "Response (b) shown first"),
+        ("1,2", "2,1"),
+        ("A then B", "B, then A"),
+        ("a->b", "b->a"),
+        ("as given", "reversed"),
+    ],
+)
+def test_an_order_that_can_only_mean_one_thing_is_read(words: tuple[str, str]) -> None:
+    assert [order_of(word) for word in words] == [1, 0]
+
+
+@pytest.mark.parametrize("word", ["", "A", "A>B", "a a", "first A", "apart", "A first B first"])
+def test_an_order_that_could_mean_either_is_not_guessed(word: str) -> None:
+    assert order_of(word) == -1

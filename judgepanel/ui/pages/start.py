@@ -30,6 +30,7 @@ from judgepanel.votes import (
     open_table,
 )
 from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.matrix import Task
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
 
@@ -145,8 +146,13 @@ def _compare(analysis: Analysis) -> None:
 def _uploaded(name: str, data: bytes, judges: object) -> None:
     """Read an upload; what is wrong with it is one sentence beside it."""
     try:
-        raw = _table(hashlib.sha256(data).hexdigest(), data, name)
-        loaded = _columns(raw, judges)
+        digest = hashlib.sha256(data).hexdigest()
+        raw = _table(digest, data, name, None)
+        task = _task(raw)
+        if raw.task not in (None, task):
+            # A folder of results may hold pairs and single responses: one of them is read.
+            raw = _table(digest, data, name, task)
+        loaded = _columns(raw, task, judges)
     except InputError as error:
         problem(str(error))
         return
@@ -163,13 +169,13 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the file")
-def _table(digest: str, _data: bytes, name: str) -> RawTable:
-    return open_table(_data, name)
+def _table(digest: str, _data: bytes, name: str, task: Task | None) -> RawTable:
+    return open_table(_data, name, task=task)
 
 
-def _columns(raw: RawTable, judges: object) -> Loaded:
-    """Columns as guessed, settable; then the vote matrix."""
-    task = st.radio(
+def _task(raw: RawTable) -> Task:
+    """What an item is, as the file tells, or as it is chosen."""
+    return st.radio(
         "Task",
         TASKS,
         index=TASKS.index(raw.task or "pairwise"),
@@ -178,6 +184,10 @@ def _columns(raw: RawTable, judges: object) -> Loaded:
         horizontal=True,
         help="In pairwise items the order of the two responses is arbitrary.",
     )
+
+
+def _columns(raw: RawTable, task: Task, judges: object) -> Loaded:
+    """Columns as guessed, settable; then the vote matrix."""
     guessed = None
     try:
         guessed = guess_mapping(raw, need_label=False)

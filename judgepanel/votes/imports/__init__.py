@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports import inspect_logs, judgebench, llmbar, promptfoo, rewardbench
 from judgepanel.votes.imports.document import Document, documents, opened
-from judgepanel.votes.imports.rows import Found
+from judgepanel.votes.imports.rows import OTHERS, Found, LeftOut
 from judgepanel.votes.imports.source import (
     ZIP,
     Archive,
     Source,
+    TooLarge,
     json_lines,
+    member,
     source_in,
     source_of,
 )
+from judgepanel.votes.matrix import Task
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A layout: its title, what is wanted, which files may and do have it, how they are read."""
+    """A layout: its title, what is wanted, which files may and do have it, how they are read.
+
+    ``read_file`` reads one file and refuses what is not as the tool writes it, ``together`` makes
+    rows of all that were read.
+    """
 
     title: str
     wanted: str
     named: Callable[[str], bool]
     fits: Callable[[Document], bool]
-    read: Callable[[Iterable[Document], Counter[str]], Found]
+    read_file: Callable[[Document, LeftOut], Any]
+    together: Callable[[Sequence[Any], LeftOut, Task | None], Found]
 
 
 def _kind(title: str, layout: Any) -> Kind:
-    return Kind(title, layout.WANTED, layout.named, layout.fits, layout.read)
+    return Kind(title, layout.WANTED, layout.named, layout.fits, layout.read_file, layout.together)
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
@@ -49,34 +55,72 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 )
 """Layouts by name, see docs/transcripts.md."""
 
-_OTHERS = "files that are something else"
 _WORKBOOK = "[Content_Types].xml"
 _BUILT_OTHERWISE = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 """What a reader runs into where a file has the layout's marks, and something else inside."""
 
 
-def read_kind(source: Source, kind: str) -> Found:
-    """What a layout of this name holds; InputError where the files do not have it."""
-    layout, left_out = KINDS[kind], Counter[str]()
-    found = _having(source, layout, left_out)
-    first = next(found, None)
-    if first is None:
-        problem = f"holds no {layout.title}" if source.names else "there is nothing to read"
-        raise InputError(problem, file=source.name, allowed=layout.wanted)
+def read_kind(source: Source, kind: str, task: Task | None = None) -> Found:
+    """What a layout of this name holds; files that cannot be read are left out and named.
+
+    ``task`` chooses where some files hold pairs and others single responses.
+
+    Raises
+    ------
+    InputError
+        No file has the layout, none that has it can be read, or there is more than may be unpacked.
+    """
+    layout, left_out = KINDS[kind], LeftOut()
+    files: list[Any] = []
+    problems: list[InputError] = []
+    for path in documents(source):
+        counted = LeftOut()
+        try:
+            document = opened(source, path) if layout.named(path) else None
+            if document is None or not layout.fits(document):
+                left_out.file(member(source, path), OTHERS)
+                continue
+            files.append(layout.read_file(document, counted))
+        except TooLarge:
+            raise
+        except InputError as error:
+            problems.append(error)
+        except _BUILT_OTHERWISE:
+            problems.append(_damaged(layout, member(source, path)))
+        else:
+            left_out.update(counted)
+    if not files:
+        raise _nothing(source, layout, problems)
+    left_out.unreadable += [str(error) for error in problems]
     try:
-        read = layout.read(chain([first], found), left_out)
-        rows = list(read.rows)
-        return replace(read, rows=rows, left_out=+read.left_out)
-    except InputError:
-        raise
+        together = layout.together(files, left_out, task)
+        return replace(together, rows=list(together.rows))
     except _BUILT_OTHERWISE:
-        raise InputError(
-            f"damaged, or not written as {layout.title} are", file=source.name
-        ) from None
+        raise _damaged(layout, source.name) from None
 
 
-def recognised(data: bytes, name: str) -> tuple[str, Found] | None:
+def _damaged(layout: Kind, file: str) -> InputError:
+    return InputError(f"damaged, or not written as {layout.title} are", file=file)
+
+
+def _nothing(source: Source, layout: Kind, problems: list[InputError]) -> InputError:
+    """Why nothing of a layout was read."""
+    if len(problems) == 1:
+        return problems[0]
+    if problems:
+        return InputError(
+            f"none of {len(problems):,} files can be read, the first because: {problems[0]}",
+            file=source.name,
+            allowed=layout.wanted,
+        )
+    problem = f"holds no {layout.title}" if source.names else "there is nothing to read"
+    return InputError(problem, file=source.name, allowed=layout.wanted)
+
+
+def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, Found] | None:
     """The layout and its rows, if a file is one that another tool wrote; None for all others.
+
+    ``task`` as in :func:`read_kind`.
 
     Only an archive or a file that begins as a JSON object is looked into. Raises InputError for
     one that is damaged, and for an archive with results of no known tool, or of two.
@@ -106,24 +150,25 @@ def recognised(data: bytes, name: str) -> tuple[str, Found] | None:
     if len(kinds) > 1:
         titles = " and ".join(KINDS[kind].title for kind in kinds)
         raise InputError(f"holds {titles}", file=name, allowed="results of one tool")
-    return (kinds[0], read_kind(source, kinds[0])) if kinds else None
-
-
-def _having(source: Source, layout: Kind, left_out: Counter[str]) -> Iterator[Document]:
-    for path in documents(source):
-        one = opened(source, path) if layout.named(path) else None
-        if one is not None and layout.fits(one):
-            yield one
-        else:
-            left_out[_OTHERS] += 1
+    return (kinds[0], read_kind(source, kinds[0], task)) if kinds else None
 
 
 def _kinds_in(source: Source) -> list[str]:
-    found: set[str] = set()
+    """The layouts that files of an archive have, where any of them can be read."""
+    kinds: set[str] = set()
+    problems: list[InputError] = []
     for path in documents(source):
-        if any(layout.named(path) for layout in KINDS.values()):
-            found.update(_kinds_of(opened(source, path)))
-    return [kind for kind in KINDS if kind in found]
+        if not any(layout.named(path) for layout in KINDS.values()):
+            continue
+        try:
+            kinds.update(_kinds_of(opened(source, path)))
+        except TooLarge:
+            raise
+        except InputError as error:
+            problems.append(error)
+    if problems and not kinds:
+        raise problems[0]
+    return [kind for kind in KINDS if kind in kinds]
 
 
 def _kinds_of(one: Document | None) -> list[str]:

@@ -3,43 +3,54 @@
 A log is one JSON object (``version``, ``status``, ``eval``, ``samples``) or an archive with the
 same in parts (header.json, samples/*.json); versions 1 and 2 of the format are read. Where all
 targets are A or B each sample is a pair, its target the better side as shown, and the model's
-output is read for its verdict. Elsewhere a sample and the model that answered it are an item, and
-each scorer passes it or does not.
+output is read for its verdict; a question with more than two choices is no pair, whatever its
+target. Elsewhere a sample and the model that answered it are an item, and each scorer passes it or
+does not.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
+    OF_ANOTHER_TASK,
     Found,
+    LeftOut,
     Row,
     grade_of,
     graded_row,
     label_in,
     pair_row,
     sided,
+    task_to_read,
     with_features,
 )
 from judgepanel.votes.imports.source import json_in
+from judgepanel.votes.matrix import Task
 
 WANTED = "a log of Inspect AI (.eval or .json), or a folder with them"
 _HEADERS = ("header.json", "_journal/start.json")
 _KEYS = {"version", "status", "eval"}
-_NEEDED = ("id", "epoch", "target", "metadata", "error", "scores")
+_NEEDED = ("id", "epoch", "target", "choices", "metadata", "error", "scores")
 _ATTACHED = "attachment://"
 
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """What was evaluated, and its samples."""
+    """What was evaluated, and its samples.
 
+    ``run`` is the same in two copies of one log, ``complete`` false where it was cut short.
+    """
+
+    file: str
+    run: str
+    complete: bool
     task: str
     model: str
     arguments: str
@@ -61,45 +72,95 @@ def fits(found: Document) -> bool:
     return isinstance(whole, dict) and whole.keys() >= _KEYS and isinstance(whole["eval"], dict)
 
 
-def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
-    """Outputs of models on pairs, or grades of scorers: one row an output, or one an item.
-
-    Where some logs hold pairs, the others are left out: their scorers are judges of something else.
-    """
-    logs = _newest([_log(one) for one in found], left_out)
-    pairs = [log for log in logs if sided(sample["target"] for sample in log.samples)]
-    if pairs:
-        left_out["logs that hold no pairs, beside logs that do"] += len(logs) - len(pairs)
-        return Found(_on_pairs(pairs, left_out), left_out)
-    return Found(_by_scorers(logs, left_out), left_out, "pointwise")
-
-
-def _log(found: Document) -> _Log:
+def read_file(document: Document, left_out: LeftOut) -> _Log:
+    """What a log holds."""
     try:
-        if found.parts is not None:
-            parts = found.parts
-            header = next(one for one in _HEADERS if one in parts.names)
-            about = json_in(parts.read(header), found.file)["eval"]
-            places = [one for one in parts.names if one.startswith("samples/")]
-            samples: Iterable[Any] = (json_in(parts.read(one), found.file) for one in places)
+        if document.parts is not None:
+            parts = document.parts
+            header = next(name for name in _HEADERS if name in parts.names)
+            whole = json_in(parts.read(header), document.file)
+            places = [name for name in parts.names if name.startswith("samples/")]
+            samples = [_needed(json_in(parts.read(name), document.file)) for name in places]
         else:
-            about, samples = found.whole["eval"], found.whole.get("samples") or []
-        scorers = about.get("scorers") or []
+            whole = document.whole
+            samples = [_needed(sample) for sample in whole.get("samples") or []]
+        about = whole["eval"]
+        created = str(about.get("created", ""))
+        ids = [about.get(key) for key in ("run_id", "task_id")]
         return _Log(
+            file=document.file,
+            run=json.dumps([*ids, created]) if any(ids) else document.file,
+            complete=whole.get("status") == "success",
             task=str(about["task"]),
             model=str(about["model"]),
             arguments=json.dumps(about.get("task_args_passed") or about.get("task_args") or {}),
-            created=str(about.get("created", "")),
-            graders=tuple(_grader(scorer) for scorer in scorers),
-            samples=tuple(_needed(sample) for sample in samples),
+            created=created,
+            graders=tuple(_grader(scorer) for scorer in about.get("scorers") or []),
+            samples=tuple(samples),
         )
     except (KeyError, TypeError, AttributeError, IndexError, StopIteration):
-        raise InputError("not as Inspect AI writes them", file=found.file, allowed=WANTED) from None
+        raise InputError(
+            "not as Inspect AI writes them", file=document.file, allowed=WANTED
+        ) from None
+
+
+def together(files: Sequence[_Log], left_out: LeftOut, task: Task | None) -> Found:
+    """Outputs of models on pairs, or grades of scorers: one row an output, or one an item.
+
+    Where some logs hold pairs and others do not, see :func:`task_to_read`.
+    """
+    by_task: dict[Task, list[_Log]] = {"pairwise": [], "pointwise": []}
+    for log in files:
+        which: Task = "pairwise" if _of_pairs(log) else "pointwise"
+        reason = _nothing_in(log, which)
+        if reason is None:
+            by_task[which].append(log)
+        else:
+            left_out.file(log.file, reason)
+    by_task = {which: _newest(logs, left_out) for which, logs in by_task.items()}
+    n_votes = (
+        sum(len(log.samples) for log in by_task["pairwise"]),
+        sum(
+            label_in({name: 1}) is None
+            for log in by_task["pointwise"]
+            for sample in log.samples
+            for name in sample["scores"] or {}
+        ),
+    )
+    task = task_to_read(*n_votes, task)
+    for log in by_task["pointwise" if task == "pairwise" else "pairwise"]:
+        left_out.file(log.file, f"logs {OF_ANOTHER_TASK[task]}")
+    if task == "pairwise":
+        return Found(_on_pairs(by_task[task], left_out), left_out)
+    return Found(_by_scorers(by_task[task], left_out), left_out, "pointwise")
+
+
+def _of_pairs(log: _Log) -> bool:
+    """Whether every target is a side; of a question with other than two choices A is none."""
+    if any(len(sample["choices"] or "AB") != len("AB") for sample in log.samples):
+        return False
+    return sided(sample["target"] for sample in log.samples)
+
+
+def _nothing_in(log: _Log, task: Task) -> str | None:
+    """Why there is nothing to read in a log; None where there is."""
+    if not log.samples:
+        return "logs without samples"
+    answered = [sample for sample in log.samples if not _failed(sample)]
+    if not answered:
+        return "logs in which every sample ended with an error"
+    if task == "pointwise" and not any(sample["scores"] for sample in answered):
+        return "logs without scores"
+    return None
 
 
 def _needed(sample: dict[str, Any]) -> dict[str, Any]:
     """What is read of a sample; its events alone are most of a log."""
-    return {**{key: sample.get(key) for key in _NEEDED}, "text": _written(sample)}
+    fields = {**{key: sample.get(key) for key in _NEEDED}, "text": _written(sample)}
+    for key, kind in (("metadata", dict), ("scores", dict), ("choices", list)):
+        if not isinstance(fields[key], kind):
+            fields[key] = None
+    return fields
 
 
 def _grader(scorer: dict[str, Any]) -> str:
@@ -111,17 +172,28 @@ def _grader(scorer: dict[str, Any]) -> str:
     return f"{name}/{model}" if isinstance(model, str) else name
 
 
-def _newest(logs: Iterable[_Log], left_out: Counter[str]) -> list[_Log]:
-    """Of several runs of one model on one task with the same arguments the last."""
+def _newest(logs: list[_Log], left_out: LeftOut) -> list[_Log]:
+    """Of several runs of one model on one task with the same arguments the last complete one."""
     latest: dict[tuple[str, str, str], _Log] = {}
-    for log in sorted(logs, key=lambda log: log.created):
+    for log in sorted(logs, key=lambda log: (log.complete, log.created)):
         key = (log.task, log.model, log.arguments)
-        left_out["logs of runs that were made again"] += key in latest
+        if key in latest:
+            _superseded(latest[key], log, left_out)
         latest[key] = log
-    return list(latest.values())
+    chosen = {id(log) for log in latest.values()}
+    return [log for log in logs if id(log) in chosen]
 
 
-def _on_pairs(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
+def _superseded(log: _Log, by: _Log, left_out: LeftOut) -> None:
+    if log.run == by.run:
+        left_out.file(log.file, "copies of another log")
+    elif log.complete < by.complete:
+        left_out.file(log.file, "logs of runs that were cut short, beside a complete one")
+    else:
+        left_out.file(log.file, "logs of runs that were made again")
+
+
+def _on_pairs(logs: list[_Log], left_out: LeftOut) -> Iterator[Row]:
     several_tasks = len({log.task for log in logs}) > 1
     runs = Counter((log.task, log.model) for log in logs)
     kept: list[Row] = []
@@ -140,7 +212,7 @@ def _on_pairs(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
     yield from with_features(kept, about)
 
 
-def _by_scorers(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
+def _by_scorers(logs: list[_Log], left_out: LeftOut) -> Iterator[Row]:
     several_tasks = len({log.task for log in logs}) > 1
     answers = [(log, sample) for log in logs for sample in _answered(log, left_out)]
     asked = Counter((log.task, str(sample["id"])) for log, sample in answers)
@@ -165,12 +237,16 @@ def _by_scorers(logs: list[_Log], left_out: Counter[str]) -> Iterator[Row]:
     yield from with_features(items.values(), about)
 
 
-def _answered(log: _Log, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
+def _answered(log: _Log, left_out: LeftOut) -> Iterator[dict[str, Any]]:
     for sample in log.samples:
-        if sample["error"] or sample["id"] is None:
+        if _failed(sample):
             left_out["samples that ended with an error"] += 1
         else:
             yield sample
+
+
+def _failed(sample: dict[str, Any]) -> bool:
+    return bool(sample["error"]) or sample["id"] is None
 
 
 def _written(sample: dict[str, Any]) -> str:
@@ -189,12 +265,10 @@ def _written(sample: dict[str, Any]) -> str:
     return text
 
 
-def _grades(sample: dict[str, Any], log: _Log, left_out: Counter[str]) -> Row:
+def _grades(sample: dict[str, Any], log: _Log, left_out: LeftOut) -> Row:
     """What each scorer gave, by the scorer's name; one that gives several counts as several."""
     scores = sample["scores"] or {}
-    if not isinstance(scores, dict):
-        left_out["scores that are not there"] += 1
-        return {}
+    left_out["samples without scores"] += not scores
     titled = len(log.graders) == len(scores)
     # Two scorers of one name are numbered in the log, and told apart by the model they ask.
     names = log.graders if titled and len(set(log.graders)) == len(scores) else tuple(scores)

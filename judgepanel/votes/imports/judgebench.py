@@ -8,13 +8,14 @@ exchanged; a reward model has ``scores`` in place of a ``response``.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
-from judgepanel.votes.imports.rows import Found, Row
+from judgepanel.votes.imports.rows import Found, LeftOut, Row
+from judgepanel.votes.matrix import Task
 
 WANTED = "a folder with dataset=judgebench,...,judge_name=...,judge_model=....jsonl, or one of them"
 _MODEL = re.compile(r"judge_model=(.+?)\.jsonl\Z")
@@ -32,27 +33,29 @@ def fits(found: Document) -> bool:
     return isinstance(first, dict) and {"pair_id", "judge_name", "judgments"} <= first.keys()
 
 
-def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
+def read_file(document: Document, left_out: LeftOut) -> list[Row]:
+    """Outputs of the judge whose file this is."""
+    model = _MODEL.search(document.path)
+    rows: list[Row] = []
+    for number, pair in document.lines:
+        try:
+            rows += _of_line(pair, model[1] if model else "unknown", left_out)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise InputError(
+                "not a line as JudgeBench writes them",
+                file=document.file,
+                row=number,
+                allowed="pair_id, source, label, judge_name and judgments",
+            ) from None
+    return rows
+
+
+def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> Found:
     """Outputs of all judges."""
-    return Found(_rows(found, left_out), left_out)
+    return Found(chain.from_iterable(files), left_out)
 
 
-def _rows(found: Iterable[Document], left_out: Counter[str]) -> Iterator[Row]:
-    for one in found:
-        model = _MODEL.search(one.path)
-        for number, pair in one.lines:
-            try:
-                yield from _of_line(pair, model[1] if model else "unknown", left_out)
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise InputError(
-                    "not a line as JudgeBench writes them",
-                    file=one.file,
-                    row=number,
-                    allowed="pair_id, source, label, judge_name and judgments",
-                ) from None
-
-
-def _of_line(pair: dict[str, Any], model: str, left_out: Counter[str]) -> Iterator[Row]:
+def _of_line(pair: dict[str, Any], model: str, left_out: LeftOut) -> Iterator[Row]:
     about = {
         "item_id": str(pair["pair_id"]),
         "judge": f"{pair['judge_name']}/{model}",

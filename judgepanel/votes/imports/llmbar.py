@@ -2,20 +2,22 @@
 
 The layout is that of princeton-nlp/LLMBar (arXiv 2310.07641): a list of items with ``label`` 1 or
 2 and ``results``, one entry a stage. An entry has the output under 'swap = False' and
-'swap = True', or two scores that were given apart.
+'swap = True', or two scores that were given apart. Evaluators that first write metrics or an
+answer of their own have each of these as a list of the text and why it ended.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
-from judgepanel.votes.imports.rows import Found, Row
+from judgepanel.votes.imports.rows import Found, LeftOut, Row
+from judgepanel.votes.matrix import Task
 
 WANTED = "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json"
 _RESULT = re.compile(r"(?:.*/)?([^/]+)/evaluators/([^/]+)/([^/]+)/result\.json\Z")
@@ -32,32 +34,32 @@ def fits(found: Document) -> bool:
     return named(found.path)
 
 
-def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
+def read_file(document: Document, left_out: LeftOut) -> list[Row]:
+    """Outputs of the evaluator whose file this is."""
+    place = _RESULT.match(document.path)
+    if place is None or not isinstance(document.whole, list):
+        raise InputError("holds no list of items", file=document.file)
+    subset, model, strategy = place.groups()
+    rows: list[Row] = []
+    for number, item in enumerate(document.whole):
+        try:
+            rows += _of_item(item, subset, number, f"{model}/{strategy}", left_out)
+        except (KeyError, TypeError, AttributeError, IndexError):
+            raise InputError(
+                f"item {number + 1} is not as LLMBar writes them",
+                file=document.file,
+                allowed="label and results",
+            ) from None
+    return rows
+
+
+def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> Found:
     """Outputs of all evaluators; items are SUBSET-000 and on, in their order."""
-    return Found(_rows(found, left_out), left_out)
-
-
-def _rows(found: Iterable[Document], left_out: Counter[str]) -> Iterator[Row]:
-    for one in found:
-        place = _RESULT.match(one.path)
-        if place is None:
-            continue
-        subset, model, strategy = place.groups()
-        if not isinstance(one.whole, list):
-            raise InputError("holds no list of items", file=one.file)
-        for number, item in enumerate(one.whole):
-            try:
-                yield from _of_item(item, subset, number, f"{model}/{strategy}", left_out)
-            except (KeyError, TypeError, AttributeError, IndexError):
-                raise InputError(
-                    f"item {number + 1} is not as LLMBar writes them",
-                    file=one.file,
-                    allowed="label and results",
-                ) from None
+    return Found(chain.from_iterable(files), left_out)
 
 
 def _of_item(
-    item: dict[str, Any], subset: str, number: int, judge: str, left_out: Counter[str]
+    item: dict[str, Any], subset: str, number: int, judge: str, left_out: LeftOut
 ) -> Iterator[Row]:
     about = {
         "item_id": f"{subset}-{number:03d}",
@@ -65,7 +67,11 @@ def _of_item(
         "label": {1: 1, 2: 0}[item["label"]],
         "feat_subset": subset,
     }
+    compares = False
     for stage, entry in enumerate(item["results"], start=1):
+        if _prepares(entry):
+            continue
+        compares = True
         if "score_1" in entry:
             scores = entry["score_1"][0], entry["score_2"][0]
             row = {"order": "AB", "score_a": scores[0], "score_b": scores[1]}
@@ -75,8 +81,15 @@ def _of_item(
                 left_out["scores that are no numbers"] += 1
             continue
         for name, order in _ORDERS.items():
-            said = entry[name].get("completion")
-            if said is None:
+            output = entry[name].get("completion")
+            if output is None:
                 left_out["outputs that are not there"] += 1
             else:
-                yield {**about, "stage": stage, "order": order, "text": said[0] or ""}
+                yield {**about, "stage": stage, "order": order, "text": output[0] or ""}
+    if not compares:
+        left_out["items that were never compared"] += 1
+
+
+def _prepares(entry: Any) -> bool:
+    """Whether a stage compares nothing: [text, why it ended], as metrics and references are."""
+    return isinstance(entry, list) and all(isinstance(part, str | None) for part in entry)

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from judgepanel.votes.columns import ID_NAMES
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
+    OF_ANOTHER_TASK,
     Found,
+    LeftOut,
     Row,
     field_in,
     grade_of,
@@ -26,8 +28,10 @@ from judgepanel.votes.imports.rows import (
     pair_row,
     side_of,
     sided,
+    task_to_read,
     with_features,
 )
+from judgepanel.votes.matrix import Task
 
 WANTED = "a .json or .jsonl that promptfoo eval --output wrote, or a folder with them"
 _KEYS = {"provider", "vars", "promptIdx"}
@@ -48,20 +52,46 @@ def fits(found: Document) -> bool:
     return isinstance(found.whole, dict) and _listed(found.whole) is not None
 
 
-def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
+def read_file(document: Document, left_out: LeftOut) -> tuple[str, list[Row]]:
+    """The file's name, and its results that are results: dicts with what is read of them."""
+    whole = _listed(document.whole) if isinstance(document.whole, dict) else None
+    results = whole if whole is not None else [result for _, result in document.lines]
+    for result in results:
+        if not isinstance(result, dict) or not result.keys() >= {"provider", "vars"}:
+            raise InputError("not as promptfoo writes them", file=document.file, allowed=WANTED)
+        _try(result)
+    return document.file, results
+
+
+def together(files: Sequence[tuple[str, list[Row]]], left_out: LeftOut, task: Task | None) -> Found:
     """Outputs of providers on pairs, or what assertions said: a row an output, or one an item.
 
-    Where some files hold pairs, the others are left out.
+    Where some files hold pairs and others do not, see :func:`task_to_read`.
     """
     seen: set[str] = set()
-    files = [list(_results(one, seen, left_out)) for one in found]
-    pairs = [results for results in files if sided(_label(result) for result in results)]
-    if pairs:
-        others = sum(bool(results) for results in files) - len(pairs)
-        left_out["files that hold no pairs, beside files that do"] += others
-        return Found(_on_pairs([one for results in pairs for one in results], left_out), left_out)
-    graded = [one for results in files for one in results]
-    return Found(_by_assertions(graded, left_out), left_out, "pointwise")
+    by_file = [(name, list(_answered(results, seen, left_out))) for name, results in files]
+    by_task: dict[Task, list[tuple[str, list[Row]]]] = {"pairwise": [], "pointwise": []}
+    for name, results in by_file:
+        paired = sided(_label(result) for result in results)
+        by_task["pairwise" if paired else "pointwise"].append((name, results))
+    n_votes = (
+        sum(len(results) for _, results in by_task["pairwise"]),
+        sum(len(_grades(result)) for _, results in by_task["pointwise"] for result in results),
+    )
+    task = task_to_read(*n_votes, task)
+    for name, results in by_task["pointwise" if task == "pairwise" else "pairwise"]:
+        if results:
+            left_out.file(name, f"files {OF_ANOTHER_TASK[task]}")
+    results = [result for _, of_file in by_task[task] for result in of_file]
+    if task == "pairwise":
+        return Found(_on_pairs(results, left_out), left_out)
+    return Found(_by_assertions(results, left_out), left_out, "pointwise")
+
+
+def _try(result: Row) -> None:
+    """Run into what is not as promptfoo writes it, while it is known in which file that is."""
+    _output(result), _about(result), _test(result), _prompt(result), _provider(result)
+    _label(result), _grades(result)
 
 
 def _listed(found: dict[str, Any]) -> list[Any] | None:
@@ -74,11 +104,8 @@ def _listed(found: dict[str, Any]) -> list[Any] | None:
     return inner if isinstance(inner[0], dict) and {"provider", "vars"} <= inner[0].keys() else None
 
 
-def _results(found: Document, seen: set[str], left_out: Counter[str]) -> Iterator[Row]:
-    whole = _listed(found.whole) if isinstance(found.whole, dict) else None
-    for result in whole or [result for _, result in found.lines]:
-        if not isinstance(result, dict) or not result.keys() >= {"provider", "vars"}:
-            raise InputError("not as promptfoo writes them", file=found.file, allowed=WANTED)
+def _answered(results: list[Row], seen: set[str], left_out: LeftOut) -> Iterator[Row]:
+    for result in results:
         known = str(result["id"]) if result.get("id") else None
         if known in seen:
             left_out["results that are there twice"] += 1
@@ -140,7 +167,7 @@ def _about(result: Row) -> Row:
     return {key: value for key, value in fields.items() if key.lower() not in ID_NAMES}
 
 
-def _on_pairs(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
+def _on_pairs(results: list[Row], left_out: LeftOut) -> Iterator[Row]:
     prompts = list(dict.fromkeys(_prompt(result) for result in results))
     about: dict[str, Row] = {}
     rows: dict[tuple[str, str, str], Row] = {}
@@ -157,7 +184,7 @@ def _on_pairs(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
     yield from with_features(rows.values(), about)
 
 
-def _by_assertions(results: list[Row], left_out: Counter[str]) -> Iterator[Row]:
+def _by_assertions(results: list[Row], left_out: LeftOut) -> Iterator[Row]:
     asked = Counter(_test(result) for result in results)
     repeated = max(asked.values(), default=1) > 1
     items: dict[str, Row] = {}

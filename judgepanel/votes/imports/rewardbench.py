@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import statistics
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
-from judgepanel.votes.imports.rows import Found, Row
+from judgepanel.votes.imports.rows import Found, LeftOut, Row
+from judgepanel.votes.matrix import Task
 
 WANTED = "a file of eval-set-scores (id, subset, results), or a folder with them"
 _LISTS = ("id", "subset", "results")
@@ -34,9 +35,22 @@ def fits(found: Document) -> bool:
     return isinstance(whole, dict) and all(isinstance(whole.get(key), list) for key in _LISTS)
 
 
-def read(found: Iterable[Document], left_out: Counter[str]) -> Found:
+def read_file(document: Document, left_out: LeftOut) -> list[Row]:
+    """Scores of the model whose file this is."""
+    try:
+        return list(_of_model(document.whole, document.path, left_out))
+    except (ValueError, TypeError, IndexError, KeyError):
+        raise InputError(
+            "not as RewardBench writes them", file=document.file, allowed="lists of one length"
+        ) from None
+
+
+def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> Found:
     """Scores of all models; items are SUBSET-ID, and about half of them are turned round."""
-    return Found(_rows(found, left_out), left_out)
+    rows = list(chain.from_iterable(files))
+    margins = _margins(rows)
+    about = {item: {"feat_margin": margin} for item, margin in margins.items()}
+    return Found(({**row, **about.get(row["item_id"], {})} for row in rows), left_out)
 
 
 def turned(item: str) -> bool:
@@ -44,22 +58,7 @@ def turned(item: str) -> bool:
     return hashlib.sha256(item.encode("utf-8", "backslashreplace")).digest()[0] % 2 == 1
 
 
-def _rows(found: Iterable[Document], left_out: Counter[str]) -> Iterator[Row]:
-    rows: list[Row] = []
-    for one in found:
-        try:
-            rows += _of_model(one.whole, one.path, left_out)
-        except (ValueError, TypeError, IndexError, KeyError):
-            raise InputError(
-                "not as RewardBench writes them", file=one.file, allowed="lists of one length"
-            ) from None
-    margins = _margins(rows)
-    for row in rows:
-        margin = margins.get(row["item_id"])
-        yield row if margin is None else {**row, "feat_margin": margin}
-
-
-def _of_model(found: dict[str, Any], name: str, left_out: Counter[str]) -> Iterator[Row]:
+def _of_model(found: dict[str, Any], name: str, left_out: LeftOut) -> Iterator[Row]:
     judge = _single(found.get("model")) or name.removesuffix(".json")
     n = len(found["id"])
     results = found["results"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.columns import FEATURE_PREFIX, LABEL_NAMES
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.transcripts import ORDER_NAMES, order_of
 from judgepanel.votes.verdicts import Side, vote_of
@@ -21,13 +21,75 @@ from judgepanel.votes.words import verdict_of
 Row = dict[str, Any]
 
 LABEL_FIELDS = (*LABEL_NAMES, "expected", "human")
+OF_ANOTHER_TASK: Mapping[Task, str] = {
+    "pairwise": "that hold no pairs, beside others that do; the task pointwise reads them",
+    "pointwise": "that hold pairs, beside others that do not; the task pairwise reads them",
+}
+"""Why files are left out where others are read for this task."""
+OTHERS = "files that are something else"
+FEW, FILES_NAMED = 3, 10
+"""So many files are named that hold no results, and for one reason where room is short."""
+_LONGEST_PATH = 200
 _LONGEST_FEATURE = 60
 _MOST_VALUES = 50
 
 
+class LeftOut(Counter[str]):
+    """What was left out: counts by reason, and of whole files which they are.
+
+    ``files`` has their names by the reason that they share, ``unreadable`` a sentence for each
+    file that cannot be read.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: dict[str, list[str]] = {}
+        self.unreadable: list[str] = []
+
+    def file(self, name: str, reason: str) -> None:
+        """Count a whole file."""
+        self[reason] += 1
+        self.files.setdefault(reason, []).append(name)
+
+    def notes(self, most: int | None) -> tuple[str, ...]:
+        """A sentence for each reason, the most common first, and for each unreadable file.
+
+        At most ``most`` files are named for a reason, and few that hold no results; None names all
+        others.
+        """
+        sentences = [
+            f"Left out, {reason}: {count:,}"
+            f"{_named(self.files.get(reason, []), FEW if reason == OTHERS else most)}."
+            for reason, count in self.most_common()
+            if count
+        ]
+        if self.unreadable:
+            sentences.append(f"Left out, files that cannot be read: {len(self.unreadable):,}.")
+            sentences += [f"Not read: {sentence}" for sentence in self.unreadable[:most]]
+        return tuple(sentences)
+
+
+def _named(files: list[str], most: int | None) -> str:
+    if not files:
+        return ""
+    limit = len(files) if most is None else most
+    return f" ({listed(files, limit, length=_LONGEST_PATH)})"
+
+
+def task_to_read(n_pairwise: int, n_pointwise: int, wanted: Task | None) -> Task:
+    """Which votes are read where a folder has both kinds: those wanted, else the more numerous.
+
+    One matrix cannot hold both, as its items are either pairs or single responses.
+    """
+    counts: dict[Task, int] = {"pairwise": n_pairwise, "pointwise": n_pointwise}
+    if wanted is not None and counts[wanted]:
+        return wanted
+    return "pairwise" if n_pairwise and n_pairwise >= n_pointwise else "pointwise"
+
+
 @dataclass(slots=True)
 class Found:
-    """``rows`` come one at a time; ``left_out`` counts by reason and is whole once they all have.
+    """``rows`` come one at a time; ``left_out`` is whole once they all have.
 
     A row is an output (item_id, judge, order, label, features, and a text or two scores), or an
     item with the votes of all its judges (item_id, label, group_id, features, a key a judge); the
@@ -35,7 +97,7 @@ class Found:
     """
 
     rows: Iterable[Row]
-    left_out: Counter[str]
+    left_out: LeftOut
     task: Task = "pairwise"
 
     def lines(self, file: str) -> bytes:
@@ -45,10 +107,9 @@ class Found:
             raise InputError(" ".join(("holds no outputs", *self.notes())).rstrip("."), file=file)
         return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
-    def notes(self) -> tuple[str, ...]:
-        """A sentence for each reason to leave something out, the most common first."""
-        reasons = self.left_out.most_common()
-        return tuple(f"Left out, {reason}: {count:,}." for reason, count in reasons)
+    def notes(self, most: int | None = FILES_NAMED) -> tuple[str, ...]:
+        """What was left out, see :meth:`LeftOut.notes`."""
+        return self.left_out.notes(most)
 
 
 def pair_row(item: str, judge: str, shown: Any, fields: Mapping[str, Any], text: Any) -> Row:
@@ -59,7 +120,7 @@ def pair_row(item: str, judge: str, shown: Any, fields: Mapping[str, Any], text:
 
 
 def graded_row(
-    item: str, label: int | None, group: str | None, grades: Row, left_out: Counter[str]
+    item: str, label: int | None, group: str | None, grades: Row, left_out: LeftOut
 ) -> Row:
     """An item with the grades that are votes; those that are none are counted."""
     votes = {name: grade_of(value) for name, value in grades.items()}

@@ -27,6 +27,10 @@ _BROKEN = (
 """What reading a damaged member raises; NotImplementedError is a RuntimeError."""
 
 
+class TooLarge(InputError):
+    """More than may be unpacked: all of it is refused, and not only the file that was too much."""
+
+
 class Source(Protocol):
     """Files by their paths, '/' between the parts, in a fixed order."""
 
@@ -92,7 +96,7 @@ class Archive:
         self._room = room - sum(entry.file_size for entry in entries)
         self._inside: dict[str, int] = {}
         if len(entries) > MAX_MEMBERS or self._room < 0:
-            raise InputError(
+            raise TooLarge(
                 "too large when unpacked",
                 file=name,
                 allowed=f"{MAX_MEMBERS:,} files and {MAX_UNZIPPED:,} bytes",

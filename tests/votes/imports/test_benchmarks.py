@@ -140,22 +140,59 @@ def test_what_is_not_there_or_not_of_that_kind_is_refused(tmp_path: Path, kind: 
         ('[{"label": 3, "results": []}]', "item 1 is not as LLMBar writes them"),
         ('[{"label": 1, "results": [{"swap = False": 1}]}]', "item 1 is not as LLMBar"),
         ('[{"label": 1, "results": [{"swap = False": {"completion": [1]}}]}]', "item 1 is not"),
+        ('[{"label": 1, "results": [[{"swap = False": 1}, "stop"]]}]', "item 1 is not as LLMBar"),
     ],
 )
-def test_a_damaged_llmbar_file_is_named(tmp_path: Path, text: str, sentence: str) -> None:
-    path = llmbar(tmp_path) / "Natural/evaluators/GPT-4/Vanilla/result.json"
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        list(read_kind(source_of(tmp_path), "llmbar").rows)
-    assert sentence in str(caught.value)
+def test_a_damaged_llmbar_file_is_left_out_and_named_and_the_others_are_read(
+    tmp_path: Path, text: str, sentence: str, capsys
+) -> None:
+    data = llmbar(tmp_path / "data")
+    (data / "Natural/evaluators/GPT-4/Vanilla/result.json").write_text(text)
+    out = tmp_path / "outputs.jsonl"
+    assert main(["import", "llmbar", str(data), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("36 rows written")
+    assert "Left out, files that cannot be read: 1." in printed
+    assert "Not read: Natural/evaluators/GPT-4/Vanilla/result.json: " + sentence in printed
+
+
+def test_an_llmbar_folder_without_a_readable_file_is_refused(tmp_path: Path) -> None:
+    data = llmbar(tmp_path)
+    for path in data.rglob("result.json"):
+        path.write_text("not json")
+    with pytest.raises(InputError, match=r"none of 6 files can be read, the first because: .*JSON"):
+        read_kind(source_of(data), "llmbar")
+
+
+def test_what_an_llmbar_evaluator_wrote_before_it_compared_is_no_output(tmp_path: Path) -> None:
+    data = llmbar(tmp_path)
+    before = [["Metrics: be concise", "stop"], [None, "length"]]
+    for judge in ("Vanilla", "Rating"):
+        path = data / f"Natural/evaluators/GPT-4/{judge}/result.json"
+        items = json.loads(path.read_text())
+        for item in items:
+            item["results"] = [*before, *item["results"]]
+        path.write_text(json.dumps(items))
+    items[0]["results"] = before
+    path.write_text(json.dumps(items))
+    files = read_kind(source_of(data), "llmbar")
+    prepared = [row for row in files.rows if row["item_id"].startswith("Natural")]
+    stages = {row["judge"]: row["stage"] for row in prepared}
+    assert stages == {"GPT-4/Vanilla": 3, "GPT-4/Swap": 2, "GPT-4/Rating": 3}
+    assert len(prepared) == 6 + 12 + 2
+    assert files.left_out["items that were never compared"] == 1
 
 
 @pytest.mark.parametrize("line", ["{", "[]", "{}", '{"pair_id": 1, "label": "tie"}'])
 def test_a_damaged_judgebench_line_is_named(tmp_path: Path, line: str) -> None:
     (path,) = [one for one in judgebench(tmp_path).iterdir() if "arena" in one.name]
     path.write_text(path.read_text() + "\n" + line)
+    files = read_kind(source_of(tmp_path), "judgebench")
+    assert {row["judge"] for row in files.rows} == {"reward_model/org_rm"}
+    (sentence,) = files.left_out.unreadable
+    assert "row 4: not a line as JudgeBench" in sentence or "row 4: is not JSON" in sentence
     with pytest.raises(InputError, match=r"row 4: (not a line as JudgeBench|is not JSON)"):
-        list(read_kind(source_of(tmp_path), "judgebench").rows)
+        read_kind(source_of(path), "judgebench")
 
 
 def rewardbench(folder: Path, n: int = 40) -> Path:
@@ -180,7 +217,8 @@ def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path: Path, cap
     out = tmp_path / "outputs.jsonl"
     data = rewardbench(tmp_path / "data")
     assert main(["import", "rewardbench", str(data), "--out", str(out)]) == 0
-    assert "Left out, files that are something else: 1." in capsys.readouterr().out
+    note = "Left out, files that are something else: 1 ('data/eval-set-scores/summary.json')."
+    assert note in capsys.readouterr().out
     loaded = load_votes(out)
     votes = loaded.votes
     labels = votes.labels
@@ -212,9 +250,11 @@ def test_the_same_item_is_turned_alike_for_every_model_and_in_every_file(tmp_pat
     assert again == labels
 
 
-def test_rewardbench_lists_of_different_length_are_refused(tmp_path: Path) -> None:
+def test_rewardbench_lists_of_different_length_are_left_out(tmp_path: Path) -> None:
     path = rewardbench(tmp_path) / "eval-set-scores/org/reward.json"
-    found = json.loads(path.read_text())
-    path.write_text(json.dumps({**found, "scores_chosen": [1.0]}))
-    with pytest.raises(InputError, match="not as RewardBench writes them; allowed: lists of one"):
-        list(read_kind(source_of(tmp_path), "rewardbench").rows)
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps({**content, "scores_chosen": [1.0]}))
+    files = read_kind(source_of(tmp_path), "rewardbench")
+    assert {row["judge"] for row in files.rows} == {"org/writer"}
+    (sentence,) = files.left_out.unreadable
+    assert "not as RewardBench writes them; allowed: lists of one" in sentence

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from judgepanel.cli import main
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import read_kind, recognised, source_of
+from judgepanel.votes.imports.rows import OF_ANOTHER_TASK
 
 DATA = Path(__file__).parent / "data"
 INSPECT = ("inspect-0.3.60", "inspect-0.3.285")
@@ -197,8 +198,114 @@ def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
     assert {row["judge"] for row in found.rows} == {"mockllm/careful", "mockllm/hasty"}
     assert found.left_out == {
         "files that are something else": 3,
-        "logs that hold no pairs, beside logs that do": 1,
+        f"logs {OF_ANOTHER_TASK['pairwise']}": 1,
     }
+    assert found.left_out.files[f"logs {OF_ANOTHER_TASK['pairwise']}"] == ["logs/sums.json"]
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A log of four pairs, and two logs with eight grades each."""
+    data = tmp_path / "logs"
+    data.mkdir()
+    log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
+    for task in ("sums", "differences"):
+        log["eval"]["task"] = task
+        (data / f"{task}.json").write_text(json.dumps(log))
+    (data / "pairs.json").write_bytes((DATA / INSPECT[0] / "pairs-hasty.json").read_bytes())
+    return data
+
+
+def test_one_log_of_pairs_does_not_suppress_the_logs_without(
+    mixed: Path, tmp_path: Path, capsys
+) -> None:
+    out = tmp_path / "outputs.jsonl"
+    assert main(["import", "inspect", str(mixed), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("8 rows written")
+    assert "beside others that do not; the task pairwise reads them: 1 ('logs/pairs.json')" in (
+        printed
+    )
+    choice = ["import", "inspect", str(mixed), "--out", str(out), "--task", "pairwise"]
+    assert main(choice) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("4 rows written")
+    assert "2 ('logs/differences.json', 'logs/sums.json')" in printed
+
+
+def test_the_task_also_chooses_where_an_archive_of_both_is_read_as_votes(mixed: Path) -> None:
+    data = zipped(mixed, "*.json")
+    assert load_votes(data, name="logs.zip", need_labels=False).votes.task == "pointwise"
+    pairs = load_votes(data, name="logs.zip", task="pairwise", need_labels=False)
+    assert pairs.votes.judges == ("mockllm/hasty",)
+
+
+def test_one_file_of_promptfoo_with_pairs_does_not_suppress_the_files_without() -> None:
+    pairs = json.loads((PROMPTFOO / "pairs.json").read_text())
+    pairs["results"]["results"] = pairs["results"]["results"][:2]
+    data = archive(
+        **{"a.json": json.dumps(pairs).encode()},
+        **{"b.json": (PROMPTFOO / "rubric.json").read_bytes()},
+    )
+    loaded = load_votes(data, name="results.zip", need_labels=False)
+    assert loaded.votes.task == "pointwise"
+    assert any("the task pairwise reads them: 1 ('a.json')" in note for note in loaded.warnings)
+
+
+def test_a_question_with_four_choices_is_no_pair_though_its_answer_is_a(tmp_path: Path) -> None:
+    log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
+    for sample in log["samples"]:
+        sample.update(target="A", choices=["1", "2", "3", "4"])
+    (tmp_path / "a.json").write_text(json.dumps(log))
+    assert read_kind(source_of(tmp_path / "a.json"), "inspect").task == "pointwise"
+
+
+def test_a_run_that_was_cut_short_does_not_replace_a_complete_one(tmp_path: Path) -> None:
+    log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
+    later = json.loads(json.dumps(log))
+    later["eval"].update(created="2099-01-01T00:00:00+00:00", run_id="later")
+    later["status"], later["samples"] = "cancelled", later["samples"][:1]
+    for name, content in (("a", log), ("b", later), ("c", log)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    found = read_kind(source_of(tmp_path), "inspect")
+    assert len(list(found.rows)) == 4
+    folder = tmp_path.name
+    assert found.left_out.files == {
+        "logs of runs that were cut short, beside a complete one": [f"{folder}/b.json"],
+        "copies of another log": [f"{folder}/a.json"],
+    }
+
+
+def test_logs_with_nothing_to_read_and_damaged_ones_are_named_and_the_others_read(
+    tmp_path: Path,
+) -> None:
+    log = json.loads((DATA / INSPECT[0] / "sums.json").read_text())
+    log["eval"]["task"] = "another"
+    silent = {**log, "samples": [{**sample, "scores": None} for sample in log["samples"]]}
+    failed = {**log, "samples": [{**sample, "error": {}, "id": None} for sample in log["samples"]]}
+    files = {
+        "sums.json": (DATA / INSPECT[0] / "sums.json").read_bytes(),
+        "empty.json": json.dumps({**log, "samples": []}).encode(),
+        "silent.json": json.dumps(silent).encode(),
+        "failed.json": json.dumps(failed).encode(),
+        "half.json": json.dumps(log).encode()[:400],
+        "half.eval": (DATA / INSPECT[1] / "sums.eval").read_bytes()[:400],
+        "odd.json": json.dumps({**log, "samples": ["x"]}).encode(),
+    }
+    loaded = load_votes(archive(**files), name="logs.zip", task="pointwise")
+    assert loaded.votes.n_items == 4
+    notes = [note for note in loaded.warnings if "eft out" in note or note.startswith("Not read")]
+    assert notes == [
+        "Left out, logs without samples: 1 ('empty.json').",
+        "Left out, logs in which every sample ended with an error: 1 ('failed.json').",
+        "Left out, logs without scores: 1 ('silent.json').",
+        "Left out, grades that are neither right nor wrong: 1.",
+        "Left out, files that cannot be read: 3.",
+        "Not read: half.eval: the ZIP archive is damaged; allowed: a whole archive.",
+        "Not read: half.json: is not JSON: cut off, or damaged.",
+        "Not read: odd.json: not as Inspect AI writes them; allowed: a log of Inspect AI (.eval "
+        "or .json), or a folder with them.",
+    ]
 
 
 def archive(**files: bytes) -> bytes:
