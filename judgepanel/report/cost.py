@@ -107,6 +107,8 @@ def _cost(found: Cost, one: CostPoint) -> str:
 
 
 def _change(one: CostPoint, *, band: bool = False) -> str:
+    if one.found.verdict == "tie":
+        return "no difference"
     lo, hi = (one.found.band_lo, one.found.band_hi) if band else (one.found.lo, one.found.hi)
     return with_interval(one.found.delta, lo, hi, sign=True)
 

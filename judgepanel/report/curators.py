@@ -18,7 +18,13 @@ from judgepanel.report.numbers import (
     signed,
     with_interval,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.report.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATED,
+    CODING,
+    SAME_PANEL,
+    tie_words,
+)
 from judgepanel.report.terminal import one_line
 from judgepanel.studies.panel.curators_result import (
     LOOKED_BEST,
@@ -41,13 +47,18 @@ def _answer(found: Curators) -> str:
         return "No curator was compared with all judges."
     if found.n_judges == 1:
         return "There is one judge only, so there is nothing to choose."
-    if not math.isfinite(rivals[0].band_lo):
+    if found.n_splits < 2:
         return "Not enough splits yet to say."
     best = min(rivals, key=lambda one: one.nll)
     if found.everyone.nll_lo >= found.null_nll and best.nll_lo >= found.null_nll:
         return (
             f"Neither all judges nor any chosen ones beat the base rate (NLL "
             f"{fixed(found.null_nll, 3)}), so there is nothing to choose from."
+        )
+    if best.verdict == "tie":
+        return (
+            f"No curator is shown to beat all {counted(found.n_judges, 'judge')}: the best of "
+            f"them, {best.title}, is the {SAME_PANEL} in every split."
         )
     change = (
         f"{_keeps(best, found)} and changes NLL by "
@@ -127,6 +138,8 @@ def curators_table(found: Curators) -> pd.DataFrame:
             "against all judges": [
                 "reference"
                 if one.curator == "all"
+                else tie_words(one.size_lo, found.n_judges)
+                if one.verdict == "tie"
                 else with_interval(one.delta, one.lo, one.hi, sign=True)
                 for one in rows
             ],

@@ -110,6 +110,8 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
     against = f"{name} changes NLL by {signed(arm.delta)} {bounds}"
     if arm.delta > 0:
         against = f"{name} costs {signed(arm.delta)} NLL {bounds}"
+    if arm.verdict == "tie" and chosen and arm.k_lo == n:
+        return f"A tie: the k chosen on calibration rows is the {SAME_PANEL} {n} in every split."
     if arm.lo > -arm.margin and arm.hi < arm.margin and arm.verdict != "tie":
         return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
     return {
@@ -122,6 +124,18 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
         "undecided": f"Undecided: {against} against all {n}.",
         "tie": f"A tie: {name} and all {n} give the same probabilities.",
     }[arm.verdict]
+
+
+SAME_PANEL = "same panel as all"
+SAME_PROBABILITIES = "same probabilities as all"
+
+
+def tie_words(k_lo: int, n_judges: int) -> str:
+    """What stands in place of a difference where an arm never differs from all judges.
+
+    ``k_lo`` is the smallest panel of the arm in any split.
+    """
+    return SAME_PANEL if k_lo == n_judges else SAME_PROBABILITIES
 
 
 def optimism_sentence(curve: PanelCurve, calibrator: str) -> str | None:

@@ -9,6 +9,7 @@ import pandas as pd
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
+from judgepanel.report.sentences import tie_words
 from judgepanel.report.terminal import one_line
 from judgepanel.studies.curve.panel_curve import PanelCurve
 from judgepanel.studies.judges.judge_table import JudgeTable
@@ -44,6 +45,7 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
     for found in curve.comparisons:
         if found.calibrator != calibrator:
             continue
+        tie = found.verdict == "tie"
         rows.append(
             {
                 "panel": found.arm
@@ -52,15 +54,21 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
                 "NLL": sig(found.nll),
                 "NLL 95 %": interval(found.nll_lo, found.nll_hi, 3),
                 "skill": percent(1.0 - found.nll / curve.null_nll),
-                "difference": signed(found.delta),
-                "difference 95 %": interval(found.lo, found.hi, sign=True),
-                "all rows together": interval(found.band_lo, found.band_hi, sign=True),
-                "p": p_value(found.p).removeprefix("p ").removeprefix("= "),
+                "difference": tie_words(found.k_lo, curve.n_judges) if tie else signed(found.delta),
+                "difference 95 %": "" if tie else interval(found.lo, found.hi, sign=True),
+                "all rows together": ""
+                if tie
+                else interval(found.band_lo, found.band_hi, sign=True),
+                "p": "" if tie else p_value(found.p).removeprefix("p ").removeprefix("= "),
                 "verdict": found.verdict,
                 "optimism": "" if found.arm.startswith("top") else signed(found.optimism),
-                "paper's median": signed(found.paper_median),
-                "paper's interval": interval(found.paper_lo, found.paper_hi, sign=True),
-                "paper's p": p_value(found.paper_p).removeprefix("p ").removeprefix("= "),
+                "paper's median": "" if tie else signed(found.paper_median),
+                "paper's interval": ""
+                if tie
+                else interval(found.paper_lo, found.paper_hi, sign=True),
+                "paper's p": ""
+                if tie
+                else p_value(found.paper_p).removeprefix("p ").removeprefix("= "),
             }
         )
     return pd.DataFrame(rows)

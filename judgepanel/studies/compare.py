@@ -29,6 +29,9 @@ class Comparison:
     are descriptive. ``k`` is the panel size, the median one for the arm ``best k``, chosen in
     each split on calibration rows between ``k_lo`` and ``k_hi`` (central 95 %). ``chosen_on`` is
     the NLL where it was chosen and ``optimism`` = ``nll`` - ``chosen_on``; both NaN for fixed k.
+
+    An arm that never differs from all judges is a ``tie``: nothing was estimated, so ``lo``,
+    ``hi``, ``p``, the band and the paper's interval and test are NaN (null in JSON).
     """
 
     arm: str
@@ -152,8 +155,9 @@ def _of_calibrator(
         ks = sizes[done.chosen[:, c]] if chosen else sizes[[arm]]
         low, median, high = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest")
         level = float(levels.value[i])
-        lo, hi = float(ours.lo[i]), float(ours.hi[i])
         same = not item_differences[i].any()
+        nan = float("nan")
+        lo, hi = (nan, nan) if same else (float(ours.lo[i]), float(ours.hi[i]))
         rows.append(
             Comparison(
                 arm=CHOSEN if chosen else arm_name(int(median)),
@@ -168,18 +172,18 @@ def _of_calibrator(
                 delta=float(ours.value[i]),
                 lo=lo,
                 hi=hi,
-                p=float(ours.p[i]),
-                band_lo=float(ours.value[i] - reach * ours.se[i]),
-                band_hi=float(ours.value[i] + reach * ours.se[i]),
+                p=nan if same else float(ours.p[i]),
+                band_lo=nan if same else float(ours.value[i] - reach * ours.se[i]),
+                band_hi=nan if same else float(ours.value[i] + reach * ours.se[i]),
                 margin=MARGIN * nll_all,
                 verdict=verdict(lo, hi, MARGIN * nll_all, identical=same),
-                chosen_on=chosen_on if chosen else float("nan"),
-                optimism=level - chosen_on if chosen else float("nan"),
+                chosen_on=chosen_on if chosen else nan,
+                optimism=level - chosen_on if chosen else nan,
                 paper_median=float(paper.median[i]),
-                paper_lo=float(paper.lo[i]),
-                paper_hi=float(paper.hi[i]),
-                paper_t=float(paper.t[i]),
-                paper_p=float(paper.p[i]),
+                paper_lo=nan if same else float(paper.lo[i]),
+                paper_hi=nan if same else float(paper.hi[i]),
+                paper_t=nan if same else float(paper.t[i]),
+                paper_p=nan if same else float(paper.p[i]),
             )
         )
     return rows

@@ -47,6 +47,14 @@ def test_the_answer_names_the_best_curator_with_the_band_of_all():
     assert said.startswith("No curator is shown to beat all 6 judges. The best of them, top by")
 
 
+def test_a_curator_that_keeps_everybody_is_called_the_same_panel():
+    nan = float("nan")
+    found = with_best(verdict="tie", delta=0.0, lo=nan, hi=nan, band_lo=nan, size_lo=6, size_hi=6)
+    sentence = curators_sentence(found)
+    assert sentence.endswith("top by accuracy, k given, is the same panel as all in every split.")
+    assert curators_table(found)["against all judges"].tolist()[1] == "same panel as all"
+
+
 def test_curators_that_cost_are_counted():
     first, second, third, *others = result().curators
     worse = replace(third, delta=0.3, band_lo=0.2, band_hi=0.4, margin=0.01)
@@ -58,7 +66,7 @@ def test_curators_that_cost_are_counted():
 def test_nothing_is_claimed_where_nothing_can_be():
     nobody = replace(result(), curators=result().curators[:1])
     assert curators_sentence(nobody) == "No curator was compared with all judges."
-    early = with_best(band_lo=float("nan"))
+    early = replace(result(), n_splits=1)
     assert curators_sentence(early) == "Not enough splits yet to say."
     assert "nothing to choose" in curators_sentence(replace(result(), n_judges=1))
     null = min(one.nll_lo for one in result().curators) - 0.01

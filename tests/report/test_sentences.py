@@ -106,6 +106,18 @@ def test_the_headline_is_top_5_else_the_largest_panel_else_the_chosen_k(curve):
     assert headline(replace(curve, comparisons=()), "beta") is None
 
 
+def test_a_chosen_k_that_is_always_all_judges_is_the_same_panel(curve):
+    nan = float("nan")
+    only = tuple(
+        replace(c, verdict="tie", delta=0.0, lo=nan, hi=nan, k=12, k_lo=12, k_hi=12)
+        for c in curve.comparisons
+        if c.arm == "best k"
+    )
+    assert curve_sentence(replace(curve, comparisons=only), "beta") == (
+        "A tie: the k chosen on calibration rows is the same panel as all 12 in every split."
+    )
+
+
 def test_the_headline_is_the_chosen_k_where_that_is_shown_to_be_better(curve):
     """`Keep all` never stands above a row that says `curate`."""
     keeps = {"verdict": "keep all", "delta": 0.1, "lo": 0.05, "hi": 0.15}

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,20 @@ def test_all_judges_come_first_as_the_reference(curve):
     assert table["verdict"].tolist()[1:] == [
         c.verdict for c in curve.comparisons if c.calibrator == "beta"
     ]
+
+
+def test_a_chosen_k_that_is_always_all_judges_gets_no_interval(curve):
+    nan = float("nan")
+    blank = dict.fromkeys(("lo", "hi", "p", "band_lo", "band_hi", "paper_lo", "paper_hi"), nan)
+    same = tuple(
+        replace(c, verdict="tie", delta=0.0, k=12, k_lo=12, k_hi=12, **blank)
+        if c.arm == "best k"
+        else c
+        for c in curve.comparisons
+    )
+    row = comparison_table(replace(curve, comparisons=same), "beta").iloc[4]
+    assert (row["panel"], row["difference"]) == ("best k", "same panel as all")
+    assert not "".join(row[["difference 95 %", "all rows together", "p", "paper's interval"]])
 
 
 def test_only_the_chosen_k_has_an_optimism(curve):

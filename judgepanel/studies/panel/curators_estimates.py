@@ -55,7 +55,8 @@ def curator_figures(
     named.append((LOOKED_BEST, "whichever looked best", True))
     found = []
     for a, (name, title, deployable) in enumerate(named):
-        value, lo, hi, p, se = _gap(gaps, table["nll"][0][0], a)
+        tie = bool(same[a])
+        value, lo, hi, p, se = _gap(None if tie else gaps, table["nll"][0][0], a)
         levels = {metric: [float(end[0, a]) for end in table[metric]] for metric in METRICS}
         low, high = np.quantile(all_sizes[:, a], (0.025, 0.975), method="nearest")
         seen = float(saw[:, a].mean()) if np.isfinite(saw[:, a]).all() else float("nan")
@@ -87,7 +88,7 @@ def curator_figures(
                 band_lo=value - reach * se,
                 band_hi=value + reach * se,
                 margin=margin,
-                verdict=verdict(lo, hi, margin, identical=bool(same[a])),
+                verdict=verdict(lo, hi, margin, identical=tie),
                 stability=stability(picked[a], len(best)),
                 looked_best_share=float(shares[a]) if a < len(shares) else 1.0,
                 note=_NOTES.get(name, ""),
@@ -109,7 +110,7 @@ def _gaps(done: Tally, units: Ints) -> tuple[Estimate | None, NDArray[np.bool_]]
 
 
 def _gap(gaps: Estimate | None, nll: Floats, a: int) -> tuple[float, float, float, float, float]:
-    """Value, bounds, p and standard error of one difference."""
+    """Value, bounds, p and standard error of one difference; NaN where nothing is estimated."""
     if gaps is None:
         unknown = float("nan")
         return float(nll[a] - nll[0]), unknown, unknown, unknown, unknown

@@ -169,9 +169,17 @@ class TestNumbers:
 
     def test_all_against_all_is_a_tie(self):
         single = curve(make_votes(3, 40, 1), spec_of(compare=(3, 5, 10)))
-        assert [(c.arm, c.verdict, c.delta, c.p) for c in single.comparisons] == [
-            ("best k", "tie", 0.0, 1.0)
+        assert [(c.arm, c.verdict, c.delta) for c in single.comparisons] == [
+            ("best k", "tie", 0.0)
         ] * 3
+
+    def test_a_tie_has_no_interval(self):
+        """Nothing was estimated, so [0, 0] would claim a certainty that nobody has."""
+        single = curve(make_votes(3, 40, 1), spec_of(compare=(3,)))
+        for row in to_plain(single.summary())["comparisons"]:
+            assert row["verdict"] == "tie"
+            for name in ("lo", "hi", "p", "band_lo", "band_hi", "paper_lo", "paper_hi", "paper_p"):
+                assert row[name] is None
 
 
 class TestInvariance:
