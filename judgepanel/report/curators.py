@@ -55,15 +55,17 @@ def _answer(found: Curators) -> str:
             f"Neither all judges nor any chosen ones beat the base rate (NLL "
             f"{fixed(found.null_nll, 3)}), so there is nothing to choose from."
         )
-    if best.verdict == "tie":
-        return (
-            f"No curator is shown to beat all {counted(found.n_judges, 'judge')}: the best of "
-            f"them, {best.title}, is the {SAME_PANEL} in every split."
-        )
+    return _best_of(found, rivals, best)
+
+
+def _best_of(found: Curators, rivals: list[CuratorFigures], best: CuratorFigures) -> str:
+    """What the best curator does to NLL, and how many others cost some."""
     change = (
         f"{_keeps(best, found)} and changes NLL by "
         f"{with_interval(best.delta, best.band_lo, best.band_hi, sign=True)}"
     )
+    if best.verdict == "tie":
+        change = f"is the {SAME_PANEL} in every split"
     if best.band_hi < -best.margin:
         return f"Choosing pays: {best.title} {change}, all curators taken together."
     worse = sum(one.band_lo > one.margin for one in rivals)

@@ -135,10 +135,6 @@ def corruption_text(found: Corruption) -> str:
     for scenario in dict.fromkeys(found.scenarios[1:]):
         lines.append(f"\n{SCENARIO_NAMES[scenario]}: {corruption_sentence(found, scenario)}")
         lines.append(printed(corruption_table(found, scenario)))
-    lines.append(
-        "\nUnder flips made when scoring alone, the interval of one panel's NLL is too narrow (it "
-        "held in 79 %, not 95 %, of simulations); those of differences between panels hold."
-    )
     return "\n".join(lines)
 
 

@@ -13,8 +13,9 @@ is what comes from drawing calibration items, and it enters once for the finite 
 and once because the available calibration sets overlap (compare Nadeau and Bengio 2003,
 doi:10.1023/A:1024068626366, whose correction over-covers here). Panels that are fitted on the
 first n labels of the calibration side have n / (N - n) in place of n_cal / n_eval: there are more
-sets of n labels to draw than of n_cal. Quantiles are Student's with Satterthwaite's degrees of
-freedom, which matters while few splits are done.
+sets of n labels to draw than of n_cal. Where items that are costly to score also make panels
+worse, the two variances do not simply add (:mod:`judgepanel.scoring.coupling`). Quantiles are
+Student's with Satterthwaite's degrees of freedom, which matters while few splits are done.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Estimate:
     covariance: Floats
 
 
-def estimate(
+def estimate(  # noqa: PLR0913 - each is a term of the variance
     item_means: Floats,
     split_means: Floats,
     units: NDArray[np.int64],
@@ -62,6 +63,7 @@ def estimate(
     *,
     n_others: float | Floats | None = None,
     redrawn: float | Floats = 0.0,
+    coupled: float | Floats = 0.0,
     joint: bool = True,
 ) -> Estimate:
     """Estimate means of new items from repeated splits.
@@ -80,6 +82,8 @@ def estimate(
         evaluate; else those that do.
     redrawn : how much of the split means' variance, (n,), comes from what every split draws for
         itself (simulated damage, say). It averages out over splits and is not shared by them.
+    coupled : covariance (n,) of what items add when they are scored and when they calibrate, over
+        N, from :func:`judgepanel.scoring.coupling.coupling`. Left at 0 the two are unrelated.
     joint : whether the covariance between the n values is needed.
     """
     n_splits = len(split_means)
@@ -89,8 +93,8 @@ def estimate(
     s2 = split_means.var(axis=0, ddof=1)
     redraw = np.asarray(item_means.shape[1] / np.asarray(n_evaluation) - 1.0)
     reuse = 1.0 / n_splits + n_calibration / (n_evaluation if n_others is None else n_others)
-    s_tr2 = s2 - redraw * v - redrawn
-    splits = np.maximum(s_tr2, 0.0) * reuse + redrawn / n_splits
+    s_tr2 = s2 - redraw * v - redrawn + 2.0 * coupled
+    splits = np.maximum(s_tr2, 0.0) * reuse + redrawn / n_splits + 2.0 * coupled
     variance = v + splits
     covariance = np.zeros((0, 0))
     if joint:

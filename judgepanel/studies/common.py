@@ -47,6 +47,18 @@ def splits_of(prepared: Prepared, settings: Settings, chunk: Chunk) -> Iterator[
         yield split(prepared.ballots.units, number, fraction=settings.fraction, seed=settings.seed)
 
 
+def evaluated_by(
+    prepared: Prepared, settings: Settings, numbers: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which items the splits of these numbers evaluate, (S, N)."""
+    units = prepared.ballots.units
+    sides = np.zeros((len(numbers), len(units)), dtype=bool)
+    for row, number in zip(sides, numbers.tolist(), strict=True):
+        drawn = split(units, number, fraction=settings.fraction, seed=settings.seed)
+        row[drawn.evaluation] = True
+    return sides
+
+
 def metric_fields(
     estimates: Mapping[str, tuple[Floats, ...]], arranged: Callable[[Floats], Floats]
 ) -> dict[str, Any]:

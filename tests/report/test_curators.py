@@ -51,7 +51,7 @@ def test_a_curator_that_keeps_everybody_is_called_the_same_panel():
     nan = float("nan")
     found = with_best(verdict="tie", delta=0.0, lo=nan, hi=nan, band_lo=nan, size_lo=6, size_hi=6)
     sentence = curators_sentence(found)
-    assert sentence.endswith("top by accuracy, k given, is the same panel as all in every split.")
+    assert "top by accuracy, k given, is the same panel as all in every split." in sentence
     assert curators_table(found)["against all judges"].tolist()[1] == "same panel as all"
 
 

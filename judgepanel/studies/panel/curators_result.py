@@ -31,11 +31,11 @@ class CuratorFigures:
     under another aggregator than they are scored under. ``delta`` = NLL(curator) - NLL(all judges)
     on the same items: above 0 keeping everyone is better; ``lo``, ``hi``, ``p`` and the verdict
     against ``margin`` follow METHODS section 7, ``band_lo`` and ``band_hi`` cover all curators
-    together; all NaN for a ``tie``, a curator that never differs from all judges. ``size`` is the mean number of judges, between ``size_lo`` and ``size_hi`` in 95 % of
-    the splits. ``stability`` is 1 where every split chooses the same judges and 0 where they are
-    chosen as if at random (Nogueira, Sechidis and Brown 2018, JMLR 18:174), NaN where nobody is
-    left out or only one split is done. ``looked_best_share`` is the share of splits in which its
-    ``seen`` was the lowest.
+    together; all NaN for a ``tie``, a curator that never differs from all judges. ``size`` is the
+    mean number of judges, between ``size_lo`` and ``size_hi`` in 95 % of the splits. ``stability``
+    is 1 where every split chooses the same judges and 0 where they are chosen as if at random
+    (Nogueira, Sechidis and Brown 2018, JMLR 18:174), NaN where nobody is left out or only one split
+    is done. ``looked_best_share`` is the share of splits in which its ``seen`` was the lowest.
     """
 
     curator: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.scoring.coupling import coupling
 from judgepanel.scoring.inference import Estimate, estimate, simultaneous_reach
 from judgepanel.studies.accumulate import ITEM_METRICS, Tally
 from judgepanel.studies.compare import mean_sizes
@@ -20,12 +21,14 @@ def contrasts(
     metric: str = "nll",
     pipeline: int = 0,
     draws: int = 1,
+    evaluated: NDArray[np.bool_] | None = None,
 ) -> Estimate:
     """Estimates of ``weights @ arms``; ``weights`` (n, A) over the arms without the chosen one.
 
     With ``draws`` > 1 the arms are ``draws`` sets of A, each with what it drew at random in that
     split: values are means over them, and how much they differ within splits says how much of the
-    spread of splits is due to such draws. From a single split there is no spread to learn from:
+    spread of splits is due to such draws. ``evaluated`` (S, N), which items each split evaluates,
+    lets what an item does when it is scored be related to what it does when it calibrates. From a single split there is no spread to learn from:
     all but the values is then NaN.
     """
     m = ITEM_METRICS.index(metric)
@@ -38,7 +41,8 @@ def contrasts(
         none = np.full(len(items), np.nan)
         return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
     within = drawn.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
-    return estimate(items, splits, units[seen], *mean_sizes(done), redrawn=within)
+    both = 0.0 if evaluated is None else coupling(items, splits, evaluated[:, seen])
+    return estimate(items, splits, units[seen], *mean_sizes(done), redrawn=within, coupled=both)
 
 
 def band(fitted: Estimate, seed: int) -> tuple[Floats, Floats]:

@@ -6,7 +6,9 @@ touched. Absent judges are there in calibration and missing at scoring time.
 
 Every split draws its damage ``DRAWS`` times over. What differs between draws of one split is not
 shared by the splits and averages out over them; intervals would be several times too wide if it
-were taken for the doubt about the calibration items.
+were taken for the doubt about the calibration items. Panels that easy items made confident lose most
+on easy items, so what an item does in calibration and at scoring are related
+(:mod:`judgepanel.scoring.coupling`).
 
 Cost per split and draw: one evaluation of the panels for all that happens at scoring time, and one
 more for each level of damage on both sides.
@@ -26,7 +28,13 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
-from judgepanel.studies.common import check_known, check_panels, run_fields, splits_of
+from judgepanel.studies.common import (
+    check_known,
+    check_panels,
+    evaluated_by,
+    run_fields,
+    splits_of,
+)
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.corruption_estimates import corruption_estimates
@@ -188,7 +196,13 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         changed=partial.changed / max(partial.cast, 1),
         panels=sizes,
         **corruption_estimates(
-            done, ballots.units, names, shape, seed=spec.settings.seed, draws=DRAWS
+            done,
+            ballots.units,
+            names,
+            shape,
+            evaluated=evaluated_by(prepared, spec.settings, done.numbers),
+            seed=spec.settings.seed,
+            draws=DRAWS,
         ),
         null_nll=float(done.null_nll.mean()),
         n_judges=ballots.n_judges,

@@ -91,9 +91,7 @@ def _draw_damage(
         f"{percent(found.concentrated)} of the judges, drawn at random, carry them all. 'Loses "
         "more' is the rise of the NLL of top-k less that of all judges; its interval holds at all "
         "levels of the damage together. A panel cannot fall much below the base rate, so one that "
-        "starts better has more to lose: read the last difference, too. Under flips made when "
-        "scoring alone, the interval of one panel's NLL is too narrow (it held in 79 %, not 95 %, "
-        "of simulations); those of differences between panels hold.",
+        "starts better has more to lose: read the last difference, too.",
     )
 
 
