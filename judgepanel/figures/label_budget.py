@@ -117,7 +117,7 @@ def prepare_label_budget(
         everyone=line(everyone),
         others=tuple(line(result.arms.index(panel)) for panel in panels),
         null=result.null_nll,
-        needed=float("nan") if found is None else found.n,
+        needed=float("nan") if found is None else result.quoted(found),
         target=result.target,
     )
 

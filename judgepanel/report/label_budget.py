@@ -51,12 +51,24 @@ def _needed_answer(found: LabelBudget, calibrator: str) -> str:
     if len(found.labels) == 1:
         return f"There is one budget only, {most} ({level}): too few labels for a curve."
     near = f"within {_share(found)} of what {most} give ({level})"
-    enough = f"{_count(one.n)} {_span(one)}"
+    falls = _still_falls(found, c)
+    average = "on average over panels" if falls else "On average over panels"
+    return f"{falls}{average}, {_enough(found, one)} reach {near}; you have {found.have:,}."
+
+
+def _enough(found: LabelBudget, one: LabelsNeeded) -> str:
+    """How many labels are enough: the estimate, or the upper end while splits are few."""
     if one.at_start and one.n_hi == one.n:
-        enough = f"{_count(one.n)} or fewer"
-    elif one.at_start:
-        enough = f"{_count(one.n)}, perhaps up to {round(one.n_hi):,},"
-    return f"{_still_falls(found, c)}{enough} reach {near}; you have {found.have:,}."
+        return f"{_count(one.n)} or fewer"
+    if not found.settled:
+        return f"{_count(one.n_hi)}, the upper end of {_span(one)} after {_splits(found)},"
+    if one.at_start:
+        return f"{_count(one.n)}, perhaps up to {round(one.n_hi):,},"
+    return f"{_count(one.n)} {_span(one)}"
+
+
+def _splits(found: LabelBudget) -> str:
+    return counted(found.n_splits, "split")
 
 
 def _still_falls(found: LabelBudget, c: int) -> str:
@@ -81,8 +93,14 @@ def target_sentence(found: LabelBudget, calibrator: str) -> str:
             return f"{never}."
         return f"{never}, but that is not sure: the 95 % interval starts at {_count(one.n_lo)}."
     how = ", by extrapolating the fitted curve," if one.extrapolated else ""
-    most = " or fewer" if one.at_start else ""
-    return f"{_count(one.n)}{most} {_span(one)}{how} bring {found.arms[-1]} to {goal}."
+    arm = found.arms[-1]
+    if not math.isfinite(found.quoted(one)):
+        return (
+            f"How many labels bring {arm} to {goal} on average over panels is not shown after "
+            f"{_splits(found)}: {_count(one.n)} {_span(one)}{how.rstrip(',')}."
+        )
+    enough = _enough(found, one).rstrip("," * bool(how))
+    return f"On average over panels, {enough}{how} bring {arm} to {goal}."
 
 
 def next_sentence(found: LabelBudget, calibrator: str) -> str:
@@ -209,7 +227,7 @@ def needed_table(found: LabelBudget) -> pd.DataFrame:
                 + (f", {_share(found)} from the plateau" if one.kind == "plateau" else "")
                 for one in found.needed
             ],
-            "labels": [_words(one) for one in found.needed],
+            "labels": [_words(found, one) for one in found.needed],
             "95 %": [_span(one) for one in found.needed],
         }
     )
@@ -252,12 +270,15 @@ def _price(found: LabelBudget, c: int, b: int) -> str:
     return f"{text} (extrapolated)" if beyond and math.isfinite(gain) else text
 
 
-def _words(one: LabelsNeeded) -> str:
+def _words(found: LabelBudget, one: LabelsNeeded) -> str:
     if not math.isfinite(one.n):
         return "never, by the curve"
-    words = f"{round(one.n):,}"
-    if one.at_start:
+    if not math.isfinite(found.quoted(one)):
+        return "no limit shown"
+    words = f"{round(found.quoted(one)):,}"
+    if one.at_start and found.quoted(one) == one.n:
         return f"{words} or fewer"
+    words = words if found.settled else f"up to {words}"
     return f"{words} (extrapolated)" if one.extrapolated else words
 
 

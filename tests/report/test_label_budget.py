@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from judgepanel.figures.label_budget import prepare_label_budget
 from judgepanel.report.label_budget import (
     beats_null,
     budget_sentence,
@@ -37,12 +38,12 @@ def found() -> LabelBudget:
 
 
 def needing(**changes: object) -> LabelBudget:
-    """The result with other labels needed by all judges."""
+    """The result of 100 splits with other labels needed by all judges."""
     needed = tuple(
         replace(one, **changes) if one.panel == "all 9" else one  # type: ignore[arg-type]
         for one in found().needed
     )
-    return replace(found(), needed=needed)
+    return replace(found(), needed=needed, n_splits=100)
 
 
 def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
@@ -50,7 +51,9 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
         needing(n=31.6, n_lo=20.0, n_hi=50.4, at_start=False, extrapolated=False), "beta"
     )
     level = f"{found().nll[0, -1, -1]:.3f} ["
-    assert sentence.startswith("32 labels [20, 50] reach within 5 % of what 60 labels give (NLL ")
+    assert sentence.startswith(
+        "On average over panels, 32 labels [20, 50] reach within 5 % of what 60 labels give (NLL "
+    )
     assert level in sentence
     assert f"base rate {found().null_nll[-1]:.3f})" in sentence
     assert sentence.endswith("you have 120.")
@@ -58,9 +61,35 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
 
 def test_where_the_smallest_budget_does_it_that_is_an_upper_bound():
     sure = budget_sentence(needing(n=20.0, n_lo=20.0, n_hi=20.0, at_start=True), "beta")
-    assert sure.startswith("20 labels or fewer reach within")
+    assert sure.startswith("On average over panels, 20 labels or fewer reach within")
     open_ = budget_sentence(needing(n=20.0, n_lo=20.0, n_hi=41.0, at_start=True), "beta")
-    assert open_.startswith("20 labels, perhaps up to 41, reach within")
+    assert open_.startswith("On average over panels, 20 labels, perhaps up to 41, reach within")
+
+
+@pytest.mark.parametrize("at_start", [False, True])
+def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_start):
+    """Below 100 splits the estimate is too low, so nobody should plan with it."""
+    exact = needing(n=31.6, n_lo=20.0, n_hi=50.4, at_start=at_start, extrapolated=False)
+    few = replace(exact, n_splits=20)
+    assert budget_sentence(few, "beta").startswith(
+        "On average over panels, 50 labels, the upper end of [20, 50] after 20 splits, reach within"
+    )
+    assert "up to 50" in needed_table(few)["labels"].tolist()
+    assert prepare_label_budget(few, "beta", ()).needed == 50.4
+    assert prepare_label_budget(exact, "beta", ()).needed == 31.6
+    assert {50.4} == {
+        row["quoted"]
+        for row in few.summary()["needed"]
+        if (row["panel"], row["kind"]) == ("all 9", "plateau")
+    }
+
+
+def test_few_splits_without_an_upper_end_promise_nothing():
+    few = replace(needing(n=80.2, n_hi=math.nan, extrapolated=True, at_start=False), n_splits=20)
+    sentence = target_sentence(few, "beta")
+    assert sentence.startswith("How many labels bring all 9 to NLL 0.4 on average over panels is ")
+    assert "not shown after 20 splits: 80 labels [" in sentence
+    assert "no limit shown" in needed_table(few)["labels"].tolist()
 
 
 def test_panels_not_shown_to_beat_the_base_rate_need_no_number():
@@ -84,7 +113,7 @@ def test_a_single_split_answers_nothing():
     [
         ({"n": 80.2, "n_hi": float("nan"), "extrapolated": True, "at_start": False}, "80 labels ["),
         ({"n": float("nan")}, "curve of all 9 with one-coin + beta never falls to NLL 0.4"),
-        ({"n": 20.0, "at_start": True}, "20 labels or fewer ["),
+        ({"n": 20.0, "at_start": True}, "20 labels, perhaps up to "),
     ],
 )
 def test_a_target_is_answered_with_its_doubt(changes, words):
@@ -115,7 +144,7 @@ def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
     falls = priced(0.2 * nll, 0.1 * nll)
     assert falls.startswith("No plateau yet: the next 100 labels buy about ")
     flat = budget_sentence(one, "beta")
-    assert falls.endswith(f" NLL. Until then {flat}")
+    assert falls.endswith(f" NLL. Until then o{flat[1:]}")
     for gain, lo in ((0.2 * nll, -0.01), (0.04 * nll, 0.03 * nll), (math.nan, math.nan)):
         assert priced(gain, lo) == flat
 

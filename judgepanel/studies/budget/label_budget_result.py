@@ -20,6 +20,9 @@ Ints = NDArray[np.int64]
 NEXT = 100
 """Labels of which the price is given."""
 
+SETTLED_SPLITS = 100
+"""Below so many splits the labels needed are too few by 7 % on average: the upper end is quoted."""
+
 PAPER_NOTE = "invalid: it takes splits of one data set for independent samples"
 """What stands beside the paper's joint test wherever it is shown."""
 
@@ -164,6 +167,18 @@ class LabelBudget(SplitResult):
                 return found
         return None
 
+    @property
+    def settled(self) -> bool:
+        """Whether there are splits enough to quote an estimate of the labels needed."""
+        return self.n_splits >= SETTLED_SPLITS
+
+    def quoted(self, needed: LabelsNeeded) -> float:
+        """The number of labels to plan with: the estimate, below ``SETTLED_SPLITS`` the upper end.
+
+        NaN where that has no limit.
+        """
+        return needed.n if self.settled else needed.n_hi
+
     def frame(self) -> pd.DataFrame:
         """One row a calibrator, panel and budget."""
         n_c, n_p, n_b = self.nll.shape
@@ -218,7 +233,9 @@ class LabelBudget(SplitResult):
             for p, arm in enumerate(self.arms)
         ]
         return {
-            "needed": [to_plain(found) for found in self.needed],
+            "needed": [
+                {**to_plain(found), "quoted": _plain(self.quoted(found))} for found in self.needed
+            ],
             "joint": [
                 {
                     "calibrator": name,

@@ -28,8 +28,8 @@ def contrasts(
     With ``draws`` > 1 the arms are ``draws`` sets of A, each with what it drew at random in that
     split: values are means over them, and how much they differ within splits says how much of the
     spread of splits is due to such draws. ``evaluated`` (S, N), which items each split evaluates,
-    lets what an item does when it is scored be related to what it does when it calibrates. From a single split there is no spread to learn from:
-    all but the values is then NaN.
+    lets what an item does when it is scored be related to what it does when it calibrates. From a
+    single split there is no spread to learn from: all but the values is then NaN.
     """
     m = ITEM_METRICS.index(metric)
     item_means, seen = done.item_means()

@@ -6,9 +6,9 @@ touched. Absent judges are there in calibration and missing at scoring time.
 
 Every split draws its damage ``DRAWS`` times over. What differs between draws of one split is not
 shared by the splits and averages out over them; intervals would be several times too wide if it
-were taken for the doubt about the calibration items. Panels that easy items made confident lose most
-on easy items, so what an item does in calibration and at scoring are related
-(:mod:`judgepanel.scoring.coupling`).
+were taken for the doubt about the calibration items. Panels that easy items made confident lose
+most on easy items: what an item does in calibration and at scoring is related, and intervals count
+that (:mod:`judgepanel.scoring.coupling`).
 
 Cost per split and draw: one evaluation of the panels for all that happens at scoring time, and one
 more for each level of damage on both sides.

@@ -270,7 +270,8 @@ def _yardstick(found: LabelBudget, calibrator: str) -> str:
         text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
     text += " Dotted lines on grey, right of the last marker, are extrapolated."
     if found.needed_for(calibrator, found.arms[-1]) is not None:
-        text += " Dashed upright line: the labels that come near the plateau."
+        end = "" if found.settled else ", the upper end of their interval"
+        text += f" Dashed upright line: the labels that come near the plateau{end}."
     return text
 
 

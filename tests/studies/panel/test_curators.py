@@ -212,7 +212,7 @@ def test_a_curator_that_keeps_everybody_ties_with_all_judges():
     found = run(CURATORS_STUDY, votes(missing=0.0), spec(2, curators=("checks",)), jobs=1)
     assert found.named("checks").size == 7
     assert found.named("checks").verdict == "tie"
-    assert np.isnan(found.named("checks").lo) and np.isnan(found.named("checks").band_hi)
+    assert np.isnan([found.named("checks").lo, found.named("checks").band_hi]).all()
     assert found.named("checks").nll == found.everyone.nll
 
 
