@@ -1,20 +1,27 @@
-"""Start: what did you bring?"""
+"""Start: what did you bring?  `streamlit run app.py` serves the dashboard behind its guard."""
 
 import streamlit as st
+from streamlit.starlette import App
 
-from judgepanel.ui.frame import frame
-from judgepanel.ui.pages import compare, start
+# Streamlit runs this file as a page, and imports it as a server, where it looks for `app`.
+if __name__ == "__main__":
+    from judgepanel.ui.frame import frame
+    from judgepanel.ui.pages import compare, start
 
-# A link from Start to Start changes what the page is told and not the address that the browser
-# shows, and the next click would send that old one.
-st.query_params.from_dict(st.query_params.to_dict())
-if compare.is_asked():
-    shown = frame("Two analyses", "What changed, and what did it do to the answer?")
+    # A link from Start to Start changes what the page is told and not the address that the browser
+    # shows, and the next click would send that old one.
+    st.query_params.from_dict(st.query_params.to_dict())
+    if compare.is_asked():
+        shown = frame("Two analyses", "What changed, and what did it do to the answer?")
+    else:
+        shown = frame("Start", "What did you bring?")
+    if shown is None:
+        start.fresh()
+    elif compare.is_asked():
+        compare.page(shown)
+    else:
+        start.existing(shown)
 else:
-    shown = frame("Start", "What did you bring?")
-if shown is None:
-    start.fresh()
-elif compare.is_asked():
-    compare.page(shown)
-else:
-    start.existing(shown)
+    from judgepanel.ui.server import protection
+
+    app = App(__file__, **protection())

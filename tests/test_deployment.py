@@ -27,6 +27,7 @@ from judgepanel.cli import main
 from judgepanel.cli.health import SERVED
 from judgepanel.service.database import connect
 from judgepanel.service.jobs import BACKENDS
+from judgepanel.service.sharing import TOKEN
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "team.md").read_text("utf-8")
@@ -346,6 +347,7 @@ def test_the_example_of_secrets_has_what_signing_in_needs() -> None:
     assert set(auth) == needed
     assert auth["redirect_uri"].startswith("https://")
     assert auth["redirect_uri"].endswith("/oauth2callback")
+    assert auth["cookie_secret"] == "", "whoever copies the example has to make one"
 
 
 def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
@@ -364,3 +366,8 @@ def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
     assert 'request>uri regexp "[?].*" ""' in caddy
     for text in (nginx, caddy):
         assert "Referrer-Policy no-referrer" in text
+        assert "X-Content-Type-Options nosniff" in text
+        assert "X-Frame-Options" in text
+        assert "frame-ancestors" in text
+    (shared,) = re.findall(r'"~\^true:(.*)\$"', nginx)
+    assert shared == TOKEN.pattern

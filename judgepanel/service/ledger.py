@@ -242,6 +242,11 @@ class Ledger:
         with transaction(self._engine) as connection:
             connection.execute(delete(JOBS).where(not_(_live()), old | other))
 
+    def let_go(self) -> None:
+        """Leave all work of this server to others, and keep its threads from going on with it."""
+        self._ended.set()
+        self._release()
+
     def stop(self) -> None:
         """Work that ends from now on was stopped with this server: any other may go on with it."""
         self._ended.set()

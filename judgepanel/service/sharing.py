@@ -17,7 +17,7 @@ from judgepanel.service.tables import ANALYSES, SHARES, DatabaseNow
 from judgepanel.service.workspace import Analysis, Decision, NotFound, Share, SignInFirst
 
 TOKEN_BYTES = 32
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -97,7 +97,7 @@ class Shares:
 
 def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analysis, str]:
     """What a token opens, and whose it is."""
-    if not _TOKEN.fullmatch(token):
+    if not TOKEN.fullmatch(token):
         raise NotFound("no such link")
     names = ANALYSES.c
     wanted = select(names.id, names.content, names.owner, SHARES.c.signed_in_only)

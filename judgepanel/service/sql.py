@@ -293,6 +293,10 @@ class SqlWorkspace:
         self._jobs.cancel(str(key))
         self._ledger.ask_to_cancel(key)
 
+    def release(self) -> None:
+        """Leave all work to others without waiting for the parts under way, which are lost."""
+        self._ledger.let_go()
+
     def close(self) -> None:
         """Stop all work; another server can go on with it."""
         self._ledger.stop()

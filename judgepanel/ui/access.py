@@ -18,6 +18,7 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException, StreamlitAuthError
 
 from judgepanel.service import LOCAL, ServerProblem
+from judgepanel.ui.cookie_secret import COMMAND, weakness
 
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0
@@ -46,18 +47,23 @@ def is_team() -> bool:
     Raises
     ------
     AccessProblem
-        The setting is neither, or a team has no sign-in set up.
+        The setting is neither, a team has no sign-in set up, or cookies could be forged.
     """
     wanted = os.environ.get("JUDGEPANEL_ACCESS", "")
     if wanted not in ("", *MODES):
         raise AccessProblem(f"JUDGEPANEL_ACCESS is {wanted!r}; it can be {' or '.join(MODES)}.")
     if wanted == "local":
         return False
-    found = bool(_auth())
+    found = bool(auth_section())
     if wanted == "team" and not found:
         raise AccessProblem(
             "JUDGEPANEL_ACCESS is 'team', and there is no secrets.toml with a section [auth] that "
             "can be read: nobody can sign in."
+        )
+    if found and (weak := weakness(auth_section().get("cookie_secret"))) is not None:
+        raise AccessProblem(
+            f"The cookie_secret in the section [auth] of secrets.toml {weak}: whoever guesses it "
+            f"can sign in as anybody. Put there what this prints, and start again: {COMMAND}"
         )
     return found
 
@@ -95,7 +101,7 @@ def sign_in(sentence: str) -> None:
     """Ask for the sign-in, at each provider that is set up."""
     st.info(sentence)
     mind_cookies("nobody can sign in")
-    auth = _auth()
+    auth = auth_section()
     named = [name for name, value in auth.items() if isinstance(value, Mapping)]
     providers = [*([None] if "client_id" in auth or not named else []), *named]
     for provider in providers:
@@ -127,8 +133,8 @@ def signed_in_as() -> None:
         st.button("Sign out", key="sign-out", on_click=st.logout, width="stretch")
 
 
-def _auth() -> Mapping[str, Any]:
-    """The section of the secrets; empty as well where they are damaged."""
+def auth_section() -> Mapping[str, Any]:
+    """The section [auth] of the secrets; empty as well where they are damaged."""
     found = st.secrets.get("auth") if st.secrets.load_if_toml_exists() else None
     return found if isinstance(found, Mapping) else {}
 

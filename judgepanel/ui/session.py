@@ -7,9 +7,6 @@ All that asks the workspace may raise ServerProblem; `frame.told` shows it.
 
 from __future__ import annotations
 
-import os
-import threading
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -18,19 +15,17 @@ from judgepanel.service import (
     Analysis,
     NotFound,
     SignInFirst,
-    SqlWorkspace,
     Workspace,
     default_home,
     default_url,
 )
 from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
 from judgepanel.ui.access import owner, signed_in
+from judgepanel.ui.spaces import open_workspace
 from judgepanel.votes import VoteMatrix
 
 PARAMETER = "analysis"
 SHARE = "share"
-_SPACES: dict[tuple[str, str], SqlWorkspace] = {}
-_LOCK = threading.Lock()
 COMPARE = "compare"
 
 
@@ -40,7 +35,7 @@ def workspace() -> Workspace:
     SignInFirst where a user has to sign in and has not.
     """
     home = default_home()
-    space = _workspace(default_url(home), str(home))
+    space = open_workspace(default_url(home), str(home))
     if is_reader():
         return space.for_readers(st.query_params[SHARE], signed_in=signed_in())
     who = owner()
@@ -52,23 +47,6 @@ def workspace() -> Workspace:
 def is_reader() -> bool:
     """Whether the page was opened by a link that only lets read."""
     return SHARE in st.query_params
-
-
-def _workspace(url: str, home: str) -> SqlWorkspace:
-    """Kept here, since whoever reaches the server can have Streamlit's own caches cleared."""
-    with _LOCK:
-        if (url, home) not in _SPACES:
-            backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
-            _SPACES[url, home] = SqlWorkspace(url, Path(home), backend)
-        return _SPACES[url, home]
-
-
-def close_workspaces() -> None:
-    """End all work of this process; the next page opens a workspace anew."""
-    with _LOCK:
-        for space in _SPACES.values():
-            space.close()
-        _SPACES.clear()
 
 
 def current() -> tuple[Analysis, VoteMatrix] | None:

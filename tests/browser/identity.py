@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
 from playwright.sync_api import Page
 
@@ -19,7 +20,7 @@ from tests.browser.conftest import START_DEADLINE, Server, free_port
 _SECRETS = """
 [auth]
 redirect_uri = "http://localhost:{port}/oauth2callback"
-cookie_secret = "only-for-tests-0123456789abcdef0123456789"
+cookie_secret = "{secret}"
 client_id = "judgepanel"
 client_secret = "only-for-tests"
 server_metadata_url = "{provider}/.well-known/openid-configuration"
@@ -61,7 +62,8 @@ def _until_up(url: str, process: subprocess.Popen[bytes]) -> None:
 def team(folder: Path, provider_url: str, port: int) -> dict[str, str]:
     """The environment of a server at this port that signs people in at this provider."""
     secrets = folder / "secrets.toml"
-    secrets.write_text(_SECRETS.format(port=port, provider=provider_url), encoding="utf-8")
+    text = _SECRETS.format(port=port, provider=provider_url, secret=token_hex(32))
+    secrets.write_text(text, encoding="utf-8")
     return {"JUDGEPANEL_ACCESS": "team", "STREAMLIT_SECRETS_FILES": str(secrets)}
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from judgepanel.ui import session
+from judgepanel.ui import spaces
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -35,4 +35,4 @@ def work_stays_in_this_process() -> Iterator[None]:
 def no_work_left_behind() -> Iterator[None]:
     """Work that a page went on with is called off with the file that asked; results are kept."""
     yield
-    session.close_workspaces()
+    spaces.close_workspaces()

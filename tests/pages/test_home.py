@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.service import NotFound, default_home, default_url
 from judgepanel.service.database import VARIABLE
 from judgepanel.studies.settings import Settings
-from judgepanel.ui import session
+from judgepanel.ui import spaces
 from judgepanel.ui.pages.home import FIRST_ROWS
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
@@ -39,7 +39,7 @@ def own_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     """Every test has a list of its own."""
     monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     yield
-    session.close_workspaces()
+    spaces.close_workspaces()
 
 
 def analysis(name: str, settings: Settings | None = None, sample: str = "clean_pairwise") -> str:
@@ -253,7 +253,7 @@ def test_one_that_is_not_there_or_was_deleted_is_told_in_a_sentence(forged: str)
 def test_another_owners_analysis_is_not_there() -> None:
     loaded = load_votes(sample_bytes("clean_pairwise"), name="v.csv")
     home = default_home()
-    space = session._workspace(default_url(home), str(home)).owned_by("somebody")
+    space = spaces.open_workspace(default_url(home), str(home)).owned_by("somebody")
     theirs = space.create(loaded, Settings(), "x")
     app = open_app(analysis=analysis("one"), compare=theirs.id)
     assert htmls(app, "jp-problem")[0].startswith("There is no analysis to compare with")

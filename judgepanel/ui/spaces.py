@@ -1,0 +1,35 @@
+"""The workspaces of this process, one a database; apart from pages, as the server ends them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from judgepanel.service import SqlWorkspace
+
+_SPACES: dict[tuple[str, str], SqlWorkspace] = {}
+_LOCK = threading.Lock()
+
+
+def open_workspace(url: str, home: str) -> SqlWorkspace:
+    """Kept here, since whoever reaches the server can have Streamlit's own caches cleared."""
+    with _LOCK:
+        if (url, home) not in _SPACES:
+            backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
+            _SPACES[url, home] = SqlWorkspace(url, Path(home), backend)
+        return _SPACES[url, home]
+
+
+def close_workspaces() -> None:
+    """End all work of this process; the next page opens a workspace anew."""
+    with _LOCK:
+        for space in _SPACES.values():
+            space.close()
+        _SPACES.clear()
+
+
+def release_work() -> None:
+    """Leave the work of this process to others, at once: the process is about to end."""
+    for space in tuple(_SPACES.values()):
+        space.release()
