@@ -92,11 +92,15 @@ class Journal:
                 return
             beside = self.folder / _MENDED
             lines.seek(0)
-            with beside.open("wb") as mended:
-                for number, line in enumerate(lines, start=1):
-                    mended.write(_line(_entry(line, number)) if _DAMAGED.search(line) else line)
-                mended.flush()
-                os.fsync(mended.fileno())
+            try:
+                with beside.open("wb") as mended:
+                    for number, line in enumerate(lines, start=1):
+                        mended.write(_line(_entry(line, number)) if _DAMAGED.search(line) else line)
+                    mended.flush()
+                    os.fsync(mended.fileno())
+            except BaseException:
+                beside.unlink(missing_ok=True)
+                raise
         os.replace(beside, self.path)
         os.close(self._file)
         self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
