@@ -1,0 +1,190 @@
+"""Whatever an endpoint answers, a run ends with a vote or a reason, and votes are read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from judgepanel.collect import (
+    Journal,
+    Outcome,
+    calls,
+    collect,
+    judge_rows,
+    read_judges,
+    read_pairs,
+    votes_of,
+)
+from judgepanel.collect.exchange import Exchange, Reply
+from judgepanel.votes import InputError, VoteMatrix, load_votes, write_votes
+
+JUDGES = """
+[[judge]]
+name = "any"
+model = "m"
+base_url = "http://localhost:9/v1"
+attempts = 2
+concurrency = 1
+per_minute = 1000000
+price_in = 1
+price_out = 1
+max_tokens = 10
+"""
+ITEMS = 6
+TEXTS = st.text(st.characters(codec=None), max_size=40) | st.sampled_from(
+    ["[[A]]", "[[B]] \0", "\ud800[[A]]", "<think>", "tie", "A", "=1+1", "\x9b31m", "A" * 40_000]
+)
+NUMBERS = (
+    st.integers()
+    | st.floats()
+    | st.sampled_from([10**400, -(10**400), 10**6, 10**6 + 1, -1, 0, math.inf, 1e300])
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return strategy | VALUES
+
+
+MESSAGES = st.fixed_dictionaries({"content": TEXTS | VALUES})
+CHOICES = st.fixed_dictionaries({"message": maybe(MESSAGES), "finish_reason": VALUES})
+USAGE = st.fixed_dictionaries({"prompt_tokens": NUMBERS, "completion_tokens": NUMBERS})
+COMPLETIONS = st.fixed_dictionaries(
+    {"choices": maybe(st.lists(maybe(CHOICES), max_size=2)), "usage": maybe(USAGE), "model": VALUES}
+)
+BODIES = (
+    st.binary(max_size=60)
+    | VALUES.map(json.dumps).map(str.encode)
+    | COMPLETIONS.map(json.dumps).map(str.encode)
+    | st.builds(
+        lambda answer, at, byte: answer[:at] + byte + answer[at + 1 :],
+        COMPLETIONS.map(json.dumps).map(str.encode),
+        st.integers(0, 200),
+        st.binary(max_size=2),
+    )
+)
+STATUSES = st.just(200) | st.integers(100, 999)
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "FIRST_PAUSE", 0.0)
+    monkeypatch.setattr(calls, "LONGEST_PAUSE", 0.0)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        rows = [
+            {"id": f"q{n}", "prompt": "p", "a": "x", "b": "y", "label": 1} for n in range(ITEMS)
+        ]
+        (path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        (path / "judges.toml").write_text(JUDGES)
+        yield path
+
+
+def run(folder: Path, out: Path, replies: list[Reply], cap: float | None) -> tuple[Outcome, Any]:
+    """A run against these replies, one after the other and over again."""
+    pairs, plan = read_pairs(folder / "pairs.jsonl"), read_judges(folder / "judges.toml")
+    given_out = iter(replies * 100)
+
+    async def post(_self: Exchange, _prompt: str) -> Reply:
+        return next(given_out)
+
+    with pytest.MonkeyPatch.context() as patch, Journal(out) as journal:
+        patch.setattr(Exchange, "post", post)
+        outcome = collect(pairs, plan, journal, max_cost=cap)
+        rows = judge_rows(journal, plan)
+        assert rows["outputs"].tolist() == [outcome.finished]
+        return outcome, votes_of(journal).votes if outcome.finished else None
+
+
+def read_back(votes: VoteMatrix, out: Path) -> VoteMatrix:
+    write_votes(votes, out / "votes.csv")
+    return load_votes(out / "votes.csv", need_labels=False).votes
+
+
+@given(
+    bodies=st.lists(BODIES, min_size=1, max_size=ITEMS),
+    status=STATUSES,
+    cap=st.none() | st.just(0.01),
+)
+@example(bodies=[b"[" * 200_000], status=200, cap=None)
+@example(bodies=[b'{"choices": [{"message": {"content": "\\u0000"}}]}'], status=200, cap=None)
+def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(
+    folder: Path, bodies: list[bytes], status: int, cap: float | None
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        replies = [Reply(200, "", bodies[0]), *(Reply(status, "", one) for one in bodies[1:])]
+        outcome, votes = run(folder, Path(name), replies, cap)
+        assert outcome.complete or outcome.troubles
+        assert 0 <= outcome.dollars < math.inf
+        if votes is not None:
+            assert votes.n_items == outcome.finished
+            assert read_back(votes, Path(name)).sha256 == votes.sha256
+            uploaded = load_votes(Path(name) / "outputs.jsonl", need_labels=False)
+            assert uploaded.votes.sha256 == votes.sha256
+
+
+FIELDS = ("text", "served_by", "finish", "tokens_in", "tokens_out", "cost", "seconds", "most")
+
+
+@given(entries=st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES), max_size=ITEMS))
+def test_any_journal_of_finished_calls_is_read_and_goes_on(
+    folder: Path, entries: list[dict[str, Any]]
+) -> None:
+    plan = read_judges(folder / "judges.toml")
+    with tempfile.TemporaryDirectory() as name:
+        lines = (
+            json.dumps(
+                {
+                    "item_id": f"q{n}",
+                    "judge": "any",
+                    "order": plan.orders(f"q{n}")[0],
+                    "label": "1",
+                    "asked": plan.fingerprint(plan.judges[0]),
+                    **entry,
+                }
+            )
+            for n, entry in enumerate(entries)
+        )
+        (Path(name) / "outputs.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        fine = Reply(200, "", b'{"choices": [{"message": {"content": "[[A]]"}}]}')
+        outcome, votes = run(folder, Path(name), [fine], None)
+        assert outcome.complete
+        assert outcome.made == ITEMS - len(entries)
+        assert votes is not None
+        assert read_back(votes, Path(name)).sha256 == votes.sha256
+
+
+@given(lines=st.lists(st.binary(max_size=40) | VALUES.map(json.dumps).map(str.encode), max_size=3))
+def test_a_journal_of_anything_is_refused_in_one_sentence_or_read(
+    folder: Path, lines: list[bytes]
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "outputs.jsonl").write_bytes(b"\n".join(lines))
+        refusal = ""
+        try:
+            with Journal(Path(name)) as journal:
+                list(journal.entries())
+        except InputError as error:
+            refusal = str(error)
+        assert not refusal or "not a finished call" in refusal
+
+
+@given(header=st.text(max_size=80))
+def test_any_retry_after_is_a_pause_within_bounds(header: str) -> None:
+    assert 0 <= calls._asked_for(header) <= calls.LONGEST_PAUSE
