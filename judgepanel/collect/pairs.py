@@ -73,7 +73,11 @@ def _pairs(table: RawTable) -> Pairs:
     def find(names: tuple[str, ...], what: str) -> str:
         found = next((free[one] for one in names if one in free), None)
         if found is None:
-            raise InputError(f"there is no column for {what}", allowed=", ".join(names))
+            raise InputError(
+                f"there is no column for {what}",
+                allowed=", ".join(names),
+                remedy="rename the column that has it to one of these",
+            )
         return found
 
     instruction = find(INSTRUCTION_NAMES, "the instruction")
@@ -88,6 +92,7 @@ def _pairs(table: RawTable) -> Pairs:
                 row=table.row(int(empty.argmax())),
                 column=column,
                 allowed="two responses an item",
+                remedy="fill it in, or remove the row",
             )
     known = [
         column

@@ -111,5 +111,6 @@ def _marks(correct: ArrayLike) -> NDArray[np.int8]:
             column=str(column + 1),
             value=table[row, column],
             allowed="0 wrong, 1 right, NaN no vote",
+            remedy="compare the votes with the labels first",
         )
     return np.where(np.isnan(table), 0, 2 * np.nan_to_num(table) - 1).astype(np.int8)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from judgepanel.report.commands import study_command
 from judgepanel.report.scope import CHECK_MARKS, check_numbers
+from judgepanel.report.sort_keys import with_sort_keys
 from judgepanel.report.tables import csv_text
 from judgepanel.report.text import csv_name, in_html, plain
 from judgepanel.studies.contract import Spec, Study
@@ -34,6 +35,8 @@ def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
 
 ROW = 35
 """Height of a row of a table, in pixels."""
+_CHARACTER, _PADDING = 8, 18
+"""Width of a character in a table and of the space around a cell, in pixels."""
 
 
 def table(
@@ -41,6 +44,7 @@ def table(
 ) -> None:
     """A sortable table with numbers to three decimals; Streamlit draws cells as plain text.
 
+    Columns of formatted numbers, such as estimates with their intervals, sort as numbers.
     Those of its columns that are in ``percents`` hold shares and are shown in per cent. A table
     that needs less than its ``height`` is as high as its rows: empty ones look like missing data.
     """
@@ -49,13 +53,25 @@ def table(
         name: st.column_config.NumberColumn(format="%.1f %%" if name in percents else "%.3f")
         for name in frame.select_dtypes(["float"]).columns
     }
-    st.dataframe(
-        frame.assign(**{name: 100.0 * frame[name] for name in percents}),
-        hide_index=True,
-        key=f"table-{key}",
-        height=height if height and ROW * (len(frame) + 1) > height else "auto",
-        column_config=shares,
+    cells, formatted = with_sort_keys(
+        frame.assign(**{name: 100.0 * frame[name] for name in percents})
     )
+    # The browser measures the first rows alone, and would cut longer numbers off on the left.
+    widths = {
+        name: st.column_config.NumberColumn(
+            width=_PADDING + _CHARACTER * max(len(str(cell)) for cell in [name, *cells[name]])
+        )
+        for name in formatted
+    }
+    # A Styler shows its own text over the number in a cell; only tables that need it pay for one.
+    with pd.option_context("styler.render.max_elements", cells.size):
+        st.dataframe(
+            cells.style.format(dict.fromkeys(formatted, str)) if formatted else cells,
+            hide_index=True,
+            key=f"table-{key}",
+            height=height if height and ROW * (len(frame) + 1) > height else "auto",
+            column_config=shares | widths,
+        )
 
 
 def judge_rows(judges: JudgeTable) -> pd.DataFrame:

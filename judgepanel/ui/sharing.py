@@ -1,14 +1,21 @@
-"""Share: the link to this page, links that let others read it, and their end."""
+"""Share: the link to this page, links that let others read it, and their end.
+
+A link for others begins with ``JUDGEPANEL_PUBLIC_URL``, with the address to which the sign-in of a
+team comes back, or else with the address in this browser. One that reaches this machine alone is
+said to do so.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import os
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
 from judgepanel.report.numbers import minute
 from judgepanel.service import Analysis, Share
-from judgepanel.ui.access import is_team
+from judgepanel.ui.access import AccessProblem, is_team, redirect_uri
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
 
 _DAY = 24 * 3600.0
@@ -19,6 +26,12 @@ _LASTS: dict[str, float | None] = {
     "until revoked": None,
 }
 _MADE = "share-made"
+PUBLIC_URL = "JUDGEPANEL_PUBLIC_URL"
+_ONLY_HERE = (
+    "This address reaches only this machine, so nobody elsewhere can open the link. Serve the "
+    "dashboard for your team (docs/team.md) and open it under its own address, or set "
+    f"{PUBLIC_URL} to that address and start it again."
+)
 
 
 def share(analysis: Analysis) -> None:
@@ -28,6 +41,9 @@ def share(analysis: Analysis) -> None:
     st.write(
         "A link for others opens every page and download of this analysis and changes nothing."
     )
+    base = public_address()
+    if is_local(base):
+        st.warning(_ONLY_HERE)
     lasts = st.selectbox("It lasts", list(_LASTS), index=1, key="share-lasts")
     closed = is_team() and st.checkbox(
         "Only for those who sign in", value=True, key="share-signed-in"
@@ -40,17 +56,58 @@ def share(analysis: Analysis) -> None:
     live = workspace().shares(analysis.id)
     if made_for == analysis.id and live:
         st.write("Copy it now: it is not kept and cannot be shown again.")
-        st.code(page_url({SHARE: token}), language=None, wrap_lines=True)
+        st.code(page_url({SHARE: token}, base), language=None, wrap_lines=True)
     for one in live:
         _live(analysis, one)
 
 
-def page_url(names: dict[str, str]) -> str:
-    """The address of this page with these parameters and the view state in it."""
-    parts = urlsplit(st.context.url or "http://localhost:8501/")
+def page_url(names: dict[str, str], base: str | None = None) -> str:
+    """The address of this page with these parameters and the view state in it.
+
+    It begins with ``base``, or with what is in the browser.
+    """
+    parts = urlsplit(_in_the_browser())
     mine = (PARAMETER, SHARE, COMPARE) if SHARE in names else (PARAMETER, SHARE)
     state = {key: st.query_params[key] for key in st.query_params if key not in mine}
-    return f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode({**names, **state})}"
+    start = base or f"{parts.scheme}://{parts.netloc}"
+    return f"{start}{parts.path}?{urlencode({**names, **state})}"
+
+
+def public_address() -> str:
+    """Where others find this server, without a slash at the end.
+
+    Raises
+    ------
+    AccessProblem
+        The setting is no address.
+    """
+    given = os.environ.get(PUBLIC_URL, "")
+    if given:
+        parts = urlsplit(given)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            raise AccessProblem(
+                f"{PUBLIC_URL} is {given!r}; it must be an address such as "
+                "https://judges.example.org."
+            )
+        return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+    parts = urlsplit((redirect_uri() if is_team() else None) or _in_the_browser())
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def is_local(address: str) -> bool:
+    """Whether an address reaches nothing but the machine where it is opened."""
+    host = (urlsplit(address).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return number.is_loopback or number.is_unspecified
+
+
+def _in_the_browser() -> str:
+    return st.context.url or "http://localhost:8501/"
 
 
 def _live(analysis: Analysis, one: Share) -> None:

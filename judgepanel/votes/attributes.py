@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.cells import is_number, not_reserved, unshield
 from judgepanel.votes.columns import FEATURE_PREFIX
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.remedies import CORRECT_CELL, RENAME_COLUMN, correct_or_name
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import (
     ALLOWED_LABELS,
@@ -51,6 +52,7 @@ def names_in(
             row=row,
             column=column,
             allowed="a name in every row",
+            remedy="fill it in, or remove the row",
         )
     return codes, list(place)
 
@@ -73,6 +75,8 @@ def unique_ids(table: RawTable, column: str | None) -> tuple[str, ...]:
             column=column,
             value=names[codes[second]],
             allowed="every item id once",
+            remedy=f"{correct_or_name('id')}; a file with one row a vote needs the columns item, "
+            "judge and verdict",
         )
     return tuple(np.array(names, dtype=object)[codes])
 
@@ -105,6 +109,7 @@ def given_rows(
             column=column,
             value=table.frame[column].iloc[row],
             allowed=f"one {column} an item",
+            remedy="give all rows of the item the same",
         )
     return rows
 
@@ -112,12 +117,12 @@ def given_rows(
 def labels_in(table: RawTable, column: str) -> NDArray[np.int8]:
     """int8 (n_rows,) in {0, 1, -1 unlabelled}; refuses any other word with its row."""
     labels = verdicts_of(table.frame[column])
-    refuse_unknown(table, column, labels, "not a label", ALLOWED_LABELS)
+    refuse_unknown(table, column, labels, "not a label", ALLOWED_LABELS, correct_or_name("label"))
     return labels
 
 
 def refuse_unknown(
-    table: RawTable, column: str, codes: NDArray[np.int8], problem: str, allowed: str
+    table: RawTable, column: str, codes: NDArray[np.int8], problem: str, allowed: str, remedy: str
 ) -> None:
     """Refuse the first cell whose code is ``UNKNOWN``."""
     unknown = codes == UNKNOWN
@@ -130,6 +135,7 @@ def refuse_unknown(
             column=column,
             value=table.frame[column].iloc[index],
             allowed=allowed,
+            remedy=remedy,
         )
 
 
@@ -144,6 +150,7 @@ def groups_in(table: RawTable, column: str, rows: NDArray[np.intp]) -> tuple[str
             row=table.row(int(rows[np.argmax(blank)])),
             column=column,
             allowed="a group for every item",
+            remedy=correct_or_name("group"),
         )
     names = np.array([unshield(word, is_group_word) for word in words], dtype=object)
     return tuple(names[codes[rows]])
@@ -159,6 +166,7 @@ def feature_name(table: RawTable, column: str) -> str:
             row=table.header_row,
             column=column,
             allowed="a name after feat_",
+            remedy=RENAME_COLUMN,
         )
     return name
 
@@ -184,6 +192,7 @@ def typed_column(table: RawTable, column: str, rows: NDArray[np.intp]) -> pd.Ser
             column=column,
             value=table.frame[column].iloc[index],
             allowed="finite numbers, or blank for a missing one",
+            remedy=CORRECT_CELL,
         )
     return pd.Series(values)
 

@@ -22,6 +22,7 @@ from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.oddities import odd_labels, odd_votes
+from judgepanel.votes.remedies import correct_or_name
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import distinct, ties_in
 
@@ -107,19 +108,27 @@ def _labels(table: RawTable, column: str | None, found: Verdicts) -> NDArray[np.
 def _check_classes(labels: NDArray[np.int8], task: Task, column: str | None) -> None:
     counts = [int((labels == label).sum()) for label in (0, 1)]
     if sum(counts) == 0:
-        raise InputError("all labels are missing", column=column, allowed="labels 0 and 1")
+        raise InputError(
+            "all labels are missing",
+            column=column,
+            allowed="labels 0 and 1",
+            remedy=correct_or_name("label"),
+        )
     for label, count in enumerate(counts):
         if count == 1:
             raise InputError(
                 f"only one item has the label {label}",
                 column=column,
                 allowed="at least 2 items of a class",
+                remedy="label more items, or leave that label blank",
             )
         if count == 0 and task == "pointwise":
             raise InputError(
                 f"every label is {1 - label}",
                 column=column,
                 allowed="at least 2 items of each class in a pointwise task",
+                remedy="label items of the other class too; if the items are pairs, say so with "
+                "--task pairwise, on Start under Task",
             )
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import pandas as pd
 
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.remedies import ONE_ROLE_EACH, Role, name_column
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import distinct, is_verdict
 
@@ -101,11 +102,16 @@ def guess_mapping(
         A named column that does not exist or has two roles, no judges, or no label column where
         one is needed.
     """
-    given = [column for column in (id_column, label_column, group_column) if column is not None]
-    for column in given:
+    roles: dict[Role, str | None] = {
+        "id": id_column,
+        "label": label_column,
+        "group": group_column,
+    }
+    given = {role: column for role, column in roles.items() if column is not None}
+    for role, column in given.items():
         if column not in table.columns:
-            raise _no_column(table, column)
-    guesser = _Guesser(table, set(given))
+            raise _no_column(table, column, name_column(role))
+    guesser = _Guesser(table, set(given.values()))
     mapping = guesser.long(id_column, label_column, group_column)
     if mapping is None:
         mapping = guesser.wide(id_column, label_column, group_column)
@@ -119,13 +125,14 @@ def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> Non
     existing = set(table.columns)
     for column in mapping.used:
         if column not in existing:
-            raise _no_column(table, column)
+            raise _no_column(table, column, "name a column that is in the file")
         if column in seen:
             raise InputError(
                 "this column has two roles",
                 file=table.name,
                 column=column,
                 allowed="one role a column",
+                remedy=ONE_ROLE_EACH,
             )
         seen.add(column)
     if need_label and mapping.label_column is None:
@@ -133,7 +140,8 @@ def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> Non
             "there is no label column",
             file=table.name,
             row=table.header_row,
-            allowed="a column named label, gold, truth, target or y, or the label column given",
+            allowed="a column named label, gold, truth, target or y",
+            remedy=name_column("label"),
         )
     if mapping.layout == "wide" and not mapping.judge_columns:
         raise InputError(
@@ -141,6 +149,8 @@ def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> Non
             file=table.name,
             row=table.header_row,
             allowed="one column of verdicts a judge, beside the id, the label and feat_ columns",
+            remedy="add the judges' columns; or, if one of them was taken for another role, "
+            + ONE_ROLE_EACH,
         )
     if mapping.layout == "long" and None in (
         mapping.item_column,
@@ -148,7 +158,9 @@ def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> Non
         mapping.verdict_column,
     ):
         raise InputError(
-            "a long table needs an item, a judge and a verdict column", file=table.name
+            "a long table needs an item, a judge and a verdict column",
+            file=table.name,
+            remedy="rename those three columns to item, judge and verdict",
         )
 
 
@@ -271,6 +283,8 @@ class _Guesser:
                 row=self.table.header_row,
                 column=column,
                 allowed=f"a column named {', '.join(allowed)}",
+                remedy=f"rename that column to {allowed[0]}; or, with one column a judge, put "
+                f"{FEATURE_PREFIX} before the name of this one or take it out",
             )
 
     def wide(self, item: str | None, label: str | None, group: str | None) -> Mapping:
@@ -287,7 +301,7 @@ class _Guesser:
         return Mapping("wide", item, label, group, judges, features)
 
 
-def _no_column(table: RawTable, column: str) -> InputError:
+def _no_column(table: RawTable, column: str, remedy: str) -> InputError:
     names = table.columns
     return InputError(
         "there is no such column",
@@ -295,4 +309,5 @@ def _no_column(table: RawTable, column: str) -> InputError:
         row=table.header_row,
         column=column,
         allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
+        remedy=remedy,
     )

@@ -26,7 +26,8 @@ class InputError(ValueError):
     """What a user brought cannot be used.
 
     The message is one sentence on one line. ``file``, ``row`` (1-based line of the file, header
-    included), ``column`` and ``value`` say where; ``allowed`` says what would be accepted.
+    included), ``column`` and ``value`` say where; ``allowed`` says what would be accepted, and
+    ``remedy`` what to do: every error about columns has one.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class InputError(ValueError):
         column: str | None = None,
         value: object | None = None,
         allowed: str | None = None,
+        remedy: str | None = None,
     ) -> None:
         self.problem = problem
         self.file = file
@@ -45,6 +47,7 @@ class InputError(ValueError):
         self.column = column
         self.value = value
         self.allowed = allowed
+        self.remedy = remedy
         super().__init__(self._sentence())
 
     def _sentence(self) -> str:
@@ -61,6 +64,8 @@ class InputError(ValueError):
             text += f" (found {shown(self.value)})"
         if self.allowed is not None:
             text += f"; allowed: {self.allowed}"
+        if self.remedy is not None:
+            text += f"; {self.remedy}"
         return " ".join(text.split()).rstrip(".") + "."
 
     def in_file(self, file: str) -> InputError:
@@ -72,4 +77,5 @@ class InputError(ValueError):
             column=self.column,
             value=self.value,
             allowed=self.allowed,
+            remedy=self.remedy,
         )

@@ -92,7 +92,11 @@ def _object(text: str, line: int) -> _Pairs:
         names = [key for key, _ in pairs]
         twice = next(key for key in names if names.count(key) > 1)
         raise InputError(
-            "this key is given twice", row=line, column=twice, allowed="every key once a line"
+            "this key is given twice",
+            row=line,
+            column=twice,
+            allowed="every key once a line",
+            remedy="rename or remove one of the two",
         )
     return pairs
 
@@ -117,7 +121,12 @@ def _check_plain(value: Any, column: str, line: int) -> None:
     if isinstance(value, list):
         kind = "object" if isinstance(value, _Pairs) else "list"
         raise InputError(
-            "a nested value", row=line, column=column, value=kind, allowed=_ALLOWED_VALUES
+            "a nested value",
+            row=line,
+            column=column,
+            value=kind,
+            allowed=_ALLOWED_VALUES,
+            remedy="write its parts as columns of their own, or take the key out",
         )
     if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
         raise InputError(
@@ -126,6 +135,7 @@ def _check_plain(value: Any, column: str, line: int) -> None:
             column=shown(column)[1:-1],
             value=value.encode("ascii", "backslashreplace").decode().replace("\0", "\\0"),
             allowed="plain text",
+            remedy="save the file as UTF-8 again",
         )
 
 

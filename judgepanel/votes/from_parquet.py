@@ -34,7 +34,9 @@ def _frame(file: pa.parquet.ParquetFile) -> pd.DataFrame:
     raw = file.schema_arrow.names
     names = column_names(raw, None)
     if file.metadata.num_rows == 0:
-        raise InputError("columns but no rows", allowed="at least one row")
+        raise InputError(
+            "columns but no rows", allowed="at least one row", remedy="write rows into the file"
+        )
     check_size(file.metadata.num_rows, len(names))
     groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
     if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
@@ -59,6 +61,7 @@ def _column(chunks: pa.ChunkedArray, name: str) -> pd.Categorical:
             column=name,
             value=kind,
             allowed="columns of text, numbers, true and false",
+            remedy="write its parts as columns of their own, or take the column out",
         )
     if pa.types.is_null(kind):
         return text_column(np.zeros(len(chunks), np.int8), [""])
@@ -66,7 +69,13 @@ def _column(chunks: pa.ChunkedArray, name: str) -> pd.Categorical:
     texts = [_text(value) for value in _plain(values.dictionary).to_pylist()]
     for text in texts:
         if "\0" in text:
-            raise InputError("NUL character", column=name, value=text, allowed="plain text")
+            raise InputError(
+                "NUL character",
+                column=name,
+                value=text,
+                allowed="plain text",
+                remedy="write the column again without it",
+            )
     codes = values.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     return text_column(codes, [*texts, ""])
 

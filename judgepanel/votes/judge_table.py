@@ -11,6 +11,7 @@ from judgepanel.votes.attributes import names_in, typed_column
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import is_role_name
 from judgepanel.votes.errors import InputError, listed, shown
+from judgepanel.votes.remedies import REMOVE_ROW
 from judgepanel.votes.table import RawTable
 
 JUDGE_COLUMN = "judge"
@@ -35,6 +36,7 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
             file=table.name,
             row=table.header_row,
             allowed="a column named judge with the judges' names, and one row a judge",
+            remedy="rename the column that has their names to judge",
         )
     codes, names = names_in(table, JUDGE_COLUMN, "judge name", is_role_name)
     twice = pd.Series(codes).duplicated().to_numpy()
@@ -47,6 +49,7 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
             column=JUDGE_COLUMN,
             value=names[codes[second]],
             allowed="one row a judge",
+            remedy=REMOVE_ROW,
         )
     row_of = {names[code]: row for row, code in enumerate(codes)}
     rows = np.array([row_of.get(judge, -1) for judge in judges], dtype=np.intp)

@@ -13,6 +13,7 @@ from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import Mapping, is_role_name
 from judgepanel.votes.errors import InputError, shown
 from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.remedies import CORRECT_CELL, JUDGE_OR_NOT, REMOVE_ROW, RENAME_COLUMN
 from judgepanel.votes.table import RawTable, check_size
 from judgepanel.votes.words import ALLOWED_VERDICTS, verdicts_of
 
@@ -48,7 +49,7 @@ def _wide(table: RawTable, mapping: Mapping) -> Verdicts:
     votes = np.empty((table.n_rows, len(judges)), dtype=np.int8, order="F")
     for position, column in enumerate(mapping.judge_columns):
         codes = verdicts_of(table.frame[column])
-        refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS)
+        refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS, JUDGE_OR_NOT)
         votes[:, position] = codes
     return Verdicts(votes, item_ids, judges)
 
@@ -64,6 +65,7 @@ def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
                 row=table.header_row,
                 column=column,
                 allowed="every judge name once",
+                remedy=RENAME_COLUMN,
             )
         names[name] = column
     return tuple(names)
@@ -79,7 +81,7 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
     raters, judges = _in_order(*names_in(table, judge_column, "judge name", is_role_name))
     check_size(len(item_ids), len(judges))
     codes = verdicts_of(table.frame[verdict_column])
-    refuse_unknown(table, verdict_column, codes, _PROBLEM, ALLOWED_VERDICTS)
+    refuse_unknown(table, verdict_column, codes, _PROBLEM, ALLOWED_VERDICTS, CORRECT_CELL)
     cells = items * len(judges) + raters
     twice = pd.Series(cells).duplicated().to_numpy()
     if twice.any():
@@ -92,6 +94,8 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
             column=item_column,
             value=item_ids[items[second]],
             allowed="one row for each item and judge",
+            remedy=f"{REMOVE_ROW}, or name a column that tells the items apart with --id-column, "
+            "on Start under Columns",
         )
     votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
     votes[cells] = codes

@@ -112,6 +112,7 @@ def delimiter_of(header: str) -> str:
             row=1,
             value=header.strip(),
             allowed="a header of columns separated by comma, semicolon or tab",
+            remedy="save the table as CSV with one of these",
         )
     return best
 

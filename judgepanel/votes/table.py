@@ -70,14 +70,20 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
     """
     if len(raw) > MAX_COLUMNS:
         raise InputError(
-            f"{len(raw):,} columns are too many", row=header_row, allowed=f"{MAX_COLUMNS:,}"
+            f"{len(raw):,} columns are too many",
+            row=header_row,
+            allowed=f"{MAX_COLUMNS:,}",
+            remedy="keep the item, the label and one column a judge",
         )
     names = [name if name.startswith("'") else name.strip() for name in raw]
     seen: set[str] = set()
     for position, name in enumerate(names, start=1):
         if name == "":
             raise InputError(
-                f"column {position} has no name", row=header_row, allowed="a name for every column"
+                f"column {position} has no name",
+                row=header_row,
+                allowed="a name for every column",
+                remedy="name it in the header, or remove it",
             )
         if name in seen:
             raise InputError(
@@ -85,6 +91,7 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
                 row=header_row,
                 column=name,
                 allowed="every column name once",
+                remedy="rename or remove one of the two",
             )
         seen.add(name)
     return names
@@ -96,6 +103,7 @@ def check_size(n_rows: int, n_columns: int) -> None:
         raise InputError(
             f"{n_rows:,} rows by {n_columns:,} columns are too many cells",
             allowed=f"{MAX_CELLS:,} cells",
+            remedy="keep the item, the label and one column a judge, or fewer items",
         )
 
 

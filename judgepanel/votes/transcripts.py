@@ -23,6 +23,7 @@ from judgepanel.votes.columns import (
 from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
 from judgepanel.votes.errors import InputError, listed, shown
 from judgepanel.votes.matrix import MISSING
+from judgepanel.votes.remedies import CORRECT_CELL, REMOVE_ROW
 from judgepanel.votes.table import RawTable, text_column
 from judgepanel.votes.verdicts import (
     LEVELS,
@@ -233,6 +234,7 @@ def _scores(table: RawTable, column: str, rows: Ints) -> NDArray[np.float64]:
                 column=column,
                 value=words[codes[row]],
                 allowed="a number, or blank",
+                remedy=CORRECT_CELL,
             )
     return np.asarray(known[codes[rows]], dtype=float)
 
@@ -256,6 +258,8 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
             column=column,
             value=example,
             allowed=ALLOWED_ORDERS,
+            remedy="write one of these words in every row, or take the column out where A is "
+            "always the item's first output",
         )
     many = "outputs are" if len(lost) > 1 else "output is"
     note = (
@@ -297,6 +301,7 @@ def _last_stage(table: RawTable, column: str | None, cells: Ints, rows: Ints) ->
             column=column,
             value=words[codes[bad]],
             allowed="a number, or blank",
+            remedy=CORRECT_CELL,
         )
     last = pd.Series(stage).groupby(cells).transform("max").to_numpy()
     return np.asarray(stage == last, dtype=bool)
@@ -323,6 +328,7 @@ def _refuse_twice(table: RawTable, columns: Columns, outputs: _Outputs) -> None:
         column=columns.item,
         value=table.frame[columns.item].iloc[int(outputs.row[second])],
         allowed="one output for each item, judge and order",
+        remedy=f"{REMOVE_ROW}, or number the two in a column stage, of which the last counts",
     )
 
 

@@ -85,11 +85,16 @@ def _item_columns(votes: VoteMatrix) -> list[_Column]:
 def _typed(name: str, values: pd.Series) -> _Column:
     _checked(name)
     if name != name.strip() or name == FEATURE_PREFIX:
-        raise InputError("a name that would not be read back", column=name)
+        raise InputError("a name that would not be read back", column=name, remedy="rename it")
     if pd.api.types.is_numeric_dtype(values.dtype):
         numbers = [float(value) for value in values]
         if any(np.isinf(number) for number in numbers):
-            raise InputError("an infinite number", column=name, allowed="finite numbers")
+            raise InputError(
+                "an infinite number",
+                column=name,
+                allowed="finite numbers",
+                remedy="set it to a finite number, or to nan",
+            )
         return _Column(name, [None if np.isnan(x) else x for x in numbers], pa.float64())
     texts = ["" if pd.isna(value) else str(value) for value in values]
     return _Column(name, [_checked(shield(text, is_numeric_word)) for text in texts], pa.string())

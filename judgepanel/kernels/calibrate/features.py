@@ -68,7 +68,11 @@ class FeatureEncoder:
         parts = [np.zeros((n, 0))]
         for i, name in enumerate(self.names):
             if features is None or name not in features:
-                raise InputError("this feature is needed and absent", column=name)
+                raise InputError(
+                    "this feature is needed and absent",
+                    column=name,
+                    remedy=f"add the column feat_{name}, as the panel was fitted with it",
+                )
             values = _sized(name, features[name], n)
             if self.kinds[i] == "numeric":
                 numbers = _numbers(name, values)
@@ -121,7 +125,11 @@ def _learn(name: str, values: NDArray[Any]) -> tuple[Kind, float, float, bool, t
 def _sized(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
     array = np.asarray(values)
     if array.shape != (n,):
-        raise InputError(f"this feature has another length than the {n} items", column=name)
+        raise InputError(
+            f"this feature has another length than the {n} items",
+            column=name,
+            remedy="give one value an item",
+        )
     return array
 
 
@@ -136,6 +144,7 @@ def _numbers(name: str, values: NDArray[Any]) -> Floats:
             "an infinite number",
             column=name,
             allowed="finite numbers, or blank for a missing one",
+            remedy="correct the cell, or leave it blank",
         )
     return numbers
 
@@ -151,6 +160,7 @@ def _number(name: str, value: Any) -> float:
             column=name,
             value=value,
             allowed="numbers, or blank for a missing one",
+            remedy="correct the cell, or leave it blank",
         ) from None
 
 

@@ -94,6 +94,7 @@ def numbers_of(votes: VoteMatrix, name: str, noun: str) -> Floats | None:
                 column=column,
                 value=text,
                 allowed="a number, 0 or more",
+                remedy="correct it in the judge table",
             )
     return values
 
@@ -121,7 +122,9 @@ def costs_of(votes: VoteMatrix, judges: Sequence[str]) -> JudgeCosts:
             f"{listed(unknown)}",
             file=TABLE,
             column=column_of(votes, COST),
-            allowed="a number of 0 or more for every judge; or leave those judges out",
+            allowed="a number of 0 or more for every judge",
+            remedy="add them to the judge table, or leave those judges out with --judges, under "
+            "Settings on Start",
         )
     return JudgeCosts(cost, unit, False, slow, second)
 

@@ -58,6 +58,7 @@ def difficulty_strata(prepared: Prepared, share: float, feature: str | None) -> 
             "items cannot be told apart by difficulty: all have the same "
             + ("disagreement of votes" if feature is None else "value"),
             column=feature,
+            remedy="choose a feature that differs between items",
         )
     wanted = share * len(rows)
     low = _nearest(np.cumsum(counts)[:-1], wanted)
@@ -84,5 +85,9 @@ def _numeric(prepared: Prepared, name: str) -> Floats:
         )
     values = columns[name]
     if values.dtype.kind not in "fiub":
-        raise InputError("difficulty needs a feature of numbers", column=name)
+        raise InputError(
+            "difficulty needs a feature of numbers",
+            column=name,
+            remedy="choose another feature, or none: then the disagreement of votes is used",
+        )
     return values.astype(np.float64)

@@ -1,0 +1,30 @@
+"""What to do about a column that is not as it should be, as the end of an error's sentence."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Role = Literal["id", "label", "group"]
+
+_IN_THE_APP = "on Start under Columns"
+CORRECT_CELL = "correct the cell, or leave it blank"
+RENAME_COLUMN = "rename the column in the file"
+REMOVE_ROW = "remove one of the two rows"
+JUDGE_OR_NOT = (
+    "correct the cell; or, if this column is no judge, take it out, put feat_ before its name, or "
+    f"name it with --id-column, --label-column or --group-column, {_IN_THE_APP}"
+)
+ONE_ROLE_EACH = (
+    "name a different column with each of --id-column, --label-column and --group-column, "
+    f"{_IN_THE_APP}"
+)
+
+
+def name_column(role: Role) -> str:
+    """Say which column has a role."""
+    return f"name the {role} column with --{role}-column, {_IN_THE_APP}"
+
+
+def correct_or_name(role: Role) -> str:
+    """Correct what the column holds, or say that another one has the role."""
+    return f"correct it, or name another {role} column with --{role}-column, {_IN_THE_APP}"

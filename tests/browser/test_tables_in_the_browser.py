@@ -1,0 +1,83 @@
+"""Tables of the pages in a real browser: they sort by number, and give no raw CSV away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Guard, Server
+from tests.browser.driver import (
+    CURVE,
+    RECOMMENDED,
+    address,
+    finished_curve,
+    finished_panel,
+    idle,
+)
+from tests.browser.service import prepared
+
+pytestmark = pytest.mark.browser
+
+STEP = 40
+"""Pixels: no column is narrower."""
+_ROWS = """e => [...e.querySelectorAll('table[role=grid] tr')].map(
+    row => [...row.children].map(cell => cell.textContent))"""
+
+
+def rows(grid: Locator) -> list[list[str]]:
+    """What a table tells a screen reader: its heads and then its cells, by rows."""
+    cells: list[list[str]] = grid.evaluate(_ROWS)
+    return cells
+
+
+def sort_by(grid: Locator, heading: str) -> None:
+    """Click along the heads of the columns until this one sorts the rows upwards."""
+    heads = grid.locator("table[role=grid] tr").first
+    scroller = grid.locator(".dvn-scroller")
+    box = scroller.bounding_box()
+    assert box is not None
+    for x in range(STEP // 2, int(box["width"]), STEP):
+        scroller.click(position={"x": x, "y": 15})
+        expect(heads).to_contain_text("↑")
+        if f"↑ {heading}" in rows(grid)[0]:
+            return
+        scroller.click(position={"x": x, "y": 15})
+        expect(heads).to_contain_text("↓")
+    raise AssertionError(f"no column {heading} in sight")
+
+
+def column(grid: Locator, heading: str) -> list[float]:
+    """The numbers of a column from top to bottom, as far as rows are drawn."""
+    heads, *body = rows(grid)
+    place = [head.removeprefix("↑ ") for head in heads].index(heading)
+    return [float(row[place].replace("Infinity", "inf")) for row in body]
+
+
+@pytest.mark.parametrize(
+    ("name", "finished", "heading"),
+    [(RECOMMENDED, finished_panel, "NLL 95 %"), (CURVE, finished_curve, "skill")],
+)
+def test_estimates_sort_by_number_and_there_is_no_raw_csv(
+    page: Page,
+    server: Server,
+    guard: Guard,
+    name: str,
+    finished: Callable[[Page], None],
+    heading: str,
+) -> None:
+    page.goto(address(server, name, prepared(server.home, "hard_panel", 4)))
+    finished(page)
+    idle(page)
+    grid = page.get_by_test_id("stDataFrame").filter(has_text=heading).first
+    grid.scroll_into_view_if_needed()
+    given = column(grid, heading)
+    assert given != sorted(given)
+    sort_by(grid, heading)
+    assert column(grid, heading) == sorted(column(grid, heading))
+    grid.hover()
+    toolbar = page.get_by_test_id("stElementToolbar").filter(has=page.get_by_label("Search"))
+    expect(toolbar.get_by_label("Fullscreen").first).to_be_visible()
+    expect(page.get_by_label("Download as CSV")).to_have_count(0)
+    guard.check()
