@@ -20,6 +20,8 @@ class Ballots:
     symmetric : every fit uses each item and its swap; no intercept, no label prior.
     unlabelled : int8 (n_unlabelled, n_judges), signed votes on items without a label, which
         aggregators that learn from votes alone may use; None where there are none.
+    ties : bool (n_items, n_judges), missing votes that were given as ties, None where there are
+        none. No aggregator reads them: they tell what was read from what was not.
 
     Judges are columns in the order of their names. Rankings are stable sorts, so equal accuracies
     are ordered by name and permuting the columns of a file changes no result.
@@ -30,6 +32,7 @@ class Ballots:
     units: NDArray[np.int64]
     symmetric: bool = False
     unlabelled: NDArray[np.int8] | None = None
+    ties: NDArray[np.bool_] | None = None
 
     @property
     def n_items(self) -> int:

@@ -166,6 +166,7 @@ def parse_table(found: Scope) -> pd.DataFrame:
         {
             "judge": [found.judges[j] for j in order],
             "parse rate": found.parsed[order],
+            **({"coded ties": found.tied[order]} if found.tied.any() else {}),
             "accuracy": found.accuracy[order],
             "95 %": [
                 interval(100 * lo, 100 * hi, 3)
@@ -217,7 +218,7 @@ def switch_table(found: Scope) -> pd.DataFrame:
             "base rate": found.null_nll,
         }
     )
-    if found.partly and len(arms):
+    if len(arms) and np.isfinite(arms[0].partly):
         table["leaving out those that miss votes"] = [
             with_interval(arm.partly, arm.partly_lo, arm.partly_hi, sign=True) for arm in arms
         ]

@@ -38,6 +38,7 @@ def pack(votes: VoteMatrix) -> bytes:
         buffer,
         votes=votes.votes,
         labels=votes.labels,
+        **({} if votes.ties is None else {"ties": votes.ties}),
         text=np.frombuffer(json.dumps(text).encode(), dtype=np.uint8),
     )
     return buffer.getvalue()
@@ -56,6 +57,7 @@ def unpack(data: bytes) -> VoteMatrix:
             groups=None if text["groups"] is None else tuple(text["groups"]),
             features=_frame(text["features"]),
             judge_table=_frame(text["judge_table"]),
+            ties=arrays.get("ties"),
         )
 
 

@@ -65,7 +65,12 @@ class Keyed:
         return hash(self.votes.sha256)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and other.votes.sha256 == self.votes.sha256
+        if not isinstance(other, Keyed) or other.votes.sha256 != self.votes.sha256:
+            return False
+        mine, theirs = self.votes.ties, other.votes.ties
+        if mine is None or theirs is None:
+            return mine is theirs
+        return bool(np.array_equal(mine, theirs))
 
 
 def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
@@ -89,6 +94,7 @@ def _prepare(keyed: Keyed, settings: Settings) -> Prepared:
         units=group_codes(ordered.groups, ordered.n_items),
         symmetric=oriented.symmetric,
         unlabelled=_signed(unlabelled) if len(unlabelled) else None,
+        ties=ordered.ties,
     )
     return Prepared(ballots, ordered.judges, oriented)
 

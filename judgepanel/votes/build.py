@@ -84,6 +84,7 @@ def build_votes(
             groups=groups,
             features=features,
             judge_table=None if matched is None else matched.frame,
+            ties=found.ties,
         )
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None

@@ -15,7 +15,7 @@ from judgepanel.votes.errors import InputError, shown
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.remedies import CORRECT_CELL, JUDGE_OR_NOT, REMOVE_ROW, RENAME_COLUMN
 from judgepanel.votes.table import RawTable, check_size
-from judgepanel.votes.words import ALLOWED_VERDICTS, verdicts_of
+from judgepanel.votes.words import ALLOWED_VERDICTS, ties_in, verdicts_of
 
 _PROBLEM = "not a verdict"
 
@@ -24,11 +24,13 @@ _PROBLEM = "not a verdict"
 class Verdicts:
     """Votes int8 (n_items, n_judges) in {0, 1, -1}, and which item each row of the file is about.
 
+    ``ties`` bool (n_items, n_judges) marks missing votes that were given as ties.
     ``items`` is (n_rows,) positions in ``item_ids`` for a long file, None for a wide one (row i is
     item i).
     """
 
     votes: NDArray[np.int8]
+    ties: NDArray[np.bool_]
     item_ids: tuple[str, ...]
     judges: tuple[str, ...]
     items: NDArray[np.intp] | None = None
@@ -47,11 +49,13 @@ def _wide(table: RawTable, mapping: Mapping) -> Verdicts:
     judges = _judge_names(table, mapping.judge_columns)
     item_ids = unique_ids(table, mapping.id_column)
     votes = np.empty((table.n_rows, len(judges)), dtype=np.int8, order="F")
+    ties = np.zeros(votes.shape, dtype=bool, order="F")
     for position, column in enumerate(mapping.judge_columns):
         codes = verdicts_of(table.frame[column])
         refuse_unknown(table, column, codes, _PROBLEM, ALLOWED_VERDICTS, JUDGE_OR_NOT)
         votes[:, position] = codes
-    return Verdicts(votes, item_ids, judges)
+        ties[:, position] = ties_in(table.frame[column])
+    return Verdicts(votes, ties, item_ids, judges)
 
 
 def _judge_names(table: RawTable, columns: tuple[str, ...]) -> tuple[str, ...]:
@@ -99,7 +103,10 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
         )
     votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
     votes[cells] = codes
-    return Verdicts(votes.reshape(len(item_ids), len(judges)), item_ids, judges, items)
+    ties = np.zeros(len(votes), dtype=bool)
+    ties[cells] = ties_in(table.frame[verdict_column])
+    shape = (len(item_ids), len(judges))
+    return Verdicts(votes.reshape(shape), ties.reshape(shape), item_ids, judges, items)
 
 
 def _in_order(

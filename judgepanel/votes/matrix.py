@@ -33,6 +33,9 @@ class VoteMatrix:
     groups : n_items strings, or None; items of one group never straddle a split.
     features : DataFrame of n_items rows in item order (``feat_`` prefix removed), or None.
     judge_table : DataFrame of n_judges rows in judge order (family, cost, ...), or None.
+    ties : bool (n_items, n_judges), where a missing vote was given as a tie; None where none was.
+        It tells a verdict that takes no side from no verdict, and is no part of the SHA-256: for
+        every score a tie is a missing vote.
 
     Raises
     ------
@@ -48,6 +51,7 @@ class VoteMatrix:
     groups: tuple[str, ...] | None = None
     features: pd.DataFrame | None = None
     judge_table: pd.DataFrame | None = None
+    ties: NDArray[np.bool_] | None = None
     sha256: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,6 +67,8 @@ class VoteMatrix:
         _check_names("judge name", self.judges, n_judges)
         if self.groups is not None:
             _check_length("groups", len(self.groups), n_items)
+        if self.ties is not None:
+            object.__setattr__(self, "ties", _frozen_ties(self.ties, votes))
         if self.features is not None:
             _check_length("features", len(self.features), n_items)
         if self.judge_table is not None:
@@ -114,6 +120,7 @@ class VoteMatrix:
             votes=self.votes[:, columns],
             judges=tuple(judges),
             judge_table=None if table is None else table.reset_index(drop=True),
+            ties=None if self.ties is None else self.ties[:, columns],
         )
 
     def with_items(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> VoteMatrix:
@@ -127,6 +134,7 @@ class VoteMatrix:
             item_ids=tuple(self.item_ids[i] for i in index),
             groups=None if self.groups is None else tuple(self.groups[i] for i in index),
             features=None if features is None else features.reset_index(drop=True),
+            ties=None if self.ties is None else self.ties[index],
         )
 
     def with_task(self, task: Task) -> VoteMatrix:
@@ -150,6 +158,16 @@ def _frozen_int8(values: NDArray[np.int8], name: str, ndim: int) -> NDArray[np.i
     frozen = np.array(array, dtype=np.int8, order="C")
     frozen.flags.writeable = False
     return frozen
+
+
+def _frozen_ties(values: NDArray[np.bool_], votes: NDArray[np.int8]) -> NDArray[np.bool_] | None:
+    ties = np.array(values, dtype=bool, order="C")
+    if ties.shape != votes.shape:
+        raise InputError(f"ties have shape {ties.shape} where {votes.shape} is needed")
+    if (ties & (votes != MISSING)).any():
+        raise InputError("a vote is given as a tie and as a verdict", allowed="one of the two")
+    ties.flags.writeable = False
+    return ties if ties.any() else None
 
 
 def _check_length(name: str, found: int, expected: int) -> None:

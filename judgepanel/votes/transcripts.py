@@ -184,7 +184,10 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
     dropped = [*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)]
     frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
-    frame[VERDICT] = text_column(merged[order] + 1, ("", "0", "1"))
+    says_tie = np.array([one is not None and one.reason == "tie" for one in reading], dtype=bool)
+    tied = np.bincount(pair[says_tie], minlength=len(first)) == np.bincount(pair)
+    codes = np.where(tied, 3, merged + 1)[order]
+    frame[VERDICT] = text_column(codes, ("", "0", "1", "tie"))
     unread = _unread(table, outputs, ids, columns.text)
     gone = [name for j, name in enumerate(judges) if j not in set(present.tolist())]
     if gone:

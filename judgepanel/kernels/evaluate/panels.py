@@ -287,7 +287,7 @@ def _chosen_logits(ballots: Ballots, fit: Fit, mask: Bools) -> Floats:
     """Raw logits (n_score,) of some judges, ridges and all chosen for them."""
     if not mask.any():
         return np.zeros(len(fit.score))
-    fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None)
+    fewer = replace(ballots, votes=ballots.votes[:, mask], unlabelled=None, ties=None)
     (panel,) = fit_panels(fewer, [fit], fewer.n_judges, one_coin=True, agreement=True)
     return panel.logits(fewer.votes[fit.score])
 
@@ -298,7 +298,9 @@ def _rows(logits: list[Floats], fit: Fit) -> Floats:
 
 def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
     more = np.repeat(ballots.votes[:, [judge]], times, axis=1)
-    return replace(ballots, votes=np.concatenate([ballots.votes, more], axis=1), unlabelled=None)
+    return replace(
+        ballots, votes=np.concatenate([ballots.votes, more], axis=1), unlabelled=None, ties=None
+    )
 
 
 def _without_votes(ballots: Ballots, masks: Bools, rows: Index) -> Bools:

@@ -13,7 +13,7 @@ from judgepanel.report.numbers import counted, fixed
 from judgepanel.report.tables import PERCENTS
 from judgepanel.studies.claim.claim_result import Claim
 
-SHARES = (*PERCENTS, "parse rate", "share", "coverage")
+SHARES = (*PERCENTS, "parse rate", "coded ties", "share", "coverage")
 SHOWN_ROWS = 25
 
 

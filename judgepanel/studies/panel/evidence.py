@@ -120,13 +120,15 @@ def rows_of(ballots: Ballots, rows: Index) -> Ballots:
         signs=ballots.signs[rows],
         units=ballots.units[rows],
         unlabelled=None,
+        ties=None if ballots.ties is None else ballots.ties[rows],
     )
 
 
 def judges_of(ballots: Ballots, judges: Bools) -> Ballots:
     """The same rows seen by some of the judges (n_judges,)."""
     unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, judges]
-    return replace(ballots, votes=ballots.votes[:, judges], unlabelled=unlabelled)
+    ties = None if ballots.ties is None else ballots.ties[:, judges]
+    return replace(ballots, votes=ballots.votes[:, judges], unlabelled=unlabelled, ties=ties)
 
 
 def known_judges(votes: VoteMatrix, prepared: Prepared) -> Known:

@@ -21,7 +21,8 @@ Ints = NDArray[np.int64]
 def without(ballots: Ballots, drop: NDArray[np.bool_]) -> Ballots:
     """The same items without the judges in the mask."""
     unlabelled = None if ballots.unlabelled is None else ballots.unlabelled[:, ~drop]
-    return replace(ballots, votes=ballots.votes[:, ~drop], unlabelled=unlabelled)
+    ties = None if ballots.ties is None else ballots.ties[:, ~drop]
+    return replace(ballots, votes=ballots.votes[:, ~drop], unlabelled=unlabelled, ties=ties)
 
 
 def all_judges(ballots: Ballots, split: Split, recipe: Recipe) -> SplitScores:

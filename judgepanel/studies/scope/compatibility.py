@@ -55,10 +55,14 @@ class SwitchArm:
     partly_verdict: str
 
 
-def partly_missing(parsed: Floats) -> Bools:
-    """Judges that miss ``PARTLY`` of the labelled items or more, where enough others do not."""
-    found = np.asarray(parsed <= 1.0 - PARTLY)
-    return found if (~found).sum() >= FEWEST_COMPLETE else np.zeros(len(found), dtype=bool)
+def partly_missing(covered: Floats) -> Bools:
+    """Judges that miss ``PARTLY`` of the labelled items or more."""
+    return np.asarray(covered <= 1.0 - PARTLY)
+
+
+def can_leave_out(partly: Bools) -> bool:
+    """Whether there is a panel without the partly missing judges to compare with."""
+    return bool(partly.any() and (~partly).sum() >= FEWEST_COMPLETE)
 
 
 def switch_arms(
@@ -118,9 +122,8 @@ def check_compatibility(
     partly: tuple[str, ...],
     *,
     n_judges: int,
-    sparse: bool = False,
 ) -> Check:
-    """P3 as a check; ``partly`` are the judges left out."""
+    """P3 as a check; ``partly`` are the judges that miss 5 % of the items or more."""
     if n_judges < FEWEST_COMPLETE:
         return Check(
             "P3",
@@ -141,12 +144,12 @@ def check_compatibility(
     said = [_missing_sentence(missing), "Aggregators are still to be compared."]
     if known:
         said[1:] = [
-            _partly_sentence(arms[0], partly, missing=missing.n_missing, sparse=sparse),
+            _partly_sentence(arms[0], partly, n_judges=n_judges, missing=missing.n_missing),
             _switch_sentence(better, arms),
         ]
     numbers: dict[str, float | int | str] = {
         "votes missing": f"{100 * missing.n_missing / max(missing.n_cells, 1):.1f} %",
-        "judges left out for missing 5 % or more": len(partly),
+        "judges that miss 5 % or more": len(partly),
         "tests": missing.n_tests,
         "related (Holm)": missing.n_related,
     }
@@ -203,16 +206,20 @@ def _one_a_judge(tests: list[MissingTest]) -> list[MissingTest]:
 
 
 def _partly_sentence(
-    base: SwitchArm,
-    partly: tuple[str, ...],
-    *,
-    missing: int,
-    sparse: bool,
+    base: SwitchArm, partly: tuple[str, ...], *, n_judges: int, missing: int
 ) -> str:
     if not partly:
-        if sparse:
-            return "Nearly every judge misses many items, so there is no panel without them."
         return "No judge misses 5 % of the items or more." if missing else ""
+    if len(partly) == n_judges:
+        return (
+            f"All {n_judges} judges miss 5 % of the items or more, so there is no panel without "
+            "them to compare with."
+        )
+    if n_judges - len(partly) < FEWEST_COMPLETE:
+        return (
+            f"{len(partly)} of {n_judges} judges miss 5 % of the items or more, and the other one "
+            "alone is no panel to compare with."
+        )
     who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
     change = f"{base.partly:+.3f} NLL [{base.partly_lo:+.3f}, {base.partly_hi:+.3f}]"
     name = spoken(base.aggregator)

@@ -1,5 +1,7 @@
 """P1: does every judge give verdicts, and verdicts that are better than a coin?
 
+A coded tie is a verdict that was read and takes no side: it counts as parsed, and as no vote.
+
 A judge is below chance when the binomial tail of its right verdicts under accuracy .5 is small,
 Holm over judges. With groups of items the unit is the group: counts are divided by the judge's
 design effect (scoring/clustered.py). The paper's rule, accuracy < .5 - 2 standard errors by Wald's
@@ -39,7 +41,8 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Legible:
-    """What P1 looks at, all (n_judges,): ``parsed`` is the share of items with a verdict;
+    """What P1 looks at, all (n_judges,): ``voted`` counts verdicts for a side, ``tied`` coded ties,
+    and ``parsed`` is the share of items with one of the two, ``covered`` with a vote;
     ``lo`` and ``hi`` limit the accuracy with 95 %, ``p_below`` is the Holm-adjusted one-sided
     p-value of accuracy >= .5, both by units; ``constant`` marks judges with one verdict on nearly
     every item; ``sparse``: missing votes mean 'not asked'.
@@ -48,6 +51,7 @@ class Legible:
     n_items: int
     correct: Ints
     voted: Ints
+    tied: Ints
     lo: Floats
     hi: Floats
     p_below: Floats
@@ -57,7 +61,12 @@ class Legible:
 
     @property
     def parsed(self) -> Floats:
-        """Share of items with a verdict, in [0, 1]."""
+        """Share of items with a verdict, ties among them, in [0, 1]."""
+        return np.asarray((self.voted + self.tied) / max(self.n_items, 1))
+
+    @property
+    def covered(self) -> Floats:
+        """Share of items with a vote, in [0, 1]; a tie is none."""
         return np.asarray(self.voted / max(self.n_items, 1))
 
     @property
@@ -91,6 +100,9 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
     cast = votes != 0
     right = (votes == signs[:, None]) & cast
     voted, correct = cast.sum(axis=0), right.sum(axis=0)
+    tied = np.zeros_like(voted)
+    if ballots.ties is not None:
+        tied = (ballots.ties if rows is None else ballots.ties[rows]).sum(axis=0)
     counts = unit_counts(right, cast, units)
     ones = (votes > 0).sum(axis=0)
     share = np.divide(correct, voted, out=np.full(len(voted), np.nan), where=voted > 0)
@@ -100,13 +112,14 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
         n_items=len(votes),
         correct=correct,
         voted=voted,
+        tied=tied,
         lo=bounds[0],
         hi=bounds[1],
         p_below=holm(below_half_p(counts)),
         wald_below=share < 0.5 - 2.0 * wald,
         constant=(voted >= CONSTANT_VOTES)
         & (np.minimum(ones, voted - ones) <= CONSTANT_SLIP * voted),
-        sparse=bool(len(voted) and np.median(voted / max(len(votes), 1)) < SPARSE_RATE),
+        sparse=bool(len(voted) and np.median((voted + tied) / max(len(votes), 1)) < SPARSE_RATE),
     )
 
 
@@ -151,6 +164,8 @@ def check_parse_rate(found: Legible, names: tuple[str, ...], aggregator: Aggrega
     }
     if not found.sparse and len(names):
         numbers["lowest parse rate"] = f"{100 * float(found.parsed.min()):.1f} %"
+    if found.tied.any():
+        numbers["coded ties"] = int(found.tied.sum())
     said = _sentences(found, names, unreadable, patchy, below)
     advice = _advice(len(unreadable), len(patchy), len(below), usable=usable)
     outcome: Outcome = "pass"
@@ -181,6 +196,8 @@ def _sentences(
         parts.append(_some(shares))
     elif not found.sparse:
         parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
+    if found.tied.any():
+        parts.append(_ties_sentence(found, names))
     wrong = [
         f"{shown(names[j])} is right on {100 * found.accuracy[j]:.0f} % "
         f"[{100 * found.lo[j]:.0f}, {100 * found.hi[j]:.0f}]"
@@ -191,6 +208,17 @@ def _sentences(
     if not wrong:
         parts.append("No judge is shown to be below chance.")
     return " ".join(parts)
+
+
+def _ties_sentence(found: Legible, names: tuple[str, ...]) -> str:
+    """How many missing votes are coded ties, and who gives most of them."""
+    most, n = int(np.argmax(found.tied)), int(found.tied.sum())
+    share = 100 * float(found.tied[most]) / max(found.n_items, 1)
+    are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"
+    return (
+        f"{n:,} {are}, which were read and count as parsed (most of them by {shown(names[most])}, "
+        f"on {share:.0f} % of the items)."
+    )
 
 
 def _some(sentences: list[str]) -> str:
@@ -222,6 +250,7 @@ def plain_rows(found: Legible, names: tuple[str, ...]) -> list[dict[str, Any]]:
         {
             "judge": name,
             "parsed": float(found.parsed[j]),
+            "tied": int(found.tied[j]),
             "accuracy": float(found.accuracy[j]),
             "lo": float(found.lo[j]),
             "hi": float(found.hi[j]),

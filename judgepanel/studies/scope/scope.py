@@ -27,6 +27,7 @@ from judgepanel.studies.contract import CHUNK_SPLITS, Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.scope.arms import all_judges, joined_arms, without
 from judgepanel.studies.scope.compatibility import (
+    can_leave_out,
     check_compatibility,
     partly_missing,
     switch_arms,
@@ -132,8 +133,8 @@ def _compared(
     """Every aggregator with all judges, then (if there are any) without the partly missing."""
     ballots = prepared.ballots
     panels = [ballots]
-    partly = partly_missing(legible(ballots, limits=False).parsed)
-    if partly.any():
+    partly = partly_missing(legible(ballots, limits=False).covered)
+    if can_leave_out(partly):
         panels.append(without(ballots, partly))
     for one in splits:
         scored = [
@@ -158,7 +159,7 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     arms = None if partial.arms is None else partial.arms.in_order()
     found = legible(ballots)
     missing = missingness(prepared)
-    partly = tuple(np.array(names, dtype=object)[partly_missing(found.parsed)])
+    partly = tuple(np.array(names, dtype=object)[partly_missing(found.covered)])
     line = saturation(curve, ballots.units, curve_sizes(ballots.n_judges))
     switch = (
         () if arms is None else switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
@@ -171,10 +172,11 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
             check_orientation(_taking_part(votes, spec.settings)),
             check_parse_rate(found, names, spec.aggregator),
             check_saturation(line, ballots.n_items),
-            check_compatibility(switch, missing, partly, n_judges=len(names), sparse=found.sparse),
+            check_compatibility(switch, missing, partly, n_judges=len(names)),
         ),
         judges=names,
         parsed=found.parsed,
+        tied=found.tied / max(found.n_items, 1),
         accuracy=found.accuracy,
         accuracy_lo=found.lo,
         accuracy_hi=found.hi,

@@ -36,18 +36,21 @@ class Scope(SplitResult):
     """Result of :data:`SCOPE`.
 
     ``checks`` are P0 to P3 in order. ``judges`` name the arrays of P1, (n_judges,): ``parsed`` is
-    the share of labelled items with a verdict, ``accuracy`` [``accuracy_lo``, ``accuracy_hi``]
+    the share of labelled items with a verdict, ``tied`` the share with a coded tie (which is a
+    verdict, and no vote), ``accuracy`` [``accuracy_lo``, ``accuracy_hi``]
     that of right verdicts with a Clopper-Pearson 95 % interval, ``p_below`` Holm's p-value of
     being no worse than a coin (both by groups where there are any), ``below`` and ``wald_below``
     the verdicts of ours and of the paper's rule. ``saturation`` is P2's curve (None below five
     judges), ``missing`` and ``switch`` are P3's tests and arms, the first arm being the aggregator
-    in use; ``partly`` are the judges that the arms without them leave out. ``suggested`` is the
+    in use; ``partly`` are the judges that miss 5 % of the items or more, whom the arms without them
+    leave out where two others remain. ``suggested`` is the
     filter.
     """
 
     checks: tuple[Check, ...]
     judges: tuple[str, ...]
     parsed: Floats
+    tied: Floats
     accuracy: Floats
     accuracy_lo: Floats
     accuracy_hi: Floats
@@ -98,6 +101,8 @@ class Scope(SplitResult):
         rows = []
         for j, judge in enumerate(self.judges):
             rows.append(_row("P1", judge, "parse rate", float(self.parsed[j])))
+            if self.tied[j]:
+                rows.append(_row("P1", judge, "tie rate", float(self.tied[j])))
             lo, hi = float(self.accuracy_lo[j]), float(self.accuracy_hi[j])
             flag = "below chance" if self.below[j] else ""
             p = float(self.p_below[j])

@@ -34,7 +34,7 @@ from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check
 
-_TABLE_PERCENTS = ("parse rate", "accuracy", "share")
+_TABLE_PERCENTS = ("parse rate", "coded ties", "accuracy", "share")
 
 
 def page(shown: Shown) -> None:
@@ -157,15 +157,16 @@ def _gaps(found: Scope) -> None:
 _CHECK_WORDS = {
     "P0": "Counts on the labelled items: the share of the rarer label, and judges that give one "
     "verdict on nearly every item or are right (or wrong) on every one.",
-    "P1": "Counts on the labelled items. Below 90 % a judge should be looked at, at 70 % or less "
-    "the filter drops it. A judge is below chance when an exact binomial test says so, Holm over "
-    "judges at 2.5 %. The paper's rule (accuracy below .5 by 2 Wald standard errors) stands in the "
-    "table: with few votes it flags judges for a single wrong one.",
+    "P1": "Counts on the labelled items; a coded tie is a verdict that was read. Below 90 % a judge "
+    "should be looked at, at 70 % or less the filter drops it. A judge is below chance when an exact "
+    "binomial test says so, Holm over judges at 2.5 %. The paper's rule (accuracy below .5 by 2 Wald "
+    "standard errors) stands in the table: with few votes it flags judges for a single wrong one.",
     "P2": "In every split the judges are ordered by accuracy on the calibration items and the "
     "best share of them is fitted there and scored on the others. The test of the last tenth asks "
     "whether it moves NLL by more than 1 % (two one-sided tests at 5 %). The check passes when "
     "all judges are shown to beat the best fifth, the better half is not better than all, and the "
-    "last tenth is neither shown to cost nor shown to add nothing.",
+    "last tenth is neither shown to cost nor shown to add nothing. The paper's P2 asks only for an "
+    "NLL above .005, a floor that belongs to labels of one class; it is shown and decides nothing.",
     "P3": "Whether a vote is missing is held against the label, against how often the other "
     "judges are right on that item, and against item features, for each judge and for all "
     "together; p-values are adjusted by Holm. Then aggregators are compared on the same splits, "

@@ -7,6 +7,7 @@ import pytest
 
 from judgepanel.studies.scope.compatibility import (
     SwitchArm,
+    can_leave_out,
     check_compatibility,
     gap_sentence,
     partly_missing,
@@ -92,5 +93,21 @@ def test_a_test_says_what_it_found(changes, says):
 
 
 def test_partly_missing_judges_are_left_out_only_where_others_remain():
-    assert partly_missing(np.array([1.0, 0.95, 0.96, 0.5])).tolist() == [False, True, False, True]
-    assert not partly_missing(np.array([0.5, 0.4, 1.0])).any()
+    some = partly_missing(np.array([1.0, 0.95, 0.96, 0.5]))
+    assert some.tolist() == [False, True, False, True]
+    assert can_leave_out(some)
+    most = partly_missing(np.array([0.5, 0.4, 1.0]))
+    assert most.tolist() == [True, True, False]
+    assert not can_leave_out(most)
+    assert not can_leave_out(partly_missing(np.ones(5)))
+
+
+def test_where_everybody_misses_items_that_is_said():
+    """Not that nobody does, because nobody can be left out."""
+    everybody = check(partly=tuple(f"judge{j}" for j in range(33)), n_judges=33)
+    assert "All 33 judges miss 5 % of the items or more" in everybody.why
+    assert everybody.numbers["judges that miss 5 % or more"] == 33
+    nearly = check(partly=("a", "b", "c"), n_judges=4)
+    assert "3 of 4 judges miss 5 % of the items or more, and the other one alone" in nearly.why
+    for found in (everybody, nearly):
+        assert "No judge misses" not in found.why

@@ -1,5 +1,7 @@
 """P1: every outcome, whom the filter drops, and how often a coin is called below chance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -42,6 +44,24 @@ def test_below_90_per_cent_is_a_review():
     found = check((0.7, 1.0), (0.8, 0.89), (0.7, 1.0))
     assert found.outcome == "review"
     assert "'judge1' gives a verdict on 89 %." in found.why
+
+
+def test_coded_ties_are_no_parse_failures():
+    """A judge that says tie on 30 % of the items has given a verdict on all of them."""
+    ballots = panel((0.7, 1.0), (0.8, 0.7), (0.7, 1.0))
+    blank = legible(ballots)
+    coded = legible(replace(ballots, ties=ballots.votes == 0))
+    assert blank.unreadable.tolist() == [False, True, False]
+    assert not coded.unreadable.any()
+    assert not coded.patchy.any()
+    assert (coded.parsed[1], coded.covered[1]) == (1.0, 0.7)
+    checked = check_parse_rate(coded, ("a", "b", "c"), "one_coin")
+    assert checked.outcome == "pass"
+    assert checked.numbers["coded ties"] == 30
+    assert "30 missing votes are coded ties" in checked.why
+    assert "'b', on 30 % of the items" in checked.why
+    some = legible(replace(ballots, ties=ballots.votes == 0), np.arange(50))
+    assert some.parsed[1] == 1.0
 
 
 def test_70_per_cent_or_less_fails():

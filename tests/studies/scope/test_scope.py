@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.report.scope import scope_text
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec, compared_splits, run_chunk
@@ -66,7 +67,15 @@ def test_one_class_labels_fail_p0_and_flatter_nothing():
 def test_sparse_votes_have_no_parse_rate():
     found = run(SCOPE, sample_votes("sparse_humans"), CURVE_ONLY, jobs=1)
     assert outcomes(found)["P1"] == "not applicable"
-    assert found.partly == ()
+    assert found.partly == found.judges
+    assert f"All {found.n_judges} judges miss 5 %" in found.check("P3").why
+
+
+def test_the_papers_floor_stands_beside_our_check():
+    found = run(SCOPE, make_votes(2, 60, 6), CURVE_ONLY, jobs=1)
+    name = "the paper's P2 (NLL of all above 0.005)"
+    assert found.check("P2").numbers[name] == "passes"
+    assert f"{name}: passes" in scope_text(found)
 
 
 def test_a_panel_of_one_has_no_course_and_no_gaps_to_compare():
