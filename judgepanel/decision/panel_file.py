@@ -22,7 +22,7 @@ from judgepanel.models.panel import PanelModel
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Check
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import first_repeated, shown
 
 FORMAT = "judgepanel/panel"
 VERSION = 3
@@ -229,9 +229,7 @@ def _finite(text: str) -> float:
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+    twice = first_repeated([key for key, _ in pairs])
+    if twice is not None:
         raise ValueError(f"the key {shown(twice)} is given twice")
-    return found
+    return dict(pairs)

@@ -126,7 +126,7 @@ def mind_cookies(what: str) -> None:
 
 def redirect_uri() -> str | None:
     """Where the sign-in of a team comes back: at the address under which all reach this server."""
-    given = _auth().get("redirect_uri")
+    given = auth_section().get("redirect_uri")
     return given if isinstance(given, str) and "//" in given else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
 LENGTH = 32
 BITS = 90.0
@@ -41,7 +42,7 @@ def weakness(secret: object) -> str | None:
 def estimated_bits(secret: str) -> float:
     """A rough estimate of the entropy of a text, in bits."""
     codes = [ord(char) for char in secret]
-    steps = [after - before for before, after in zip(codes, codes[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(codes)]
     return min(_bits(codes), _bits(steps), _bits(codes) * _new_share(secret))
 
 

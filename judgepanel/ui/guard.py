@@ -107,7 +107,7 @@ def host_name(host: str) -> str | None:
 
 def _matches(name: str, ours: str) -> bool:
     """Whether a name is this one; ``*.`` in front stands for all below, as with Streamlit."""
-    return name == ours or ours == "*" or (ours.startswith("*.") and name.endswith(ours[1:]))
+    return ours in (name, "*") or (ours.startswith("*.") and name.endswith(ours[1:]))
 
 
 def _may_be_framed(scope: Scope) -> bool:

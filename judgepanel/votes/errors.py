@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 SHOWN_LENGTH = 60
@@ -10,7 +11,8 @@ SHOWN_LENGTH = 60
 
 def shown(value: object, length: int = SHOWN_LENGTH) -> str:
     """Quote an untrusted value for a one-line message: no control characters, bounded length."""
-    text = "".join(char if unicodedata.category(char)[0] != "C" else " " for char in str(value))
+    start = str(value)[: length + 1]
+    text = "".join(char if unicodedata.category(char)[0] != "C" else " " for char in start)
     if len(text) > length:
         text = text[: length - 1] + "…"
     return f"'{text}'"
@@ -20,6 +22,14 @@ def listed(names: Sequence[str], limit: int = 5, *, length: int = SHOWN_LENGTH) 
     """The first few names, quoted, and how many more there are."""
     text = ", ".join(shown(name, length) for name in names[:limit])
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
+
+
+def first_repeated(names: Sequence[str]) -> str | None:
+    """The first of the names that occurs again, None where all differ; in linear time."""
+    if len(set(names)) == len(names):
+        return None
+    counts = Counter(names)
+    return next(name for name in names if counts[name] > 1)
 
 
 class InputError(ValueError):
@@ -70,7 +80,7 @@ class InputError(ValueError):
 
     def in_file(self, file: str) -> InputError:
         """The same error with the file's name filled in."""
-        return InputError(
+        return type(self)(
             self.problem,
             file=file,
             row=self.row,
@@ -79,3 +89,7 @@ class InputError(ValueError):
             allowed=self.allowed,
             remedy=self.remedy,
         )
+
+
+class TooLarge(InputError):
+    """More than may be unpacked: all of it is refused, and not only the file that was too much."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import codecs
+import io
 import zlib
 from collections.abc import Callable
 
+from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.from_csv import read_csv
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
-from judgepanel.votes.table import Format, RawTable
+from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
-__all__ = ["FILE_TYPES", "MAX_UNZIPPED", "MAX_UPLOAD_MB", "RawTable", "check_bytes", "read_table"]
+__all__ = ["FILE_TYPES", "RawTable", "check_bytes", "read_table"]
 
-MAX_UPLOAD_MB = 200
-MAX_UNZIPPED = 2_000_000_000
 FILE_TYPES = ("csv", "tsv", "txt", "gz", "parquet", "jsonl", "ndjson")
 ALLOWED_FILES = "CSV, CSV.GZ, Parquet and JSON Lines"
 
@@ -53,6 +53,7 @@ _FOREIGN = (
 )
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<body", b"<table", b"<?xml")
 _SAMPLE = 1 << 13
+_PIECE, _UNPACKED_PIECE = 1 << 12, 1 << 22
 
 
 def read_table(data: bytes, name: str) -> RawTable:
@@ -75,10 +76,11 @@ def read_table(data: bytes, name: str) -> RawTable:
 
 
 def check_bytes(size: int) -> None:
-    """Refuse a file of more than ``MAX_UPLOAD_MB`` (in units of 1024 x 1024 bytes)."""
-    if size > MAX_UPLOAD_MB * 1024 * 1024:
+    """Refuse a file of more than ``limits.MAX_UPLOAD_MB`` (in units of 1024 x 1024 bytes)."""
+    if size > limits.MAX_UPLOAD_MB * 1024 * 1024:
         raise InputError(
-            f"the file has {size / 1024 / 1024:.0f} MB", allowed=f"at most {MAX_UPLOAD_MB} MB"
+            f"the file has {size / 1024 / 1024:.0f} MB",
+            allowed=f"at most {limits.MAX_UPLOAD_MB} MB: compress it as .csv.gz or Parquet",
         )
 
 
@@ -156,28 +158,37 @@ def _start(data: bytes) -> str:
 
 
 def unzip(data: bytes) -> bytes:
-    """The content of a gzip file, never more than ``MAX_UNZIPPED`` bytes of it.
+    """The content of a gzip file, never more than ``MAX_UNPACKED`` bytes of it.
 
     Raises InputError for a damaged file and for one that unpacks to more.
     """
-    out = bytearray()
-    rest = data
+    out = io.BytesIO()
+    start = 0
     try:
-        while rest.startswith(_GZIP):
-            member = zlib.decompressobj(wbits=31)
-            chunk = member.decompress(rest, 1 << 24)
-            while chunk or member.unconsumed_tail:
-                out += chunk
-                if len(out) > MAX_UNZIPPED:
-                    raise InputError(
-                        "too large when unpacked", allowed=f"at most {MAX_UNZIPPED:,} bytes"
-                    )
-                chunk = member.decompress(member.unconsumed_tail, 1 << 24)
-            if not member.eof:
-                raise InputError("the gzip content is cut off", allowed="a whole gzip file")
-            rest = member.unused_data
+        while data.startswith(_GZIP, start):
+            start = _unzip_member(data, start, out)
     except zlib.error as error:
         raise InputError(f"the gzip content is damaged, {error}") from None
-    if rest.strip(b"\0"):
+    if data[start:].strip(b"\0"):
         raise InputError("the gzip content is followed by other data", allowed="a gzip file")
-    return bytes(out)
+    return out.getvalue()
+
+
+def _unzip_member(data: bytes, start: int, out: io.BytesIO) -> int:
+    """Write what one member of a gzip file holds; returns where the next one begins.
+
+    Its bytes are handed over in small pieces: zlib copies what it has not used of each.
+    """
+    member = zlib.decompressobj(wbits=31)
+    rest = b""
+    while not member.eof:
+        piece = rest or data[start : start + _PIECE]
+        start += 0 if rest else len(piece)
+        chunk = member.decompress(piece, _UNPACKED_PIECE)
+        if not piece and not chunk and not member.eof:
+            raise InputError("the gzip content is cut off", allowed="a whole gzip file")
+        out.write(chunk)
+        if out.tell() > limits.MAX_UNPACKED:
+            raise too_large_unpacked()
+        rest = member.unconsumed_tail
+    return start - len(member.unused_data)

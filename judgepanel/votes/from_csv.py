@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
+from judgepanel.votes.column_parts import ColumnParts, check_cells
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.structure import Structure, check_text, delimiter_of, scan
 from judgepanel.votes.table import RawTable, check_size, column_names
 
 _LINE_END = re.compile(rb"[\r\n]")
+# Possessive: what was matched is never tried again, so that time is linear.
+_HEADER = re.compile(rb'(?:[^"\r\n]++|"[^"]*+")*+')
 _BOM = b"\xef\xbb\xbf"
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 22, 1 << 30
 
@@ -37,29 +40,48 @@ def read_csv(data: bytes, name: str) -> RawTable:
 def _first_line(data: bytes) -> str:
     """The header as far as its quotation marks are closed, or the first line if they never are."""
     start = len(data) - len(data.lstrip(b"\r\n"))
-    first = end = _line_end(data, start)
-    while data.count(b'"', start, end) % 2 and end < len(data):
-        end = _line_end(data, end + 1)
-    closed = data.count(b'"', start, end) % 2 == 0
-    return data[start : end if closed else first].decode()
-
-
-def _line_end(data: bytes, start: int) -> int:
-    found = _LINE_END.search(data, start)
-    return found.start() if found else len(data)
+    header = _HEADER.match(data, start)
+    end = start if header is None else header.end()
+    if data[end : end + 1] == b'"':
+        first = _LINE_END.search(data, start)
+        end = len(data) if first is None else first.start()
+    return data[start:end].decode()
 
 
 def _parse(data: bytes, delimiter: str, found: Structure, names: list[str]) -> pd.DataFrame:
     """Every cell as text, by dictionary: 100 million votes are a byte each, not an object each."""
-    places = [str(position) for position in range(len(names))]
+    columns = [ColumnParts() for _ in names]
+    n_rows = 0
+    try:
+        for batch in _batches(data, delimiter, found, len(names)):
+            n_rows += batch.num_rows
+            for name, column, values in zip(names, columns, batch.columns, strict=True):
+                check_cells(values.dictionary, name)
+                column.add(values.indices.to_numpy(), values.dictionary)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"not a readable CSV table: {error}") from None
+    if n_rows != found.n_records:
+        raise InputError(f"{found.n_records} rows were found, but {n_rows} could be read")
+    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
+    return pd.DataFrame(
+        {name: columns[place].finish(dtypes) for place, name in enumerate(names)}, copy=False
+    )
+
+
+def _batches(
+    data: bytes, delimiter: str, found: Structure, n_columns: int
+) -> Iterator[pa.RecordBatch]:
+    places = [str(position) for position in range(n_columns)]
     body = memoryview(data)[found.body :]
     quoted = b'"' in data
     # A block holds whole records; wide tables get larger ones, as each has a cost per column.
-    block = min(max(_SMALLEST_BLOCK, 2 * found.longest, 1024 * len(names)), _LARGEST_BLOCK)
-    try:
-        table = pa.csv.read_csv(
+    block = min(max(_SMALLEST_BLOCK, 2 * found.longest, 1024 * n_columns), _LARGEST_BLOCK)
+    return iter(
+        pa.csv.open_csv(
             pa.BufferReader(pa.py_buffer(body)),
-            read_options=pa.csv.ReadOptions(column_names=places, block_size=block),
+            read_options=pa.csv.ReadOptions(
+                column_names=places, block_size=block, use_threads=False
+            ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=delimiter,
                 quote_char='"' if quoted else False,
@@ -70,20 +92,4 @@ def _parse(data: bytes, delimiter: str, found: Structure, names: list[str]) -> p
                 strings_can_be_null=False,
             ),
         )
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"not a readable CSV table: {error}") from None
-    if table.num_rows != found.n_records:
-        raise InputError(f"{found.n_records} rows were found, but {table.num_rows} could be read")
-    columns: dict[str, pd.Categorical] = {}
-    chunks = table.columns
-    del table
-    for name in reversed(names):
-        columns[name] = _column(chunks.pop())
-    return pd.DataFrame({name: columns[name] for name in names})
-
-
-def _column(chunks: pa.ChunkedArray) -> pd.Categorical:
-    values = chunks.combine_chunks() if chunks.num_chunks != 1 else chunks.chunk(0)
-    codes = np.asarray(values.indices)
-    words = pd.Index(values.dictionary.to_pandas(), dtype="str")
-    return pd.Categorical.from_codes(codes, categories=words, validate=False)
+    )

@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes import limits
+from judgepanel.votes.errors import InputError, first_repeated, shown
+from judgepanel.votes.json_text import check_json
 from judgepanel.votes.structure import check_text
-from judgepanel.votes.table import RawTable, check_size, column_names, text_column
+from judgepanel.votes.table import (
+    RawTable,
+    check_columns,
+    check_length,
+    check_size,
+    column_names,
+    text_column,
+)
 
 _BOM = b"\xef\xbb\xbf"
 _ALLOWED_VALUES = "text, numbers, true, false, null"
@@ -61,36 +70,43 @@ def read_jsonl(data: bytes, name: str) -> RawTable:
     while start < len(data):
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
-        text = data[start:end].decode().strip()
+        raw = data[start:end]
+        text = raw.decode().strip()
         start = end + 1
         number += 1
         if text:
-            _add(_object(text, number), columns, len(lines), number)
+            _add(_object(raw, text, number), columns, len(lines), number)
             lines.append(number)
     names = column_names(list(columns), None)
     if not names:
         raise InputError("objects without keys", row=1, allowed="one key a column")
-    series = [column.finish(len(lines)) for column in columns.values()]
-    frame = pd.DataFrame(dict(zip(names, series, strict=True)))
+    frame = pd.DataFrame(
+        {
+            name: columns.pop(key).finish(len(lines))
+            for name, key in zip(names, [*columns], strict=True)
+        }
+    )
     regular = lines[-1] - lines[0] == len(lines) - 1
     kept = None if regular else np.array(lines, dtype=np.int32)
     return RawTable(frame, name, "jsonl", lines[0], kept)
 
 
-def _object(text: str, line: int) -> _Pairs:
+def _object(raw: bytes, text: str, line: int) -> _Pairs:
     try:
+        check_json(raw)
         pairs = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         what = error.msg.removesuffix(" at")
         reason = f"broken JSON, {what} at character {error.pos + 1}"
         raise InputError(reason, row=line, value=text, allowed="one JSON object a line") from None
-    except RecursionError:
+    except (InputError, RecursionError) as error:
+        if isinstance(error, InputError) and raw.count(b"[") + raw.count(b"{") == 1:
+            raise InputError(error.problem, row=line, allowed=error.allowed) from None
         raise InputError("a nested value", row=line, value=text, allowed=_ALLOWED_VALUES) from None
     if not isinstance(pairs, _Pairs):
         raise InputError("not a JSON object", row=line, value=text, allowed="one object a line")
-    if len(dict(pairs)) < len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in names if names.count(key) > 1)
+    twice = first_repeated([key for key, _ in pairs])
+    if twice is not None:
         raise InputError(
             "this key is given twice",
             row=line,
@@ -105,6 +121,7 @@ def _add(pairs: _Pairs, columns: dict[str, _Column], index: int, line: int) -> N
     for key, value in pairs:
         column = columns.get(key)
         if column is None:
+            check_columns(len(columns) + 1, line)
             check_size(index + 1, len(columns) + 1)
             _check_plain(key, key, line)
             column = columns[key] = _Column()
@@ -128,6 +145,8 @@ def _check_plain(value: Any, column: str, line: int) -> None:
             allowed=_ALLOWED_VALUES,
             remedy="write its parts as columns of their own, or take the key out",
         )
+    if isinstance(value, str):
+        check_length(value, limits.MAX_CELL, "the cell", row=line, column=column)
     if isinstance(value, str) and ("\0" in value or not _is_unicode(value)):
         raise InputError(
             "a NUL or a broken Unicode character",

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
+from judgepanel.votes import limits
+from judgepanel.votes.column_parts import ColumnParts, check_cells
 from judgepanel.votes.errors import InputError
-from judgepanel.votes.table import RawTable, check_size, column_names, text_column
+from judgepanel.votes.table import RawTable, check_size, column_names, too_large_unpacked
 
-MAX_UNPACKED = 2_000_000_000
 _COLUMNS_AT_ONCE = 64
+_ROWS_AT_ONCE = 1 << 18
 
 
 def read_parquet(data: bytes, name: str) -> RawTable:
     """Columns of text, numbers, booleans, dates; numbers as Python would write them.
 
+    Texts are read as the file's dictionaries have them: one that a million rows share is held once.
+
     Raises InputError (without the file's name) for a file that is not Parquet, or has nested or
     binary columns.
     """
     try:
-        file = pa.parquet.ParquetFile(pa.BufferReader(data))
+        schema = pa.parquet.read_schema(pa.BufferReader(data))
+        texts = [field.name for field in schema if _is_text(field.type)]
+        file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
         frame = _frame(file)
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InputError):
@@ -38,23 +47,38 @@ def _frame(file: pa.parquet.ParquetFile) -> pd.DataFrame:
             "columns but no rows", allowed="at least one row", remedy="write rows into the file"
         )
     check_size(file.metadata.num_rows, len(names))
+    for name, kind in zip(names, file.schema_arrow.types, strict=True):
+        _check_kind(kind, name)
     groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
-    if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
-        raise InputError("too large when unpacked", allowed=f"{MAX_UNPACKED:,} bytes")
+    if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
+        raise too_large_unpacked()
     columns: dict[str, pd.Categorical] = {}
+    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
     for start in range(0, len(raw), _COLUMNS_AT_ONCE):
-        part = raw[start : start + _COLUMNS_AT_ONCE]
-        table = file.read(columns=part)
-        for position, column in enumerate(part, start=start):
-            columns[names[position]] = _column(table.column(column), names[position])
-    return pd.DataFrame(columns)
+        here = names[start : start + _COLUMNS_AT_ONCE]
+        parts = [ColumnParts() for _ in here]
+        for batch in _batches(file, raw[start : start + _COLUMNS_AT_ONCE]):
+            for name, part, values in zip(here, parts, batch, strict=True):
+                part.add(*_texts(values, name))
+        columns.update((name, part.finish(dtypes)) for name, part in zip(here, parts, strict=True))
+    return pd.DataFrame(columns, copy=False)
 
 
-def _column(chunks: pa.ChunkedArray, name: str) -> pd.Categorical:
-    kind = chunks.type
+def _batches(file: pa.parquet.ParquetFile, columns: list[str]) -> Iterator[list[pa.Array]]:
+    batches = file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns, use_threads=False)
+    for batch in batches:
+        yield [batch.column(name) for name in columns]
+
+
+def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-        chunks = chunks.cast(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _check_kind(kind: pa.DataType, name: str) -> None:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise InputError(
             "nested or binary values",
@@ -63,35 +87,46 @@ def _column(chunks: pa.ChunkedArray, name: str) -> pd.Categorical:
             allowed="columns of text, numbers, true and false",
             remedy="write its parts as columns of their own, or take the column out",
         )
-    if pa.types.is_null(kind):
-        return text_column(np.zeros(len(chunks), np.int8), [""])
-    values = chunks.combine_chunks().dictionary_encode()
-    texts = [_text(value) for value in _plain(values.dictionary).to_pylist()]
-    for text in texts:
-        if "\0" in text:
-            raise InputError(
-                "NUL character",
-                column=name,
-                value=text,
-                allowed="plain text",
-                remedy="write the column again without it",
-            )
-    codes = values.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
-    return text_column(codes, [*texts, ""])
 
 
-def _plain(values: pa.Array) -> pa.Array:
+def _texts(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
+    """Codes (n,) into the texts that occur; what is missing is the empty text."""
+    if pa.types.is_null(values.type):
+        return np.zeros(len(values), np.int8), pa.array([""])
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    words = _words(values.dictionary)
+    check_cells(words, name)
+    nul = pc.index(pc.match_substring(words, "\0"), True).as_py()
+    if nul >= 0:
+        raise InputError(
+            "NUL character",
+            column=name,
+            value=words[nul].as_py(),
+            allowed="plain text",
+            remedy="write the column again without it",
+        )
+    codes = values.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    words = pa.concat_arrays([words, pa.array([""])])
+    used = np.bincount(codes, minlength=len(words)) > 0
+    if not used.all():
+        codes = (np.cumsum(used) - 1)[codes]
+        words = words.filter(pa.array(used))
+    return codes, words
+
+
+def _words(values: pa.Array) -> pa.Array:
+    """The distinct values as texts."""
     kind = values.type
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-        return values
-    if pa.types.is_floating(kind):
-        return values.cast(pa.float64())
-    values = values.cast(pa.string())
-    values.validate(full=True)
-    return values
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        plain = values.cast(pa.float64()) if pa.types.is_floating(kind) else values
+        return pa.array([_text(value) for value in plain.to_pylist()], pa.string())
+    texts = values.cast(pa.string())
+    texts.validate(full=True)
+    return texts.fill_null("")
 
 
-def _text(value: bool | int | float | str | None) -> str:
+def _text(value: bool | int | float | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)

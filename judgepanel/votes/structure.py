@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
 
 _QUOTE, _CR, _LF = 34, 13, 10
@@ -133,8 +134,8 @@ def scan(data: bytes, delimiter: str) -> Structure:
         first = 0
         if not header and len(found.starts):
             start, end = int(found.starts[0]), int(found.ends[0])
-            header = _header(data[start:end], delimiter)
             header_line, body, first = int(found.lines[0]), min(end + 1, len(data)), 1
+            header = _header(data[start:end], delimiter, header_line)
         _refuse_ragged(found.cells[first:], found.lines[first:], len(header))
         lines.append(found.lines[first:])
         longest = max(longest, int((found.ends - found.starts).max(initial=0)))
@@ -237,9 +238,16 @@ def _locate(
     return _Records(starts[kept], ends[kept], cells[kept], lines[kept])
 
 
-def _header(raw: bytes, delimiter: str) -> tuple[str, ...]:
+def _header(raw: bytes, delimiter: str, line: int) -> tuple[str, ...]:
     text = raw.decode().rstrip("\r")
-    return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+    try:
+        return tuple(next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
+    except csv.Error:  # The module's own limit for one cell.
+        raise InputError(
+            "the name of a column is too long",
+            row=line,
+            allowed=f"at most {limits.MAX_NAME:,} characters",
+        ) from None
 
 
 def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected: int) -> None:

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.votes import limits
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge
 from judgepanel.votes.matrix import Task
 
 Format = Literal["csv", "parquet", "jsonl"]
-MAX_CELLS = 500_000_000
-MAX_COLUMNS = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,13 +67,9 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
 
     Raises InputError for an empty name, a name given twice and too many columns.
     """
-    if len(raw) > MAX_COLUMNS:
-        raise InputError(
-            f"{len(raw):,} columns are too many",
-            row=header_row,
-            allowed=f"{MAX_COLUMNS:,}",
-            remedy="keep the item, the label and one column a judge",
-        )
+    check_columns(len(raw), header_row)
+    for name in raw:
+        check_length(name, limits.MAX_NAME, "the name of a column", row=header_row)
     names = [name if name.startswith("'") else name.strip() for name in raw]
     seen: set[str] = set()
     for position, name in enumerate(names, start=1):
@@ -97,13 +92,48 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
     return names
 
 
+def check_columns(n_columns: int, row: int | None = None) -> None:
+    """Refuse a table with more than ``MAX_COLUMNS`` columns."""
+    if n_columns > limits.MAX_COLUMNS:
+        raise InputError(
+            f"{n_columns:,} columns are too many",
+            row=row,
+            allowed=f"{limits.MAX_COLUMNS:,} columns",
+            remedy="with more judges, write one row per vote with item, judge and verdict",
+        )
+
+
 def check_size(n_rows: int, n_columns: int) -> None:
     """Refuse a table with more than ``MAX_CELLS`` cells."""
-    if n_rows * n_columns > MAX_CELLS:
+    if n_rows * n_columns > limits.MAX_CELLS:
         raise InputError(
             f"{n_rows:,} rows by {n_columns:,} columns are too many cells",
-            allowed=f"{MAX_CELLS:,} cells",
-            remedy="keep the item, the label and one column a judge, or fewer items",
+            allowed=f"{limits.MAX_CELLS:,} cells",
+            remedy="leave out columns or rows that are not needed",
+        )
+
+
+def too_large_unpacked() -> TooLarge:
+    """The refusal of a compressed file or archive that holds too much."""
+    return TooLarge(
+        "too large when unpacked",
+        allowed=f"at most {limits.MAX_UNPACKED:,} bytes",
+        remedy="leave out columns or files that are not needed",
+    )
+
+
+def check_length(
+    text: str, most: int, what: str, *, row: int | None = None, column: str | None = None
+) -> None:
+    """Refuse a text of more than ``most`` characters."""
+    if len(text) > most:
+        raise InputError(
+            f"{what} has {len(text):,} characters",
+            row=row,
+            column=column,
+            value=text[:SHOWN_LENGTH],
+            allowed=f"at most {most:,}",
+            remedy="shorten it in the file",
         )
 
 
@@ -111,7 +141,7 @@ def text_column(codes: NDArray[np.integer], texts: Sequence[str]) -> pd.Categori
     """A column from codes (n,) into ``texts``, in which a text may occur twice or not be used."""
     used = np.flatnonzero(np.bincount(codes, minlength=len(texts)))
     place: dict[str, int] = {}
-    target = np.zeros(len(texts), dtype=np.int32)
+    target = np.zeros(len(texts), dtype=np.min_scalar_type(-max(len(used), 1)))
     target[used] = [place.setdefault(texts[code], len(place)) for code in used.tolist()]
     return pd.Categorical.from_codes(
         target[codes], categories=pd.Index(list(place), dtype="str"), validate=False

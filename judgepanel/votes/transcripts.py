@@ -112,7 +112,7 @@ def columns_of(table: RawTable) -> Columns | None:
     if text is None and both is None:
         return None
     columns = Columns(item, judge, text, both, find(ORDER_NAMES), find(STAGE_NAMES))
-    others = {*columns.dropped, *(name for name in table.columns if name in _OF_A_CALL)}
+    others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
     # One response a row and a column a judge: the text is what was judged, and no verdict.
     return None if len(judges_beside(table, item, others)) > 1 else columns
 

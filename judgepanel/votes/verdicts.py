@@ -130,7 +130,7 @@ _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE
 _BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 # Every branch begins with its quotation mark, which lets the search skip to the next one.
 _QUOTED = re.compile(
-    r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|`[^`\n]{1,400}`|'(?<![\w\])]')[^'\n]{1,400}'(?!\w)"
+    r"\"[^\"\n]{1,400}\"|“[^“”\n]{1,400}”|`[^`\n]{1,400}`|'(?<![\w\])]')[^'\n]{1,400}'(?!\w)"
 )
 _QUOTES = ('"', "'", "`", "”")
 _LAST_QUOTED = re.compile(
@@ -248,8 +248,8 @@ _AFTER_BETTER = re.compile(
 )
 _CHOICE = rf"\s{{0,3}}(?:the |that )?(?:{_SIDE}|[(\[]?([ab])[)\]]?(?=\s*(?:[.,;:!\n]|\Z)))"
 _NAMED = re.compile(
-    rf"(?:verdict|winner|choice|preference|decision|conclusion|final answer|judge?ment|[a-z]+ "
-    rf"(?:{_NAMES}|one|choice))\s{{0,3}}(?:is|would be|:|is:){_CHOICE}"
+    rf"(?:verdict|winner|choice|preference|decision|conclusion|final answer|judge?ment|"
+    rf"[a-z]{{1,20}} (?:{_NAMES}|one|choice))\s{{0,3}}(?:is|would be|:|is:){_CHOICE}"
 )
 _VERBS = ("choose ", "prefer ", "select ", "pick ", "favor ", "favour ", "go with ", "vote for ")
 _CHOSEN = re.compile(rf"[a-z]+(?: with| for)?{_CHOICE}")

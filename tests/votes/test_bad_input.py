@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from judgepanel.votes import InputError, files, load_votes, read_table
+from judgepanel.votes import InputError, limits, load_votes, read_table
 
 HEAD = "item_id,label,j1,j2\n"
 GOOD = HEAD + "a,1,1,0\nb,0,0,0\nc,1,1,1\nd,0,1,0\n"
@@ -203,24 +203,24 @@ def test_labels_are_not_needed_to_score() -> None:
 
 
 def test_an_upload_beyond_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert files.MAX_UPLOAD_MB == 200
-    monkeypatch.setattr(files, "MAX_UPLOAD_MB", 1)
+    assert limits.MAX_UPLOAD_MB == 200
+    monkeypatch.setattr(limits, "MAX_UPLOAD_MB", 1)
     with pytest.raises(InputError, match=r"big.csv: the file has 2 MB; allowed: at most 1 MB"):
         read_table(b"0" * 2_000_000, "big.csv")
 
 
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_UNZIPPED", 1_000_000)
+    monkeypatch.setattr(limits, "MAX_UNPACKED", 1_000_000)
     bomb = gzip.compress(b"0,1," * 1_000_000)
     with pytest.raises(InputError, match=r"b.csv.gz: too large when unpacked; allowed: at most 1,"):
         read_table(bomb, "b.csv.gz")
 
 
 def test_too_many_cells_and_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("judgepanel.votes.table.MAX_CELLS", 15)
+    monkeypatch.setattr("judgepanel.votes.limits.MAX_CELLS", 15)
     with pytest.raises(InputError, match="4 rows by 4 columns are too many cells; allowed: 15"):
         read_table(GOOD.encode(), "v.csv")
-    monkeypatch.setattr("judgepanel.votes.table.MAX_COLUMNS", 3)
+    monkeypatch.setattr("judgepanel.votes.limits.MAX_COLUMNS", 3)
     with pytest.raises(InputError, match="row 1: 4 columns are too many; allowed: 3"):
         read_table(GOOD.encode(), "v.csv")
 

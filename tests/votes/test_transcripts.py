@@ -90,7 +90,8 @@ def test_outputs_of_an_unknown_order_are_left_out_and_counted() -> None:
         (
             (row("p1", "x", A), row("p2", "x", A), row("p1", "x", B)),
             "said.jsonl, row 3, column 'item': judge 'x' already has an output on this item in "
-            "this order in row 1 (found 'p1'); allowed: one output for each item, judge and order; remove one of the two rows",
+            "this order in row 1 (found 'p1'); allowed: one output for each item, judge and order; "
+            "remove one of the two rows",
         ),
         (
             (row("p1", "x", A, "sideways"),),

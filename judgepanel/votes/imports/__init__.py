@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, TooLarge
 from judgepanel.votes.imports import inspect_logs, judgebench, llmbar, promptfoo, rewardbench
 from judgepanel.votes.imports.document import Document, documents, opened
 from judgepanel.votes.imports.rows import OTHERS, Found, LeftOut
@@ -15,7 +15,6 @@ from judgepanel.votes.imports.source import (
     ZIP,
     Archive,
     Source,
-    TooLarge,
     json_lines,
     member,
     source_in,

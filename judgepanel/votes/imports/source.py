@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -12,11 +11,12 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from judgepanel.votes.errors import InputError
-from judgepanel.votes.files import MAX_UNZIPPED
+from judgepanel.votes import limits
+from judgepanel.votes.errors import InputError, TooLarge
+from judgepanel.votes.json_text import decoded
+from judgepanel.votes.table import too_large_unpacked
 
 ZIP = b"PK\x03\x04"
-MAX_MEMBERS = 200_000
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _DAMAGED = "the ZIP archive is damaged"
@@ -25,10 +25,6 @@ _BROKEN = (
     *(struct.error, pa.ArrowException),
 )
 """What reading a damaged member raises; NotImplementedError is a RuntimeError."""
-
-
-class TooLarge(InputError):
-    """More than may be unpacked: all of it is refused, and not only the file that was too much."""
 
 
 class Source(Protocol):
@@ -79,27 +75,33 @@ class Folder:
 class Archive:
     """The files in a ZIP archive, Zstandard's kind as well; nothing is ever written to a disk.
 
-    Raises InputError for a damaged or locked archive, and for one with more than ``MAX_MEMBERS``
-    files or ``room`` bytes, archives inside it and theirs counted.
+    Raises InputError for a damaged or locked archive, and for one with more than
+    ``limits.MAX_MEMBERS`` files or ``room`` bytes (``limits.MAX_UNPACKED``), archives inside it
+    and theirs counted.
     """
 
-    def __init__(self, name: str, data: bytes, room: int = MAX_UNZIPPED) -> None:
+    def __init__(self, name: str, data: bytes, room: int | None = None) -> None:
         self.name = name
         self._data = data
+        room = limits.MAX_UNPACKED if room is None else room
         try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            # Held open: to open it reads the whole list of its files.
+            self._archive = zipfile.ZipFile(io.BytesIO(data))
+            entries = [entry for entry in self._archive.infolist() if not entry.is_dir()]
         except (zipfile.BadZipFile, ValueError, NotImplementedError):
             raise InputError(_DAMAGED, file=name, allowed="a whole archive") from None
         if any(entry.flag_bits & 1 for entry in entries):
             raise InputError("the ZIP archive is locked", file=name, allowed="no password")
         self._room = room - sum(entry.file_size for entry in entries)
         self._inside: dict[str, int] = {}
-        if len(entries) > MAX_MEMBERS or self._room < 0:
+        if self._room < 0:
+            raise too_large_unpacked().in_file(name)
+        if len(entries) > limits.MAX_MEMBERS:
             raise TooLarge(
-                "too large when unpacked",
+                f"{len(entries):,} files in one archive",
                 file=name,
-                allowed=f"{MAX_MEMBERS:,} files and {MAX_UNZIPPED:,} bytes",
+                allowed=f"at most {limits.MAX_MEMBERS:,}",
+                remedy="split it",
             )
         self._entries = {entry.filename: entry for entry in entries}
         self.names = tuple(sorted(self._entries))
@@ -117,10 +119,7 @@ class Archive:
         try:
             if entry.compress_type == _ZSTANDARD:
                 return self._zstandard(entry)
-            with (
-                zipfile.ZipFile(io.BytesIO(self._data)) as archive,
-                archive.open(entry) as member,
-            ):
+            with self._archive.open(entry) as member:
                 return member.read(entry.file_size)
         except _BROKEN:
             raise InputError(_DAMAGED, file=self.name, value=name) from None
@@ -162,17 +161,25 @@ def member(source: Source, name: str) -> str:
 def json_in(data: bytes, file: str) -> Any:
     """What a JSON file holds; InputError for anything else."""
     try:
-        return json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise InputError("is not JSON: cut off, or damaged", file=file) from None
+        return decoded(data)
+    except InputError as error:
+        if error.allowed is None:
+            raise InputError("is not JSON: cut off, or damaged", file=file) from None
+        raise error.in_file(file) from None
 
 
 def json_lines(data: bytes, file: str) -> Iterator[tuple[int, Any]]:
     """What each line of a JSON Lines file holds, with its number; blank lines are skipped."""
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    start, number = 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line, start, number = data[start:end], end + 1, number + 1
         if not line.strip():
             continue
+        if number > 1 and line.startswith(b"\xef\xbb\xbf"):
+            raise InputError("is not JSON", file=file, row=number)
         try:
-            yield number, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-        except (ValueError, RecursionError):
-            raise InputError("is not JSON", file=file, row=number) from None
+            yield number, decoded(line)
+        except InputError as error:
+            raise InputError(error.problem, file=file, row=number, allowed=error.allowed) from None

@@ -1,0 +1,58 @@
+"""JSON in untrusted files: how much of it there may be is checked before it is decoded.
+
+An empty list takes two bytes of a file and over sixty of memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+
+from judgepanel.votes import limits
+from judgepanel.votes.errors import InputError
+
+# Possessive: what was matched is never tried again, so that time is linear.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_ALL_BUT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
+_BLOCK = 1 << 24
+
+
+def decoded(data: bytes) -> Any:
+    """The value of a JSON text.
+
+    Raises InputError (without file and row) for text that is not JSON or beyond the limits.
+    """
+    check_json(data)
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON") from None
+
+
+def check_json(data: bytes) -> None:
+    """Refuse JSON of more than ``MAX_VALUES`` values, or nested deeper than ``MAX_DEPTH``."""
+    opening = data.count(b"[") + data.count(b"{")
+    if opening <= limits.MAX_DEPTH and opening + data.count(b",") < limits.MAX_VALUES:
+        return
+    bare = _STRING.sub(b"", data)
+    opening = bare.count(b"[") + bare.count(b"{")
+    if opening > limits.MAX_DEPTH and _depth(bare) > limits.MAX_DEPTH:
+        raise InputError("JSON is nested too deeply", allowed=f"at most {limits.MAX_DEPTH} levels")
+    if opening + bare.count(b",") >= limits.MAX_VALUES:
+        raise InputError(
+            "one JSON document has too many values",
+            allowed=f"at most {limits.MAX_VALUES:,}: split it",
+        )
+
+
+def _depth(bare: bytes) -> int:
+    brackets = bare.translate(None, _ALL_BUT_BRACKETS)
+    depth = deepest = 0
+    for start in range(0, len(brackets), _BLOCK):
+        codes = np.frombuffer(brackets, np.uint8, min(_BLOCK, len(brackets) - start), start)
+        levels = depth + np.cumsum(np.where((codes == ord("[")) | (codes == ord("{")), 1, -1))
+        depth, deepest = int(levels[-1]), max(deepest, int(levels.max()))
+    return deepest

@@ -1,0 +1,194 @@
+"""Files that cost far more to read than to send, each built by a function of its own.
+
+``ATTACKS`` maps a file name, whose extension is what the upload claims to be, to its content's
+maker. Sizes are those at which earlier readers took gigabytes or minutes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+MIB = 1 << 20
+
+
+def gzipped(blocks: Iterable[bytes]) -> bytes:
+    """The gzip file of many blocks, made without holding what it unpacks to."""
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join([*map(packer.compress, blocks), packer.flush()])
+
+
+def zipped(**members: Iterable[bytes]) -> bytes:
+    """A ZIP archive; '__' in a name stands for a dot."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, blocks in members.items():
+            with archive.open(name.replace("__", "."), "w") as member:
+                for block in blocks:
+                    member.write(block)
+    return out.getvalue()
+
+
+def _parquet(columns: dict[str, pa.Array], compression: str) -> bytes:
+    out = io.BytesIO()
+    pa.parquet.write_table(
+        pa.table(columns),
+        out,
+        compression=compression,
+        use_dictionary=True,
+        dictionary_pagesize_limit=64 * MIB,
+        write_statistics=False,
+        store_schema=False,
+    )
+    return out.getvalue()
+
+
+def parquet_of_long_values(compression: str = "none", rows: int = 10_000) -> bytes:
+    """One value of 100 kB, shared by all rows of 16 columns through the file's dictionaries."""
+    indices = pa.array(np.zeros(rows, np.int32))
+    if compression == "none":  # One column holds its value; 159 kB in all.
+        random = np.random.default_rng(7)
+        values = [bytes(random.integers(97, 122, 9_000, np.uint8)).decode() for _ in range(16)]
+    else:
+        values = ["x" * 100_000] * 16
+    return _parquet(
+        {
+            f"judge {k}": pa.DictionaryArray.from_arrays(indices, pa.array([value]))
+            for k, value in enumerate(values)
+        },
+        compression,
+    )
+
+
+def parquet_of_many_rows(rows: int = 400_000_000) -> bytes:
+    """One value, repeated by its run length."""
+    out = io.BytesIO()
+    schema = pa.schema({"item_id": pa.int8(), "label": pa.int8()})
+    block = pa.table([pa.array(np.ones(rows // 40, np.int8))] * 2, schema=schema)
+    with pa.parquet.ParquetWriter(out, schema, compression="zstd") as writer:
+        for _ in range(40):
+            writer.write_table(block, row_group_size=rows)
+    return out.getvalue()
+
+
+def empty_lists(megabytes: int) -> Iterable[bytes]:
+    """A JSON list of empty lists: 3 bytes each in the file, over 60 in memory."""
+    yield b"[[]"
+    for _ in range(megabytes):
+        yield b",[]" * (MIB // 3)
+    yield b"]"
+
+
+def csv_rows(megabytes: int) -> Iterable[bytes]:
+    """A regular table of two judges, as many rows as fit."""
+    yield b"a,b\n"
+    for _ in range(megabytes):
+        yield b"1,0\n" * (MIB // 4)
+
+
+def honest_csv(items: int = 100_000, judges: int = 950, seed: int = 3) -> bytes:
+    """A regular table: ids, labels, and a vote of every judge on every item (190 MB)."""
+    random = np.random.default_rng(seed)
+    header = ",".join(["item_id", "label", *(f"judge {k}" for k in range(judges))])
+    blocks = [header.encode() + b"\n"]
+    for start in range(0, items, 2_000):
+        n = min(2_000, items - start)
+        cells = np.full((n, 2 * judges + 2), ord(","), np.uint8)
+        cells[:, :-1:2] = random.integers(48, 50, (n, judges + 1))
+        cells[:, -1] = ord("\n")
+        rows = cells.tobytes()
+        width = cells.shape[1]
+        blocks += [b"item-%d,%s" % (start + k, rows[k * width : (k + 1) * width]) for k in range(n)]
+    return b"".join(blocks)
+
+
+def wide_csv(columns: int = 50_000, rows: int = 5) -> bytes:
+    """Very many judges on hardly any item."""
+    header = ",".join(["item_id", "label", *(f"j{k}" for k in range(columns - 2))])
+    votes = [",".join([f"q{row}", str(row % 2), *["1"] * (columns - 2)]) for row in range(rows)]
+    return "\n".join([header, *votes]).encode()
+
+
+def newlines_in_the_header(size: int) -> bytes:
+    """A quoted first cell that holds nothing but line ends."""
+    return b'"' + b"\n" * size + b'",label,judge\nq1,1,0\n'
+
+
+def open_quote(size: int) -> bytes:
+    """A quotation mark that is never closed, over many lines."""
+    return b'item_id,"label\n' + b"q1,1\n" * (size // 5)
+
+
+def keys_repeated(size: int) -> bytes:
+    """One JSON object of many keys, of which the last is there twice."""
+    n = size // 11
+    keys = [f'"{k:07d}":1' for k in range(n)]
+    return ("{" + ",".join([*keys, keys[-1]]) + "}\n").encode()
+
+
+def keys_new_in_each_line(size: int) -> bytes:
+    """JSON Lines in which every line has another key."""
+    return b"".join(b'{"k%d":1}\n' % k for k in range(size // 14))
+
+
+def empty_members(size: int) -> bytes:
+    """A gzip file of many empty members."""
+    one = gzip.compress(b"", mtime=0)
+    return one * (size // len(one)) + gzip.compress(b"item_id,label,a\nq,1,1\n", mtime=0)
+
+
+def many_members(count: int) -> bytes:
+    """A ZIP archive of small files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for k in range(count):
+            archive.writestr(f"{k}.json", b"{}")
+    return out.getvalue()
+
+
+def nested(depth: int) -> bytes:
+    """JSON lists in lists."""
+    return b'{"item_id":' + b"[" * depth + b"]" * depth + b"}\n"
+
+
+def long_cell(size: int) -> bytes:
+    """One cell that is nearly the whole file."""
+    return b"item_id,label,judge\nq1,1," + b"x" * size + b"\n"
+
+
+def outputs_of(text: str) -> bytes:
+    """A file of outputs with one output."""
+    row = {"item_id": "q1", "judge": "j", "order": "AB", "label": 1, "text": text}
+    return json.dumps(row).encode() + b"\n"
+
+
+ATTACKS: MappingProxyType[str, Callable[[], bytes]] = MappingProxyType(
+    {
+        "long-values.parquet": parquet_of_long_values,
+        "longer-values.parquet": lambda: parquet_of_long_values("zstd"),
+        "many-rows.parquet": parquet_of_many_rows,
+        "empty-lists.zip": lambda: zipped(results__json=empty_lists(190)),
+        "empty-lists.jsonl.gz": lambda: gzipped(empty_lists(190)),
+        "many-rows.csv.gz": lambda: gzipped(csv_rows(950)),
+        "many-columns.csv": wide_csv,
+        "newlines.csv": lambda: newlines_in_the_header(5 * MIB),
+        "open-quote.csv": lambda: open_quote(5 * MIB),
+        "repeated-keys.jsonl": lambda: keys_repeated(5 * MIB),
+        "new-keys.jsonl": lambda: keys_new_in_each_line(5 * MIB),
+        "empty-members.csv.gz": lambda: empty_members(5 * MIB),
+        "many-members.zip": lambda: many_members(50_000),
+        "nested.jsonl": lambda: nested(2_000_000),
+        "long-cell.csv": lambda: long_cell(190 * MIB),
+        "winwin.jsonl": lambda: outputs_of("win" * (5 * MIB // 3)),
+        "better.jsonl": lambda: outputs_of("better" * (5 * MIB // 6)),
+    }
+)
