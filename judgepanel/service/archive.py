@@ -148,8 +148,8 @@ class Archive:
             connection.execute(change.values(content=_row(renamed)["content"]))
         return renamed
 
-    def delete(self, analysis_id: str, owner: str) -> tuple[Key, ...]:
-        """Delete an analysis and all that no other uses; returns the work that is gone.
+    def delete(self, analysis_id: str, owner: str) -> tuple[str, tuple[Key, ...]]:
+        """Delete an analysis and all that no other uses; returns its votes and the work gone.
 
         A result is used by the analyses of its votes that have its splits and seed: the pages of
         one analysis ask for a few other settings, but never for others of these.
@@ -168,7 +168,7 @@ class Archive:
                 connection.execute(delete(VOTES).where(VOTES.c.sha256 == sha))
                 self._votes.forget(sha)
         _wipe(self._engine)
-        return gone
+        return sha, gone
 
     def decide(self, analysis_id: str, decision: Decision, owner: str) -> Decision:
         """Record a decision on an analysis of this owner, or NotFound."""

@@ -3,7 +3,8 @@
 Work that somebody looks at goes first: between chunks a job that nobody watches lets those pass
 whose state is being asked for, and goes on when they are done or no longer watched. Where a user
 asks for too much, the oldest that nobody watches is put off: what it has finished is kept, and it
-goes on when it is asked for again.
+goes on when it is asked for again. Work that several users want is one job, and is put off or
+called off for all only when the last of them wants it no more.
 """
 
 from __future__ import annotations
@@ -63,6 +64,9 @@ class Record(Protocol):
     def release(self) -> None:
         """Leave the work to whoever asks for it next."""
 
+    def leave(self, by: str) -> None:
+        """Forget that this user wants the work."""
+
 
 class Jobs:
     """Jobs of one process by key. ``workers`` run at once; each spreads over all cores.
@@ -82,33 +86,55 @@ class Jobs:
         self._lock = threading.Condition()
         self._states: dict[str, Job] = {}
         self._flags: dict[str, threading.Event] = {}
-        self._asked: dict[str, float] = {}
-        self._by: dict[str, str] = {}
+        self._parties: dict[str, dict[str, float]] = {}
+        self._records: dict[str, Record] = {}
         self._later: set[str] = set()
         if backend == "loky":
             self._start("warm", warm, backend, "judgepanel.decision.registry")
 
-    def make_room(self, by: str) -> None:
-        """Put work off that nobody watches until this user can ask for more; Full if all is."""
-        with self._lock:
-            for everybody, most, sentence in (
-                (False, PER_USER, _YOURS),
-                (True, QUEUE, _EVERYBODYS),
-            ):
-                while len(going := self._going(by, everybody)) >= most:
-                    idle = [key for key in going if not self._is_watched(key)]
-                    if not idle:
-                        raise Full(sentence)
-                    self._later.add(idle[0])
-                    self._flags[idle[0]].set()
-                    self._lock.notify_all()
+    def make_room(self, by: str, key: str = "") -> None:
+        """Put work off that nobody watches until this user can ask for more; Full if all is.
 
-    def _going(self, by: str, everybody: bool) -> list[str]:
-        """Work under way that is not called off, the oldest first."""
+        ``key`` is what will be asked for: where it is under way, it takes no room of the server's.
+        """
+        left: list[Record] = []
+        try:
+            with self._lock:
+                self._make_room_of_user(by, left)
+                if key not in self._going():
+                    self._make_room_of_all()
+        finally:
+            for record in left:
+                record.leave(by)
+
+    def _make_room_of_user(self, by: str, left: list[Record]) -> None:
+        while len(going := self._going(by)) >= PER_USER:
+            idle = [key for key in going if not self._is_watched(key, by)]
+            if not idle:
+                raise Full(_YOURS)
+            left.append(self._records[idle[0]])
+            self._parties[idle[0]].pop(by)
+            if not self._parties[idle[0]]:
+                self._postpone(idle[0])
+
+    def _make_room_of_all(self) -> None:
+        while len(going := self._going()) >= QUEUE:
+            idle = [key for key in going if not self._is_watched(key)]
+            if not idle:
+                raise Full(_EVERYBODYS)
+            self._postpone(idle[0])
+
+    def _postpone(self, key: str) -> None:
+        self._later.add(key)
+        self._flags[key].set()
+        self._lock.notify_all()
+
+    def _going(self, by: str | None = None) -> list[str]:
+        """Work under way that is not called off, of one user or all, the oldest first."""
         return [
             key
             for key, flag in self._flags.items()
-            if not flag.is_set() and (everybody or self._by[key] == by)
+            if not flag.is_set() and (by is None or by in self._parties[key])
         ]
 
     def submit(
@@ -120,25 +146,28 @@ class Jobs:
         record: Record,
         by: str = "",
     ) -> None:
-        """Start work under a key; nothing happens while work under that key is running."""
+        """Start work under a key; while work under that key is running, want it as well."""
         with self._lock:
             state = self._states.get(key)
             if state is not None and state.status == "running":
+                self._parties[key][by] = time.monotonic()
+                if key not in self._later:
+                    self._flags[key].clear()  # The last to want it may have just left.
                 return
             self._forget_oldest()
             self._states.pop(key, None)
             self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None, waits=True)
             flag = self._flags[key] = threading.Event()
-            self._asked[key] = time.monotonic()
-            self._by[key] = by
+            self._parties[key] = {by: time.monotonic()}
+            self._records[key] = record
             self._start(key, self._work, key, flag, study, votes, spec, record)
 
-    def state(self, key: str) -> Job | None:
-        """The state of a key, if any work was done under it; to ask is to watch."""
+    def state(self, key: str, by: str | None = None) -> Job | None:
+        """The state of a key, if any work was done under it; a user who asks watches it."""
         with self._lock:
             state = self._states.get(key)
-            if state is not None and state.status == "running":
-                self._asked[key] = time.monotonic()
+            if state is not None and state.status == "running" and by is not None:
+                self._parties[key][by] = time.monotonic()
                 if state.waits:
                     self._lock.notify_all()
             return state
@@ -159,6 +188,11 @@ class Jobs:
             if flag is not None:
                 flag.set()
                 self._lock.notify_all()
+
+    def leave(self, key: str, by: str) -> None:
+        """A user wants the work no more; it goes on for the others."""
+        with self._lock:
+            self._parties.get(key, {}).pop(by, None)
 
     def forget(self, key: str) -> None:
         """Call work off and know nothing of it any more; what has ended is forgotten at once."""
@@ -270,8 +304,11 @@ class Jobs:
                 self._states[key] = replace(self._states[key], waits=False)
         return time.monotonic() - began
 
-    def _is_watched(self, key: str) -> bool:
-        return time.monotonic() - self._asked[key] <= WATCHED_SECONDS
+    def _is_watched(self, key: str, by: str | None = None) -> bool:
+        """Whether this user looks at the work, or anybody."""
+        asked = self._parties[key]
+        times = asked.values() if by is None else (asked[by],)
+        return any(time.monotonic() - when <= WATCHED_SECONDS for when in times)
 
     def _first(self) -> list[str]:
         """The running jobs whose turn it is: watched ones if there are any, in their order."""
@@ -330,8 +367,8 @@ class Jobs:
 
     def _over(self, key: str) -> None:
         self._flags.pop(key, None)
-        self._asked.pop(key, None)
-        self._by.pop(key, None)
+        self._parties.pop(key, None)
+        self._records.pop(key, None)
         self._later.discard(key)
         self._lock.notify_all()
 

@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from judgepanel import ENGINE
 from judgepanel.service.database import DatabaseProblem, transaction
 from judgepanel.service.jobs import Lost
-from judgepanel.service.tables import JOBS, PARTIALS, DatabaseNow
+from judgepanel.service.tables import INTERESTS, JOBS, PARTIALS, DatabaseNow
 from judgepanel.service.workspace import Status
 from judgepanel.studies import tree
 from judgepanel.studies.contract import Chunk
@@ -87,7 +87,8 @@ def upsert(
     return connection.execute(statement.returning(first)).first() is not None
 
 
-def _live() -> ColumnElement[bool]:
+def is_live() -> ColumnElement[bool]:
+    """Whether a server holds the lease of a job."""
     now = DatabaseNow()
     return and_(
         JOBS.c.state == "running",
@@ -140,11 +141,16 @@ class Ledger:
             "changed": now,
         }
         fresh = [name for name in values if name not in (*key.columns(), "done", "elapsed")]
-        free = not_(and_(_live(), JOBS.c.lease_owner != self._server))
+        free = not_(and_(is_live(), JOBS.c.lease_owner != self._server))
         claimed = upsert(connection, JOBS, values, fresh, free)
         if claimed:
             self._renew_from_now_on()
         return claimed
+
+    @property
+    def server(self) -> str:
+        """The name of this server in the leases that it holds."""
+        return self._server
 
     def withdraw(self, key: Key) -> None:
         """Forget work that was claimed and is not needed."""
@@ -154,17 +160,12 @@ class Ledger:
     def find(self, key: Key) -> Entry | None:
         """What is known about work, whichever server does it."""
         mine = JOBS.c.lease_owner == self._server
-        wanted = select(JOBS, _live().label("live"), mine.label("mine")).where(key.of(JOBS))
+        wanted = select(JOBS, is_live().label("live"), mine.label("mine")).where(key.of(JOBS))
         with transaction(self._engine, write=False) as connection:
             row = connection.execute(wanted).mappings().first()
         if row is None:
             return None
         return Entry(**{name: row[name] for name in Entry.__dataclass_fields__})
-
-    def ask_to_cancel(self, key: Key) -> None:
-        """Ask whichever server works on this to stop after its current chunk."""
-        with transaction(self._engine) as connection:
-            connection.execute(update(JOBS).where(key.of(JOBS), _live()).values(cancel=True))
 
     def pieces(self, key: Key, plan: Sequence[Chunk]) -> dict[int, Any]:
         """Finished chunks by number; damaged ones, and ones of another plan, are not there."""
@@ -221,12 +222,28 @@ class Ledger:
             raise Lost
 
     def end(self, key: Key, state: Status, message: str) -> None:
-        """Work has ended without a result; where a server stops, the lease ends and no more."""
-        now = DatabaseNow()
-        values: dict[str, Any] = {"lease_end": 0.0, "changed": now}
-        if not self._ended.is_set():
-            values |= {"state": state, "message": message}
+        """Work has ended without a result; where a server stops, the lease ends and no more.
+
+        Work that was called off while somebody else came to want it is free for whoever asks.
+        """
         with transaction(self._engine) as connection:
+            mine = select(JOBS.c.done, JOBS.c.elapsed).where(self._mine(key))
+            row = connection.execute(mine.with_for_update()).first()
+            if row is None:
+                return
+            values: dict[str, Any] = {"lease_end": 0.0, "changed": DatabaseNow()}
+            if not self._ended.is_set():
+                states = ["leaving"] if state == "cancelled" else ["active", "leaving"]
+                told = update(INTERESTS).where(key.of(INTERESTS), INTERESTS.c.state.in_(states))
+                left = {"state": state, "message": message, "done": row.done}
+                connection.execute(told.values(**left, elapsed=row.elapsed))
+                wanted = select(INTERESTS.c.party).where(
+                    key.of(INTERESTS), INTERESTS.c.state == "active"
+                )
+                if connection.execute(wanted).first() is None:
+                    values |= {"state": state, "message": message}
+                else:
+                    values |= {"lease_owner": "", "cancel": False}
             connection.execute(update(JOBS).where(self._mine(key)).values(**values))
 
     def release(self, key: Key) -> None:
@@ -240,7 +257,7 @@ class Ledger:
         old = JOBS.c.changed < DatabaseNow() - KEPT_SECONDS
         other = JOBS.c.engine != ENGINE
         with transaction(self._engine) as connection:
-            connection.execute(delete(JOBS).where(not_(_live()), old | other))
+            connection.execute(delete(JOBS).where(not_(is_live()), old | other))
 
     def let_go(self) -> None:
         """Leave all work of this server to others, and keep its threads from going on with it."""

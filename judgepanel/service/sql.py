@@ -23,8 +23,9 @@ from judgepanel.service.archive import Archive, draw_of
 from judgepanel.service.cache import Cache
 from judgepanel.service.database import connect, default_url, transaction
 from judgepanel.service.importing import import_folder
+from judgepanel.service.interests import Interest, Interests, party_of
 from judgepanel.service.jobs import Jobs
-from judgepanel.service.ledger import Entry, Key, Ledger
+from judgepanel.service.ledger import Key, Ledger
 from judgepanel.service.migrations import migrate
 from judgepanel.service.sharing import Shares
 from judgepanel.service.tables import LOCAL
@@ -67,6 +68,7 @@ class SqlWorkspace:
         self._engine = connect(url or default_url(home or default_home()))
         self._archive = Archive(self._engine)
         self._ledger = Ledger(self._engine)
+        self._interests = Interests(self._engine)
         self._shares = Shares(self._engine)
         try:
             migrate(self._engine)
@@ -172,9 +174,13 @@ class SqlWorkspace:
 
     def delete(self, analysis_id: str) -> None:
         """Forget an analysis and all that no other analysis uses, or NotFound."""
-        for key in self._archive.delete(analysis_id, self._mine):
+        sha, gone = self._archive.delete(analysis_id, self._mine)
+        for key in gone:
             for forget in (self._jobs.forget, self._results.forget, self._looks.forget):
                 forget(str(key))
+        if not self._archive.owns(self._mine, sha):
+            for key in self._interests.wanted(sha, party_of(self._who())):
+                self._withdraw(key)
 
     def decide(self, analysis_id: str, what: str, by: str, why: str) -> Decision:
         """Record a decision on an analysis, or NotFound."""
@@ -207,7 +213,7 @@ class SqlWorkspace:
         return self._shares.decisions(token, signed_in=signed_in)
 
     def submit(self, study: Study[Any, Any, Any], votes: VoteMatrix, spec: Spec) -> None:
-        """Start work unless its result is stored or it is already running, here or elsewhere.
+        """Want work, and start it unless it is stored or running already, here or elsewhere.
 
         Full where this user has too much under way, or all users have; NotFound where the votes
         are neither a sample's nor kept, or are so no longer.
@@ -216,18 +222,23 @@ class SqlWorkspace:
         key = _key(study, votes.sha256, spec)
         with self._submitting:
             # Running first: work that ends between the two questions has stored its result.
-            job = self._jobs.state(str(key))
+            who = self._who()
+            job, party = self._jobs.state(str(key)), party_of(who)
             if job is not None and job.status == "running":
-                return
+                mine = self._interests.find(key, party)
+                if mine is not None and mine.state == "active":
+                    self._jobs.state(str(key), who)
+                    return
             if self._is_current(study, votes.sha256, spec):
                 return
-            who = self._who()
-            self._jobs.make_room(who)
+            self._jobs.make_room(who, str(key))
             total = len(study.plan(spec))
             draw = draw_of(spec.settings)
 
             def claim(connection: Connection) -> bool:
-                return self._ledger.claim(connection, key, draw, total)
+                claimed = self._ledger.claim(connection, key, draw, total)
+                self._interests.join(connection, key, party)
+                return claimed
 
             if votes.sha256 in self._public:
                 claimed = self._archive.put(votes, claim)
@@ -260,23 +271,28 @@ class SqlWorkspace:
         return self._archive.holds_result(key) and self.result(study, votes_sha256, spec) is None
 
     def partial(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Job | None:
-        """The state of running, cancelled or failed work, if there was any.
+        """The state of work that this user wants, or has cancelled, or that has failed for them.
 
-        None as well for work whose server has died: who submits it goes on with it.
+        None as well for work whose server has died: who submits it goes on with it. Work that
+        others alone want is not told.
         """
         self._mind(votes_sha256)
-        key = _key(study, votes_sha256, spec)
-        job = self._jobs.state(str(key))
+        key, who = _key(study, votes_sha256, spec), self._who()
+        mine = self._interests.find(key, party_of(who))
+        if mine is None:
+            job = self._jobs.state(str(key))
+            is_done = job is not None and job.status == "done"
+            return job if is_done and self.result(study, votes_sha256, spec) is not None else None
+        if mine.has_ended:
+            return self._ended(study, spec, key, mine)
+        job = self._jobs.state(str(key), who)
         if job is not None and job.status == "running":
             return job
-        entry = self._ledger.find(key)
-        if job is not None and (entry is None or entry.state in (job.status, "running")):
-            gone = job.status == "done" and self.result(study, votes_sha256, spec) is None
-            if not gone and (entry is None or entry.mine):
-                return job
-        if entry is None or (entry.state == "running" and not entry.live):
+        if job is not None and job.status == "failed" and mine.holder == self._ledger.server:
+            return job  # The database could not be told.
+        if mine.work != "running" or not mine.live:
             return None
-        return self._elsewhere(study, spec, key, entry)
+        return self._elsewhere(study, spec, key, mine)
 
     def wait(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float
@@ -285,13 +301,21 @@ class SqlWorkspace:
         self._jobs.wait(str(_key(study, votes_sha256, spec)), seconds)
 
     def cancel(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> None:
-        """Call running work off after its current chunk; NotFound for who has no such votes."""
+        """Want running work no more; it stops after its current chunk if nobody else wants it.
+
+        NotFound for who has no such votes.
+        """
         everyones = self._mine == LOCAL or votes_sha256 in self._public
         if not everyones and not self._archive.owns(self._mine, votes_sha256):
             raise NotFound("no such votes")
-        key = _key(study, votes_sha256, spec)
-        self._jobs.cancel(str(key))
-        self._ledger.ask_to_cancel(key)
+        self._withdraw(_key(study, votes_sha256, spec))
+
+    def _withdraw(self, key: Key) -> None:
+        who = self._who()
+        if self._interests.withdraw(key, party_of(who)):
+            self._jobs.cancel(str(key))
+        else:
+            self._jobs.leave(str(key), who)
 
     def release(self) -> None:
         """Leave all work to others without waiting for the parts under way, which are lost."""
@@ -307,18 +331,24 @@ class SqlWorkspace:
         stored = self.result(study, sha256, spec)
         return stored is not None and stored.current
 
-    def _elsewhere(self, study: Study[Any, Any, Any], spec: Spec, key: Key, entry: Entry) -> Job:
-        """The state of work that another server does or that an earlier one has ended."""
-        pace = entry.elapsed / max(1, entry.done)
-        return Job(
-            status=entry.state,
-            done=entry.done,
-            total=entry.total,
-            elapsed=entry.elapsed,
-            remaining=pace * (entry.total - entry.done),
-            result=self._so_far(study, spec, key, entry.done),
-            message=entry.message,
-        )
+    def _elsewhere(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
+        """The state of work that another server does."""
+        return _told("running", mine, self._so_far(study, spec, key, mine.done))
+
+    def _ended(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
+        """The state of work that this user has cancelled, or that has failed, as it was then."""
+        job = self._jobs.state(str(key))
+        if job is not None and (job.status, job.done) == (mine.state, mine.done):
+            return job
+        name = f"{key} of {mine.done}"
+        seen = self._looks.get(name)
+        if seen is None:
+            # As many as there were: more of them would tell that others want this work.
+            pieces = sorted(self._ledger.pieces(key, study.plan(spec)).items())[: mine.done]
+            result = merged(study, self.votes(key.votes_sha256), spec, dict(pieces))
+            seen = (mine.done, time.monotonic(), result)
+            self._looks.put(name, seen)
+        return _told("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
 
     def _so_far(self, study: Study[Any, Any, Any], spec: Spec, key: Key, done: int) -> Any:
         """The result of the chunks that are kept; the last look at them unless it is old."""
@@ -374,6 +404,23 @@ class _Record:
     def release(self) -> None:
         """Leave the work to whoever asks for it next."""
         self._ledger.release(self._key)
+
+    def leave(self, by: str) -> None:
+        """Forget that this user wants the work."""
+        self._space._interests.leave(self._key, party_of(by))
+
+
+def _told(status: Status, mine: Interest, result: Any) -> Job:
+    pace = mine.elapsed / max(1, mine.done)
+    return Job(
+        status=status,
+        done=mine.done,
+        total=mine.total,
+        elapsed=mine.elapsed,
+        remaining=pace * (mine.total - mine.done),
+        result=result,
+        message=mine.message,
+    )
 
 
 def _key(study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Key:

@@ -162,6 +162,25 @@ PARTIALS = Table(
 )
 """Finished chunks of unfinished work, as :mod:`judgepanel.studies.tree` writes them."""
 
+INTERESTS = Table(
+    "interests",
+    METADATA,
+    Column("votes_sha256", String(64), primary_key=True),
+    *_work(),
+    Column("party", String(64), primary_key=True),
+    Column("state", String(16), nullable=False),
+    Column("done", Integer, nullable=False),
+    Column("elapsed", Double, nullable=False),
+    Column("message", SafeText, nullable=False),
+    Column("seen", Double, nullable=False),
+    ForeignKeyConstraint(
+        ["votes_sha256", "study", "spec_sha256", "engine"],
+        ["jobs.votes_sha256", "jobs.study", "jobs.spec_sha256", "jobs.engine"],
+        ondelete="CASCADE",
+    ),
+)
+"""Who wants which work, by the SHA-256 of who it is: see :mod:`judgepanel.service.interests`."""
+
 
 def _of_analysis() -> Column[str]:
     key = ForeignKey("analyses.id", ondelete="CASCADE")

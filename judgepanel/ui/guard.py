@@ -50,8 +50,9 @@ class Guard:
     ) -> None:
         self._app = app
         self._origins = {urlsplit(origin).netloc.lower(): origin.lower() for origin in origins}
-        known = {host_name(netloc) for netloc in self._origins}
-        self._names = tuple({*(name.lower().rstrip(".") for name in names), *known} - {None})
+        stated = {host_name(netloc) for netloc in self._origins}
+        ours = {name.lower().rstrip(".") for name in names} | stated
+        self._names = tuple(name for name in ours if name is not None)
         self._friends = {origin.lower() for origin in friends}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -76,7 +76,7 @@ def test_a_name_that_was_pointed_here_opens_no_websocket(server, suffix):
     [
         *("", "localhost.evil.example", "evil.example#localhost", "localhost@evil.example"),
         *("evil.example/localhost", "evil.example?localhost", "localhost:port", "127.0.0.1.nip.io"),
-        *("xn--lcalhost-43b", "0.0.0.0", "judges.example.org.evil.example"),  # noqa: S104
+        *("xn--lcalhost-43b", "0.0.0.1", "judges.example.org.evil.example"),
     ],
 )
 def test_no_trick_makes_a_name_ours(server, host):

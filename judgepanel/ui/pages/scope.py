@@ -160,7 +160,8 @@ _CHECK_WORDS = {
     "P1": "Counts on the labelled items; a coded tie is a verdict that was read. Below 90 % a "
     "judge should be looked at, at 70 % or less the filter drops it. A judge is below chance when "
     "an exact binomial test says so, Holm over judges at 2.5 %. The paper's rule (accuracy below "
-    ".5 by 2 Wald standard errors) stands in the table: with few votes it flags judges for a single wrong one.",
+    ".5 by 2 Wald standard errors) stands in the table: with few votes it flags judges for a "
+    "single wrong one.",
     "P2": "In every split the judges are ordered by accuracy on the calibration items and the "
     "best share of them is fitted there and scored on the others. The test of the last tenth asks "
     "whether it moves NLL by more than 1 % (two one-sided tests at 5 %). The check passes when "

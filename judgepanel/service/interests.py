@@ -1,0 +1,140 @@
+"""Who wants which work. Equal work is done once, and each user sees and withdraws their own wish.
+
+A party is a user, or all readers of a user's links. Its row says what it knows about the work:
+``active`` while it wants it, ``leaving`` while the work stops because it was the last, then
+``cancelled`` or ``failed`` with how far the work was. Nobody sees another party's row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, select, update
+
+from judgepanel.service.database import transaction
+from judgepanel.service.ledger import Key, is_live, upsert
+from judgepanel.service.tables import INTERESTS, JOBS, DatabaseNow
+
+INTEREST_SECONDS = 600.0
+"""An interest that no page has looked at for so long keeps no work going that others withdraw."""
+_RENEWED_SECONDS = 30.0
+_JOINED = and_(*(INTERESTS.c[name] == JOBS.c[name] for name in Key.__dataclass_fields__))
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """One party's row, and where the work stands: ``live`` while a server holds it, ``here`` this.
+
+    ``done``, ``elapsed`` and ``message`` are the row's own where its state is an end.
+    """
+
+    state: str
+    done: int
+    total: int
+    elapsed: float
+    message: str
+    work: str
+    live: bool
+    holder: str
+    is_old: bool
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether this party is done with the work, whoever goes on with it."""
+        return self.state in ("cancelled", "failed")
+
+
+def party_of(who: str) -> str:
+    """A party's name in the database, from which nobody reads who it is."""
+    return hashlib.sha256(who.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Interests:
+    """The interests in a database, for whatever party is named."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def join(self, connection: Connection, key: Key, party: str) -> None:
+        """Want work that has a row; whoever was its last and is leaving is let go at once."""
+        row = _locked(connection, key)
+        others = update(INTERESTS).where(key.of(INTERESTS), INTERESTS.c.party != party)
+        left = {"state": "cancelled", "done": row.done, "elapsed": row.elapsed}
+        connection.execute(others.where(INTERESTS.c.state == "leaving").values(**left))
+        mine = {"party": party, "state": "active", "done": 0, "elapsed": 0.0, "message": ""}
+        values = {**key.columns(), **mine, "seen": DatabaseNow()}
+        changed = ("state", "done", "elapsed", "message", "seen")
+        upsert(connection, INTERESTS, values, changed)
+        connection.execute(update(JOBS).where(key.of(JOBS)).values(cancel=False))
+
+    def find(self, key: Key, party: str) -> Interest | None:
+        """What a party knows about work, None where it wants none; to ask is to look at it."""
+        own = (INTERESTS.c.state, INTERESTS.c.done, INTERESTS.c.elapsed, INTERESTS.c.message)
+        work = (JOBS.c.state, JOBS.c.done, JOBS.c.total, JOBS.c.elapsed)
+        old = INTERESTS.c.seen < DatabaseNow() - _RENEWED_SECONDS
+        wanted = select(*own, *work, is_live(), JOBS.c.lease_owner, old)
+        wanted = wanted.join_from(INTERESTS, JOBS, _JOINED).where(_of(key, party))
+        with transaction(self._engine, write=False) as connection:
+            row = connection.execute(wanted).first()
+        if row is None:
+            return None
+        state, done, elapsed, message, job, job_done, total, job_elapsed, live, holder, old = row
+        if state in ("active", "leaving"):
+            done, elapsed = job_done, job_elapsed
+        found = Interest(state, done, total, elapsed, message, job, bool(live), holder, bool(old))
+        if found.is_old and state == "active":
+            seen = update(INTERESTS).where(_of(key, party)).values(seen=DatabaseNow())
+            with transaction(self._engine) as connection:
+                connection.execute(seen)
+        return found
+
+    def withdraw(self, key: Key, party: str) -> bool:
+        """End a party's wish; returns whether the work is to stop, as nobody else wants it."""
+        with transaction(self._engine) as connection:
+            row = _locked(connection, key)
+            if row is None or not _is_active(connection, key, party):
+                return False
+            old = INTERESTS.c.seen < DatabaseNow() - INTEREST_SECONDS
+            rest = and_(
+                key.of(INTERESTS), INTERESTS.c.party != party, INTERESTS.c.state == "active"
+            )
+            connection.execute(delete(INTERESTS).where(rest, old))
+            others = connection.execute(select(INTERESTS.c.party).where(rest)).first() is not None
+            left: dict[str, Any] = {"state": "cancelled", "done": row.done, "elapsed": row.elapsed}
+            stops = not others and bool(row.live)
+            mine = update(INTERESTS).where(_of(key, party))
+            connection.execute(mine.values(**({"state": "leaving"} if stops else left)))
+            if not others:
+                last = {"cancel": True} if stops else {"state": "cancelled"}
+                connection.execute(update(JOBS).where(key.of(JOBS)).values(**last))
+        return stops
+
+    def leave(self, key: Key, party: str) -> None:
+        """Forget that a party wanted work; it is as if it had never asked."""
+        with transaction(self._engine) as connection:
+            connection.execute(delete(INTERESTS).where(_of(key, party)))
+
+    def wanted(self, votes_sha256: str, party: str) -> tuple[Key, ...]:
+        """All work on these votes that a party wants."""
+        names = (INTERESTS.c[name] for name in Key.__dataclass_fields__)
+        mine = (INTERESTS.c.votes_sha256 == votes_sha256, INTERESTS.c.party == party)
+        with transaction(self._engine, write=False) as connection:
+            rows = connection.execute(select(*names).where(*mine)).all()
+        return tuple(Key(*row) for row in rows)
+
+
+def _locked(connection: Connection, key: Key) -> Any:
+    """How far work is; its row is ours until the transaction ends."""
+    wanted = select(JOBS.c.done, JOBS.c.elapsed, is_live().label("live")).where(key.of(JOBS))
+    return connection.execute(wanted.with_for_update()).first()
+
+
+def _is_active(connection: Connection, key: Key, party: str) -> bool:
+    wanted = select(INTERESTS.c.party).where(_of(key, party), INTERESTS.c.state == "active")
+    return connection.execute(wanted).first() is not None
+
+
+def _of(key: Key, party: str) -> ColumnElement[bool]:
+    return and_(key.of(INTERESTS), INTERESTS.c.party == party)
