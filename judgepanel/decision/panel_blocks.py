@@ -17,6 +17,9 @@ from judgepanel.votes import InputError, VoteMatrix
 BLOCKS = ("training", "profile", "absence")
 """What version 3 added; ``conformal`` was always null before."""
 
+LOSS_KEYS = ("df", "item_sd", "main_nll")
+"""What version 4 added to every measured absence; it added ``absence.groups`` as well."""
+
 
 def blocks_content(
     recommendation: Recommendation, votes: VoteMatrix, spec: RecommendSpec
@@ -44,8 +47,26 @@ def _absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[s
     if absence is None or absence.judges != judges:
         return None
     content: dict[str, Any] = to_plain(absence)
-    del content["judges"]
+    del content["judges"], content["fallback"]
     return content
+
+
+def absence_of_version_3(absence: dict[str, Any], name: str | None) -> dict[str, Any]:
+    """The block ``absence`` of an older file: no groups, and nothing of single items.
+
+    What is not a list of objects is left as it is, for the schema to refuse.
+    """
+    found = {**absence, "groups": []}
+    newer = {"groups"} & set(absence)
+    for key in ("single", "several"):
+        losses = absence.get(key)
+        if not isinstance(losses, list) or not all(isinstance(loss, dict) for loss in losses):
+            continue
+        newer |= {new for loss in losses for new in LOSS_KEYS if new in loss}
+        found[key] = [{**dict.fromkeys(LOSS_KEYS), **loss} for loss in losses]
+    if newer:
+        raise InputError("panel files of version 3 have no such key", file=name, column=min(newer))
+    return found
 
 
 def check_blocks(content: dict[str, Any], name: str | None) -> None:
@@ -68,6 +89,7 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
                 "numbers of absent judges in the panel file do not rise, or nobody is left",
                 file=name,
             )
+        _check_groups(absence["groups"], n_judges, name)
     if conformal is not None:
         if tuple(one["level"] for one in conformal["levels"]) != LEVELS:
             raise InputError("levels of the panel's sets must be 0.8 and 0.9", file=name)
@@ -76,6 +98,16 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
         _check_rows(conformal["rows"], "conformal.rows", name)
     if content["training"] is not None:
         _check_rows(content["training"], "training", name)
+
+
+def _check_groups(groups: list[dict[str, Any]], n_judges: int, name: str | None) -> None:
+    for group in groups:
+        if group["judges"][-1] >= n_judges or len(group["judges"]) >= n_judges:
+            raise InputError(
+                "a group of absent judges is not a part of the panel",
+                file=name,
+                value=group["name"],
+            )
 
 
 def _check_profile(profile: dict[str, Any], n_judges: int, name: str | None) -> None:

@@ -14,8 +14,18 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from judgepanel import ENGINE, __version__
-from judgepanel.decision.panel_blocks import BLOCKS, blocks_content, check_blocks
-from judgepanel.decision.panel_parts import aggregator_content, calibrator_content, model_of
+from judgepanel.decision.panel_blocks import (
+    BLOCKS,
+    absence_of_version_3,
+    blocks_content,
+    check_blocks,
+)
+from judgepanel.decision.panel_parts import (
+    aggregator_content,
+    calibrator_content,
+    fallback_content,
+    model_of,
+)
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.models.panel import PanelModel
@@ -25,7 +35,7 @@ from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import first_repeated, shown
 
 FORMAT = "judgepanel/panel"
-VERSION = 3
+VERSION = 4
 _LARGEST = 1e12
 
 
@@ -61,6 +71,7 @@ def export_panel(
         "judges": list(model.judges),
         "aggregator": aggregator_content(model),
         "calibrator": calibrator_content(model.shape),
+        "fallback": fallback_content(model),
         "prior": model.prior,
         "n_fit": model.n_fit,
         **blocks_content(recommendation, votes, spec),
@@ -148,18 +159,23 @@ def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
     """A file of an older version as one of this: what it does not say is null.
 
     Version 1 knew fewer kinds than version 2; neither knew training rows, drift, absence or sets.
+    Version 3 knew no fallback and measured no groups of absent judges.
     """
     version = content.get("version")
-    if version not in (1, 2) or version is True:
+    if version not in (1, 2, 3) or version is True:
         return content
-    for key in BLOCKS:
+    later = ("fallback",) if version == 3 else (*BLOCKS, "fallback")
+    for key in later:
         if key in content:
             raise InputError(
                 f"panel files of version {version} have no such key", file=name, column=key
             )
-    if content.get("conformal") is not None:
+    if version < 3 and content.get("conformal") is not None:
         raise InputError(f"panel files of version {version} hold no conformal slice", file=name)
-    return {**content, **dict.fromkeys(BLOCKS), "version": VERSION}
+    content = {**content, **dict.fromkeys(later), "version": VERSION}
+    if isinstance(content.get("absence"), dict):
+        content["absence"] = absence_of_version_3(content["absence"], name)
+    return content
 
 
 def _validate(content: dict[str, Any], name: str | None) -> None:
@@ -212,8 +228,8 @@ def _check_kind(content: dict[str, Any], part: str, name: str | None) -> None:
 
 def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Every number that scoring computes with."""
-    for part in ("aggregator", "calibrator"):
-        for key, value in content[part].items():
+    for part in ("aggregator", "calibrator", "fallback"):
+        for key, value in (content[part] or {}).items():
             for number in value if isinstance(value, list) else [value]:
                 if isinstance(number, int | float):
                     yield f"{part}.{key}", number

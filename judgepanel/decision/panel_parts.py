@@ -1,4 +1,4 @@
-"""Aggregator and calibrator of a panel file: unions tagged by kind, written and read."""
+"""Aggregator, calibrator and fallback of a panel file, written and read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
+from judgepanel.models.fallback import Fallback
 from judgepanel.models.panel import PanelModel
 from judgepanel.models.rules import JointSum, Rule, TwoCoin, VoteFraction, VoteSum
 from judgepanel.votes import InputError
@@ -60,6 +61,20 @@ def calibrator_content(shape: Shape) -> dict[str, Any]:
     return {"kind": kind, **parameters.get(kind, {"a": shape.a, "b": shape.b, "c": shape.c})}
 
 
+def fallback_content(model: PanelModel) -> dict[str, Any] | None:
+    """The fallback as JSON values, null where the panel has none."""
+    rule = model.fallback
+    if rule is None:
+        return None
+    return {
+        "kind": "one_coin",
+        "weights": list(rule.weights),
+        "few": rule.few,
+        "all": rule.all,
+        "beyond": rule.beyond,
+    }
+
+
 def model_of(content: dict[str, Any], name: str | None) -> PanelModel:
     """The model of a file that satisfies the schema.
 
@@ -94,7 +109,22 @@ def model_of(content: dict[str, Any], name: str | None) -> PanelModel:
         replaced=False,
         prior=float(content["prior"]),
         n_fit=content["n_fit"],
+        fallback=_fallback(content["fallback"], len(judges), name),
     )
+
+
+def _fallback(found: dict[str, Any] | None, n_judges: int, name: str | None) -> Fallback | None:
+    if found is None:
+        return None
+    weights = _floats(found["weights"])
+    if len(weights) != n_judges:
+        raise InputError(
+            f"fallback.weights has {len(weights)} entries for {n_judges} judges", file=name
+        )
+    if not any(weights):
+        raise InputError("no judge of the panel's fallback weighs anything", file=name)
+    few, everybody, beyond = (float(found[key]) for key in ("few", "all", "beyond"))
+    return Fallback(weights, few, everybody, beyond)
 
 
 def _rule(found: dict[str, Any], n_judges: int, name: str | None) -> Rule:

@@ -12,7 +12,7 @@ times as long, since curators choose anew in every inner fold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -248,13 +248,17 @@ def _final(keyed: Keyed, spec: RecommendSpec) -> _Final:
 @lru_cache(maxsize=4)
 def _absence(keyed: Keyed, spec: RecommendSpec) -> Absence | None:
     contest = _contest(keyed.votes, spec)
-    return measure_absence(contest.prepared, spec.settings, _final(keyed, spec).model)
+    model, families = _final(keyed, spec).model, contest.terms.known.families
+    return measure_absence(contest.prepared, spec.settings, model, families)
 
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendation:
     """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
     contest, final, done = _contest(votes, spec), _final(Keyed(votes), spec), partial.in_order()
-    prepared, model = contest.prepared, final.model
+    complete = len(done.numbers) >= spec.settings.splits
+    absence = _absence(Keyed(votes), spec) if complete else None
+    prepared = contest.prepared
+    model = replace(final.model, fallback=absence.fallback if absence else None)
     figures = _figures(done, prepared.ballots.units, contest.choices.all(), final)
     overall, reference = figures[-1], figures[done.reference]
     runner = figures[final.runner_up]
@@ -262,7 +266,6 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
     seen = np.take_along_axis(done.chosen_on[:, 0], done.chosen[:, :1], axis=-1)
     chosen_on = float(seen.mean())
     margin = MARGIN * reference.nll
-    complete = len(done.numbers) >= spec.settings.splits
     return Recommendation(
         model=model,
         prefer=spec.prefer,
@@ -294,7 +297,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         verdict=verdict(overall.delta_lo, overall.delta_hi, margin, identical=_same(overall)),
         null_nll=float(done.null_nll.mean()),
         cost=figures[final.taken].cost,
-        absence=_absence(Keyed(votes), spec) if complete else None,
+        absence=absence,
         left_out=tuple(name for name in prepared.judges if name not in set(model.judges)),
         set_aside=prepared.oriented.set_aside,
         orientation=prepared.oriented.policy,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.decision.absence_nearest import absence_sentence
 from judgepanel.decision.drift import Drift, drift_of, drift_sentences
 from judgepanel.decision.held_out import set_texts
 from judgepanel.decision.labelled import Labelled, labelled_figures
@@ -20,6 +21,9 @@ from judgepanel.votes.errors import listed, shown
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+_BY_CHANCE = 0.01
+"""A judge without a vote in a file is absent if so few files would have none by chance."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
@@ -27,9 +31,11 @@ class Scored:
 
     ``p`` (n_items,) is P(label = 1) in the file's own order, in [.001, .999]; ``n_votes``
     (n_items,) counts votes of panel judges; ``sets`` holds the sets at 80 % and at 90 %, one text
-    an item, blank where the panel held out no slice. ``seen`` says which items the panel was
-    fitted on, ``drift`` how the votes compare with those (None for a panel file of version 1 or
-    2), ``labelled`` what the scores are worth on the file's labels (None without any).
+    an item, blank where the panel held out no slice. ``fallback`` (n_items,) marks items that the
+    panel's fallback scored, since too much of the panel did not vote on them. ``seen`` says
+    which items the panel was fitted on, ``drift`` how the votes compare with those (None for a
+    panel file of version 1 or 2), ``labelled`` what the scores are worth on the file's labels
+    (None without any).
     ``warnings`` are full sentences.
     """
 
@@ -37,13 +43,16 @@ class Scored:
     p: Floats
     n_votes: NDArray[np.int64]
     sets: tuple[tuple[str, ...], tuple[str, ...]]
+    fallback: Bools
     seen: Seen
     drift: Drift | None
     labelled: Labelled | None
     warnings: tuple[str, ...]
 
     def frame(self) -> pd.DataFrame:
-        """Columns of scored.csv; the decision is blank at p = .5 and where nobody voted."""
+        """Columns of scored.csv; the decision is blank at p = .5 and where nobody voted, the
+        fallback is 1 where it scored the item.
+        """
         decided = (self.p != 0.5) & (self.n_votes > 0)
         decision = np.where(decided, np.where(self.p > 0.5, "1", "0"), "")
         return pd.DataFrame(
@@ -54,6 +63,7 @@ class Scored:
                 "set_80": list(self.sets[0]),
                 "set_90": list(self.sets[1]),
                 "n_votes": self.n_votes,
+                "fallback": self.fallback.astype(np.int64),
             }
         )
 
@@ -79,7 +89,7 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         if name in position:
             matrix[:, column] = votes.votes[:, position[name]]
     n_votes = (matrix != MISSING).sum(axis=1).astype(np.int64)
-    p = model.score(matrix)
+    p, fallback = model.score(matrix), model.falls_back(matrix)
     as_read = votes.with_task(content["task"])
     same = as_read.sha256 == content["votes"]["sha256"]
     seen = _seen(content, as_read, content["training"])
@@ -99,6 +109,7 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
     at_80, at_90 = set_texts(content["conformal"], p)
     warnings = [
         *_absent(panel, votes),
+        *_fallen_back(panel, fallback),
         *_strangers(panel, votes),
         *_without_votes(panel, votes, n_votes),
         *_familiar(votes, seen, held_out, same=same),
@@ -109,6 +120,7 @@ def score(panel: PanelFile, votes: VoteMatrix) -> Scored:
         p=p,
         n_votes=n_votes,
         sets=(tuple(at_80), tuple(at_90)),
+        fallback=fallback,
         seen=seen,
         drift=drift,
         labelled=labelled,
@@ -138,37 +150,39 @@ def _drift(content: dict[str, Any], votes: VoteMatrix) -> Drift | None:
 
 
 def _absent(panel: PanelFile, votes: VoteMatrix) -> list[str]:
-    """Judges that are absent, and the NLL measured under that loss."""
-    judges = panel.model.judges
-    absent = [name for name in judges if name not in set(votes.judges)]
+    """Judges that are absent, and what was measured under such a loss."""
+    absent = _absent_judges(panel, votes)
     if not absent:
         return []
+    return [absence_sentence(panel.content, absent, votes.n_items)]
+
+
+def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:
+    """Judges without a column, and those without a vote that would have cast some by now."""
+    judges, profile = panel.model.judges, panel.content["profile"]
+    place = {name: column for column, name in enumerate(votes.judges)}
+    silent = (votes.votes == MISSING).all(axis=0)
+    absent = []
+    for position, name in enumerate(judges):
+        if name not in place:
+            absent.append(name)
+        elif profile is not None and silent[place[name]]:
+            never = 1.0 - profile["voted"][position] / profile["n_items"]
+            if never**votes.n_items < _BY_CHANCE:
+                absent.append(name)
+    return absent
+
+
+def _fallen_back(panel: PanelFile, fallback: Bools) -> list[str]:
+    """How many items the fallback scored, and why."""
+    rule = panel.model.fallback
+    if rule is None or not fallback.any():
+        return []
     return [
-        f"{len(absent)} of {len(judges)} panel judges are absent and count as missing votes: "
-        f"{listed(absent)}; {_loss(panel.content, absent)}"
+        f"{int(fallback.sum())} of {len(fallback)} items were scored by the panel's fallback "
+        "(one-coin with a temperature for the judges that are there), since judges with more than "
+        f"{100 * rule.beyond:.0f} % of its weight did not vote on them."
     ]
-
-
-def _loss(content: dict[str, Any], absent: list[str]) -> str:
-    """What is known of the NLL without these judges: alone its own, else the next larger share."""
-    measured = content["absence"]
-    if measured is None:
-        return "the panel's figures do not hold for this loss."
-    few, n_judges = measured["several"], len(content["judges"])
-    if len(absent) == 1:
-        found, who = measured["single"][content["judges"].index(absent[0])], "without it"
-        beyond = False
-    else:
-        enough = [one for one in few if one["n_absent"] >= len(absent)]
-        found, beyond = (enough or few[-1:])[0], not enough
-        who = f"with {found['n_absent']} of {n_judges} absent, drawn at random,"
-    usual = content["figures"]["nll"]
-    rise = f"{found['delta']:+.3f} [{found['lo']:+.3f}, {found['hi']:+.3f}]"
-    text = (
-        f"measured out of sample {who} the NLL changes by {rise}, to about "
-        f"{usual + found['delta']:.3f} from {usual:.3f}"
-    )
-    return text + (", and here even more are absent." if beyond else ".")
 
 
 def _strangers(panel: PanelFile, votes: VoteMatrix) -> list[str]:

@@ -15,7 +15,9 @@ def probability(panel, votes):
     cast = [votes.get(judge) for judge in panel["judges"]]
     if cast.count(None) == len(cast):
         return panel["prior"]
-    m = calibrated(panel["calibrator"], raw_logit(panel["aggregator"], cast))
+    m = fallback_logit(panel.get("fallback"), cast)
+    if m is None:
+        m = calibrated(panel["calibrator"], raw_logit(panel["aggregator"], cast))
     small = math.exp(-abs(m)) / (1.0 + math.exp(-abs(m)))
     return min(max(small if m < 0 else 1.0 - small, 0.001), 0.999)
 
@@ -50,6 +52,18 @@ def raw_logit(rule, cast):
         square = d * d
         likeness += 0.5 * d * square * (1.0 + square) * pull
     return logit + likeness
+
+
+def fallback_logit(rule, cast):
+    """Of an item on which too much of the panel did not vote; None for all others."""
+    if not rule:
+        return None
+    sizes = [abs(weight) for weight in rule["weights"]]
+    there = weigh(cast, sizes, sizes) / weigh([1] * len(cast), sizes, sizes)
+    if 1.0 - there <= rule["beyond"]:
+        return None
+    temperature = rule["few"] * (1.0 - there) + rule["all"] * there
+    return weigh(cast, rule["weights"], [-weight for weight in rule["weights"]]) / temperature
 
 
 def weigh(cast, ones, zeros):

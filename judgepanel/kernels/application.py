@@ -28,6 +28,14 @@ def weighted_logits(votes: Votes, weights: Floats) -> Floats:
     return total
 
 
+def present_weights(votes: Votes, sizes: Floats) -> Floats:
+    """Sum of ``sizes`` (n_judges,) over the judges that voted, in panel order, (n_items,)."""
+    total = np.zeros(len(votes))
+    for column, size in zip(votes.T, sizes, strict=True):
+        total += np.where(column >= 0, size, 0.0)
+    return total
+
+
 def fraction_logits(votes: Votes, weights: Floats) -> Floats:
     """log(A + 1) - log(B + 1), A and B the weights of the votes for 1 and for 0, (n_items,).
 

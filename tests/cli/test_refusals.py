@@ -248,9 +248,14 @@ JOINT = {
     "prototypes": ["1."],
     "pull": [0.1],
 }
-LOSS = {"n_absent": 1, "share": 0.5, "nll": 0.5, "delta": 0.1, "lo": 0.0, "hi": 0.2}
+LOSS = {
+    **{"n_absent": 1, "share": 0.5, "nll": 0.5, "delta": 0.1, "lo": 0.0, "hi": 0.2},
+    **{"df": 9.0, "item_sd": 0.3, "main_nll": 0.5},
+}
+GROUP = {"kind": "family", "name": "vendor", "judges": [0, 1], "figures": LOSS}
+FALLBACK = {"kind": "one_coin", "weights": [1, 1], "few": 1.0, "all": 2.0, "beyond": 0.4}
 ABSENCE = {
-    **{"nll": 0.4, "single": [LOSS, LOSS], "several": [LOSS]},
+    **{"nll": 0.4, "single": [LOSS, LOSS], "groups": [], "several": [LOSS]},
     **{"n_calibration": 12, "n_evaluation": 12, "n_splits": 2},
 }
 BROKEN = {
@@ -258,8 +263,25 @@ BROKEN = {
     "empty": (lambda _: "", ["cannot be read as JSON"]),
     "a list": (lambda _: "[]", ["not a panel file"]),
     "other JSON": (lambda _: '{"a": 1}', ["not a panel file", "written by judgepanel"]),
-    "version 4": (changed(version=4), ["unknown version", "'4'", "version 1 to 3"]),
+    "version 5": (changed(version=5), ["unknown version", "'5'", "version 1 to 4"]),
     "version 2 with a later key": (changed(version=2), ["'training'", "no such key"]),
+    "version 3 with a later key": (changed(version=3), ["'fallback'", "no such key"]),
+    "a short fallback": (
+        changed(fallback={**FALLBACK, "weights": [1]}),
+        ["fallback.weights has 1 entries for 2 judges"],
+    ),
+    "a fallback that weighs nothing": (
+        changed(fallback={**FALLBACK, "weights": [0, 0]}),
+        ["no judge of the panel's fallback weighs anything"],
+    ),
+    "a fallback without a temperature": (
+        changed(fallback={**FALLBACK, "few": 0}),
+        ["$.fallback.few"],
+    ),
+    "a group that is the whole panel": (
+        changed(absence={**ABSENCE, "groups": [GROUP]}),
+        ["not a part of the panel", "'vendor'"],
+    ),
     "a short profile": (inside("profile", ones=[1]), ["profile.ones has 1 entries", "2 are"]),
     "a profile of more ones than votes": (
         inside("profile", ones=[24, 10**9]),

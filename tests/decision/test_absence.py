@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.decision.absence import SPLITS, measure_absence, scores_without
+from judgepanel.decision.absence import FOLDS, measure_absence, scores_without
 from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
-from judgepanel.scoring.splits import split
+from judgepanel.scoring.splits import folds
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes
@@ -45,8 +45,7 @@ def test_the_nll_without_a_judge_is_that_of_a_plain_loop():
     columns = [prepared.judges.index(name) for name in names]
     whole = prepared.ballots
     sums, times = np.zeros((2, 80)), np.zeros(80)
-    for number in range(3):
-        drawn = split(whole.units, number)
+    for drawn in folds(whole.units, np.arange(80), 3, seed=0, key=(61,)):
         rows = drawn.calibration
         ballots = Ballots(
             whole.votes[rows][:, columns], whole.signs[rows], np.arange(len(rows)), whole.symmetric
@@ -64,10 +63,11 @@ def test_the_nll_without_a_judge_is_that_of_a_plain_loop():
         times[drawn.evaluation] += 1
     seen = times > 0
     nobody, without = (sums[:, seen] / times[seen]).mean(axis=1)
+    assert found.fallback is None
     assert found.nll == pytest.approx(nobody, abs=1e-12)
     assert found.single[1].nll == pytest.approx(without, abs=1e-12)
     assert found.single[1].delta == pytest.approx(without - nobody, abs=1e-12)
-    assert found.n_splits == 3 <= SPLITS
+    assert found.n_splits == 3 <= FOLDS
 
 
 def test_a_good_judge_is_missed_more_than_a_bad_one():
@@ -82,11 +82,11 @@ def test_a_good_judge_is_missed_more_than_a_bad_one():
     assert model.judges[0] == "judge000"
     assert found.single[0].lo > 0.05
     assert found.single[0].delta > max(one.delta for one in found.single[1:]) + 0.05
-    assert [one.n_absent for one in found.several] == [1, 2]
-    assert found.several[0].delta < found.several[1].delta
+    assert [one.n_absent for one in found.several] == [1, 2, 3]
+    assert found.several[0].delta < found.several[1].delta < found.several[2].delta
 
 
-@pytest.mark.parametrize(("n_judges", "numbers"), [(2, [1]), (3, [1, 2]), (10, [1, 2, 5])])
+@pytest.mark.parametrize(("n_judges", "numbers"), [(2, [1]), (3, [1, 2]), (10, [1, 2, 5, 8])])
 def test_somebody_is_absent_and_somebody_there(n_judges, numbers):
     prepared, model = panel_of(make_votes(2, 60, n_judges), n_judges)
     found = measure_absence(prepared, SETTINGS, model)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.cli import main
-from judgepanel.decision.panel_blocks import BLOCKS
+from judgepanel.decision.panel_blocks import BLOCKS, LOSS_KEYS
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.score import score
@@ -20,6 +20,7 @@ from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.kernels.application import fraction_logits, probabilities, weighted_logits
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.models.fallback import Fallback
 from judgepanel.models.panel import fit_panel
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
@@ -36,6 +37,8 @@ PIPELINES = [
     *((aggregator, "temperature") for aggregator in KERNELS),
     ("joint", "beta"),
 ]
+
+WEIGHTS = st.floats(-3, 3).filter(lambda weight: abs(weight) > 1e-6)
 
 SPEC = RecommendSpec(settings=Settings(splits=2))
 TRAINING = make_votes(0, 60, 7)
@@ -68,6 +71,10 @@ def fitted(draw):
         draw(st.integers(1, prepared.ballots.n_judges)),
         **dict(zip(("aggregator", "calibrator"), draw(st.sampled_from(PIPELINES)), strict=True)),
     )
+    beyond = draw(st.sampled_from((None, 0.2, 0.6)))
+    if beyond is not None:
+        weights = draw(st.lists(WEIGHTS, min_size=len(model.judges), max_size=len(model.judges)))
+        model = replace(model, fallback=Fallback(tuple(weights), 0.7, 5.3, beyond))
     return model, prepared.oriented.symmetric
 
 
@@ -193,17 +200,45 @@ def test_a_panel_file_reads_back_and_fits_its_schema(found):
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(found, version):
     content = export_panel(found, TRAINING, SPEC, ())
-    older = {key: value for key, value in content.items() if key not in BLOCKS}
+    later = (*BLOCKS, "fallback")
+    older = {key: value for key, value in content.items() if key not in later}
     old = load_panel(panel_json({**older, "version": version}))
-    assert old.content == {**content, **dict.fromkeys(BLOCKS)}
-    assert old.model == found.model
+    assert old.content == {**content, **dict.fromkeys(later)}
+    assert old.model == replace(found.model, fallback=None)
     scored = score(old, make_votes(5, 60, 7))
     assert (scored.drift, scored.seen.checked) == (None, False)
     assert scored.labelled is not None
     assert not scored.labelled.checked
-    for key in BLOCKS:
+    for key in later:
         with pytest.raises(InputError, match="have no such key"):
             load_panel(panel_json({**older, "version": version, key: None}))
+
+
+def test_a_file_of_version_3_scores_as_it_did_and_says_what_it_measured(found):
+    content = export_panel(
+        replace(found, model=replace(found.model, fallback=None)), TRAINING, SPEC, ()
+    )
+    losses = {
+        key: [{k: v for k, v in loss.items() if k not in LOSS_KEYS} for loss in rows]
+        for key, rows in content["absence"].items()
+        if key in ("single", "several")
+    }
+    absence = {**content["absence"], **losses}
+    del absence["groups"]
+    older = {key: value for key, value in content.items() if key != "fallback"}
+    older = {**older, "version": 3, "absence": absence}
+    old = load_panel(panel_json(older))
+    judges = old.model.judges
+    new = make_votes(5, 60, 7).with_judges(judges[1:])
+    scored = score(old, new)
+    assert scored.p.tolist() == old.model.score(in_panel_order(new, judges)).tolist()
+    assert not scored.fallback.any()
+    (warning,) = [line for line in scored.warnings if "absent" in line]
+    loss = absence["single"][0]
+    assert f"{loss['delta']:+.3f} [{loss['lo']:+.3f}, {loss['hi']:+.3f}]" in warning
+    for broken in ({**older, "fallback": None}, {**older, "absence": {**absence, "groups": []}}):
+        with pytest.raises(InputError, match="have no such key"):
+            load_panel(panel_json(broken))
 
 
 def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(found):

@@ -245,24 +245,115 @@ def test_one_class_labels_are_marked_unless_the_panel_cannot_profit(panel, new):
     assert not score(even, turned).labelled.measures_coding
 
 
+def absent_line(panel, votes):
+    (line,) = [line for line in score(panel, votes).warnings if "panel judges are absent" in line]
+    return line
+
+
+def without(votes, judges):
+    return votes.with_judges([name for name in votes.judges if name not in set(judges)])
+
+
 def test_absent_judges_come_with_the_nll_measured_without_them(panel, new):
     judges = panel.model.judges
     usual = panel.content["figures"]["nll"]
-    measured = panel.content["absence"]
-    one = score(panel, new.with_judges([j for j in new.judges if j != judges[1]]))
-    rise = measured["single"][1]["delta"]
-    (warning,) = [line for line in one.warnings if "absent" in line]
-    assert f"1 of {len(judges)} panel judges" in warning
-    assert f"without it the NLL changes by {rise:+.3f}" in warning
-    assert f"to about {usual + rise:.3f} from {usual:.3f}." in warning
-    most = measured["several"][-1]["n_absent"]
-    left = judges[most + 1 :]
-    (warning,) = [line for line in score(panel, new.with_judges(left)).warnings if "absent" in line]
-    assert f"with {most} of {len(judges)} absent, drawn at random," in warning
-    assert warning.endswith("and here even more are absent.")
+    rise = panel.content["absence"]["single"][1]["delta"]
+    line = absent_line(panel, without(new, [judges[1]]))
+    assert f"1 of {len(judges)} panel judges" in line
+    assert f"measured with only it absent, the NLL changes by {rise:+.3f}" in line
+    assert f"to about {usual + rise:.3f} from {usual:.3f}." in line
     bare = load_panel(panel_json({**panel.content, "absence": None}))
-    (warning,) = [line for line in score(bare, new.with_judges(left)).warnings if "absent" in line]
-    assert warning.endswith("the panel's figures do not hold for this loss.")
+    line = absent_line(bare, without(new, judges[:3]))
+    assert line.endswith("the panel's figures do not hold for this loss.")
+
+
+def loss(n_absent, delta, **more):
+    figures = {"n_absent": n_absent, "share": 0.1, "nll": 0.4, "delta": delta, "lo": delta - 0.1}
+    return {**figures, "hi": delta + 0.1, "df": 50.0, "item_sd": 0.5, "main_nll": 0.4, **more}
+
+
+@pytest.fixture
+def vendors(panel):
+    """The panel of 14 with vendors of 5, 4 and 4 judges, and numbers up to 10 measured."""
+    content = json.loads(panel_json(panel.content))
+    n_judges = len(content["judges"])
+    content["absence"] = {
+        **content["absence"],
+        "groups": [
+            {"kind": "family", "name": "A", "judges": [0, 1, 2, 3, 4], "figures": loss(5, 0.02)},
+            {"kind": "family", "name": "B", "judges": [5, 6, 7, 8], "figures": loss(4, 0.01)},
+            {"kind": "cluster", "name": "1", "judges": [9, 10, 11, 12], "figures": loss(4, 0.3)},
+        ],
+        "several": [loss(3, 0.05), loss(min(10, n_judges - 1), 0.06)],
+    }
+    content["figures"] |= {"nll": 0.5, "nll_lo": 0.45, "nll_hi": 0.55, "null_nll": 0.693}
+    return load_panel(panel_json(content))
+
+
+@pytest.mark.parametrize(
+    ("gone", "says"),
+    [
+        (range(5), "measured with family 'A' absent, the NLL changes by +0.020"),
+        ((9, 10, 11), "the nearest that was measured: with cluster '1' absent (3 of its 4 judges"),
+        (range(4), "with 10 of 14 judges absent, drawn at random"),
+        ((0, 5, 9), "the nearest that was measured: with 3 of 14 judges absent, drawn at random"),
+        (range(9), "this absence was not measured, and the panel's figures do not hold for it"),
+        (range(5, 13), "this absence was not measured, and the panel's figures do not hold for it"),
+    ],
+)
+def test_the_nearest_absence_that_was_measured_is_quoted(vendors, new, gone, says):
+    """Exactly these; else the worst of those that are near; else it was not measured."""
+    judges = vendors.model.judges
+    assert len(judges) == 14
+    assert says in absent_line(vendors, without(new, [judges[j] for j in gone]))
+
+
+def test_worse_than_the_base_rate_is_said_in_so_many_words(vendors, new):
+    judges = vendors.model.judges
+    above = absent_line(vendors, without(new, judges[9:13]))
+    assert "That is worse than the base rate alone (0.693)" in above
+    below = absent_line(vendors, without(new, judges[:5]))
+    assert "base rate" not in below
+    few = without(new, judges[:5]).with_items(np.arange(10))
+    assert "That may be worse than the base rate alone (0.693)" in absent_line(vendors, few)
+
+
+def test_judges_whose_column_is_there_but_silent_are_absent(panel, new):
+    judges = panel.model.judges
+    cast = new.votes.copy()
+    cast[:, new.judges.index(judges[1])] = -1
+    silent = absent_line(panel, replace(new, votes=cast))
+    assert silent == absent_line(panel, without(new, [judges[1]]))
+
+
+def test_the_fallback_is_used_item_by_item_and_said(panel, new):
+    judges = panel.model.judges
+    weights = [1.0] * len(judges)
+    content = {**panel.content, "fallback": FALLBACK | {"weights": weights}}
+    held = load_panel(panel_json(content))
+    assert not score(held, new).fallback.any()
+    cast = new.votes.copy()
+    columns = [new.judges.index(name) for name in judges[:8]]
+    cast[np.ix_(np.arange(30), columns)] = -1
+    partly = replace(new, votes=cast)
+    scored = score(held, partly)
+    plain = score(panel, partly)
+    assert scored.fallback[:30].all()
+    assert scored.p[~scored.fallback].tolist() == plain.p[~scored.fallback].tolist()
+    assert (scored.p[:30] != plain.p[:30]).any()
+    assert scored.frame()["fallback"].tolist() == scored.fallback.astype(int).tolist()
+    n = int(scored.fallback.sum())
+    assert any(
+        f"{n} of 120 items were scored by the panel's fallback" in w for w in scored.warnings
+    )
+    rows = (dict(zip(partly.judges, row, strict=True)) for row in partly.votes.tolist())
+    assert scored.p.tolist() == [
+        _GIVEN["probability"](content, {name: v for name, v in row.items() if v >= 0})
+        for row in rows
+    ]
+
+
+FALLBACK = {"kind": "one_coin", "few": 1.0, "all": 3.0, "beyond": 0.4}
 
 
 def test_drifted_votes_are_named(panel, new):

@@ -1,0 +1,138 @@
+"""Which measured absence tells most about the judges that are absent now, and what it says.
+
+An absence that was measured with exactly these judges stands for itself. Otherwise a group is near
+if it and the absent judges have more judges in common than apart (a Jaccard index above 1/2), and
+most of no second group is absent besides. Where no group has lost more than half of its judges, the
+absence is like one drawn at random, and the next larger number of absent judges is near. Of several
+that are near the worst is taken. Where nothing is (two vendors at once, say), the absence was not
+measured, and the worst that lies mostly inside it is only a hint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import stats
+
+from judgepanel.scoring.inference import LEVEL
+from judgepanel.votes.errors import listed, shown
+
+_NEAR = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NearestAbsence:
+    """``figures`` of a measured absence as the panel file has them; ``what`` names it in words that
+    follow 'with'. ``exact``: the same judges; ``near``: it may be taken for them.
+    """
+
+    what: str
+    figures: dict[str, Any]
+    exact: bool
+    near: bool
+
+
+def nearest_absence(content: dict[str, Any], absent: Sequence[str]) -> NearestAbsence | None:
+    """The measured absence nearest to these judges of the panel; None where none was measured."""
+    measured, judges = content["absence"], content["judges"]
+    if measured is None:
+        return None
+    gone = {judges.index(name) for name in absent}
+    if len(gone) == 1:
+        return NearestAbsence("only it absent", measured["single"][min(gone)], True, True)
+    near, inside = [], []
+    groups = [set(group["judges"]) for group in measured["groups"]]
+    for group, members in zip(measured["groups"], groups, strict=True):
+        name = f"{group['kind']} {shown(group['name'])}"
+        if members == gone:
+            return NearestAbsence(f"{name} absent", group["figures"], True, True)
+        common = len(members & gone)
+        what = f"{name} absent ({common} of its {len(members)} judges are)"
+        another = any(_mostly(other, gone - members) for other in groups)
+        if common / len(members | gone) > _NEAR and not another:
+            near.append(NearestAbsence(what, group["figures"], False, True))
+        if _mostly(members, gone):
+            inside.append(NearestAbsence(what, group["figures"], False, False))
+    number, enough = _number(measured["several"], len(gone), len(judges))
+    if enough and (near or not inside):
+        near.append(NearestAbsence(number.what, number.figures, False, True))
+    return max(near or [*inside, number], key=lambda one: float(one.figures["delta"]))
+
+
+def _mostly(members: set[int], gone: set[int]) -> bool:
+    """Whether more than half of a group is absent."""
+    return len(members & gone) / len(members) > _NEAR
+
+
+def _number(
+    several: list[dict[str, Any]], n_absent: int, n_judges: int
+) -> tuple[NearestAbsence, bool]:
+    """The next larger number of absent judges, or the largest, and whether it is large enough."""
+    enough = [one for one in several if one["n_absent"] >= n_absent]
+    figures = (enough or several[-1:])[0]
+    what = f"{figures['n_absent']} of {n_judges} judges absent, drawn at random"
+    return NearestAbsence(what, figures, False, False), bool(enough)
+
+
+def on_items(figures: dict[str, Any], n_items: int) -> tuple[float, float]:
+    """95 % interval of the rise on a file of so many new items; files of versions before 4 say
+    nothing of single items, and then it is the interval of the mean over ever so many.
+    """
+    lo, hi, delta = figures["lo"], figures["hi"], figures["delta"]
+    if figures["df"] is None:
+        return lo, hi
+    quantile = float(stats.t.ppf(0.5 + LEVEL / 2.0, figures["df"]))
+    own = (quantile * figures["item_sd"]) ** 2 / max(n_items, 1)
+    reach = math.sqrt((hi - delta) ** 2 + own)
+    return delta - reach, delta + reach
+
+
+def absence_sentence(content: dict[str, Any], absent: Sequence[str], n_items: int) -> str:
+    """Who is absent, what was measured of that, and whether the base rate alone would be better."""
+    n_judges = len(content["judges"])
+    who = (
+        f"{len(absent)} of {n_judges} panel judges are absent and count as missing votes: "
+        f"{listed(list(absent))}"
+    )
+    nearest = nearest_absence(content, absent)
+    if nearest is None:
+        return f"{who}; the panel's figures do not hold for this loss."
+    return f"{who}; {_measured(content, nearest, n_items)}{_base_rate(content, nearest, n_items)}"
+
+
+def _measured(content: dict[str, Any], nearest: NearestAbsence, n_items: int) -> str:
+    figures, usual = nearest.figures, content["figures"]["nll"]
+    lo, hi = on_items(figures, n_items)
+    change = (
+        f"with {nearest.what}, the NLL changes by {figures['delta']:+.3f} [{lo:+.3f}, {hi:+.3f}] "
+        f"out of sample, to about {usual + figures['delta']:.3f} from {usual:.3f}."
+    )
+    if nearest.exact:
+        return f"measured {change}"
+    if nearest.near:
+        return f"the nearest that was measured: {change}"
+    return (
+        "this absence was not measured, and the panel's figures do not hold for it. As a hint, "
+        f"{change}"
+    )
+
+
+def _base_rate(content: dict[str, Any], nearest: NearestAbsence, n_items: int) -> str:
+    """Whether the NLL, or its interval, lies above that of the base rate."""
+    figures, base = content["figures"], content["figures"]["null_nll"]
+    nll = figures["nll"] + nearest.figures["delta"]
+    rise = on_items(nearest.figures, n_items)[1] - nearest.figures["delta"]
+    highest = nll + math.hypot(rise, figures["nll_hi"] - figures["nll"])
+    if nll > base:
+        return f" That is worse than the base rate alone ({base:.3f}): do not use these scores."
+    if highest > base:
+        return (
+            f" That may be worse than the base rate alone ({base:.3f}): the interval of the NLL "
+            f"reaches {highest:.3f}."
+        )
+    if not nearest.near:
+        return f" It may be worse than the base rate alone ({base:.3f})."
+    return ""

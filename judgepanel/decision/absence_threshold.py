@@ -1,0 +1,117 @@
+"""From which share of absent weight on does the fallback score an item?
+
+Every measured row was scored twice, by the panel's own rule and by the fallback. A threshold says
+which of the two counts, and its NLL is the mean over rows and absences: half of it is nobody being
+absent, so that ordinary gaps in the votes decide as much as outages do; the other half is shared
+by all other absences alike. Of ``GRID`` thresholds, the largest is taken that is within
+one standard error of the best; never to fall back is the largest of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+NEVER = 1.0
+GRID = 60
+_SMALLEST = 1e-6
+"""A complete item is the panel's own, and so are those short of it by a rounding error."""
+_KEY = (7, 61)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """NLL (n_arms, n_rows) by the panel's rule (``main``) and by the fallback (``other``), and the
+    share of weight that is ``missing``, same shape.
+    """
+
+    main: Floats
+    other: Floats
+    missing: Floats
+
+    def under(self, limits: Floats) -> Floats:
+        """NLL (n_arms, n_rows) where the fallback scores beyond ``limits`` (n_rows,)."""
+        return np.where(self.missing > limits, self.other, self.main)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Losses:
+    """One fold: losses on its own ``rows`` (``new``), and on rows ``shared`` with all other folds
+    (``common``), most of which the panel was fitted to. ``owner`` (n_arms,) says which absence an
+    arm belongs to, 0 nobody.
+    """
+
+    rows: Index
+    shared: Index
+    owner: Index
+    new: Scored
+    common: Scored
+    n_calibration: int
+
+    def averaged(self, values: Floats) -> Floats:
+        """Means over the draws of each absence, (n_figures, n_rows)."""
+        starts = np.flatnonzero(np.r_[True, np.diff(self.owner) > 0])
+        sums = np.add.reduceat(values, starts, axis=0)
+        return np.asarray(sums / np.bincount(self.owner)[:, None])
+
+    def between_draws(self, values: Floats) -> Floats:
+        """Variance between draws of their means, (n_figures,); 0 where there is one."""
+        means, counts = values.mean(axis=1), np.bincount(self.owner)
+        centred = means - (np.bincount(self.owner, means) / counts)[self.owner]
+        return np.asarray(np.bincount(self.owner, centred**2) / np.maximum(counts - 1, 1))
+
+    def gains(self, grid: Floats) -> Floats:
+        """What falling back beyond each threshold saves on each row, (n_grid, n_rows)."""
+        counts = np.bincount(self.owner)
+        n_others = max(len(counts) - 1, 1)
+        weights = np.where(self.owner == 0, 0.5, 0.5 / n_others / counts[self.owner])
+        saved = weights[:, None] * (self.new.main - self.new.other)
+        return np.array([(saved * (self.new.missing > limit)).sum(axis=0) for limit in grid])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Threshold:
+    """``beyond`` from all items; ``cross`` (n_items,) for each item from the half it is not in."""
+
+    beyond: float
+    cross: Floats
+
+
+def threshold(losses: list[Losses], units: Index, seed: int) -> Threshold:
+    """Choose the threshold on measured rows; units stay whole when items are halved."""
+    shares = np.concatenate([one.new.missing.ravel() for one in losses])
+    levels = np.unique(np.quantile(shares, np.linspace(0.0, 1.0, GRID)))
+    between = (levels[1:] + levels[:-1]) / 2.0
+    grid = np.append(between[between > _SMALLEST], NEVER)
+    n_units = int(units.max()) + 1
+    gains, times = np.zeros((n_units, len(grid))), np.zeros(n_units)
+    for one in losses:
+        np.add.at(gains, units[one.rows], one.gains(grid).T)
+        np.add.at(times, units[one.rows], 1.0)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_KEY))
+    half = rng.permutation(n_units) % 2 == 0
+    first, second = (
+        _taken(grid, gains[side & (times > 0)], times[side & (times > 0)]) for side in (half, ~half)
+    )
+    return Threshold(
+        beyond=_taken(grid, gains[times > 0], times[times > 0]),
+        cross=np.where(half[units], second, first),
+    )
+
+
+def _taken(grid: Floats, gains: Floats, times: Floats) -> float:
+    """The largest threshold within one standard error of the best; ``gains`` (n_units, n_grid)
+    are sums over ``times`` (n_units,) rows.
+    """
+    if not len(times):
+        return NEVER
+    total = times.sum()
+    behind = gains[:, [int(gains.sum(axis=0).argmax())]] - gains
+    mean = behind.sum(axis=0) / total
+    error = np.sqrt(((behind - mean * times[:, None]) ** 2).sum(axis=0)) / total
+    return float(grid[mean <= error].max())

@@ -1,0 +1,118 @@
+"""The fallback of a panel: what scores an item once too much of the panel is absent.
+
+One-coin weights, and a temperature that goes with the judges who voted:
+
+    logit p = sum_j w_j V_j / T(h),    T(h) = few (1 - h) + all h,
+
+h in [0, 1] the share of |w| whose judges voted on the item. Judges that err together make the sum
+too sure by about their number, so that its temperature must fall as judges go; of judges that err
+alone it stays where it is. Both ends are fitted at once to calibration rows with judges absent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight, own_counts
+from judgepanel.kernels.application import present_weights, weighted_logits
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.kernels.calibrate.maps import softplus
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Index = NDArray[np.int64]
+Votes = NDArray[np.int8]
+
+COOLEST, HOTTEST = 0.05, 1e4
+"""Bounds of a temperature: votes that separate the labels perfectly would have it 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """``weights`` (k,) in panel order, temperatures with ``few`` and with ``all`` judges there.
+
+    It scores an item on which judges with more than the share ``beyond`` of the total |weight| did
+    not vote.
+    """
+
+    weights: tuple[float, ...]
+    few: float
+    all: float
+    beyond: float
+
+    def present(self, votes: Votes) -> Floats:
+        """h (n_items,) of votes (n_items, k) in {0, 1, -1 missing}; sums run in panel order."""
+        sizes = np.abs(np.array(self.weights))
+        total = 0.0
+        for size in sizes.tolist():
+            total += size
+        return present_weights(votes, sizes) / total
+
+    def scores(self, votes: Votes) -> Bools:
+        """Which items (n_items,) it scores; an item without any vote is left to the prior."""
+        return np.asarray(1.0 - self.present(votes) > self.beyond)
+
+    def logits(self, votes: Votes) -> Floats:
+        """Calibrated logits (n_items,)."""
+        h = self.present(votes)
+        found = weighted_logits(votes, np.array(self.weights)) / self.temperature(h)
+        return np.asarray(found)
+
+    def temperature(self, present: Floats) -> Floats:
+        """T(h), (n_items,)."""
+        return np.asarray(self.few * (1.0 - present) + self.all * present)
+
+
+def fit_fallback(ballots: Ballots, absent: Bools, rows: Index) -> Fallback | None:
+    """Fit to ``rows`` with the judges of each arm, bool (n_arms, n_judges), absent in turn.
+
+    Weights come from all rows and leave an item's own unit out where they score it; every arm
+    counts alike. Judges stay in the order of the ballots, ``beyond`` is 1. None where no judge
+    weighs anything. Cost: rows x judges x arms.
+    """
+    everyone = np.arange(ballots.n_items)
+    correct, voted = counts(ballots, everyone)
+    weights = one_coin_weight(correct, voted)
+    total = float(np.abs(weights).sum())
+    if total == 0.0:
+        return None
+    own_correct, own_voted, position = own_counts(ballots, everyone)
+    rest = np.maximum(voted - own_voted, 0.0)
+    left_out = one_coin_weight(np.clip(correct - own_correct, 0.0, rest), rest)
+    seen = left_out[position(rows), np.arange(ballots.n_judges)]
+    there = ~absent.T.astype(bool)
+    margins = (seen * ballots.votes[rows] * ballots.signs[rows, None]) @ there
+    present = (np.abs(weights) * (ballots.votes[rows] != 0)) @ there / total
+    few, everybody = _temperatures(margins.ravel(), present.ravel())
+    return Fallback(tuple(weights.tolist()), few, everybody, 1.0)
+
+
+def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
+    """The two ends of T that minimise the mean NLL of ``margins`` s l / T, both (n,)."""
+    live = margins != 0.0
+    if not live.any():
+        return 1.0, 1.0
+    margin, h = margins[live], np.minimum(present[live], 1.0)
+
+    def loss(ends: Floats) -> tuple[float, Floats]:
+        few, everybody = np.exp(ends)
+        heat = few * (1.0 - h) + everybody * h
+        m = margin / heat
+        slope = np.exp(-softplus(m)) * m / heat
+        gradient = np.array([few * (slope * (1.0 - h)).mean(), everybody * (slope * h).mean()])
+        return float(softplus(-m).mean()), gradient
+
+    bounds = [(np.log(COOLEST), np.log(HOTTEST))] * 2
+    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds)
+    few, everybody = np.exp(found.x).tolist()
+    return few, everybody
+
+
+def in_order(fallback: Fallback, places: Index, beyond: float) -> Fallback:
+    """The same with judges at these ``places``, in this order, and another threshold."""
+    weights = np.array(fallback.weights)[places]
+    return replace(fallback, weights=tuple(weights.tolist()), beyond=beyond)
