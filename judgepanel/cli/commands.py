@@ -31,7 +31,7 @@ from judgepanel.studies.runner import AUTO, Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import InputError, Loaded, VoteMatrix, load_votes
-from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.checks import item_checks
 from judgepanel.votes.orientation import orient
 from judgepanel.votes.samples import sample_votes, write_panel
 from judgepanel.votes.simulate import simulate as simulated
@@ -63,11 +63,14 @@ def inspect(options: argparse.Namespace) -> None:
 def _checked(votes: VoteMatrix, options: argparse.Namespace) -> str:
     """P0 and the judges, of votes with labels."""
     oriented = orient(votes, options.orientation)
-    check = check_orientation(votes)
     options.notes += oriented.notices
+    checks = item_checks(votes, group_duplicates=options.group_duplicates)
     lines = (
-        printable(f"\n{check.title}: {check.outcome}. {check.why}"),
-        printable(check.advice),
+        *(
+            printable(line)
+            for check in checks
+            for line in (f"\n{check.title}: {check.outcome}. {check.why}", check.advice)
+        ),
         f"Items are used {oriented.policy}.",
         f"\nSHA-256 {votes.sha256}\n",
         accuracy_table(judge_table(votes)).to_string(index=False),
@@ -98,7 +101,7 @@ def recommend(options: argparse.Namespace) -> None:
     spec = spec_of(options)
     loaded = _load(options)
     result = _run(RECOMMEND, loaded, spec, options)
-    checks = (check_orientation(loaded.votes),)
+    checks = item_checks(loaded.votes, group_duplicates=options.group_duplicates)
     if options.out is not None:
         text = panel_json(export_panel(result, loaded.votes, spec, checks))
         write_whole(options.out, text.encode())
@@ -205,6 +208,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         splits=options.splits,
         fraction=options.fraction,
         seed=options.seed,
+        group_duplicates=options.group_duplicates,
     )
 
 

@@ -71,6 +71,7 @@ def command_parser() -> argparse.ArgumentParser:
     inspect = _command(commands, "inspect", run.inspect, "what a file holds, and its checks")
     _reading(inspect)
     inspect.add_argument("--orientation", choices=POLICIES, default="auto")
+    _grouping(inspect)
 
     named = commands.add_parser("study", help=_STUDY_HELP, description=_STUDY_HELP)
     studies = named.add_subparsers(required=True, metavar="NAME")
@@ -140,9 +141,18 @@ def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row a judge")
 
 
+def _grouping(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--group-duplicates",
+        action="store_true",
+        help="keep items that repeat each other in one group",
+    )
+
+
 def _studying(parser: argparse.ArgumentParser, out: str) -> None:
     _reading(parser)
     parser.add_argument("--orientation", choices=POLICIES, default="auto")
+    _grouping(parser)
     parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
     parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one a line")
     parser.add_argument(

@@ -12,6 +12,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.seen import MOST_ROWS, rows_content
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import InputError, VoteMatrix
 
 BLOCKS = ("training", "profile", "absence")
@@ -26,7 +27,7 @@ def blocks_content(
 ) -> dict[str, Any]:
     """``conformal`` and the blocks of ``BLOCKS`` for the panel of a recommendation."""
     model = recommendation.model
-    parts = slices(votes, spec.conformal, spec.settings.seed)
+    parts = slices(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
     fitted = parts.fitted.with_items(parts.fitted.labelled)
     known = dict.fromkeys((*model.judges, *recommendation.left_out, *recommendation.set_aside))
     salt = votes.sha256

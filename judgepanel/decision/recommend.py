@@ -50,8 +50,10 @@ from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.panel.evidence import Rules, known_judges
-from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.repeats import find_repeats
 
 Floats = NDArray[np.float64]
 
@@ -122,7 +124,7 @@ def _contest(votes: VoteMatrix, spec: RecommendSpec) -> _Contest:
     InputError
         Costs are asked for and not known; a budget that no judge keeps within.
     """
-    fitting = fitting_votes(votes, spec.conformal, spec.settings.seed)
+    fitting = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
     prepared = prepare(fitting, spec.settings)
     ballots, known = prepared.ballots, known_judges(fitting, prepared)
     costs = None if known.costs is None else np.array(known.costs)
@@ -309,9 +311,12 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
         measures_coding=prepared.oriented.measures_coding,
+        repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
         warnings=(
             *_warnings(contest, model, done),
-            *held_out_warnings(votes, spec.conformal, spec.settings.seed),
+            *held_out_warnings(
+                grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
+            ),
         ),
     )
 

@@ -11,6 +11,7 @@ from judgepanel.decision.absence import Absence
 from judgepanel.decision.preference import Preference
 from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import Verdict
+from judgepanel.votes.repeats import Repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class Recommendation:
     ``labels_to_settle`` labels would decide between the chosen one and the ``runner_up``. ``cost``
     is what an item costs, None where costs are not known. ``absence`` says what the panel loses
     when judges are absent. ``measures_coding``: labels are so lopsided, and taken as given, that
-    figures tell how they were coded and not how good the judges are.
+    figures tell how they were coded and not how good the judges are. ``repeats`` says which items
+    are copies of others; where they are counted ``apart``, ``nll`` is too good.
     """
 
     model: PanelModel
@@ -112,6 +114,7 @@ class Recommendation:
     planned_splits: int
     seed: int
     measures_coding: bool
+    repeats: Repeats
     warnings: tuple[str, ...]
 
     @property
@@ -172,4 +175,5 @@ class Recommendation:
             "n_calibration": self.n_calibration,
             "orientation": self.orientation,
             "measures_coding": self.measures_coding,
+            "repeated_items": self.repeats.n_repeated if self.repeats.apart else 0,
         }

@@ -25,7 +25,7 @@ from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import Check, check_orientation
+from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.orientation import resolve
 
@@ -44,6 +44,9 @@ class Decided(Protocol):
 
     @property
     def made(self) -> str: ...
+
+
+_GROUPED = {True: "kept in one group", False: "taken as they are"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,6 +158,7 @@ def _rests_on(report: AnalysisReport) -> Iterator[Block]:
             ("Class balance", rarer if labelled else "no labels"),
             ("Task", votes.task),
             ("Orientation", f"{settings.orientation}, here {policy}"),
+            ("Items that repeat", _GROUPED[settings.group_duplicates]),
             ("Protocol", settings.protocol),
             (
                 "Splits",
@@ -173,18 +177,20 @@ def _checks(report: AnalysisReport) -> Iterator[Block]:
     """P0 is always known; P1 to P3 are part of Scope."""
     yield Heading("Checks")
     found = report.of(SCOPE)
-    checks: tuple[Check, ...] = (check_orientation(report.votes),)
+    order, repeats = item_checks(report.votes, group_duplicates=report.settings.group_duplicates)
+    checks: tuple[Check, ...] = (order,)
     if found is not None:
         checks = found.result.checks
+    checks = (*checks[:1], repeats, *checks[1:])
     for check in checks:
         yield Paragraph(check_sentences(check))
         yield Paragraph(check_numbers(check), quiet=True)
     yield Code(
         inspect_command(
             report.file,
+            report.settings,
             task=report.votes.task,
             columns=report.columns,
-            orientation=report.settings.orientation,
         )
     )
 

@@ -14,9 +14,10 @@ from judgepanel.studies.contract import Spec
 from judgepanel.studies.knobs import written_knobs
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
-from judgepanel.votes.orientation import Policy
 
 _DEFAULT = Settings()
+Option = tuple[str, str | None]
+"""An option and its value, None for one that takes none."""
 
 
 def recommend_command(
@@ -40,12 +41,13 @@ def score_command(file: str) -> str:
 
 
 def inspect_command(
-    file: str, *, task: Task, columns: tuple[str, ...], orientation: Policy = "auto"
+    file: str, settings: Settings = _DEFAULT, *, task: Task, columns: tuple[str, ...]
 ) -> str:
     """How a file's checks are printed."""
-    options = [("--task", task), *_pairs(columns)]
-    if orientation != _DEFAULT.orientation:
-        options.append(("--orientation", orientation))
+    options: list[Option] = [("--task", task), *_pairs(columns)]
+    if settings.orientation != _DEFAULT.orientation:
+        options.append(("--orientation", settings.orientation))
+    options += _grouping(settings)
     return _command("inspect", [file], options)
 
 
@@ -76,8 +78,10 @@ def _escaped(char: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "replace"))
 
 
-def _shared(settings: Settings, task: Task, columns: tuple[str, ...]) -> list[tuple[str, str]]:
-    options = [("--task", task), *_pairs(columns), ("--orientation", settings.orientation)]
+def _shared(settings: Settings, task: Task, columns: tuple[str, ...]) -> list[Option]:
+    options: list[Option] = [("--task", task), *_pairs(columns)]
+    options.append(("--orientation", settings.orientation))
+    options += _grouping(settings)
     if settings.protocol != _DEFAULT.protocol:
         options.append(("--protocol", settings.protocol))
     options += [("--judge", name) for name in settings.judges or ()]
@@ -87,11 +91,15 @@ def _shared(settings: Settings, task: Task, columns: tuple[str, ...]) -> list[tu
     return [*options, ("--seed", str(settings.seed))]
 
 
-def _pairs(columns: tuple[str, ...]) -> list[tuple[str, str]]:
+def _grouping(settings: Settings) -> list[Option]:
+    return [("--group-duplicates", None)] if settings.group_duplicates else []
+
+
+def _pairs(columns: tuple[str, ...]) -> list[Option]:
     return list(zip(columns[::2], columns[1::2], strict=True))
 
 
-def _command(name: str, files: list[str], options: list[tuple[str, str]]) -> str:
+def _command(name: str, files: list[str], options: list[Option]) -> str:
     words = [f"./{file}" if file.startswith("-") else file for file in files]
-    words += [f"{option}={value}" for option, value in options]
+    words += [f"{option}={value}" if value is not None else option for option, value in options]
     return f"./run cli {name} " + " ".join(quoted(word) for word in words)

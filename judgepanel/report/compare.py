@@ -30,7 +30,7 @@ from judgepanel.report.sentences import CODING, pipeline_name
 from judgepanel.report.text import plain
 from judgepanel.studies.panel.what_if import WhatIfSpec
 from judgepanel.studies.panel.what_if_result import WhatIf
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.settings import Settings, grouped_votes, prepare
 from judgepanel.votes import VoteMatrix
 
 MARKED = "measures the coding, not the judges"
@@ -43,6 +43,7 @@ _SETTINGS = {
     "splits": "number of splits",
     "fraction": "calibration share",
     "seed": "seed",
+    "group_duplicates": "grouping of duplicates",
 }
 """What two analyses must have in common for their splits to be the same."""
 
@@ -104,7 +105,7 @@ def relation(before: Side, after: Side) -> Relation:
         only_before=int(left.labelled.sum()) - len(rows[0]),
         only_after=int(right.labelled.sum()) - len(rows[1]),
         relabelled=int((left.labels[rows[0]] != right.labels[rows[1]]).sum()),
-        regrouped=_groups(left, rows[0]) != _groups(right, rows[1]),
+        regrouped=_groups(before, rows[0]) != _groups(after, rows[1]),
         judges_both=both,
         judges_before=tuple(sorted(sides[0] - sides[1])),
         judges_after=tuple(sorted(sides[1] - sides[0])),
@@ -255,6 +256,7 @@ def settings_words(settings: Settings) -> str:
         "splits": f"{settings.splits:,} splits",
         "fraction": f"{percent(settings.fraction)} calibrate",
         "seed": f"seed {settings.seed}",
+        "group_duplicates": "duplicates grouped",
     }
     names = [one.name for one in fields(Settings)]
     return ", ".join(
@@ -292,7 +294,8 @@ def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:
     return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64)
 
 
-def _groups(votes: VoteMatrix, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
+def _groups(side: Side, rows: NDArray[np.int64]) -> tuple[str, ...] | None:
+    votes = grouped_votes(side.votes, side.settings)
     return None if votes.groups is None else tuple(votes.groups[i] for i in rows)
 
 

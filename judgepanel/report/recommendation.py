@@ -9,6 +9,7 @@ from judgepanel.decision.recommend_result import CandidateFigures, Recommendatio
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.report.numbers import counted, fixed, interval, sig, signed, with_interval
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, CODING, pipeline_name
+from judgepanel.votes.checks import repeats_sentence
 
 
 def recommendation_sentence(found: Recommendation) -> str:
@@ -19,7 +20,7 @@ def recommendation_sentence(found: Recommendation) -> str:
         who = "Keep the one judge"
     pipeline = pipeline_name(found.model.aggregator, found.model.calibrator)
     expected = f"expected NLL {sig(found.nll)} {interval(found.lo, found.hi, 3)} on new items"
-    coding = f" {CODING}" if found.measures_coding else ""
+    coding = "".join(f" {one}" for one in reservations(found))
     if not beats_null(found):
         return (
             f"No panel is shown to beat the base rate (NLL {fixed(found.null_nll, 3)}). The best "
@@ -31,6 +32,14 @@ def recommendation_sentence(found: Recommendation) -> str:
             f"be as good as keeping all; {expected}.{coding}"
         )
     return f"{who} with {pipeline}; {expected}.{coding}"
+
+
+def reservations(found: Recommendation) -> list[str]:
+    """What makes the expected NLL say less than it seems to: stands in the answer itself."""
+    return [
+        *([CODING] if found.measures_coding else []),
+        *([repeats_sentence(found.repeats)] if found.repeats.apart else []),
+    ]
 
 
 def curating_is_safe(found: Recommendation) -> bool:

@@ -33,7 +33,7 @@ from judgepanel.report.value import removal_sentence, removal_table, status_tabl
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.value.value_result import Value
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.checks import item_checks
 
 
 def recommendation_report(
@@ -51,7 +51,10 @@ def recommendation_report(
         *verdict(found, status),
         Heading("What it rests on"),
         _facts(votes, spec, found),
-        Paragraph(check_sentences(check_orientation(votes)), quiet=True),
+        *(
+            Paragraph(check_sentences(check), quiet=True)
+            for check in item_checks(votes, group_duplicates=spec.settings.group_duplicates)
+        ),
         Heading("The panel"),
         *panel(votes, found),
     ]

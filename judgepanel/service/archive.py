@@ -265,12 +265,16 @@ def decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
 def read(analysis_id: str, content: str) -> Analysis | None:
     """An analysis from its row; None when it is damaged."""
     try:
-        kept = json.loads(content)
-        # Analyses of a version that read no outputs of judges have no coverage.
-        analysis = from_plain(Analysis, {"coverage": None} | kept)
+        analysis = analysis_of(json.loads(content))
     except UNREADABLE:
         return None
     return analysis if analysis.id == analysis_id else None
+
+
+def analysis_of(kept: dict[str, Any]) -> Analysis:
+    """An analysis from its JSON; older versions read no outputs and grouped no duplicates."""
+    settings = {"group_duplicates": False} | kept["settings"]
+    return from_plain(Analysis, {"coverage": None} | kept | {"settings": settings})
 
 
 def _locked(connection: Connection, sha256: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from judgepanel.service.archive import Archive, draw_of, packed_json
+from judgepanel.service.archive import Archive, analysis_of, draw_of, packed_json
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
 from judgepanel.service.packing import UNREADABLE, unpack
@@ -59,7 +59,7 @@ def import_folder(engine: Engine, archive: Archive, home: Path) -> None:
 def _analyses(folder: Path) -> Iterator[tuple[Path, Analysis]]:
     for path in sorted(folder.glob("*.json")):
         try:
-            analysis = from_plain(Analysis, json.loads(path.read_text("utf-8")))
+            analysis = analysis_of(json.loads(path.read_text("utf-8")))
         except (OSError, *UNREADABLE):
             continue
         if analysis.id == path.stem:
@@ -73,7 +73,9 @@ def _results(folder: Path, known: set[str]) -> Iterator[tuple[Path, dict[str, An
             continue
         try:
             content = json.loads(path.read_text("utf-8"))
-            settings = from_plain(Settings, content["spec"]["settings"])
+            settings = from_plain(
+                Settings, {"group_duplicates": False} | content["spec"]["settings"]
+            )
         except (OSError, *UNREADABLE):
             continue
         key = Key(found[1], found[2], found[3], int(found[4]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import group_codes
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.checks import repeats_sentence
+from judgepanel.votes.matrix import Keyed
 from judgepanel.votes.orientation import Oriented, Policy, Protocol, orient
+from judgepanel.votes.repeats import find_repeats, grouped
 
 MAX_SPLITS = 10_000
 
@@ -19,6 +22,9 @@ MAX_SPLITS = 10_000
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Shared knobs. ``judges`` None means every judge; ``fraction`` of the items calibrates.
+
+    ``group_duplicates`` puts copies of an item into one group (:mod:`judgepanel.votes.repeats`),
+    so that splits keep them together and variances count them once.
 
     Raises
     ------
@@ -32,6 +38,7 @@ class Settings:
     splits: int = 100
     fraction: float = 0.5
     seed: int = 0
+    group_duplicates: bool = False
 
     def __post_init__(self) -> None:
         if not 2 <= self.splits <= MAX_SPLITS:
@@ -53,24 +60,14 @@ class Prepared:
     oriented: Oriented
 
 
-class Keyed:
-    """A vote matrix hashed by its content, so that preparing it can be cached."""
+def grouped_votes(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
+    """The votes, with copies of an item in one group where the settings ask for that."""
+    return _grouped(Keyed(votes)) if settings.group_duplicates else votes
 
-    __slots__ = ("votes",)
 
-    def __init__(self, votes: VoteMatrix) -> None:
-        self.votes = votes
-
-    def __hash__(self) -> int:
-        return hash(self.votes.sha256)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Keyed) or other.votes.sha256 != self.votes.sha256:
-            return False
-        mine, theirs = self.votes.ties, other.votes.ties
-        if mine is None or theirs is None:
-            return mine is theirs
-        return bool(np.array_equal(mine, theirs))
+@lru_cache(maxsize=4)
+def _grouped(keyed: Keyed) -> VoteMatrix:
+    return grouped(keyed.votes, find_repeats(keyed.votes))
 
 
 def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
@@ -80,10 +77,14 @@ def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
 
 @lru_cache(maxsize=4)
 def _prepare(keyed: Keyed, settings: Settings) -> Prepared:
-    votes = keyed.votes
+    votes = grouped_votes(keyed.votes, settings)
+    repeats = find_repeats(votes).repeats
     if settings.judges is not None:
         votes = votes.with_judges(settings.judges)
     oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
+    if repeats.apart:
+        notices = (*oriented.notices, repeats_sentence(repeats))
+        oriented = replace(oriented, notices=notices)
     names = oriented.votes.judges
     by_name = sorted(range(len(names)), key=names.__getitem__)
     ordered = oriented.votes.with_judges([names[j] for j in by_name])

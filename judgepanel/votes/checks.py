@@ -1,4 +1,4 @@
-"""Checks as objects; here P0, whether the order of the items can be trusted."""
+"""Checks as objects; here P0: can the order of the items be trusted, and do items repeat?"""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.errors import listed
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE, CONSTANT_VOTES, constant_judges
+from judgepanel.votes.repeats import Repeats, find_repeats
 
 Outcome = Literal["pass", "review", "fail", "not applicable"]
 
@@ -92,6 +93,71 @@ def check_orientation(votes: VoteMatrix) -> Check:
         "constant.",
         "Nothing to do.",
     )
+
+
+_GROUPING = "Group them: --group-duplicates."
+_SERIOUS_SHARE = 0.05
+_EVIDENCE = {
+    "votes": "votes that are the same more often than chance allows",
+    "ids": "item ids",
+    "features": "item features",
+}
+
+
+def item_checks(votes: VoteMatrix, *, group_duplicates: bool = False) -> tuple[Check, ...]:
+    """P0 in two parts: the order of the items, and items that repeat."""
+    return check_orientation(votes), check_repeats(votes, group_duplicates=group_duplicates)
+
+
+def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check:
+    """P0: are there copies of items that are counted as independent?
+
+    Fails where ``_SERIOUS_SHARE`` of the labelled items or more are such copies; copies that
+    ``group_duplicates`` or the file's own groups keep together pass.
+    """
+    found = find_repeats(votes).repeats
+    numbers: dict[str, float | int | str] = {
+        "labelled items": found.n_items,
+        "sets of identical items": found.n_sets,
+        "items in them": found.n_repeated,
+        "largest set": found.largest,
+    }
+    title = "P0 Repeated items"
+    if found.apart and not group_duplicates:
+        serious = found.n_repeated >= _SERIOUS_SHARE * found.n_items
+        why = f"{_repeating(found)} are counted as independent; the expected NLL is too good."
+        why += f" Shown by {' and '.join(_EVIDENCE[one] for one in found.evidence)}."
+        return Check("P0", title, "fail" if serious else "review", numbers, why, _GROUPING)
+    if found.n_sets:
+        why = f"{_repeating(found)} are kept together, in splits and in variances."
+        return Check("P0", title, "pass", numbers, why, "Nothing to do.")
+    if found.told:
+        why = "No more items have the same votes and label than chance allows."
+        return Check("P0", title, "pass", numbers, why, "Nothing to do.")
+    why = (
+        "Rows of so few votes repeat by chance, so copies of some items cannot be told from votes; "
+        "ids and features show none."
+    )
+    advice = "If some items are copies, name the column that says so: --group-column."
+    return Check("P0", title, "not applicable", numbers, why, advice)
+
+
+def repeats_sentence(found: Repeats) -> str:
+    """That items repeat, what follows, and what to do; empty where none are counted apart."""
+    if not found.apart:
+        return ""
+    return (
+        f"{_repeating(found)} are counted as independent; the expected NLL is too good. {_GROUPING}"
+    )
+
+
+def _repeating(found: Repeats) -> str:
+    size = f"{found.smallest}"
+    if found.largest > found.smallest:
+        size = f"{found.smallest} to {found.largest}"
+    sets = "1 group" if found.n_sets == 1 else f"{found.n_sets:,} groups"
+    turned = " (some with the two responses swapped)" if found.swapped else ""
+    return f"Items repeat: {sets} of {size} identical items{turned}"
 
 
 def _unanimous(votes: VoteMatrix) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

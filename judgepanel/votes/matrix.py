@@ -142,6 +142,26 @@ class VoteMatrix:
         return replace(self, task=task)
 
 
+class Keyed:
+    """A vote matrix hashed by its content, so that preparing it can be cached."""
+
+    __slots__ = ("votes",)
+
+    def __init__(self, votes: VoteMatrix) -> None:
+        self.votes = votes
+
+    def __hash__(self) -> int:
+        return hash(self.votes.sha256)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Keyed) or other.votes.sha256 != self.votes.sha256:
+            return False
+        mine, theirs = self.votes.ties, other.votes.ties
+        if mine is None or theirs is None:
+            return mine is theirs
+        return bool(np.array_equal(mine, theirs))
+
+
 def _frozen_int8(values: NDArray[np.int8], name: str, ndim: int) -> NDArray[np.int8]:
     array = np.asarray(values)
     if array.ndim != ndim:

@@ -43,7 +43,9 @@ SETTINGS = st.builds(
     splits=st.integers(2, 10_000),
     fraction=st.floats(0, 1, exclude_min=True, exclude_max=True),
     seed=st.integers(0, 2**70),
+    group_duplicates=st.booleans(),
 )
+SYMMETRIC_AND_GROUPED = Settings(orientation="symmetric", group_duplicates=True)
 SIZES = st.lists(st.integers(1, 10**6), max_size=4).map(tuple)
 CURVES = st.builds(
     PanelCurveSpec,
@@ -119,10 +121,9 @@ def test_score_and_inspect_commands_name_the_file(file):
     options = parsed(score_command(file))
     assert (str(options.panel), str(options.votes)) == ("panel.json", file)
     columns = ("--id-column", file)
-    options = parsed(
-        inspect_command(file, task="pairwise", columns=columns, orientation="symmetric")
-    )
+    options = parsed(inspect_command(file, SYMMETRIC_AND_GROUPED, task="pairwise", columns=columns))
     assert (str(options.votes), options.id_column, options.orientation) == (file, file, "symmetric")
+    assert options.group_duplicates
 
 
 @pytest.mark.parametrize("word", HOSTILE)

@@ -18,8 +18,9 @@ from judgepanel.studies.common import check_known, check_panels, splits_of
 from judgepanel.studies.confidence.repeats import Repeats, repeats
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
+from judgepanel.votes.matrix import Keyed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

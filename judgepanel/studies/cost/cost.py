@@ -37,8 +37,9 @@ from judgepanel.studies.panel.curated import Curated, curated, evidence_in
 from judgepanel.studies.panel.curator import Curator
 from judgepanel.studies.panel.curators import curator_arms
 from judgepanel.studies.panel.evidence import Evidence, Rules
-from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import Keyed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -37,9 +37,10 @@ from judgepanel.studies.panel.curated import curated, evidence_in
 from judgepanel.studies.panel.curator import Chosen, Curator
 from judgepanel.studies.panel.curators_estimates import stability
 from judgepanel.studies.panel.evidence import Evidence, Rules
-from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
+from judgepanel.votes.matrix import Keyed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

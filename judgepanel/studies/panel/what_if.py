@@ -31,8 +31,9 @@ from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.panel.evidence import judges_of, known_judges
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
 from judgepanel.studies.scope.arms import all_judges, joined_arms
-from judgepanel.studies.settings import Keyed, Prepared, Settings, prepare
+from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import Keyed
 
 Bools = NDArray[np.bool_]
 

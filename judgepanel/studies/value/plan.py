@@ -13,8 +13,9 @@ from judgepanel.kernels.judges.clusters import clusters
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.robustness.slices import Slices, slices_of
-from judgepanel.studies.settings import Keyed, Prepared
+from judgepanel.studies.settings import Prepared
 from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import Keyed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

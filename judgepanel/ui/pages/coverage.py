@@ -64,7 +64,9 @@ def _draw(shown: Shown, coverage: Coverage) -> None:
     )
     _examples(coverage)
     analysis = shown.analysis
-    command = inspect_command(analysis.file, task=shown.votes.task, columns=analysis.columns)
+    command = inspect_command(
+        analysis.file, analysis.settings, task=shown.votes.task, columns=analysis.columns
+    )
     how(_WORDS, command)
 
 

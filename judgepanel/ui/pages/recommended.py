@@ -14,6 +14,7 @@ from judgepanel.report.recommendation import (
     certainty_sentence,
     curating_is_safe,
     recommendation_sentence,
+    reservations,
     rival_sentence,
     statuses_sentence,
     tied_sentence,
@@ -99,7 +100,7 @@ def _candidates(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Non
 
 
 def _tone(found: Recommendation) -> str:
-    if not beats_null(found):
+    if not beats_null(found) or reservations(found):
         return "open"
     if len(found.model.judges) == found.n_judges:
         return "keep"

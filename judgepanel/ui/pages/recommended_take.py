@@ -24,14 +24,14 @@ from judgepanel.ui.pages.recommended_value import known_statuses, known_value
 from judgepanel.ui.parts import said, table
 from judgepanel.ui.session import is_reader
 from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.checks import item_checks
 
 _PREVIEW = 200
 
 
 def panel_text(shown: Shown, spec: RecommendSpec, found: Recommendation) -> str:
     """panel.json."""
-    checks = (check_orientation(shown.votes),)
+    checks = item_checks(shown.votes, group_duplicates=spec.settings.group_duplicates)
     return panel_json(export_panel(found, shown.votes, spec, checks))
 
 

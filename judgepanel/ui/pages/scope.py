@@ -28,11 +28,12 @@ from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.controls import OFFERED, aggregator_control, calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
+from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.scope_groups import groups
 from judgepanel.ui.parts import check_card, downloads, how, how_study, table
 from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.work import show_result
-from judgepanel.votes.checks import Check
+from judgepanel.votes.checks import Check, check_repeats
 
 _TABLE_PERCENTS = ("parse rate", "coded ties", "accuracy", "share")
 
@@ -82,6 +83,9 @@ def _draw(shown: Shown, spec: ScopeSpec, found: Scope) -> None:
         ):
             with column:
                 check_card(check, partial(_card, shown, spec, found, check, drawn[check.code]))
+    settings = spec.settings
+    repeats = check_repeats(shown.votes, group_duplicates=settings.group_duplicates)
+    check_card(repeats, lambda: offer_grouping(shown))
     if not found.partial:
         downloads(shown, SCOPE, spec, found)
     how_study(shown, SCOPE, spec, _words(found))
@@ -95,10 +99,7 @@ def _card(
     votes, analysis = shown.votes, shown.analysis
     if check.code == "P0":
         command = inspect_command(
-            analysis.file,
-            task=votes.task,
-            columns=analysis.columns,
-            orientation=analysis.settings.orientation,
+            analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
         )
     else:
         command = study_command(

@@ -15,6 +15,7 @@ from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
 from judgepanel.ui.frame import COVERAGE, Shown, answer, next_step, notes, problem, told
+from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.parts import check_card, how, judge_rows, said, table
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
@@ -29,7 +30,7 @@ from judgepanel.votes import (
     guess_mapping,
     open_table,
 )
-from judgepanel.votes.checks import check_orientation
+from judgepanel.votes.checks import item_checks
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
@@ -112,11 +113,12 @@ def existing(shown: Shown) -> None:
             label="What was read of the outputs",
             query_params=link_parameters(shown.analysis),
         )
-    check = check_orientation(votes)
     settings = shown.analysis.settings
+    order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
     oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
     notes((*shown.analysis.notes, *oriented.notices))
-    check_card(check)
+    check_card(order)
+    check_card(repeats, lambda: offer_grouping(shown))
     _strip(votes)
     if not is_reader():
         with st.expander("Settings of this analysis"):
@@ -129,7 +131,9 @@ def existing(shown: Shown) -> None:
     how(
         "Votes and labels are validated once and kept under the hash of their content. Accuracy is "
         "the share of right verdicts on labelled items, with a Wilson 95 % interval.",
-        inspect_command(shown.analysis.file, task=votes.task, columns=shown.analysis.columns),
+        inspect_command(
+            shown.analysis.file, settings, task=votes.task, columns=shown.analysis.columns
+        ),
     )
     next_step(CURVE, "keep all judges, or the top k?", shown.analysis)
 
@@ -164,7 +168,8 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
         stem = plain(name.split(".", maxsplit=1)[0] or name, 60)
         analysis = workspace().create(loaded, Settings(), stem)
         st.switch_page(CURVE, query_params={PARAMETER: analysis.id})
-    check_card(check_orientation(loaded.votes))
+    for check in item_checks(loaded.votes):
+        check_card(check)
     _strip(loaded.votes)
 
 
@@ -255,6 +260,12 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             format_func=lambda name: plain(name, 60),
             placeholder="all of them",
         )
+        grouped = st.checkbox(
+            "Group duplicates",
+            settings.group_duplicates,
+            help="Items with the same votes and label, beyond what chance allows, are kept in one "
+            "group: on one side of every split, and counted once in variances.",
+        )
         sent = st.form_submit_button("Apply as a new analysis")
     if not sent:
         return None
@@ -264,6 +275,7 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
             judges=tuple(chosen) or None,
             splits=int(splits),
             seed=int(seed),
+            group_duplicates=grouped,
         )
         picked = votes.with_judges(chosen) if chosen else votes
         orient(picked, changed.orientation, seed=changed.seed)
