@@ -1,16 +1,18 @@
-"""What every test has: real votes where they are, an own data folder, no outside network."""
+"""What every test has: real votes, an own data folder, no outside network."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+SAMPLE_FOLDER = Path(__file__).resolve().parents[1] / "sample_data"
+REAL_VOTES = "JUDGEPANEL_REAL_VOTES"
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -77,10 +79,26 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield home
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests on the larger matrices are additional: without their folder they are not collected."""
+    if os.environ.get(REAL_VOTES):
+        return
+    larger = [item for item in items if item.get_closest_marker("real_votes")]
+    if larger:
+        config.hook.pytest_deselected(items=larger)
+        items[:] = [item for item in items if item not in set(larger)]
+
+
 @pytest.fixture(scope="session")
-def real_votes() -> Path:
-    """The folder of real vote matrices; the test is skipped where there is none."""
-    folder = os.environ.get("JUDGEPANEL_REAL_VOTES")
-    if not folder:
-        pytest.skip("JUDGEPANEL_REAL_VOTES does not name the folder of real vote matrices")
-    return Path(folder)
+def real_votes() -> Callable[[str], Path]:
+    """A file of real votes by name: LLMBar's from the samples, the larger ones from their folder.
+
+    Tests that ask for the larger ones carry the marker ``real_votes``.
+    """
+
+    def path(name: str) -> Path:
+        if name in {"llmbar_votes.csv", "llmbar_judges.csv"}:
+            return SAMPLE_FOLDER / name
+        return Path(os.environ[REAL_VOTES]) / name
+
+    return path

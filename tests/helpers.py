@@ -7,6 +7,7 @@ import math
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
+import pytest
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.votes import MISSING, VoteMatrix
@@ -44,6 +45,11 @@ def make_votes(
         task=task,
         groups=names,
     )
+
+
+def larger(*values):
+    """A case on a real matrix that is too large for the repository; see ``real_votes``."""
+    return pytest.param(*values, marks=pytest.mark.real_votes)
 
 
 def make_ballots(seed=0, n_items=40, n_judges=6, *, missing=0.2, groups=0, symmetric=False):

@@ -19,7 +19,7 @@ from judgepanel.studies.knobs import knobs_of
 from judgepanel.votes import TASKS, InputError
 from judgepanel.votes.imports import KINDS
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
-from judgepanel.votes.samples import SAMPLES
+from judgepanel.votes.samples import SIMULATED
 from judgepanel.votes.simulation_spec import SimulationSpec
 
 _ABOUT = "Which judges to keep, on your own votes."
@@ -95,7 +95,7 @@ def command_parser() -> argparse.ArgumentParser:
 
     simulating = _command(commands, "simulate", run.simulate, "write a simulated panel")
     simulating.add_argument("--out", type=Path, required=True, metavar="FILE")
-    simulating.add_argument("--sample", choices=[sample.name for sample in SAMPLES])
+    simulating.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
     _simulation_knobs(simulating)
 
     collecting = _command(commands, "collect", run.collect, "ask judges and make votes of it")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import VoteMatrix
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
@@ -25,13 +26,13 @@ class Sample:
     name : how the command line and the app call it.
     title, what_it_shows : a short title, and one sentence.
     file, judge_file : file names in the sample folder: the votes, and one row a judge.
-    spec : the simulation it comes from.
+    spec : the simulation it comes from; None for real votes, which cannot be made again.
     """
 
     name: str
     title: str
     what_it_shows: str
-    spec: SimulationSpec
+    spec: SimulationSpec | None = None
 
     @property
     def file(self) -> str:
@@ -43,7 +44,9 @@ class Sample:
 
     @property
     def command(self) -> str:
-        """The command that made both files."""
+        """The command that brings both files back: simulated anew, or from the repository."""
+        if self.spec is None:
+            return f"git checkout sample_data/{self.file} sample_data/{self.judge_file}"
         return f"./run cli simulate --sample {self.name} --out sample_data/{self.file}"
 
 
@@ -136,7 +139,16 @@ SAMPLES: tuple[Sample, ...] = (
             judge_word="worker",
         ),
     ),
+    Sample(
+        name="llmbar",
+        title="Real votes: LLMBar",
+        what_it_shows=(
+            "65 LLM evaluators (model and prompt) on the 419 pairs of the LLMBar benchmark: "
+            "judges of one model err together, and all of them are worth about three."
+        ),
+    ),
 )
+SIMULATED = tuple(sample for sample in SAMPLES if sample.spec is not None)
 
 
 def find_sample(name: str) -> Sample:
@@ -179,14 +191,18 @@ def sample_judge_bytes(name: str) -> bytes:
 
 
 def sample_votes(name: str) -> VoteMatrix:
-    """A sample, simulated anew.
+    """The votes of a sample with its judge table: simulated anew, or read where they are real.
 
     Raises
     ------
     InputError
-        There is no such sample.
+        There is no such sample, or the file of real votes is not there.
     """
-    return simulate(find_sample(name).spec)
+    sample = find_sample(name)
+    if sample.spec is not None:
+        return simulate(sample.spec)
+    table = sample_judge_bytes(name)
+    return load_votes(sample_bytes(name), name=sample.file, judge_table=table).votes
 
 
 def write_panel(votes: VoteMatrix, path: Path) -> Path:
@@ -212,6 +228,6 @@ def write_panel(votes: VoteMatrix, path: Path) -> Path:
 def _read(sample: Sample, file: str) -> bytes:
     path = SAMPLE_FOLDER / file
     if not path.is_file():
-        problem = f"the sample's file is missing: make it with '{sample.command}'"
+        problem = f"the sample's file is missing: get it with '{sample.command}'"
         raise InputError(problem, file=file)
     return path.read_bytes()

@@ -29,11 +29,12 @@ from tests.helpers import transcripts
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.real_votes
 def test_outputs_of_llmbar_become_a_panel_curve(
-    page: Page, server: Server, guard: Guard, real_votes: Path
+    page: Page, server: Server, guard: Guard, real_votes: Callable[[str], Path]
 ) -> None:
     page.goto(server.url)
-    upload(page, real_votes / "llmbar_transcripts.jsonl")
+    upload(page, real_votes("llmbar_transcripts.jsonl"))
     expect(answer(page)).to_contain_text("419 items, 58 judges, all labelled")
     expect(page.get_by_text("97.5 % of 5,345 outputs are read as a verdict")).to_be_visible()
     expect(page.get_by_text("322 outputs are left out")).to_be_visible()

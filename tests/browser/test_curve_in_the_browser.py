@@ -41,17 +41,16 @@ def drawn(page: Page):
     return page.locator(".js-plotly-plot .scatterlayer")
 
 
-@pytest.mark.real_votes
 def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     page: Page,
     server: Server,
     start_server: ServerFactory,
     open_page: Callable[..., Page],
-    real_votes: Path,
+    real_votes: Callable[[str], Path],
     guard: Guard,
 ) -> None:
     page.goto(server.url)
-    upload(page, real_votes / "llmbar_votes.csv")
+    upload(page, real_votes("llmbar_votes.csv"))
     expect(answer(page)).to_have_text("419 items, 65 judges, all labelled, balanced: ready.")
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?analysis=*")
@@ -84,10 +83,10 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
 
 @pytest.mark.real_votes
 def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
-    page: Page, server: Server, real_votes: Path, guard: Guard
+    page: Page, server: Server, real_votes: Callable[[str], Path], guard: Guard
 ) -> None:
     page.goto(server.url)
-    upload(page, real_votes / "rewardbench_votes.csv")
+    upload(page, real_votes("rewardbench_votes.csv"))
     page.get_by_role("button", name="Analyse").click()
     drawn(page).wait_for()
     bar = page.get_by_role("progressbar")

@@ -177,12 +177,11 @@ def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(
     guard.check()
 
 
-@pytest.mark.real_votes
 def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
-    page: Page, server: Server, real_votes: Path, guard: Guard
+    page: Page, server: Server, real_votes: Callable[[str], Path], guard: Guard
 ) -> None:
     page.goto(server.url)
-    upload(page, real_votes / "llmbar_votes.csv")
+    upload(page, real_votes("llmbar_votes.csv"))
     page.get_by_role("button", name="Analyse").click()
     finished_curve(page)
     page.get_by_role("link", name="Methods").click()

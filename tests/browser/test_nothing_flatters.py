@@ -41,12 +41,12 @@ UNMARK = f"""() => {{
 }}"""
 
 
-def part_of(folder: Path) -> bytes:
+def part_of(path: Path) -> bytes:
     """Some judges on harder items of the file, as CSV; all labels are 1, one judge is a broken run.
 
     Harder items, so that no judge is right on all of so few: what flatters is then the coding.
     """
-    with (folder / "rewardbench_correctness_votes.csv").open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
     label = head.index("label")
     rows = sorted(rows, key=lambda row: row[label + 1 :].count("1"))[: len(rows) // 3]
@@ -62,8 +62,8 @@ def part_of(folder: Path) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def votes(real_votes: Path) -> bytes:
-    return part_of(real_votes)
+def votes(real_votes: Callable[[str], Path]) -> bytes:
+    return part_of(real_votes("rewardbench_correctness_votes.csv"))
 
 
 @pytest.fixture(scope="module")

@@ -121,10 +121,10 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
 
 @pytest.mark.real_votes
 def test_a_report_of_one_class_votes_flatters_nobody_unmarked(
-    page: Page, server: Server, real_votes: Path, tmp_path: Path
+    page: Page, server: Server, real_votes: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Read with the reader of the pages; what takes long and draws no level is left out."""
-    data = part_of(real_votes)
+    data = part_of(real_votes("rewardbench_correctness_votes.csv"))
     analysis = prepared_votes(server.home, data, "one_class_votes.csv", 4)
     slow = {"curators", "permutation", "narrow_band", "method_grid"}
     with closing(SqlWorkspace(home=server.home)) as space:

@@ -13,7 +13,7 @@ from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import SAMPLES
+from judgepanel.votes.samples import SAMPLES, SIMULATED
 
 FEW = ("--splits", 4, "--jobs", 1)
 COLUMNS = {
@@ -174,7 +174,7 @@ def test_score_needs_no_labels_and_names_judges_that_are_absent(cli, clean, tmp_
     assert (second["decision"], second["n_votes"]) == ("", "0")
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
+@pytest.mark.parametrize("sample", SIMULATED, ids=lambda sample: sample.name)
 def test_simulate_makes_the_committed_samples_again(cli, samples, tmp_path, sample):
     out = tmp_path / sample.file
     assert cli("simulate", "--sample", sample.name, "--out", out).status == 0

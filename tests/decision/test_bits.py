@@ -248,9 +248,8 @@ def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(found):
     assert not any("was fitted on" in w for w in score(panel, make_votes(5, 60, 7)).warnings)
 
 
-@pytest.mark.real_votes
 def test_half_of_llmbar_scores_the_other_half(real_votes, tmp_path):
-    votes = load_votes(real_votes / "llmbar_votes.csv").votes
+    votes = load_votes(real_votes("llmbar_votes.csv")).votes
     half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
     write_votes(votes.with_items(half), tmp_path / "one.csv")
     write_votes(votes.with_items(~half), tmp_path / "other.csv")

@@ -7,7 +7,7 @@ import pytest
 
 from judgepanel.decision.seen import MOST_ROWS, rows_content, seen_items, seen_sentences
 from judgepanel.votes import load_votes
-from tests.helpers import flip_items, make_votes
+from tests.helpers import flip_items, larger, make_votes
 
 SALT = "0" * 64
 
@@ -132,11 +132,10 @@ def test_hashes_are_sorted_bounded_and_tell_no_order(votes, monkeypatch):
     assert few["votes"] == rows["votes"][:50]
 
 
-@pytest.mark.real_votes
-@pytest.mark.parametrize("name", ["llmbar", "rewardbench", "mozafari", "sentpop"])
+@pytest.mark.parametrize("name", ["llmbar", *map(larger, ("rewardbench", "mozafari", "sentpop"))])
 def test_real_judges_agree_often_and_are_rarely_taken_for_seen_items(real_votes, name):
     """New halves with ids that are row numbers, panels of 5 to 60 judges at random."""
-    votes = load_votes(real_votes / f"{name}_votes.csv").votes
+    votes = load_votes(real_votes(f"{name}_votes.csv")).votes
     rng = np.random.default_rng(0)
     warned = 0
     for seed in range(10):

@@ -12,7 +12,7 @@ from judgepanel.kernels.aggregate.dawid_skene_em import Rules
 from judgepanel.kernels.calibrate.calibration import sigmoid
 from judgepanel.votes import MISSING
 from judgepanel.votes.load import load_votes
-from tests.helpers import make_votes, signed
+from tests.helpers import larger, make_votes, signed
 
 
 def crowd_kit(votes, *, n_iter=100, tol=1e-5):
@@ -43,10 +43,9 @@ def test_step_for_step_posteriors_are_crowd_kits(seed, missing):
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-8)
 
 
-@pytest.mark.real_votes
-@pytest.mark.parametrize("name", ["llmbar", "rewardbench", "sentpop", "mozafari"])
+@pytest.mark.parametrize("name", ["llmbar", *map(larger, ("rewardbench", "sentpop", "mozafari"))])
 def test_step_for_step_posteriors_are_crowd_kits_on_real_votes(real_votes, name):
-    votes = load_votes(real_votes / f"{name}_votes.csv").votes.votes
+    votes = load_votes(real_votes(f"{name}_votes.csv")).votes.votes
     wanted, steps = crowd_kit(votes)
     found, fitted = ours(votes, max_iter=steps, tol=0.0)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4)
@@ -54,10 +53,9 @@ def test_step_for_step_posteriors_are_crowd_kits_on_real_votes(real_votes, name)
     assert np.isfinite(fitted.ones).all()
 
 
-@pytest.mark.real_votes
-@pytest.mark.parametrize("name", ["llmbar", "sentpop"])
+@pytest.mark.parametrize("name", ["llmbar", larger("sentpop")])
 def test_converged_posteriors_are_crowd_kits_after_100_steps(real_votes, name):
-    votes = load_votes(real_votes / f"{name}_votes.csv").votes.votes
+    votes = load_votes(real_votes(f"{name}_votes.csv")).votes.votes
     wanted, _ = crowd_kit(votes, tol=-1.0)
     found, fitted = ours(votes)
     assert fitted.converged[0]

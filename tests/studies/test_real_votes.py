@@ -9,8 +9,7 @@ from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
-
-pytestmark = pytest.mark.real_votes
+from tests.helpers import larger
 
 KS = (3, 5, 10)
 
@@ -20,14 +19,14 @@ def votes_of(path):
     return load_votes(path).votes
 
 
-def curve(folder, name, calibrators, *, splits, protocol="honest", ks=KS):
+def curve(path, calibrators, *, splits, protocol="honest", ks=KS):
     spec = PanelCurveSpec(
         settings=Settings(splits=splits, protocol=protocol),
         calibrators=calibrators,
         ks=ks,
         compare=ks,
     )
-    return run(PANEL_CURVE, votes_of(folder / f"{name}_votes.csv"), spec)
+    return run(PANEL_CURVE, votes_of(path), spec)
 
 
 def nll(result, calibrator):
@@ -38,9 +37,10 @@ def nll(result, calibrator):
 
 @pytest.fixture(scope="module")
 def balanced(real_votes):
-    return curve(real_votes, "rewardbench", ("none", "temperature", "beta"), splits=100)
+    return curve(real_votes("rewardbench_votes.csv"), ("none", "temperature", "beta"), splits=100)
 
 
+@pytest.mark.real_votes
 @pytest.mark.parametrize(
     ("calibrator", "wanted"),
     [
@@ -53,6 +53,7 @@ def test_rewardbench_has_its_honest_figures(balanced, calibrator, wanted):
     assert nll(balanced, calibrator) == pytest.approx(wanted, rel=0.06)
 
 
+@pytest.mark.real_votes
 def test_control_rewardbench_is_better_curated(balanced):
     found = balanced.comparison("temperature", "top-10")
     assert found.verdict == "curate"
@@ -62,20 +63,20 @@ def test_control_rewardbench_is_better_curated(balanced):
 
 @pytest.mark.parametrize(
     ("name", "verdict", "relative", "reach"),
-    [("mozafari", "keep all", 0.18, 0.06), ("llmbar", "undecided", -0.01, 0.15)],
+    [larger("mozafari", "keep all", 0.18, 0.06), ("llmbar", "undecided", -0.01, 0.15)],
 )
 def test_controls_that_keep_all_and_that_stay_open(real_votes, name, verdict, relative, reach):
-    result = curve(real_votes, name, ("temperature",), splits=100, ks=(5,))
+    result = curve(real_votes(f"{name}_votes.csv"), ("temperature",), splits=100, ks=(5,))
     found = result.comparison("temperature", "top-5")
     assert found.verdict == verdict
     assert found.delta / found.nll_all == pytest.approx(relative, abs=0.04)
     assert (found.hi - found.lo) / 2 / found.nll_all == pytest.approx(reach, abs=0.03)
 
 
+@pytest.mark.real_votes
 def test_the_papers_protocol_reproduces_its_tiny_figures_and_calls_them_coding(real_votes):
     paper = curve(
-        real_votes,
-        "rewardbench_correctness",
+        real_votes("rewardbench_correctness_votes.csv"),
         ("none", "beta_clipped"),
         splits=40,
         protocol="paper",
@@ -86,10 +87,10 @@ def test_the_papers_protocol_reproduces_its_tiny_figures_and_calls_them_coding(r
     assert any("measure the coding, not the judges" in notice for notice in paper.warnings)
 
 
+@pytest.mark.real_votes
 def test_the_same_file_by_default_gives_no_flattering_figure(real_votes):
     found = curve(
-        real_votes,
-        "rewardbench_correctness",
+        real_votes("rewardbench_correctness_votes.csv"),
         ("none", "temperature", "beta", "beta_clipped"),
         splits=10,
     )
@@ -102,7 +103,7 @@ def test_the_same_file_by_default_gives_no_flattering_figure(real_votes):
 
 def test_the_recommendation_on_llmbar_beats_its_null_and_shows_its_interval(real_votes):
     spec = RecommendSpec(settings=Settings(splits=5))
-    found = run(RECOMMEND, votes_of(real_votes / "llmbar_votes.csv"), spec)
+    found = run(RECOMMEND, votes_of(real_votes("llmbar_votes.csv")), spec)
     assert 0.18 < found.nll < 0.27
     assert found.model.aggregator == "joint"
     assert found.lo < found.nll < found.hi < found.null_nll

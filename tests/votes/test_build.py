@@ -1,9 +1,11 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, Loaded, load_votes
+from tests.helpers import larger
 
 WIDE = b"""item_id,label,prompt_id,feat_len,feat_kind,j1,j2,j3
 a,1,p,1.5,chat,1,0,
@@ -107,22 +109,25 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
         load_votes(str(tmp_path))
 
 
-@pytest.mark.real_votes
 @pytest.mark.parametrize(
     ("name", "shape", "share", "missing"),
     [
         ("llmbar", (419, 65), 0.492, 0.029),
-        ("rewardbench", (2985, 148), 0.502, 0.015),
-        ("rewardbench_correctness", (2985, 149), 1.0, 0.016),
-        ("sentpop", (500, 143), 0.510, 0.86),
-        ("mozafari", (1000, 83), 0.491, 0.94),
+        larger("rewardbench", (2985, 148), 0.502, 0.015),
+        larger("rewardbench_correctness", (2985, 149), 1.0, 0.016),
+        larger("sentpop", (500, 143), 0.510, 0.86),
+        larger("mozafari", (1000, 83), 0.491, 0.94),
     ],
 )
 def test_real_votes_are_read_as_they_are_described(
-    real_votes: Path, name: str, shape: tuple[int, int], share: float, missing: float
+    real_votes: Callable[[str], Path],
+    name: str,
+    shape: tuple[int, int],
+    share: float,
+    missing: float,
 ) -> None:
     loaded = load_votes(
-        real_votes / f"{name}_votes.csv", judge_table=real_votes / f"{name}_judges.csv"
+        real_votes(f"{name}_votes.csv"), judge_table=real_votes(f"{name}_judges.csv")
     )
     votes = loaded.votes
     assert votes.votes.shape == shape

@@ -9,6 +9,7 @@ from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.samples import (
     SAMPLE_FOLDER,
     SAMPLES,
+    SIMULATED,
     find_sample,
     sample_bytes,
     sample_judge_bytes,
@@ -17,6 +18,7 @@ from judgepanel.votes.samples import (
 )
 
 NAMES = [sample.name for sample in SAMPLES]
+MADE = [sample.name for sample in SIMULATED]
 
 
 def accuracies(votes):
@@ -25,7 +27,7 @@ def accuracies(votes):
     return ((votes.votes == votes.labels[:, None]) & seen).sum(axis=0) / seen.sum(axis=0)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MADE)
 def test_making_a_sample_again_gives_the_same_bytes(name, tmp_path):
     sample = find_sample(name)
     judges = write_panel(sample_votes(name), tmp_path / sample.file)
@@ -35,7 +37,7 @@ def test_making_a_sample_again_gives_the_same_bytes(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_sample_reads_back_as_what_was_simulated(name):
+def test_a_sample_reads_back_as_its_votes(name):
     loaded = load_votes(
         sample_bytes(name),
         name=find_sample(name).file,
@@ -67,17 +69,24 @@ def test_samples_are_small(name):
 def test_the_readme_gives_every_sample_its_command():
     readme = (SAMPLE_FOLDER / "README.md").read_text(encoding="utf-8")
     for sample in SAMPLES:
-        assert sample.command in readme
-        assert f"| `{sample.name}` | {sample.spec.n_items} x {sample.spec.n_judges} |" in readme
+        votes = sample_votes(sample.name)
+        assert f"| `{sample.name}` | {votes.n_items} x {votes.n_judges} |" in readme
+        assert sample.spec is None or sample.command in readme
 
 
 def test_the_folder_holds_the_samples_and_nothing_else():
-    expected = {"README.md"} | {s.file for s in SAMPLES} | {s.judge_file for s in SAMPLES}
+    expected = (
+        {"README.md", "llmbar_LICENSE"}
+        | {s.file for s in SAMPLES}
+        | {s.judge_file for s in SAMPLES}
+    )
     assert {path.name for path in SAMPLE_FOLDER.iterdir()} == expected
 
 
 def test_an_unknown_sample_is_refused_with_the_names_there_are():
-    with pytest.raises(InputError, match="clean_pairwise, hard_panel, one_class, sparse_humans"):
+    with pytest.raises(
+        InputError, match="clean_pairwise, hard_panel, one_class, sparse_humans, llmbar"
+    ):
         sample_bytes("tidy")
 
 
@@ -85,6 +94,8 @@ def test_a_missing_file_says_how_to_make_it(monkeypatch, tmp_path):
     monkeypatch.setattr("judgepanel.votes.samples.SAMPLE_FOLDER", tmp_path)
     with pytest.raises(InputError, match=r"\./run cli simulate --sample one_class"):
         sample_bytes("one_class")
+    with pytest.raises(InputError, match=r"git checkout sample_data/llmbar_votes\.csv"):
+        sample_votes("llmbar")
 
 
 def test_the_clean_panel_is_dense_balanced_and_moderately_correlated():
@@ -135,3 +146,14 @@ def test_the_sparse_panel_has_five_votes_an_item():
     assert votes.votes.shape == (400, 60)
     assert set(votes.n_votes) == {5}
     assert votes.coverage.min() > 0
+
+
+def test_the_real_panel_is_llmbars_as_published():
+    votes = sample_votes("llmbar")
+    assert votes.votes.shape == (419, 65)
+    assert (votes.labels == 1).mean() == pytest.approx(0.492, abs=0.001)
+    assert (votes.votes == MISSING).mean() == pytest.approx(0.029, abs=0.001)
+    assert votes.judge_table["source"].eq("princeton-nlp/LLMBar@900616bff90b").all()
+    licence = (SAMPLE_FOLDER / "llmbar_LICENSE").read_text(encoding="utf-8")
+    assert licence.startswith("MIT License")
+    assert "llmbar_LICENSE" in (SAMPLE_FOLDER / "README.md").read_text(encoding="utf-8")

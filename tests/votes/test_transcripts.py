@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -184,20 +185,24 @@ def test_examples_of_long_outputs_keep_the_beginning_and_the_end() -> None:
     assert len(example.excerpt) < 600
 
 
-def test_the_transcripts_of_llmbar_become_votes(real_votes: Path) -> None:
-    found = load_votes(real_votes / "llmbar_transcripts.jsonl")
+@pytest.mark.real_votes
+def test_the_transcripts_of_llmbar_become_votes(real_votes: Callable[[str], Path]) -> None:
+    found = load_votes(real_votes("llmbar_transcripts.jsonl"))
     assert (found.votes.n_items, found.votes.n_judges) == (419, 58)
     assert found.coverage is not None
     assert found.coverage.outputs == 5345
     assert found.coverage.rate == pytest.approx(5212 / 5345)
 
 
-def test_outputs_in_the_order_of_the_published_votes_give_those_votes(real_votes: Path) -> None:
-    text = (real_votes / "llmbar_transcripts.jsonl").read_text("utf-8")
+@pytest.mark.real_votes
+def test_outputs_in_the_order_of_the_published_votes_give_those_votes(
+    real_votes: Callable[[str], Path],
+) -> None:
+    text = real_votes("llmbar_transcripts.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
     same = [one for one in rows if one["order"] == "output_1 first" and one["stage"] is None]
     ours = load_votes(lines(*same), name="same.jsonl").votes
-    published = load_votes(real_votes / "llmbar_votes.csv").votes
+    published = load_votes(real_votes("llmbar_votes.csv")).votes
     columns = [published.judges.index(name) for name in ours.judges]
     rows_of = [published.item_ids.index(item) for item in ours.item_ids]
     theirs = published.votes[np.ix_(rows_of, columns)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -175,8 +176,11 @@ def test_any_text_is_read_or_has_a_reason(text: str) -> None:
     assert (found.side is None) == (found.reason is not None)
 
 
-def test_verdicts_of_llmbar_are_read_as_the_benchmark_read_them_or_better(real_votes: Path) -> None:
-    lines = (real_votes / "llmbar_transcripts.jsonl").read_text("utf-8").splitlines()
+@pytest.mark.real_votes
+def test_verdicts_of_llmbar_are_read_as_the_benchmark_read_them_or_better(
+    real_votes: Callable[[str], Path],
+) -> None:
+    lines = real_votes("llmbar_transcripts.jsonl").read_text("utf-8").splitlines()
     rows = [row for line in lines if (row := json.loads(line))["style"] == "pairwise"]
     side = {"first": "A", "second": "B"}
     known = [

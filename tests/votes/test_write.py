@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -111,9 +112,10 @@ def test_another_extension_is_refused(tmp_path: Path) -> None:
         write_votes(small(), tmp_path / "v.xlsx")
 
 
-@pytest.mark.real_votes
 @pytest.mark.parametrize("name", FORMATS)
-def test_real_votes_survive_every_format(real_votes: Path, tmp_path: Path, name: str) -> None:
-    votes = load_votes(real_votes / "llmbar_votes.csv").votes
+def test_real_votes_survive_every_format(
+    real_votes: Callable[[str], Path], tmp_path: Path, name: str
+) -> None:
+    votes = load_votes(real_votes("llmbar_votes.csv")).votes
     write_votes(votes, tmp_path / name)
     assert load_votes(tmp_path / name).votes.sha256 == votes.sha256

@@ -139,7 +139,7 @@ def areas(of: Evaluations, stage: int) -> dict[str, Floats]:
         most[number] = best - hit[rows].mean()
     values[1], values[2] = hit, values[0] - hit
     fitted = of.mean(values)
-    found: dict[str, Floats] = {"gain_most": most.mean()}
+    found: dict[str, Floats] = {"gain_most": np.asarray(most.mean())}
     levels = np.clip(fitted.value[:2], 0.0, 1.0)
     lo, hi = _bounds(of, levels, fitted.se[:2], np.full(2, float(of.n_items)))
     for row, name in enumerate(("auac", "accuracy")):

@@ -126,7 +126,7 @@ def test_one_judge_leaves_nobody():
 
 
 def test_on_real_votes_values_are_near_those_of_refits_that_choose_their_ridges(real_votes):
-    ballots = prepare(load_votes(real_votes / "llmbar_votes.csv").votes, Settings()).ballots
+    ballots = prepare(load_votes(real_votes("llmbar_votes.csv")).votes, Settings()).ballots
     one = split(ballots.units, 0)
     pieces = folds(ballots.units, one.calibration, 5, seed=0, key=(0, 4))
     fold = fold_of(pieces, ballots.n_items)[one.calibration]

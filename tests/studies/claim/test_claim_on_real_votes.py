@@ -12,8 +12,7 @@ from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
-
-pytestmark = pytest.mark.real_votes
+from tests.helpers import larger
 
 SPLITS = 15
 
@@ -31,23 +30,24 @@ def levels(found: Claim, step: str) -> list[float]:
 @pytest.mark.parametrize(
     ("name", "step", "wanted", "rel"),
     [
-        ("rewardbench_correctness", "raw_one_class", [0.211, 0.224, 0.270, 0.449], 0.10),
-        ("rewardbench_correctness", "paper", [0.0083, 0.0074, 0.0068, 0.0064], 0.08),
-        ("rewardbench", "honest_clipped", [0.145, 0.149, 0.169, 0.272], 0.08),
-        ("rewardbench", "honest_beta", [0.140, 0.133, 0.133, 0.212], 0.08),
-        ("rewardbench", "honest_temperature", [0.139, 0.132, 0.133, 0.211], 0.08),
+        larger("rewardbench_correctness", "raw_one_class", [0.211, 0.224, 0.270, 0.449], 0.10),
+        larger("rewardbench_correctness", "paper", [0.0083, 0.0074, 0.0068, 0.0064], 0.08),
+        larger("rewardbench", "honest_clipped", [0.145, 0.149, 0.169, 0.272], 0.08),
+        larger("rewardbench", "honest_beta", [0.140, 0.133, 0.133, 0.212], 0.08),
+        larger("rewardbench", "honest_temperature", [0.139, 0.132, 0.133, 0.211], 0.08),
         ("llmbar", "honest_clipped", [0.345, 0.353, 0.394, 0.384], 0.08),
         ("llmbar", "honest_beta", [0.344, 0.331, 0.339, 0.329], 0.08),
         ("llmbar", "paper", [0.0146, 0.0116, 0.0093, 0.0082], 0.08),
     ],
 )
 def test_the_table_is_reproduced(real_votes, name, step, wanted, rel):
-    found = claim(real_votes / f"{name}_votes.csv")
+    found = claim(real_votes(f"{name}_votes.csv"))
     assert levels(found, step) == pytest.approx(wanted, rel=rel)
 
 
+@pytest.mark.real_votes
 def test_more_judges_help_under_one_class_coding_only_where_the_map_may_fall(real_votes):
-    found = claim(real_votes / "rewardbench_correctness_votes.csv")
+    found = claim(real_votes("rewardbench_correctness_votes.csv"))
     three, *_, everyone = levels(found, "paper")
     assert everyone < three
     three, *_, everyone = levels(found, "paper_monotone")
@@ -57,15 +57,16 @@ def test_more_judges_help_under_one_class_coding_only_where_the_map_may_fall(rea
     assert found.n_judges[found.row("honest")] == 148
 
 
+@pytest.mark.real_votes
 def test_the_reversal_is_not_there_with_honest_labels(real_votes):
-    found = claim(real_votes / "rewardbench_correctness_votes.csv")
+    found = claim(real_votes("rewardbench_correctness_votes.csv"))
     assert found.reversal("honest", 5).outcome == "does not appear"
     assert found.reversal("honest_clipped", 5).outcome == "does not appear"
     assert found.reversal("paper", 5).delta > 0.0
 
 
 def test_it_is_there_where_votes_are_seen_jointly(real_votes):
-    found = claim(real_votes / "llmbar_votes.csv", joint=True, splits=5)
+    found = claim(real_votes("llmbar_votes.csv"), joint=True, splits=5)
     joint = found.reversal("joint", 5)
     assert joint.delta > 0.05
     assert found.nll[found.row("joint"), -1] < 0.26

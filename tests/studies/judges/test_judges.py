@@ -278,7 +278,7 @@ def test_the_interval_of_the_mean_correlation_covers_the_truth(missing):
 
 def test_llmbar_evaluators_cluster_by_model(real_votes):
     votes = load_votes(
-        real_votes / "llmbar_votes.csv", judge_table=real_votes / "llmbar_judges.csv"
+        real_votes("llmbar_votes.csv"), judge_table=real_votes("llmbar_judges.csv")
     ).votes
     found = study(votes, JudgesSpec(Settings(splits=10)))
     assert found.families.rand > 0.9

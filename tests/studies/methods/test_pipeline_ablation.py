@@ -274,7 +274,7 @@ def test_a_feature_the_votes_do_not_have_is_refused_with_those_they_have(votes):
 
 @pytest.mark.real_votes
 def test_on_real_votes_sets_cover_and_features_bend_the_slope(real_votes):
-    votes = load_votes(real_votes / "rewardbench_votes.csv").votes
+    votes = load_votes(real_votes("rewardbench_votes.csv")).votes
     found = ablation(votes, spec_of(splits=10, panels=(5,), orientation="symmetric"))
     for level, covered in zip(found.levels, found.coverage, strict=True):
         assert (covered > level - 0.01).all()
