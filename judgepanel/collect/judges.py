@@ -179,7 +179,7 @@ def _check_address(address: str, problem: str) -> None:
         whole = False
     if not (whole and address.isascii() and address.isprintable() and " " not in address):
         raise InputError(problem, value=address, allowed="http:// or https:// and a host")
-    if parts.username is not None or parts.query or parts.fragment:
+    if parts.username is not None or not {"?", "#"}.isdisjoint(address):
         # What stands there is most often a key, so it is not repeated.
         raise InputError(
             f"{problem.partition(' has ')[0]} has an address with a user, a query or a fragment",

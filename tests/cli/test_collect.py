@@ -94,3 +94,15 @@ def test_wrong_input_is_one_line_and_nothing_is_asked(tmp_path, asked, capsys) -
         assert len(error) == 1
         assert sentence in error[0]
     assert not asked.prompts
+
+
+def test_an_interrupted_run_says_that_what_is_finished_is_kept(
+    tmp_path, asked, capsys, monkeypatch
+) -> None:
+    def interrupted(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("judgepanel.cli.collecting.collect", interrupted)
+    arguments = ["collect", pairs(tmp_path, "a"), str(tmp_path / "judges.toml")]
+    assert main([*arguments, "--out", str(tmp_path / "run")]) == 130
+    assert "what is finished is kept" in capsys.readouterr().err.splitlines()[-1]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from judgepanel.votes import InputError, load_votes
+from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.transcripts import order_of
 from judgepanel.votes.verdicts import LEVELS, REASONS
 
@@ -310,3 +311,9 @@ def test_an_order_that_can_only_mean_one_thing_is_read(words: tuple[str, str]) -
 @pytest.mark.parametrize("word", ["", "A", "A>B", "a a", "first A", "apart", "A first B first"])
 def test_an_order_that_could_mean_either_is_not_guessed(word: str) -> None:
     assert order_of(word) == -1
+
+
+def test_coverage_from_before_a_reason_had_its_name_is_still_shown() -> None:
+    before = JudgeCoverage("x", 3, (1, *[0] * 7), (1, 0, 0, 0, 1), 0, 0, 0, 0)
+    frame = Coverage((before,), ()).frame()
+    assert frame[["empty", "no verdict", "unusable"]].to_numpy().tolist() == [[1, 1, 0]]
