@@ -131,22 +131,32 @@ def test_an_escaped_output_says_what_was_written(tmp_path: Path, here: HostileEn
     }
 
 
+SLOW = ("endless-continue", "slow-body", "slow-header", "silent")
+REASONS = {
+    **dict.fromkeys(SLOW, "no whole answer within 1 s"),
+    **dict.fromkeys(
+        ("endless", "endless-chunks", "endless-until-closed", "ten-megabytes"),
+        "an answer of more than 1,114,112 bytes",
+    ),
+    "pieces": "an answer in more than 16,384 pieces",
+    "zipped": "an answer that is compressed, which was not asked for",
+    **dict.fromkeys(("deep", "digits", "not-utf8", "null"), "an answer that is not a completion"),
+    "busy": "status 429",
+    "refused": "status 400: the server will not take this call",
+}
+
+
 @pytest.mark.parametrize("attack", [*NO_ANSWER, "echo-500"])
 def test_what_is_no_answer_is_given_up_and_others_go_on(
     tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str], attack: str
 ) -> None:
-    assert (
-        main(
-            prepared(
-                tmp_path, judge(here.url, "fine"), judge(here.url, attack, timeout=1.0), items=2
-            )
-        )
-        == 1
-    )
+    reason, timeout = REASONS.get(attack, ""), 1.0 if attack in SLOW else 120.0
+    hostile = judge(here.url, attack, timeout=timeout)
+    assert main(prepared(tmp_path, judge(here.url, "fine"), hostile, items=2)) == 1
     printed = capsys.readouterr()
-    assert f"2 calls of '{attack}' were given up, most often for: " in printed.out
+    assert f"2 calls of '{attack}' were given up, most often for: {reason}" in printed.out
     assert n_votes(votes_in(tmp_path), "fine") == 2
-    assert here.asked(attack) == 2
+    assert here.asked(attack) <= 2
     written = "".join(path.read_text() for path in (tmp_path / "out").iterdir())
     assert KEY not in printed.out + printed.err + written
 
