@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 from judgepanel.service import SqlWorkspace
+from judgepanel.votes.apart import kill_readers
 
 _SPACES: dict[tuple[str, str], SqlWorkspace] = {}
 _LOCK = threading.Lock()
@@ -31,5 +32,6 @@ def close_workspaces() -> None:
 
 def release_work() -> None:
     """Leave the work of this process to others, at once: the process is about to end."""
+    kill_readers()
     for space in tuple(_SPACES.values()):
         space.release()

@@ -58,6 +58,8 @@ def _parse(data: bytes, delimiter: str, found: Structure, names: list[str]) -> p
             for name, column, values in zip(names, columns, batch.columns, strict=True):
                 check_cells(values.dictionary, name)
                 column.add(values.indices.to_numpy(), values.dictionary)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"not a readable CSV table: {error}") from None
     if n_rows != found.n_records:

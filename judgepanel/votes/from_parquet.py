@@ -32,6 +32,8 @@ def read_parquet(data: bytes, name: str) -> RawTable:
         texts = [field.name for field in schema if _is_text(field.type)]
         file = pa.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
         frame = _frame(file)
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise

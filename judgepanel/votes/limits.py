@@ -25,7 +25,7 @@ MAX_VALUES = 3_000_000
 """Values in one JSON document."""
 
 READER_MIB = 1_024
-"""Memory of the process that reads an upload; a large file gets more, see ``reader_mib``."""
+"""Memory of the process that reads an upload."""
 READER_CPU_SECONDS = 120
 READER_WALL_SECONDS = 300
 READERS = 2

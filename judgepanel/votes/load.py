@@ -17,7 +17,7 @@ from judgepanel.votes.transcripts import transcribed
 
 
 def load_votes(
-    source: str | Path | bytes,
+    source: str | Path | bytes | RawTable,
     *,
     name: str | None = None,
     task: Task | None = None,
@@ -27,7 +27,7 @@ def load_votes(
     judge_table: str | Path | bytes | None = None,
     need_labels: bool = True,
 ) -> Loaded:
-    """Read votes from a path, or from the bytes of an upload called ``name``.
+    """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
     Columns that are not given are guessed (see ``guess_mapping``); so is the task, which is
     pairwise unless the file says otherwise.
@@ -37,7 +37,7 @@ def load_votes(
     InputError
         One sentence with file, row, column, value and what is allowed.
     """
-    table = open_table(source, name, task=task)
+    table = source if isinstance(source, RawTable) else open_table(source, name, task=task)
     mapping = guess_mapping(
         table,
         id_column=id_column,

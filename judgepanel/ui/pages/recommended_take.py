@@ -23,6 +23,7 @@ from judgepanel.ui.frame import Shown, notes, problem
 from judgepanel.ui.pages.recommended_value import known_statuses, known_value
 from judgepanel.ui.parts import said, table
 from judgepanel.ui.session import is_reader
+from judgepanel.ui.uploads import read_upload
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import item_checks
 
@@ -112,7 +113,9 @@ def scoring(shown: Shown, panel: PanelFile) -> None:
         return
     try:
         loaded = load_votes(
-            upload.getvalue(), name=upload.name, task=shown.votes.task, need_labels=False
+            read_upload(upload.getvalue(), upload.name),
+            task=shown.votes.task,
+            need_labels=False,
         )
         scored = score(panel, loaded.votes)
     except InputError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import streamlit as st
 
 from judgepanel.figures.judges.judges import coverage_strip
@@ -19,6 +17,7 @@ from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.parts import check_card, how, judge_rows, said, table
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
+from judgepanel.ui.uploads import read_upload
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
     TASKS,
@@ -150,12 +149,11 @@ def _compare(analysis: Analysis) -> None:
 def _uploaded(name: str, data: bytes, judges: object) -> None:
     """Read an upload; what is wrong with it is one sentence beside it."""
     try:
-        digest = hashlib.sha256(data).hexdigest()
-        raw = _table(digest, data, name, None)
+        raw = read_upload(data, name)
         task = _task(raw)
         if raw.task not in (None, task):
             # A folder of results may hold pairs and single responses: one of them is read.
-            raw = _table(digest, data, name, task)
+            raw = read_upload(data, name, task)
         loaded = _columns(raw, task, judges)
     except InputError as error:
         problem(str(error))
@@ -171,11 +169,6 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
     for check in item_checks(loaded.votes):
         check_card(check)
     _strip(loaded.votes)
-
-
-@st.cache_resource(max_entries=2, show_spinner="Reading the file")
-def _table(digest: str, _data: bytes, name: str, task: Task | None) -> RawTable:
-    return open_table(_data, name, task=task)
 
 
 def _task(raw: RawTable) -> Task:
@@ -223,7 +216,7 @@ def _columns(raw: RawTable, task: Task, judges: object) -> Loaded:
     )
     judge_raw = None
     if judges is not None:
-        judge_raw = open_table(judges.getvalue(), judges.name)  # type: ignore[attr-defined]
+        judge_raw = read_upload(judges.getvalue(), judges.name)  # type: ignore[attr-defined]
     return build_votes(raw, mapping, task=task, judge_table=judge_raw)
 
 

@@ -1,0 +1,80 @@
+"""Files that users send: each is read in a process of its own, few at a time, and read once.
+
+The page that waits says so. When its visitor leaves, or does something else, Streamlit ends the
+page's thread at the next thing it writes, and with it the process that reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+
+import streamlit as st
+
+from judgepanel.service.places import Places
+from judgepanel.ui.access import owner
+from judgepanel.votes import InputError, RawTable
+from judgepanel.votes.apart import Reading
+from judgepanel.votes.limits import READERS
+from judgepanel.votes.matrix import Task
+
+_MOST_TABLES, _MOST_BYTES = 4, 400_000_000
+_POLL_SECONDS = 0.25
+_READING = "Reading the file …"
+_WAITING = "Waiting: other files are being read. Yours is next in line."
+
+_PLACES = Places(READERS)
+_LOCK = threading.Lock()
+_Key = tuple[str, str, Task | None]
+_TABLES: OrderedDict[_Key, RawTable | InputError] = OrderedDict()
+
+
+def read_upload(data: bytes, name: str, task: Task | None = None) -> RawTable:
+    """The raw table in an upload, with a line on the page while that takes time.
+
+    ``task`` chooses where the file holds pairs and single responses.
+    Raises InputError, at once where the same file was refused before.
+    """
+    key = (hashlib.sha256(data).hexdigest(), name, task)
+    with _LOCK:
+        table = _TABLES.get(key)
+    if table is None:
+        table = _read(data, name, task)
+        _keep(key, table)
+    if isinstance(table, InputError):
+        raise table
+    return table
+
+
+def _read(data: bytes, name: str, task: Task | None) -> RawTable | InputError:
+    line = st.empty()
+    ticket = _PLACES.queue(owner() or "")
+    try:
+        while not _PLACES.enter(ticket, _POLL_SECONDS):
+            line.caption(_WAITING)
+        with Reading(data, name, task) as reading:
+            while not reading.wait(_POLL_SECONDS):
+                line.caption(_READING)
+            table: RawTable | InputError = reading.table()
+    except InputError as error:
+        table = error
+    finally:
+        _PLACES.leave(ticket)
+    line.empty()
+    return table
+
+
+def _keep(key: _Key, table: RawTable | InputError) -> None:
+    with _LOCK:
+        _TABLES[key] = table
+        while len(_TABLES) > 1 and (
+            len(_TABLES) > _MOST_TABLES or sum(map(_size, _TABLES.values())) > _MOST_BYTES
+        ):
+            _TABLES.popitem(last=False)
+
+
+def _size(table: RawTable | InputError) -> int:
+    if isinstance(table, InputError):
+        return 0
+    return int(table.frame.memory_usage(index=False).sum())

@@ -1,0 +1,186 @@
+"""Reads an untrusted file in a process of its own, with limits on memory and time.
+
+A file that makes a parser take all memory, run for ever or crash ends that process and no other.
+It has an environment without the server's secrets, opens no file for writing, and gives data only:
+see ``judgepanel.votes.answer``. Should the process that started it be killed, it ends at its
+limits.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from pathlib import Path
+from types import TracebackType
+
+import judgepanel
+from judgepanel.votes import limits
+from judgepanel.votes.answer import BadAnswer, unpacked
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.files import check_bytes
+from judgepanel.votes.matrix import Task
+from judgepanel.votes.reader import out_of_memory
+from judgepanel.votes.table import RawTable
+
+MAX_ANSWER = limits.READER_MIB << 20
+_PIECE = 1 << 20
+_GOING: weakref.WeakSet[Reading] = weakref.WeakSet()
+_LOG = logging.getLogger(__name__)
+_ENVIRONMENT = {
+    "PYTHONPATH": str(Path(judgepanel.__file__).resolve().parents[1]),
+    # One thread each, and no allocator that reserves gigabytes of address space.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "2",
+}
+
+
+class Reading:
+    """A file that is being read; leaving its ``with`` block ends the work."""
+
+    def __init__(self, data: bytes, name: str, task: Task | None = None) -> None:
+        """Start to read; ``task`` as with ``open_table``.
+
+        Raises InputError for more bytes than may be brought.
+        """
+        try:
+            check_bytes(len(data))
+        except InputError as error:
+            raise error.in_file(name) from None
+        self._name = name
+        words = (limits.READER_MIB, limits.READER_CPU_SECONDS, limits.READER_WALL_SECONDS)
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-P", "-s", "-X", "utf8", "-m", "judgepanel.votes.reader"),
+                *(name.replace("\0", " "), task or "", str(len(data)), *map(str, words)),
+            ],
+            env=_ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._ends = time.monotonic() + limits.READER_WALL_SECONDS
+        self._answer: list[bytes] = []
+        self._too_late = False
+        self._threads = [
+            threading.Thread(target=self._give, args=(data,), daemon=True),
+            threading.Thread(target=self._take, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+        _GOING.add(self)
+
+    def __enter__(self) -> Reading:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """The process that reads."""
+        return self._process.pid
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended, at the latest after so many seconds."""
+        if time.monotonic() > self._ends:
+            self._too_late = True
+            self._process.kill()
+        self._threads[1].join(seconds)
+        if self._threads[1].is_alive():
+            return False
+        self._process.wait()
+        return True
+
+    def table(self) -> RawTable:
+        """What was read, once it has ended.
+
+        Raises
+        ------
+        InputError
+            What is wrong with the file, or which limit reading it has met.
+        """
+        while not self.wait(1.0):
+            pass
+        status = self._process.returncode
+        if self._too_late or -status in (signal.SIGXCPU, signal.SIGALRM):
+            raise InputError(
+                "reading it takes too long",
+                file=self._name,
+                allowed=f"{limits.READER_CPU_SECONDS} s of computing: split the file",
+            )
+        if status == 0:
+            data = b"".join(self._answer)
+            self._answer.clear()
+            try:
+                return unpacked(data)
+            except BadAnswer as error:
+                _LOG.warning("a reader gave a bad answer: %s", error)
+        elif -status in (signal.SIGABRT, signal.SIGKILL):
+            raise out_of_memory(self._name)
+        _LOG.warning("a reader ended with status %s", status)
+        raise InputError(
+            "it cannot be read, a parser failed on it",
+            file=self._name,
+            allowed="a file as docs/limits.md describes: write it anew, as CSV for example",
+        )
+
+    def end(self) -> None:
+        """Stop reading, whatever has been read."""
+        self._process.kill()
+        self._process.wait()
+        _GOING.discard(self)
+        for thread in self._threads:
+            thread.join()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _give(self, data: bytes) -> None:
+        pipe = self._process.stdin
+        if pipe is not None:
+            with contextlib.suppress(OSError):  # It needs no more, or has ended.
+                pipe.write(data)
+                pipe.close()
+
+    def _take(self) -> None:
+        pipe = self._process.stdout
+        size = 0
+        while pipe is not None and (piece := os.read(pipe.fileno(), _PIECE)):
+            size += len(piece)
+            if size > MAX_ANSWER:
+                self._process.kill()
+                return
+            self._answer.append(piece)
+
+
+def kill_readers() -> None:
+    """End every process that reads for this one, which is about to end itself."""
+    for reading in list(_GOING):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(reading.pid, signal.SIGKILL)
+
+
+atexit.register(kill_readers)
+
+
+def open_apart(data: bytes, name: str) -> RawTable:
+    """As ``open_table`` for bytes, in a process of its own."""
+    with Reading(data, name) as reading:
+        return reading.table()

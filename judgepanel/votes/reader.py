@@ -1,0 +1,78 @@
+"""The process that reads one untrusted file: ``python -m judgepanel.votes.reader`` and six words.
+
+The words are the file's name, the task or nothing, its size in bytes, MiB of memory, seconds of CPU time and seconds by
+the clock. The file comes on standard input, the answer (see ``judgepanel.votes.answer``) goes to
+standard output. See ``judgepanel.votes.apart`` for the process that starts it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable
+
+from judgepanel.votes.answer import packed, packed_error
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.limits import READER_MIB
+from judgepanel.votes.load import open_table
+from judgepanel.votes.matrix import TASKS
+
+VIRTUAL_MIB = 256
+"""Address space that libraries reserve and never touch (measured: 230 MiB after the imports)."""
+
+
+def main(name: str, task: str, size: int, mib: int, cpu: int, wall: int) -> None:
+    """Read, and answer."""
+    limit(mib, cpu, wall)
+    # Whatever a library prints must not be taken for a part of the answer.
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    pieces: Iterable[bytes]
+    chosen = next((known for known in TASKS if known == task), None)
+    try:
+        data = sys.stdin.buffer.read(size)
+        pieces = packed(open_table(data, name, task=chosen))
+    except InputError as error:
+        pieces = packed_error(error)
+    except MemoryError:
+        pieces = packed_error(out_of_memory(name))
+    for piece in pieces:
+        answer.write(piece)
+    answer.flush()
+    os._exit(0)  # To free what was read takes time, and nobody waits for it.
+
+
+def limit(mib: int, cpu: int, wall: int) -> None:
+    """Hold this process to its limits, as far as the system has them.
+
+    Windows has none of them. macOS takes the one on memory and does not hold to it.
+    """
+    try:
+        import resource  # noqa: PLC0415
+    except ImportError:
+        return
+    for kind, most in (
+        (resource.RLIMIT_AS, (mib + VIRTUAL_MIB) << 20),
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        try:
+            resource.setrlimit(kind, (most, most))
+        except (ValueError, OSError):  # The system, or who started the server, allows less.
+            continue
+    signal.setitimer(signal.ITIMER_REAL, wall)
+
+
+def out_of_memory(name: str) -> InputError:
+    """The refusal of a file that takes too much memory."""
+    return InputError(
+        "reading it takes too much memory",
+        file=name,
+        allowed=f"{READER_MIB:,} MiB: split the file, or leave out columns that are not needed",
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], *(int(word) for word in sys.argv[3:7]))
