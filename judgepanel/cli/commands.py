@@ -188,6 +188,22 @@ def health(options: argparse.Namespace) -> int:
     return 0 if all(good for good, _ in states) else 1
 
 
+def backup(options: argparse.Namespace) -> None:
+    """Copy the dashboard's SQLite database."""
+    # Here, as `health`.
+    from judgepanel.cli.backups import run_backup  # noqa: PLC0415
+
+    run_backup(options)
+
+
+def restore(options: argparse.Namespace) -> None:
+    """Bring a backup of the dashboard's SQLite database back."""
+    # Here, as `health`.
+    from judgepanel.cli.backups import run_restore  # noqa: PLC0415
+
+    run_restore(options)
+
+
 def spec_of(options: argparse.Namespace) -> Any:
     """The spec of a study from its options."""
     given = {

@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError
 from judgepanel.service import DatabaseProblem, default_home
 from judgepanel.service.database import FILE, VARIABLE, connect, transaction
 from judgepanel.service.migrations import is_current
+from judgepanel.service.sqlite_file import GONE, check_connection, expected_identity
 
 SERVED = "/_stcore/health"
 """Where Streamlit says 'ok' while it takes browsers in, and answers 503 while it does not."""
@@ -64,15 +65,18 @@ def database_state() -> tuple[bool, str]:
 
     One that is not there yet, or has older tables, is in order: the dashboard sees to it.
     """
-    address = _address()
+    address, file = _address()
+    expected = None if file is None else expected_identity(file)
     if address is None:
-        return True, _NO_FILE
+        return (True, _NO_FILE) if expected is None else (False, GONE)
     try:
         engine = connect(address)
         try:
             # SQLite's address says the same; PostgreSQL is told.
             reading = engine.execution_options(postgresql_readonly=True)
             with transaction(reading, write=False) as connection:
+                if file is not None:
+                    check_connection(connection, expected)
                 current = is_current(connection, "head")
         finally:
             engine.dispose()
@@ -84,8 +88,11 @@ def database_state() -> tuple[bool, str]:
     return True, f"{answers}; the first page that is opened makes or upgrades its tables."
 
 
-def _address() -> str | None:
-    """The address for readers; None while a file of SQLite is missing where it can be made."""
+def _address() -> tuple[str | None, Path | None]:
+    """The address for readers, and the file of SQLite where it is one.
+
+    No address while that file is missing where it can be made.
+    """
     given = os.environ.get(VARIABLE, "").strip()
     file = default_home().absolute() / FILE
     folder = next(parent for parent in file.parents if os.path.exists(parent))
@@ -94,14 +101,15 @@ def _address() -> str | None:
         try:
             url = make_url(given)
         except (ArgumentError, ValueError):
-            return given  # Whoever connects says what is wrong with it.
+            return given, None  # Whoever connects says what is wrong with it.
         named = url.drivername == "sqlite" and url.database not in (None, "", ":memory:")
         if not named or "uri" in url.query:
-            return given
+            return given, None
         file = Path(str(url.database)).absolute()
         folder = file.parent
         query = dict(url.query)
     if not os.path.exists(file) and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
-        return None
+        return None, file
     query |= {"mode": "ro", "uri": "true"}
-    return URL.create("sqlite", database=file.as_uri(), query=query).render_as_string()
+    url = URL.create("sqlite", database=file.as_uri(), query=query)
+    return url.render_as_string(), file

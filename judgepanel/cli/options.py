@@ -121,7 +121,22 @@ def command_parser() -> argparse.ArgumentParser:
     health.add_argument(
         "--url", metavar="URL", help="where a dashboard is served, such as http://localhost:8501"
     )
+    _backups(commands)
     return parser
+
+
+def _backups(commands: Any) -> None:
+    saving = _command(commands, "backup", run.backup, "copy the dashboard's SQLite database")
+    saving.add_argument("file", type=Path, metavar="FILE", help="the copy to write")
+    saving.add_argument("--force", action="store_true", help="replace FILE if it is there")
+
+    restoring = _command(
+        commands, "restore", run.restore, "bring a backup back, while no server runs"
+    )
+    restoring.add_argument("file", type=Path, metavar="FILE", help="a copy that `backup` wrote")
+    restoring.add_argument(
+        "--force", action="store_true", help="replace the database; it is kept beside"
+    )
 
 
 def _command(commands: Any, name: str, run_it: Any, text: str) -> argparse.ArgumentParser:

@@ -45,7 +45,7 @@ _LOCKED = (
 _READ_ONLY = "The database is read-only: judgepanel needs the right to write to it."
 _FULL = "There is no room left where the database is: free some space there and try again."
 _NO_DATABASE = "The file that should be the database is none: move it away, or name another one."
-_DAMAGED = "The database is damaged: bring back a backup of it."
+DAMAGED = "The database is damaged: bring back a backup of it."
 _CANNOT_OPEN = (
     "The file of the database cannot be opened: its folder is missing, or judgepanel may not "
     "write there."
@@ -64,7 +64,7 @@ _SQLITE = (
     ("locked", _LOCKED),
     ("full", _FULL),
     ("not a database", _NO_DATABASE),
-    ("malformed", _DAMAGED),
+    ("malformed", DAMAGED),
     ("unable to open", _CANNOT_OPEN),
     ("already exists", _FOREIGN),
 )
@@ -97,8 +97,10 @@ def default_url(home: Path) -> str:
     return given or URL.create("sqlite", database=str(home / FILE)).render_as_string()
 
 
-def connect(address: str) -> Engine:
+def connect(address: str, *, make: bool = True) -> Engine:
     """Connections to SQLite or PostgreSQL; nothing is reached yet.
+
+    A file of SQLite that is missing is made, for this user alone, unless ``make`` is false.
 
     Raises
     ------
@@ -110,7 +112,7 @@ def connect(address: str) -> Engine:
         if url.drivername in _POSTGRESQL:
             return _postgresql(url.set(drivername="postgresql+psycopg"))
         if url.drivername == "sqlite" and url.database and url.database != ":memory:":
-            return _sqlite(url, Path(url.database))
+            return _sqlite(url, Path(url.database), make)
     except (ArgumentError, NoSuchModuleError, ValueError):
         pass
     # Outside of the handler: the error that was caught may quote the address.
@@ -176,12 +178,12 @@ def _postgresql(url: URL) -> Engine:
     )
 
 
-def _sqlite(url: URL, file: Path) -> Engine:
+def _sqlite(url: URL, file: Path, make: bool) -> Engine:
     """WAL, so that readers and one writer pass each other; transactions are ours, not the driver's.
 
     A transaction that writes says so when it begins: one that finds out later cannot wait.
     """
-    if "uri" not in url.query:
+    if make and "uri" not in url.query:
         _private(file)
     engine = create_engine(
         url, connect_args={"timeout": WAIT_SECONDS}, hide_parameters=True, max_overflow=20

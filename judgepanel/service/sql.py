@@ -28,6 +28,7 @@ from judgepanel.service.jobs import Jobs
 from judgepanel.service.ledger import Key, Ledger
 from judgepanel.service.migrations import migrate
 from judgepanel.service.sharing import Shares
+from judgepanel.service.sqlite_file import adopt_file, check_file
 from judgepanel.service.tables import LOCAL
 from judgepanel.service.workspace import (
     Analysis,
@@ -66,12 +67,14 @@ class SqlWorkspace:
         self, url: str | None = None, home: Path | None = None, backend: str = "threading"
     ) -> None:
         self._engine = connect(url or default_url(home or default_home()))
-        self._archive = Archive(self._engine)
-        self._ledger = Ledger(self._engine)
-        self._interests = Interests(self._engine)
-        self._shares = Shares(self._engine)
         try:
+            check_file(self._engine)
             migrate(self._engine)
+            adopt_file(self._engine)
+            self._archive = Archive(self._engine)
+            self._ledger = Ledger(self._engine)
+            self._interests = Interests(self._engine)
+            self._shares = Shares(self._engine)
             if home is not None:
                 import_folder(self._engine, self._archive, home)
             self._ledger.prune()

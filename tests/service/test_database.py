@@ -67,7 +67,7 @@ def test_an_older_schema_is_upgraded_with_what_is_in_it(engine, new_url, votes):
     space = SqlWorkspace(new_url)
     made = space.create(loaded(votes), Settings(), "x")
     space.close()
-    for name in ("partials", "jobs", "shares", "decisions"):
+    for name in ("interests", "partials", "jobs", "shares", "decisions"):
         ask(engine, f"DROP TABLE {name}")
     ask(engine, "UPDATE alembic_version SET version_num = '0001'")
     space = SqlWorkspace(new_url)

@@ -1,0 +1,78 @@
+"""`backup` and `restore`: copies of the dashboard's SQLite database."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from judgepanel.report.numbers import counted
+from judgepanel.report.terminal import printable
+from judgepanel.service import DatabaseProblem, default_home, default_url
+from judgepanel.service.backup import Copied, back_up, restore
+from judgepanel.service.database import connect
+from judgepanel.service.sqlite_file import file_of
+from judgepanel.votes import InputError
+
+_POSTGRESQL = (
+    "this is for SQLite: the database is PostgreSQL, whose pg_dump and pg_restore do it "
+    "(docs/team.md, Backups)"
+)
+
+
+def run_backup(options: argparse.Namespace) -> None:
+    """Run `backup`: copy the database that the environment names."""
+    target: Path = options.file
+    _refuse_to_overwrite(target, options.force)
+    database = _database()
+    if not database.exists():
+        raise InputError("there is no database to back up", file=database.name)
+    if target.exists() and target.samefile(database):
+        raise InputError("this is the database itself", file=target.name)
+    try:
+        copied = back_up(database, target)
+    except DatabaseProblem as error:
+        raise InputError(str(error).rstrip("."), file=database.name) from None
+    print(printable(f"{target.name} holds {_content(copied)}; it was read back and is whole."))
+
+
+def run_restore(options: argparse.Namespace) -> None:
+    """Run `restore`: put a backup in the place of the database that the environment names."""
+    backup: Path = options.file
+    if not backup.is_file():
+        raise InputError("there is no such file", file=backup.name)
+    database = _database()
+    if database.exists():
+        if backup.samefile(database):
+            raise InputError("this is the database itself", file=backup.name)
+        if database.stat().st_size:  # An emptied file is nothing to lose.
+            _refuse_to_overwrite(database, options.force)
+    try:
+        copied = restore(backup, database)
+    except DatabaseProblem as error:
+        raise InputError(str(error).rstrip("."), file=backup.name) from None
+    print(printable(f"{database.name} holds {_content(copied)} of {backup.name}."))
+    if copied.kept is not None:
+        print(printable(f"What was there before is {copied.kept.name}, in the same folder."))
+
+
+def _database() -> Path:
+    """The file of the database; InputError where it is PostgreSQL or its address is wrong."""
+    try:
+        engine = connect(default_url(default_home()), make=False)
+    except DatabaseProblem as error:
+        raise InputError(str(error).rstrip(".")) from None
+    file = file_of(engine)
+    engine.dispose()
+    if file is None:
+        raise InputError(_POSTGRESQL)
+    return file
+
+
+def _refuse_to_overwrite(file: Path, force: bool) -> None:
+    if file.exists() and not force:
+        raise InputError("this file is there already: add --force to replace it", file=file.name)
+
+
+def _content(copied: Copied) -> str:
+    analyses = counted(copied.analyses, "analysis", "analyses")
+    return f"{analyses} and {counted(copied.results, 'result')}"

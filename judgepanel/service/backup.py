@@ -1,0 +1,174 @@
+"""Copies of a SQLite database: made while servers run, checked, and brought back."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import URL
+
+from judgepanel.service.database import DatabaseProblem, connect, transaction
+from judgepanel.service.migrations import is_current
+from judgepanel.service.sqlite_file import note_identity
+
+IN_USE = "The database is in use: stop every server first, then restore."
+_WRONG = "This is no backup of judgepanel: it is no SQLite database, or has other tables."
+_BROKEN = "The copy is damaged: the integrity check of SQLite fails."
+_COUNTED = ("analyses", "results")
+_LOGS = ("-wal", "-shm")
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a copy holds; ``kept`` is where the state before it stands, None without one."""
+
+    analyses: int
+    results: int
+    kept: Path | None = None
+
+
+def back_up(database: Path, target: Path) -> Copied:
+    """Copy a database, also while servers write to it; the copy is in place once it is checked.
+
+    Raises
+    ------
+    DatabaseProblem
+        The database is missing, no database of ours, or damaged.
+    OSError
+        The copy cannot be written there.
+    """
+    with _copied(database, target) as (copy, found):
+        os.replace(copy, target)
+    _settle(target.parent)
+    return found
+
+
+def restore(backup: Path, database: Path) -> Copied:
+    """Put a checked copy of a backup in the place of a database; what was there is kept beside it.
+
+    The database's name stands for the old state or the new one at any time, and for nothing else.
+
+    Raises
+    ------
+    DatabaseProblem
+        The backup is not whole or not ours, or a server uses the database.
+    OSError
+        The copy cannot be written there.
+    """
+    database.parent.mkdir(parents=True, exist_ok=True)
+    with _copied(backup, database) as (copy, found), _held(database) as is_whole:
+        kept = _keep_beside(database, is_whole) if database.exists() else None
+        number = _number(copy)
+        os.replace(copy, database)
+    note_identity(database, number)
+    _settle(database.parent)
+    return Copied(found.analyses, found.results, kept)
+
+
+@contextmanager
+def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
+    """A checked copy beside the target; it goes unless somebody moves it."""
+    copy = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    try:
+        try:
+            with closing(_opened(source)) as old, closing(sqlite3.connect(copy)) as new:
+                old.backup(new)
+                new.execute("PRAGMA journal_mode = DELETE").fetchone()
+                if new.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+                    raise DatabaseProblem(_BROKEN)
+                found = Copied(*(_count(new, table) for table in _COUNTED))
+        except sqlite3.Error:
+            raise DatabaseProblem(_WRONG) from None
+        _see_that_it_is_ours(copy)
+        with copy.open("rb") as written:
+            os.fsync(written.fileno())
+        yield copy, found
+    finally:
+        for suffix in ("", "-journal", *_LOGS):
+            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    """A connection to a database that is there; one on a medium without writing can be read too."""
+    address = file.absolute().as_uri()
+    try:
+        connection = sqlite3.connect(f"{address}?mode=rw", uri=True)
+        connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.OperationalError:
+        connection = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+    return connection
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+
+
+def _see_that_it_is_ours(file: Path) -> None:
+    """DatabaseProblem where a newer judgepanel, or another program, has made it."""
+    reading = {"mode": "ro", "uri": "true"}
+    url = URL.create("sqlite", database=file.absolute().as_uri(), query=reading)
+    engine = connect(url.render_as_string())
+    try:
+        with transaction(engine, write=False) as connection:
+            is_current(connection, "head")
+    finally:
+        engine.dispose()
+
+
+def _number(file: Path) -> int:
+    with closing(sqlite3.connect(file)) as connection:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def _held(database: Path) -> Iterator[bool]:
+    """Hold a database so that no server can use it; whether it could be read.
+
+    To leave the write-ahead log behind, SQLite needs the file for itself: a server that has it open
+    is in the way. The log is then part of the file.
+    """
+    if not database.exists() or not database.stat().st_size:
+        yield False
+        return
+    with closing(sqlite3.connect(database, timeout=1.0, isolation_level=None)) as connection:
+        try:
+            mode = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError:
+            raise DatabaseProblem(IN_USE) from None
+        except sqlite3.DatabaseError:
+            mode = None
+        yield mode == ("delete",)
+
+
+def _keep_beside(database: Path, is_whole: bool) -> Path:
+    """A second name for what is there now, whatever state it is in, and for its log."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    kept = database.with_name(f"{database.name}.before-{stamp}-{secrets.token_hex(2)}")
+    try:
+        os.link(database, kept)
+    except OSError:
+        shutil.copy2(database, kept)
+    if not is_whole:
+        for suffix in _LOGS:
+            with suppress(FileNotFoundError):
+                os.replace(database.with_name(database.name + suffix), f"{kept}{suffix}")
+    return kept
+
+
+def _settle(folder: Path) -> None:
+    """See that new names in a folder outlast a power cut, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

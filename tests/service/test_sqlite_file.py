@@ -1,0 +1,204 @@
+"""The file of a SQLite database: whole, the one that was here before, copied and brought back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from contextlib import closing
+
+import pytest
+
+from judgepanel.service import DatabaseProblem, SqlWorkspace
+from judgepanel.service import backup as backup_module
+from judgepanel.service.backup import back_up, restore
+from judgepanel.service.sqlite_file import identity_file
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+from tests.service.counting import loaded
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A database with one analysis in it, which no server uses."""
+    path = tmp_path / "a b#?%20.db"
+    with closing(opened(path)) as space:
+        space.create(loaded(make_votes(1, 40, 4)), Settings(), "first")
+    return path
+
+
+def opened(path):
+    return SqlWorkspace(f"sqlite:///{str(path).replace('%', '%25').replace('?', '%3F')}")
+
+
+def names(path):
+    with closing(opened(path)) as space:
+        return [analysis.name for analysis in space.list()]
+
+
+def test_a_restart_is_noticed_by_nobody(file):
+    assert names(file) == names(file) == ["first"]
+    assert int(identity_file(file).read_text()) > 0
+
+
+@pytest.mark.parametrize("lose", ["empty", "delete"])
+def test_an_emptied_or_deleted_file_is_no_new_database(file, lose):
+    if lose == "empty":
+        os.truncate(file, 0)
+    else:
+        file.unlink()
+    for _ in range(2):
+        with pytest.raises(DatabaseProblem, match=r"deleted, emptied or moved.*restore"):
+            opened(file)
+    identity_file(file).unlink()
+    assert names(file) == []
+
+
+def test_another_database_under_the_same_name_is_noticed(file, tmp_path):
+    other = tmp_path / "other.db"
+    opened(other).close()
+    os.replace(other, file)
+    with pytest.raises(DatabaseProblem, match="another one than before"):
+        opened(file)
+
+
+@pytest.mark.parametrize("change", ["delete", "exchange", "empty"])
+def test_a_server_notices_that_its_file_went_away(file, tmp_path, change):
+    with closing(opened(file)) as space:
+        assert len(space.list()) == 1
+        if change == "delete":
+            file.unlink()
+        elif change == "empty":
+            os.truncate(file, 0)
+        else:
+            other = tmp_path / "other.db"
+            opened(other).close()
+            os.replace(other, file)
+        with pytest.raises(DatabaseProblem, match="deleted, emptied or moved"):
+            space.list()
+        with pytest.raises(DatabaseProblem):
+            space.create(loaded(make_votes(2, 40, 4)), Settings(), "lost")
+
+
+def test_a_server_notices_that_its_file_was_written_over(file):
+    with closing(opened(file)) as space:
+        with closing(sqlite3.connect(file)) as other:
+            other.execute("PRAGMA user_version = 7")
+        with pytest.raises(DatabaseProblem, match="another one than before"):
+            space.list()
+
+
+def damage(path):
+    """Write over the pages behind the first."""
+    content = bytearray(path.read_bytes())
+    content[4096:] = bytes(byte ^ 0x5A for byte in content[4096:])
+    path.write_bytes(content)
+
+
+def test_a_damaged_file_is_told_at_the_start(file):
+    damage(file)
+    with pytest.raises(DatabaseProblem, match="bring back a backup"):
+        opened(file)
+
+
+def test_a_backup_is_whole_while_a_server_writes(file, tmp_path):
+    target = tmp_path / "backup.db"
+    enough = threading.Event()
+    with closing(opened(file)) as space:
+
+        def write():
+            number = 0
+            while not enough.is_set():
+                number += 1
+                space.create(loaded(make_votes(1, 40, 4)), Settings(seed=number), f"n{number}")
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            copies = [back_up(file, target) for _ in range(5)]
+        finally:
+            enough.set()
+            writer.join()
+        assert copies[0].analyses <= copies[-1].analyses <= len(space.list())
+    assert len(names(target)) == copies[-1].analyses
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_restored_is_the_state_of_the_backup_and_what_was_there_is_kept(file, tmp_path):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+    with closing(opened(file)) as space:
+        space.create(loaded(make_votes(2, 40, 4)), Settings(), "later")
+    copied = restore(target, file)
+    assert (copied.analyses, names(file)) == (1, ["first"])
+    assert sorted(names(copied.kept)) == ["first", "later"]
+
+
+def test_a_lost_or_damaged_database_is_brought_back(file, tmp_path):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+    broken = file.read_bytes()[:5000]
+    file.write_bytes(broken)
+    copied = restore(target, file)
+    assert names(file) == ["first"]
+    assert copied.kept.read_bytes() == broken
+    file.unlink()
+    assert restore(target, file).kept is None
+    assert names(file) == ["first"]
+
+
+def test_nothing_is_restored_while_a_server_runs(file, tmp_path):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+    with closing(opened(file)) as space:
+        space.list()
+        with pytest.raises(DatabaseProblem, match="stop every server"):
+            restore(target, file)
+        assert len(space.list()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"no database " * 99, b"SQLite format 3\0" + b"x" * 900])
+def test_what_is_no_backup_is_refused_and_changes_nothing(file, tmp_path, content):
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(DatabaseProblem):
+        restore(tmp_path / "other", file)
+    assert names(file) == ["first"]
+
+
+def test_a_damaged_or_newer_backup_is_refused(file, tmp_path):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+    with closing(sqlite3.connect(target)) as newer:
+        newer.execute("UPDATE alembic_version SET version_num = '9999'")
+        newer.commit()
+    with pytest.raises(DatabaseProblem, match="newer version"):
+        restore(target, file)
+    back_up(file, target)
+    damage(target)
+    with pytest.raises(DatabaseProblem):
+        restore(target, file)
+    assert names(file) == ["first"]
+
+
+def test_a_restore_that_fails_half_way_leaves_what_was_there(file, tmp_path, monkeypatch):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+
+    def fails(*_):
+        raise OSError("no room left")
+
+    monkeypatch.setattr(backup_module, "_number", fails)
+    with pytest.raises(OSError, match="no room left"):
+        restore(target, file)
+    assert names(file) == ["first"]
+
+
+def test_a_backup_of_an_earlier_version_is_restored_and_known_from_then_on(file, tmp_path):
+    target = tmp_path / "backup.db"
+    back_up(file, target)
+    with closing(sqlite3.connect(target)) as earlier:
+        earlier.execute("PRAGMA user_version = 0")
+    restore(target, file)
+    assert names(file) == ["first"]
+    assert int(identity_file(file).read_text()) > 0
