@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from judgepanel.kernels.aggregate.prefixes import counts
 from judgepanel.studies.settings import Prepared
 
 FEW_LABELS = 30
+FEW_ERRORS = 10
 
 
 def few_labels(prepared: Prepared, n_calibration: float) -> list[str]:
-    """Warnings where calibration rests on few labels, or variances on few groups."""
+    """Warnings where calibration rests on few labels, variances on few groups, or NLL on few wrong
+    decisions.
+    """
     found = []
     if n_calibration < FEW_LABELS:
         found.append(
@@ -25,7 +29,26 @@ def few_labels(prepared: Prepared, n_calibration: float) -> list[str]:
             f"The items form only {n_groups} groups, and groups are what intervals count: take "
             "them as rough."
         )
-    return found
+    return found + few_errors(prepared)
+
+
+def few_errors(prepared: Prepared) -> list[str]:
+    """A warning where all judges together decide nearly every labelled item rightly.
+
+    Decisions are those of one-coin weights on all labelled items; ties count one half.
+    """
+    ballots = prepared.ballots
+    correct, voted = counts(ballots, np.arange(ballots.n_items))
+    margin = ballots.signs * (ballots.votes @ np.log((correct + 1.0) / (voted - correct + 1.0)))
+    wrong = int(np.floor((margin < 0).sum() + 0.5 * (margin == 0).sum()))
+    if wrong >= FEW_ERRORS:
+        return []
+    are = "is" if wrong == 1 else "are"
+    return [
+        f"Of {ballots.n_items:,} labelled items only {wrong} {are} decided wrongly by all judges "
+        "together. NLL rests on such items above all: its intervals are then too short on the "
+        "flattering side."
+    ]
 
 
 def stand_ins(names: Sequence[str], replaced: Sequence[int], fits: int) -> list[str]:
