@@ -199,6 +199,7 @@ def test_one_judge_alone_has_no_dependence_to_pay_for():
 
 def test_terminals_get_every_answer_and_table():
     text = corruption_text(damaged())
+    assert "too narrow" not in text
     assert all(name in text for name in SCENARIO_NAMES.values())
     assert "shuffled" in distortion_text(bent())
     assert "sum of C_k" in jury_text(jury())
