@@ -508,7 +508,7 @@ HOSTILE_IDS = [
 def test_hostile_ids_name_no_file_and_come_back_as_they_were(
     tmp_path: Path, here: HostileEndpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = prepared(tmp_path, judge(here.url, "fine"))
+    run = prepared(tmp_path, judge(here.url, "fine", concurrency=1))
     rows = [{"id": name, "prompt": "p", "output_1": "x", "output_2": "y"} for name in HOSTILE_IDS]
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert main(run) == 0
