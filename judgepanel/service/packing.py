@@ -33,14 +33,15 @@ def pack(votes: VoteMatrix) -> bytes:
         "features": _table(votes.features),
         "judge_table": _table(votes.judge_table),
     }
+    arrays: dict[str, Any] = {
+        "votes": votes.votes,
+        "labels": votes.labels,
+        "text": np.frombuffer(json.dumps(text).encode(), dtype=np.uint8),
+    }
+    if votes.ties is not None:
+        arrays["ties"] = votes.ties
     buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer,
-        votes=votes.votes,
-        labels=votes.labels,
-        **({} if votes.ties is None else {"ties": votes.ties}),
-        text=np.frombuffer(json.dumps(text).encode(), dtype=np.uint8),
-    )
+    np.savez_compressed(buffer, **arrays)
     return buffer.getvalue()
 
 

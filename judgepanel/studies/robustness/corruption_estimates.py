@@ -48,7 +48,7 @@ def corruption_estimates(
         bounds = RANGES[metric] if name in RANGES else (-np.inf, np.inf)
         for end, part in (("", "value"), ("_lo", "lo"), ("_hi", "hi")):
             first, rest = getattr(clean, part), getattr(hurt, part)
-            values = np.column_stack([first, rest.reshape(len(weights), -1)])
+            values = np.column_stack([first, rest.reshape(len(weights), n - 1)])
             found[name + end] = np.clip(values, *bounds) if end else values
     gaps = rise[:-1] - rise[-1:]
     found |= {"gap" + end: np.zeros((n_p - 1, n)) for end in ("", "_lo", "_hi")}
