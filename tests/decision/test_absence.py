@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.absence import FOLDS, measure_absence, scores_without
+from judgepanel.decision.absence_arms import groups_of
+from judgepanel.decision.absence_nearest import on_items
 from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import folds
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes
@@ -94,6 +97,87 @@ def test_somebody_is_absent_and_somebody_there(n_judges, numbers):
     assert len(found.single) == n_judges
     for one in (*found.single, *found.several):
         assert one.lo <= one.delta <= one.hi
+
+
+def vendors(seed=0, n_items=400):
+    """Fifteen judges of three vendors: one good, the others err alike; and their families."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, n_items)
+    right = np.empty((n_items, 15), dtype=bool)
+    for vendor, accuracy in enumerate((0.9, 0.65, 0.6)):
+        alike = rng.random(n_items) < accuracy
+        own = rng.random((n_items, 5)) < 0.1
+        right[:, 5 * vendor : 5 * vendor + 5] = alike[:, None] ^ own
+    cast = np.where(right, labels[:, None], 1 - labels[:, None]).astype(np.int8)
+    votes = replace(
+        make_votes(0, n_items, 15), votes=cast, labels=labels.astype(np.int8), groups=None
+    )
+    return votes, tuple("ABC"[j // 5] for j in range(15))
+
+
+def test_families_and_clusters_of_errors_are_measured_one_by_one():
+    votes, families = vendors()
+    prepared, model = panel_of(votes, 15)
+    found = measure_absence(prepared, SETTINGS, model, families)
+    named = {
+        group.name: {model.judges[j] for j in group.judges}
+        for group in found.groups
+        if group.kind == "family"
+    }
+    assert named == {
+        vendor: {f"judge{5 * v + j:03d}" for j in range(5)} for v, vendor in enumerate("ABC")
+    }
+    worst = max(found.groups, key=lambda group: group.figures.delta)
+    assert worst.name == "A"
+    assert worst.figures.delta > found.several[1].delta
+    unnamed = measure_absence(prepared, SETTINGS, model)
+    assert {group.kind for group in unnamed.groups} == {"cluster"}
+    assert {group.judges for group in unnamed.groups} == {group.judges for group in found.groups}
+
+
+def test_a_group_within_the_panel_is_measured_as_far_as_it_is_there():
+    votes, families = vendors()
+    prepared, model = panel_of(votes, 6)
+    found = measure_absence(prepared, SETTINGS, model, families)
+    assert all(1 < len(group.judges) < 6 for group in found.groups)
+
+
+def test_groups_are_bounded_and_the_largest_stay(monkeypatch):
+    votes, _ = vendors()
+    prepared, model = panel_of(votes, 15)
+    monkeypatch.setattr("judgepanel.decision.absence_arms.MOST_GROUPS", 1)
+    assert len(groups_of(prepared, model.judges, ("A",) * 10 + ("B",) * 5)) == 1
+    assert groups_of(prepared, model.judges, ("A",) * 10 + ("B",) * 5)[0].name == "A"
+
+
+def test_the_fallback_scores_absences_better_than_the_rule_and_complete_items_not_at_all():
+    votes, families = vendors()
+    past, new = votes.with_items(np.arange(200)), votes.with_items(np.arange(200, 400))
+    prepared, model = panel_of(past, 15, "majority", "temperature")
+    found = measure_absence(prepared, SETTINGS, model, families)
+    (best,) = [group for group in found.groups if group.name == "A"]
+    assert found.fallback is not None
+    assert best.figures.nll < best.figures.main_nll
+    together = replace(model, fallback=found.fallback)
+    matrix = new.with_judges(model.judges).votes.copy()
+    assert together.score(matrix).tolist() == model.score(matrix).tolist()
+    matrix[:, list(best.judges)] = MISSING
+    assert together.falls_back(matrix).all()
+
+    def nll(panel):
+        p = panel.score(matrix)
+        return -np.log(np.where(new.labels == 1, p, 1 - p)).mean()
+
+    assert nll(together) < nll(model)
+
+
+def test_the_interval_allows_for_the_items_of_the_file():
+    votes, families = vendors()
+    prepared, model = panel_of(votes, 15)
+    figures = measure_absence(prepared, SETTINGS, model, families).groups[0].figures
+    plain = to_plain(figures)
+    widths = [hi - lo for lo, hi in (on_items(plain, n) for n in (10, 100, 10**9))]
+    assert widths[0] > widths[1] > widths[2] == pytest.approx(figures.hi - figures.lo)
 
 
 def test_one_judge_has_nobody_to_miss():
