@@ -8,6 +8,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.figures.judges.judges import kept_judges
 from judgepanel.figures.value import removal, value
+from judgepanel.report.absence import absence_table, absence_words
 from judgepanel.report.document import (
     Block,
     Code,
@@ -60,6 +61,8 @@ def recommendation_report(
     ]
     if worth is not None:
         blocks += [Heading("What each judge is worth"), *worth_of_judges(worth, status)]
+    if found.absence is not None:
+        blocks += [Heading("When judges are absent"), *absences(found)]
     blocks += [
         Heading("All candidates"),
         *candidates(found),
@@ -87,6 +90,18 @@ def panel(votes: VoteMatrix, found: Recommendation) -> list[Block]:
             "Accuracy of every judge with its interval; kept and left out are told apart.",
         ),
         Rows(weights_table(found), "Judges of the panel in panel order, and those left out."),
+    ]
+
+
+def absences(found: Recommendation) -> list[Block]:
+    """What the panel loses without groups of its judges, random ones, and each alone."""
+    return [
+        *said(*absence_words(found)),
+        Rows(
+            absence_table(found),
+            "Rise of the NLL, out of sample, with judges absent and nothing refitted; intervals "
+            "are for this panel on ever so many new items.",
+        ),
     ]
 
 

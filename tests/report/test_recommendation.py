@@ -7,6 +7,7 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus
+from judgepanel.report.absence import absence_table, absence_words
 from judgepanel.report.recommendation import rival_sentence, statuses_sentence, tied_sentence
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -68,6 +69,28 @@ def test_nothing_is_said_where_nothing_is_tied():
     found = result()
     alone = tuple(replace(one, tied=False) for one in found.candidates)
     assert tied_sentence(replace(found, candidates=alone)) == ""
+
+
+def test_absences_are_listed_with_the_worst_in_words():
+    found = result()
+    rows = absence_table(found)
+    measured = found.absence
+    n_rows = len(measured.groups) + len(measured.several) + len(measured.single)
+    assert len(rows) == n_rows
+    assert rows["NLL"].tolist() == pytest.approx((found.nll + rows["rise"]).tolist())
+    top = rows["rise"].idxmax()
+    assert f"is {rows['absent'][top]}: the NLL changes by" in absence_words(found)[0]
+    assert absence_words(replace(found, absence=None)) == ()
+
+
+def test_an_absence_above_the_base_rate_is_called_worse():
+    found = result()
+    worst = replace(found.absence.several[-1], delta=9.0, lo=8.0, hi=10.0)
+    absence = replace(found.absence, several=(*found.absence.several[:-1], worst))
+    bad = replace(found, absence=absence)
+    assert "worse than" in absence_words(bad)[0]
+    rows = absence_table(bad)
+    assert rows["worse than the base rate"][rows["rise"].idxmax()] == "yes"
 
 
 def test_judges_are_counted_by_what_becomes_of_them():

@@ -8,6 +8,7 @@ from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.judges.judges import kept_judges
+from judgepanel.report.absence import absence_table, absence_words
 from judgepanel.report.commands import recommend_command
 from judgepanel.report.recommendation import (
     beats_null,
@@ -75,8 +76,18 @@ def _sections(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     what_if(shown, spec, found)
     if value(shown, spec, found) and costs(shown, spec, found):
         curators(shown, spec)
+    _absences(found)
     scoring(shown, load_panel(panel_text(shown, spec, found)))
     _candidates(shown, spec, found)
+
+
+def _absences(found: Recommendation) -> None:
+    if found.absence is None:
+        return
+    st.header("When judges are absent")
+    for sentence in absence_words(found):
+        said(sentence)
+    table(absence_table(found), key="absences", height=320)
 
 
 def _candidates(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
