@@ -24,17 +24,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.decision.absence_arms import JudgeGroup, Kind, groups_of, numbers_absent
+from judgepanel.decision.absence_figures import AbsenceFigures, figures_of
+from judgepanel.decision.absence_scores import fallback_without, scores_without
 from judgepanel.decision.absence_threshold import NEVER, Losses, Scored, threshold
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.maps import sigmoid
 from judgepanel.models.fallback import Fallback, fit_fallback, in_order
 from judgepanel.models.panel import PanelModel, fit_panel
-from judgepanel.models.rules import JointSum
-from judgepanel.scoring.inference import LEVEL, sampling_variance
-from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import MISSING
@@ -50,27 +47,6 @@ FIT_SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _FIT_ROWS = 2_000
 _CELLS = 30_000
 _STREAM = 61
-
-
-@dataclass(frozen=True, slots=True)
-class AbsenceFigures:
-    """``n_absent`` judges (a ``share`` of the panel) absent: mean NLL, and how much it rose.
-
-    ``delta`` = NLL - NLL with nobody absent, [``lo``, ``hi``] its 95 % interval on ever so many
-    new items, under Student's law with ``df``. A file of m items adds ``item_sd``^2 / m to the
-    variance (:func:`decision.absence_nearest.on_items`). ``main_nll`` is the NLL of the panel's own
-    rule, had it no fallback.
-    """
-
-    n_absent: int
-    share: float
-    nll: float
-    delta: float
-    lo: float
-    hi: float
-    df: float
-    item_sd: float
-    main_nll: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +87,6 @@ class _Arms:
     absent: list[list[int]]
     owner: Index
 
-    @property
-    def n_figures(self) -> int:
-        return int(self.owner[-1]) + 1
-
 
 def measure_absence(
     prepared: Prepared, settings: Settings, model: PanelModel, families: Sequence[str] = ()
@@ -139,7 +111,7 @@ def measure_absence(
             (_at_once(names, groups, rng), together),
         ):
             losses.append(_losses(ballots, drawn, fitted, names, arms, rng))
-    return _figures(prepared, ballots, model, names, groups, (alone, together), settings.seed)
+    return _figures(ballots, model, names, groups, (alone, together), settings.seed)
 
 
 def _stream(seed: int, number: int) -> np.random.Generator:
@@ -243,7 +215,6 @@ def _nll(p: Floats, right: Bools) -> Floats:
 
 
 def _figures(
-    prepared: Prepared,
     ballots: Ballots,
     model: PanelModel,
     names: list[str],
@@ -253,9 +224,9 @@ def _figures(
 ) -> Absence:
     alone, together = measured
     limits = threshold(together, ballots.units, seed)
-    singles, nobody = _of_arms(alone, limits.cross, ballots.units, [1] * len(names), len(names))
+    singles, nobody = figures_of(alone, limits.cross, ballots.units, [1] * len(names), len(names))
     sizes = [len(group.judges) for group in groups] + numbers_absent(len(names))
-    others, _ = _of_arms(together, limits.cross, ballots.units, sizes, len(names))
+    others, _ = figures_of(together, limits.cross, ballots.units, sizes, len(names))
     at = {name: j for j, name in enumerate(model.judges)}
     fallback = None
     if limits.beyond < NEVER:
@@ -280,159 +251,6 @@ def _figures(
         n_evaluation=float(np.mean([len(one.rows) for one in alone])),
         n_splits=len(alone),
     )
-
-
-def _of_arms(
-    losses: list[Losses],
-    limits: Floats,
-    units: Index,
-    sizes: Sequence[int],
-    n_judges: int,
-) -> tuple[list[AbsenceFigures], float]:
-    """Figures of every absence, and the NLL with nobody absent; ``limits`` (n_items,)."""
-    n_figures = int(losses[0].owner[-1]) + 1
-    sums, mains = np.zeros((2, n_figures, len(limits)))
-    times = np.zeros(len(limits))
-    of_panels, draws = [], []
-    for one in losses:
-        nll = one.new.under(limits[one.rows])
-        sums[:, one.rows] += one.averaged(nll)
-        mains[:, one.rows] += one.averaged(one.new.main)
-        times[one.rows] += 1
-        common = one.common.under(limits[one.shared])
-        of_panels.append(one.averaged(common - common[0]).mean(axis=1))
-        draws.append(one.between_draws(nll - nll[0]))
-    seen = times > 0
-    items, mains = sums[:, seen] / times[seen], mains[:, seen] / times[seen]
-    rises = items[1:] - items[0]
-    spread = _Spread.of(
-        rises,
-        np.array(of_panels)[:, 1:],
-        units[seen],
-        draws=np.mean(draws, axis=0)[1:],
-        n_draws=np.bincount(losses[0].owner)[1:] * len(losses),
-    )
-    value = rises.mean(axis=1)
-    found = [
-        AbsenceFigures(
-            n_absent=size,
-            share=size / n_judges,
-            nll=float(items[arm + 1].mean()),
-            delta=float(value[arm]),
-            lo=float(value[arm] - spread.reach[arm]),
-            hi=float(value[arm] + spread.reach[arm]),
-            df=float(spread.df[arm]),
-            item_sd=float(spread.item_sd[arm]),
-            main_nll=float(mains[arm + 1].mean()),
-        )
-        for arm, size in enumerate(sizes)
-    ]
-    return found, float(items[0].mean())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Spread:
-    """What makes a rise uncertain, (n,) each: 95 % ``reach`` on ever so many new items, degrees of
-    freedom, and the standard deviation of the rise of a single item.
-    """
-
-    reach: Floats
-    df: Floats
-    item_sd: Floats
-
-    @classmethod
-    def of(
-        cls, rises: Floats, of_panels: Floats, units: Index, *, draws: Floats, n_draws: Index
-    ) -> _Spread:
-        """From ``rises`` (n, n_items) of new items, and ``of_panels`` (n_folds, n), the mean rises
-        that the panels of all folds have on the same items.
-
-        The latter differ by the labels alone that panels were fitted to. Two panels of K folds
-        share K - 2 of K - 1 parts of their labels, so that the variance between panels of labels
-        of their own is K - 1 times that between these. The panel that scores new items is one more
-        draw of its labels. Judges that are absent at random are one draw of such judges: ``draws``
-        is the variance of one, and ``n_draws`` of them were averaged.
-        """
-        n_folds, n_items = of_panels.shape[0], rises.shape[1]
-        v = sampling_variance(rises, units)
-        labels = (n_folds - 1) * of_panels.var(axis=0, ddof=1)
-        known = v + draws / n_draws
-        unknown = labels + draws
-        total = known + unknown
-        df_items, df_folds = max(len(np.unique(units)) - 1, 1), max(n_folds - 1, 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            df = total**2 / (known**2 / df_items + unknown**2 / df_folds)
-        df = np.where(np.isfinite(df), np.minimum(df, df_items), df_items)
-        quantile = stats.t.ppf(0.5 + LEVEL / 2.0, df)
-        return cls(np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items))
-
-
-def scores_without(model: PanelModel, votes: Votes, absent: list[list[int]]) -> Floats:
-    """P(label = 1), (n_arms, n_items), of votes (n_items, n_judges) in panel order, with the judges
-    at the positions of each arm absent; as ``model.score`` of votes set missing, up to rounding.
-    """
-    found = np.empty((len(absent), len(votes)))
-    likeness = _Likeness.of(model, votes) if isinstance(model.rule, JointSum) else None
-    for arm, positions in enumerate(absent):
-        cast = votes.copy()
-        cast[:, positions] = MISSING
-        if likeness is None:
-            found[arm] = model.score(cast)
-            continue
-        logits = likeness.linear(positions) + likeness.without(positions)
-        empty = (cast == MISSING).all(axis=1)
-        found[arm] = np.where(empty, model.prior, model.probabilities(logits))
-    return found
-
-
-def fallback_without(
-    fallback: Fallback, model: PanelModel, votes: Votes, absent: list[list[int]]
-) -> tuple[Floats, Floats]:
-    """P(label = 1) by the fallback alone, and the share of its weight that is missing, each
-    (n_arms, n_items); arms as in :func:`scores_without`, up to rounding.
-    """
-    weights = np.array(fallback.weights)
-    signs = np.where(votes == MISSING, 0.0, 2.0 * votes - 1.0)
-    there = np.ones((len(weights), len(absent)))
-    for arm, positions in enumerate(absent):
-        there[positions, arm] = 0.0
-    present = ((np.abs(weights) * np.abs(signs)) @ there / np.abs(weights).sum()).T
-    logits = ((weights * signs) @ there).T / fallback.temperature(present)
-    p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
-    empty = (np.abs(signs) @ there == 0.0).T
-    return np.where(empty, model.prior, p), 1.0 - present
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Likeness:
-    """A joint rule whose sums are made once, so that a judge's part can be taken away again."""
-
-    rule: JointSum
-    signs: Floats
-    past: Floats
-    alike: Floats
-    total: Floats
-
-    @classmethod
-    def of(cls, model: PanelModel, votes: Votes) -> _Likeness:
-        rule = model.rule
-        if not isinstance(rule, JointSum):
-            raise TypeError("only a joint rule compares items with past ones")
-        signs = np.where(votes == MISSING, 0.0, 2.0 * votes - 1.0)
-        signs_of = {"1": 1.0, "0": -1.0, ".": 0.0}
-        rows = [[signs_of[mark] for mark in row] for row in rule.prototypes]
-        past = np.array(rows).reshape(-1, votes.shape[1]) * np.array(rule.shares)
-        total = signs @ np.array(rule.weights) + rule.intercept
-        return cls(rule, signs, past, signs @ past.T, total)
-
-    def linear(self, positions: list[int]) -> Floats:
-        weights = np.array(self.rule.weights)[positions]
-        return np.asarray(self.total - self.signs[:, positions] @ weights)
-
-    def without(self, positions: list[int]) -> Floats:
-        d = self.alike - self.signs[:, positions] @ self.past[:, positions].T
-        square = d * d
-        return np.asarray((0.5 * d * square * (1.0 + square)) @ np.array(self.rule.pull))
 
 
 def _of_judges(prepared: Prepared, names: list[str]) -> Ballots:

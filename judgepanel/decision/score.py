@@ -154,7 +154,13 @@ def _absent(panel: PanelFile, votes: VoteMatrix) -> list[str]:
     absent = _absent_judges(panel, votes)
     if not absent:
         return []
-    return [absence_sentence(panel.content, absent, votes.n_items)]
+    sentences = [absence_sentence(panel.content, absent, votes.n_items)]
+    if panel.content["conformal"] is not None:
+        sentences.append(
+            "Sets were made with all judges there: with judges absent nothing promises how often "
+            "they hold the label."
+        )
+    return sentences
 
 
 def _absent_judges(panel: PanelFile, votes: VoteMatrix) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from judgepanel.decision.absence import AbsenceFigures
+from judgepanel.decision.absence_figures import AbsenceFigures
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.report.numbers import counted, fixed, percent, with_interval
 from judgepanel.report.text import plain

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.decision.absence import FOLDS, measure_absence, scores_without
+from judgepanel.decision.absence import FOLDS, measure_absence
 from judgepanel.decision.absence_arms import groups_of
 from judgepanel.decision.absence_nearest import on_items
+from judgepanel.decision.absence_scores import scores_without
 from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel

@@ -318,6 +318,13 @@ def test_worse_than_the_base_rate_is_said_in_so_many_words(vendors, new):
     assert "That may be worse than the base rate alone (0.693)" in absent_line(vendors, few)
 
 
+def test_sets_promise_nothing_with_judges_absent(panel, new):
+    sentence = "nothing promises how often they hold the label"
+    line = " ".join(score(panel, without(new, panel.model.judges[:2])).warnings)
+    assert sentence in line
+    assert sentence not in " ".join(score(panel, new).warnings)
+
+
 def test_judges_whose_column_is_there_but_silent_are_absent(panel, new):
     judges = panel.model.judges
     cast = new.votes.copy()

@@ -1,0 +1,122 @@
+"""From losses under absence to what is said of each: mean NLL, its rise, how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.decision.absence_threshold import Losses
+from judgepanel.scoring.inference import LEVEL, sampling_variance
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class AbsenceFigures:
+    """``n_absent`` judges (a ``share`` of the panel) absent: mean NLL, and how much it rose.
+
+    ``delta`` = NLL - NLL with nobody absent, [``lo``, ``hi``] its 95 % interval on ever so many
+    new items, under Student's law with ``df``. A file of m items adds ``item_sd``^2 / m to the
+    variance (:func:`decision.absence_nearest.on_items`). ``main_nll`` is the NLL of the panel's own
+    rule, had it no fallback.
+    """
+
+    n_absent: int
+    share: float
+    nll: float
+    delta: float
+    lo: float
+    hi: float
+    df: float
+    item_sd: float
+    main_nll: float
+
+
+def figures_of(
+    losses: list[Losses],
+    limits: Floats,
+    units: Index,
+    sizes: Sequence[int],
+    n_judges: int,
+) -> tuple[list[AbsenceFigures], float]:
+    """Figures of every absence, and the NLL with nobody absent; ``limits`` (n_items,)."""
+    n_figures = int(losses[0].owner[-1]) + 1
+    sums, mains = np.zeros((2, n_figures, len(limits)))
+    times = np.zeros(len(limits))
+    of_panels, draws = [], []
+    for one in losses:
+        nll = one.new.under(limits[one.rows])
+        sums[:, one.rows] += one.averaged(nll)
+        mains[:, one.rows] += one.averaged(one.new.main)
+        times[one.rows] += 1
+        common = one.common.under(limits[one.shared])
+        of_panels.append(one.averaged(common - common[0]).mean(axis=1))
+        draws.append(one.between_draws(nll - nll[0]))
+    seen = times > 0
+    items, mains = sums[:, seen] / times[seen], mains[:, seen] / times[seen]
+    rises = items[1:] - items[0]
+    spread = _Spread.of(
+        rises,
+        np.array(of_panels)[:, 1:],
+        units[seen],
+        draws=np.mean(draws, axis=0)[1:],
+        n_draws=np.bincount(losses[0].owner)[1:] * len(losses),
+    )
+    value = rises.mean(axis=1)
+    found = [
+        AbsenceFigures(
+            n_absent=size,
+            share=size / n_judges,
+            nll=float(items[arm + 1].mean()),
+            delta=float(value[arm]),
+            lo=float(value[arm] - spread.reach[arm]),
+            hi=float(value[arm] + spread.reach[arm]),
+            df=float(spread.df[arm]),
+            item_sd=float(spread.item_sd[arm]),
+            main_nll=float(mains[arm + 1].mean()),
+        )
+        for arm, size in enumerate(sizes)
+    ]
+    return found, float(items[0].mean())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spread:
+    """What makes a rise uncertain, (n,) each: 95 % ``reach`` on ever so many new items, degrees of
+    freedom, and the standard deviation of the rise of a single item.
+    """
+
+    reach: Floats
+    df: Floats
+    item_sd: Floats
+
+    @classmethod
+    def of(
+        cls, rises: Floats, of_panels: Floats, units: Index, *, draws: Floats, n_draws: Index
+    ) -> _Spread:
+        """From ``rises`` (n, n_items) of new items, and ``of_panels`` (n_folds, n), the mean rises
+        that the panels of all folds have on the same items.
+
+        The latter differ by the labels alone that panels were fitted to. Two panels of K folds
+        share K - 2 of K - 1 parts of their labels, so that the variance between panels of labels
+        of their own is K - 1 times that between these. The panel that scores new items is one more
+        draw of its labels. Judges that are absent at random are one draw of such judges: ``draws``
+        is the variance of one, and ``n_draws`` of them were averaged.
+        """
+        n_folds, n_items = of_panels.shape[0], rises.shape[1]
+        v = sampling_variance(rises, units)
+        labels = (n_folds - 1) * of_panels.var(axis=0, ddof=1)
+        known = v + draws / n_draws
+        unknown = labels + draws
+        total = known + unknown
+        df_items, df_folds = max(len(np.unique(units)) - 1, 1), max(n_folds - 1, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = total**2 / (known**2 / df_items + unknown**2 / df_folds)
+        df = np.where(np.isfinite(df), np.minimum(df, df_items), df_items)
+        quantile = stats.t.ppf(0.5 + LEVEL / 2.0, df)
+        return cls(np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items))
