@@ -260,8 +260,8 @@ def _fallbacks(name: str, n_labels: int, repeats: int) -> Table:
     )
     note = (
         f"NLL on new items, panels of all judges fitted on {n_labels} labels, {repeats} times. "
-        "The last is fitted to every row twice, whole and without a random one of these very absences, "
-        "which flatters its rows at random."
+        "The last is fitted to every row twice, whole and without a random one of these very "
+        "absences, which flatters its rows at random."
     )
     return Table(f"Which fallback: {name}", headings, rows, note)
 
