@@ -1,10 +1,10 @@
 """Many readers while the server, its workers and its database are killed: is anything lost?
 
 Sessions speak Streamlit's own protocol over its websocket, as `load` does, on a team's PostgreSQL.
-Meanwhile a user's studies are computed, and in turn the server, one of its worker processes and the
-database are killed with SIGKILL and started again. A session whose connection breaks opens it anew,
-as a browser does. Every page view must come to an end without an error of ours; every result must be
-there at the end, equal to the one of a run that nothing disturbed.
+Meanwhile their studies are computed, and in turn one of the server's worker processes, the server
+and the database are killed with SIGKILL and started again. A session whose connection breaks opens
+it anew, as a browser does. Every page view must come to an end without an error of ours; every
+result must be there at the end, equal to the one of a run that nothing disturbed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from websockets.exceptions import WebSocketException
 
-from benchmarks.load import PAGES, ROOT, SAMPLE, opened, resident, view, warm
+from benchmarks.load import PAGES, ROOT, SAMPLE, opened, quantile, resident, view, warm
 from benchmarks.report import Report, Table, cores, say
 from judgepanel.decision.registry import STUDIES
 from judgepanel.service import SqlWorkspace
@@ -143,7 +143,7 @@ class Dashboard:
 
 @dataclass(slots=True)
 class Seen:
-    """Seconds of page views; errors by what a page said; connections that broke and were renewed."""
+    """Seconds of page views, errors by what a page said, connections that broke."""
 
     seconds: list[float] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
@@ -316,8 +316,6 @@ def _report(sessions: int, seen: Seen, after: Seen, missing: int, looked_at: int
 
 def _row(name: str, seen: Seen) -> tuple[str, ...]:
     seconds = sorted(seen.seconds)
-    at: Callable[[float], str] = lambda share: (
-        f"{seconds[min(len(seconds) - 1, int(share * len(seconds)))]:.2f}" if seconds else "-"
-    )
+    quantiles = [f"{quantile(seconds, share):.2f}" if seconds else "-" for share in (0.5, 0.95, 1)]
     last = f"{seen.memory[-1][1]:.0f}" if seen.memory else "-"
-    return (name, str(len(seconds)), at(0.5), at(0.95), at(1.0), str(seen.broken), last)
+    return (name, str(len(seconds)), *quantiles, str(seen.broken), last)

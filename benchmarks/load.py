@@ -262,10 +262,10 @@ def _row(name: str, seen: Seen) -> tuple[str, ...]:
         str(len(seen.first) + len(later)),
         f"{statistics.median(seen.first):.2f}",
         f"{statistics.median(later):.2f}",
-        f"{_quantile(later, 0.95):.2f}",
+        f"{quantile(later, 0.95):.2f}",
         f"{later[-1]:.2f}",
     )
 
 
-def _quantile(values: Sequence[float], share: float) -> float:
+def quantile(values: Sequence[float], share: float) -> float:
     return values[min(len(values) - 1, int(share * len(values)))]

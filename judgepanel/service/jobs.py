@@ -189,6 +189,11 @@ class Jobs:
                 flag.set()
                 self._lock.notify_all()
 
+    def wants(self, key: str, by: str) -> bool:
+        """Whether this user wants the work that is under way here under a key."""
+        with self._lock:
+            return by in self._parties.get(key, {})
+
     def leave(self, key: str, by: str) -> None:
         """A user wants the work no more; it goes on for the others."""
         with self._lock:

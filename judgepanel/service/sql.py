@@ -283,9 +283,7 @@ class SqlWorkspace:
         key, who = _key(study, votes_sha256, spec), self._who()
         mine = self._interests.find(key, party_of(who))
         if mine is None:
-            job = self._jobs.state(str(key))
-            is_done = job is not None and job.status == "done"
-            return job if is_done and self.result(study, votes_sha256, spec) is not None else None
+            return self._finished(study, votes_sha256, spec, key, who)
         if mine.has_ended:
             return self._ended(study, spec, key, mine)
         job = self._jobs.state(str(key), who)
@@ -337,6 +335,16 @@ class SqlWorkspace:
     def _elsewhere(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
         """The state of work that another server does."""
         return _told("running", mine, self._so_far(study, spec, key, mine.done))
+
+    def _finished(
+        self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, key: Key, who: str
+    ) -> Job | None:
+        """The state of work that nobody wants any more because its result is stored."""
+        job = self._jobs.state(str(key))
+        if job is not None and job.status == "running" and self._jobs.wants(str(key), who):
+            return job  # Its result has just been stored, and the job is about to say so.
+        is_done = job is not None and job.status == "done"
+        return job if is_done and self.result(study, votes_sha256, spec) is not None else None
 
     def _ended(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
         """The state of work that this user has cancelled, or that has failed, as it was then."""
