@@ -21,7 +21,6 @@ from judgepanel.service.sqlite_file import note_identity
 IN_USE = "The database is in use: stop every server first, then restore."
 _WRONG = "This is no backup of judgepanel: it is no SQLite database, or has other tables."
 _BROKEN = "The copy is damaged: the integrity check of SQLite fails."
-_COUNTED = ("analyses", "results")
 _LOGS = ("-wal", "-shm")
 
 
@@ -84,7 +83,7 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
                 new.execute("PRAGMA journal_mode = DELETE").fetchone()
                 if new.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
                     raise DatabaseProblem(_BROKEN)
-                found = Copied(*(_count(new, table) for table in _COUNTED))
+                found = Copied(_count(new, "analyses"), _count(new, "results"))
         except sqlite3.Error:
             raise DatabaseProblem(_WRONG) from None
         _see_that_it_is_ours(copy)
