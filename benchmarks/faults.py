@@ -103,6 +103,19 @@ class Dashboard:
         return 0 if self._process is None else self._process.pid
 
     def start(self) -> None:
+        self._spawn()
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=5):  # noqa: S310
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.2)
+            if self._process is None or self._process.poll() is not None:
+                self._spawn()  # The port was still taken.
+        raise RuntimeError("the server does not start")
+
+    def _spawn(self) -> None:
         quiet = subprocess.DEVNULL
         self._process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={self._port}"],
@@ -112,14 +125,6 @@ class Dashboard:
             stdout=quiet,
             stderr=quiet,
         )
-        deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline:
-            try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=5):  # noqa: S310
-                    return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.2)
-        raise RuntimeError("the server does not start")
 
     def kill(self) -> None:
         if self._process is not None:
@@ -128,7 +133,8 @@ class Dashboard:
 
     def kill_worker(self) -> bool:
         """Kill one of its worker processes, if it has one."""
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/children")
+        children = [child for task in tasks for child in task.read_text().split()]
         workers = [
             int(child)
             for child in children
