@@ -31,6 +31,7 @@ BENCHES = {
     "value": "what judges are worth: quick refits against exact ones, time, coverage",
     "collect": "asking judges: calls a second against a loopback endpoint, memory over many",
     "verdicts": "outputs of judges: speed of reading, and LLMBar's own reading beside ours",
+    "position": "rare permuted labels used with their swaps: claims made without a condition",
     "scope": "scope checks: clean panels that pass, false alarms and power",
 }
 

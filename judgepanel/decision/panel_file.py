@@ -94,7 +94,7 @@ def export_panel(
                 f"{' that were not held out' if spec.conformal else ''}."
             ),
         },
-        "checks": [to_plain(check) for check in checks],
+        "checks": [to_plain(check) for check in (*checks, *_position_check(recommendation))],
         "left_out": list(recommendation.left_out),
         "set_aside": list(recommendation.set_aside),
         "warnings": list(recommendation.warnings),
@@ -102,6 +102,26 @@ def export_panel(
     }
     _validate(content, None)
     return content
+
+
+def _position_check(found: Recommendation) -> tuple[Check, ...]:
+    """Whether a constant position explains the figures, where it could."""
+    position = found.position
+    if position is None:
+        return ()
+    numbers: dict[str, float | int | str] = {
+        "constant label": position.label,
+        "its NLL on the file as given": position.nll,
+        "NLL(panel) - that": position.gap,
+        "lower": position.lo,
+        "upper": position.hi,
+    }
+    if position.explains:
+        why = "The panel is not shown to beat a constant position on the file as given."
+        advice = "Collect both orders, or a random order, before this panel is used."
+        return (Check("P0", "P0 Constant position", "fail", numbers, why, advice),)
+    why = "The panel is shown to beat a constant position on the file as given."
+    return (Check("P0", "P0 Constant position", "pass", numbers, why, "Nothing to do."),)
 
 
 def panel_json(content: dict[str, Any]) -> str:

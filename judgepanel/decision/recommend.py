@@ -50,6 +50,7 @@ from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import Keyed
@@ -311,6 +312,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
         measures_coding=prepared.oriented.measures_coding,
+        position=next(iter(_position(votes, spec, prepared, done)), None),
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
         warnings=(
             *_warnings(contest, model, done),
@@ -319,6 +321,14 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
             ),
         ),
     )
+
+
+def _position(
+    votes: VoteMatrix, spec: RecommendSpec, prepared: Prepared, done: Tally
+) -> tuple[ConstantPosition, ...]:
+    """The choice itself against the base rate of the file as given."""
+    fitted = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    return against_position(fitted, prepared, spec.settings, done, [(0, done.n_arms)])
 
 
 def _figures(

@@ -11,6 +11,8 @@ from judgepanel.decision.absence import Absence
 from judgepanel.decision.preference import Preference
 from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import Verdict
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes.repeats import Repeats
 
 
@@ -73,8 +75,9 @@ class Recommendation:
     ``labels_to_settle`` labels would decide between the chosen one and the ``runner_up``. ``cost``
     is what an item costs, None where costs are not known. ``absence`` says what the panel loses
     when judges are absent. ``measures_coding``: labels are so lopsided, and taken as given, that
-    figures tell how they were coded and not how good the judges are. ``repeats`` says which items
-    are copies of others; where they are counted ``apart``, ``nll`` is too good.
+    figures tell how they were coded and not how good the judges are. ``position`` holds
+    the choice against a constant position, None where that is no rival. ``repeats`` says which
+    items are copies of others; where they are counted ``apart``, ``nll`` is too good.
     """
 
     model: PanelModel
@@ -114,6 +117,7 @@ class Recommendation:
     planned_splits: int
     seed: int
     measures_coding: bool
+    position: ConstantPosition | None
     repeats: Repeats
     warnings: tuple[str, ...]
 
@@ -175,5 +179,7 @@ class Recommendation:
             "n_calibration": self.n_calibration,
             "orientation": self.orientation,
             "measures_coding": self.measures_coding,
+            "position": None if self.position is None else to_plain(self.position),
+            "explained_by_position": self.position is not None and self.position.explains,
             "repeated_items": self.repeats.n_repeated if self.repeats.apart else 0,
         }

@@ -8,12 +8,22 @@ from judgepanel.decision.preference import EVERYONE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.report.numbers import counted, fixed, interval, sig, signed, with_interval
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, CODING, pipeline_name
+from judgepanel.report.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATOR_NAMES,
+    CODING,
+    if_positions_mean_nothing,
+    pipeline_name,
+)
 from judgepanel.votes.checks import repeats_sentence
 
 
 def recommendation_sentence(found: Recommendation) -> str:
     """Which judges, which pipeline, how good; and whether that is better than no judge at all."""
+    return if_positions_mean_nothing(found.position, _answer(found))
+
+
+def _answer(found: Recommendation) -> str:
     kept, total = len(found.model.judges), found.n_judges
     who = f"Keep all {total} judges" if kept == total else f"Keep {kept} of {total} judges"
     if total == 1:
@@ -54,6 +64,11 @@ def curating_is_safe(found: Recommendation) -> bool:
         if one.panel == EVERYONE and same:
             return one.stands in ("keep all", "no loss from keeping", "tie")
     return found.verdict in ("curate", "no loss from curating", "tie")
+
+
+def explained_by_position(found: Recommendation) -> bool:
+    """Whether a constant position does as well on the file as given."""
+    return found.position is not None and found.position.explains
 
 
 def beats_null(found: Recommendation) -> bool:

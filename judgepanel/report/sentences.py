@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from judgepanel.report.numbers import counted, interval, percent, sig, signed
+from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve
+from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
 
@@ -48,6 +49,23 @@ EVEN_SHARE = 0.4
 CODING = "These figures measure the coding, not the judges."
 
 
+def position_sentence(position: ConstantPosition) -> str:
+    """That a constant position explains the score, before anything is said about judges."""
+    gap = f"{signed(position.gap)} {interval(position.lo, position.hi, sign=True)}"
+    return (
+        f"A constant position explains this: on the file as given, 'always {position.label}' "
+        f"alone gets NLL {fixed(position.nll, 3)}, which the panel is not shown to beat ({gap})."
+    )
+
+
+def if_positions_mean_nothing(position: ConstantPosition | None, text: str) -> str:
+    """An answer, on condition that judges do not prefer a position where that would explain it."""
+    if position is None or not position.explains:
+        return text
+    text = f"{text[0].lower()}{text[1:]}"
+    return f"{position_sentence(position)} Only if no judge prefers a position: {text}"
+
+
 def votes_sentence(votes: VoteMatrix) -> str:
     """What was brought, and whether it is ready."""
     labelled = int(votes.labelled.sum())
@@ -70,7 +88,7 @@ def votes_sentence(votes: VoteMatrix) -> str:
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
     """Keep all, or curate? The answer never contradicts an arm that is shown below it."""
-    text = _curve_answer(curve, calibrator)
+    text = if_positions_mean_nothing(curve.position(calibrator), _curve_answer(curve, calibrator))
     return f"{text} {CODING}" if curve.measures_coding else text
 
 

@@ -28,6 +28,7 @@ from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_spli
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -39,6 +40,7 @@ from judgepanel.studies.common import (
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix
@@ -111,8 +113,9 @@ class PanelCurve(SplitResult):
     ``calibrators`` and ``k``. NLL is in nats per item; Brier, ECE and accuracy are in [0, 1].
     ``lo`` and ``hi`` bound 95 % intervals for new items (METHODS section 7); those of ECE, which
     is no mean over items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is
-    the score of a constant through the same calibrator. ``ranking`` names the judges by rank on
-    all labelled items, ``ranking_accuracy`` their posterior mean accuracy.
+    the score of a constant through the same calibrator. ``positions`` (n_calibrators,) hold all
+    judges against a constant position, empty where that is no rival. ``ranking`` names the judges
+    by rank on all labelled items, ``ranking_accuracy`` their posterior mean accuracy.
     """
 
     k: Ints
@@ -133,6 +136,7 @@ class PanelCurve(SplitResult):
     null_nll: float
     constant_nll: Floats
     comparisons: tuple[Comparison, ...]
+    positions: tuple[ConstantPosition, ...]
     ranking: tuple[str, ...]
     ranking_accuracy: Floats
     n_calibration: float
@@ -167,6 +171,7 @@ class PanelCurve(SplitResult):
         """The comparisons with all judges, the null and what was run."""
         return {
             "comparisons": [comparison.plain() for comparison in self.comparisons],
+            "positions": [to_plain(one) for one in self.positions],
             "null_nll": self.null_nll,
             "orientation": self.orientation,
             "protocol": self.protocol,
@@ -178,6 +183,10 @@ class PanelCurve(SplitResult):
             "n_evaluation": self.n_evaluation,
             "partial": self.partial,
         }
+
+    def position(self, calibrator: str) -> ConstantPosition | None:
+        """All judges under a calibrator against a constant position, None where it is no rival."""
+        return self.positions[self.row(calibrator)] if self.positions else None
 
     def comparison(self, calibrator: str, arm: str) -> Comparison | None:
         """The comparison of an arm (``top-5``, ``best k``) with all judges, if there is one."""
@@ -283,6 +292,13 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         constant_nll=done.constant_nll.mean(axis=0),
         comparisons=comparisons(
             done, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed
+        ),
+        positions=against_position(
+            votes,
+            prepared,
+            spec.settings,
+            done,
+            [(c, done.reference) for c in range(len(spec.calibrators))],
         ),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],

@@ -95,7 +95,10 @@ def _draw(
     so_far = f"So far, {curve.n_splits} of {curve.planned_splits} splits: " * curve.partial
     under = f"Under {AGGREGATOR_NAMES[curve.aggregator]}: " * (curve.aggregator != "one_coin")
     sentence = so_far + under + curve_sentence(curve, calibrator)
-    answer(sentence, _TONES.get(arm.verdict if arm else "", "open"))
+    position = curve.position(calibrator)
+    explained = position is not None and position.explains
+    tone = _TONES.get(arm.verdict if arm else "", "open")
+    answer(sentence, "open" if explained else tone)
     notes(curve.warnings)
     st.plotly_chart(
         panel_curve(curve, calibrator, metric),

@@ -14,6 +14,7 @@ from judgepanel.report.recommendation import (
     beats_null,
     certainty_sentence,
     curating_is_safe,
+    explained_by_position,
     recommendation_sentence,
     reservations,
     rival_sentence,
@@ -111,7 +112,7 @@ def _candidates(shown: Shown, spec: RecommendSpec, found: Recommendation) -> Non
 
 
 def _tone(found: Recommendation) -> str:
-    if not beats_null(found) or reservations(found):
+    if not beats_null(found) or reservations(found) or explained_by_position(found):
         return "open"
     if len(found.model.judges) == found.n_judges:
         return "keep"

@@ -1,0 +1,97 @@
+"""Rare pairwise labels that nobody could know: how often is a claim made without a condition?
+
+Judges vote at the rate of the labels, labels are permuted, and every item is used with its swap. A
+judge that mostly says the common label is then right on nearly every item, so that the panel beats
+a coin by far. It beats nothing: the base rate of the file as given does as well.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from unittest.mock import patch
+
+import numpy as np
+
+from benchmarks.report import Report, Table, say
+from judgepanel.decision import candidates
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.report.recommendation import beats_null, explained_by_position
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.runner import run as run_study
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.simulate import simulate
+from judgepanel.votes.simulation_spec import SimulationSpec
+
+_DEFAULT = candidates.LISTS["default"]
+N_CASES = 200
+PREVALENCES = (0.02, 0.05, 0.10)
+N_ITEMS, N_JUDGES, N_SPLITS = 200, 5, 6
+
+
+def permuted(prevalence: float, seed: int) -> VoteMatrix:
+    """A panel whose labels are shuffled: votes keep their rate, and know nothing."""
+    votes = simulate(
+        SimulationSpec(n_items=N_ITEMS, n_judges=N_JUDGES, base_rate=prevalence, seed=seed)
+    )
+    rng = np.random.default_rng(seed)
+    rate = (rng.random(votes.votes.shape) < prevalence).astype(np.int8)
+    return replace(votes, votes=rate, labels=rng.permutation(votes.labels))
+
+
+def run() -> Report:
+    """The bench."""
+    started = time.monotonic()
+    counts = [_of_prevalence(prevalence, _share(i)) for i, prevalence in enumerate(PREVALENCES)]
+    claims = sum(row[3] + row[4] for row in counts)
+    cases = sum(row[0] for row in counts)
+    rows = [
+        (f"{prevalence:.0%}", *map(str, row))
+        for prevalence, row in zip(PREVALENCES, counts, strict=True)
+    ]
+    headers = ("prevalence", "cases", "panel beats ln 2", "of them held against the constant")
+    headers += ("recommendations without a condition", "curves without a condition")
+    table = Table("Permuted labels, every item used with its swap", headers, rows)
+    seconds = time.monotonic() - started
+    verdict = f"{claims} unconditional claims in {cases} cases (target 0), {seconds:.0f} s."
+    return Report(
+        title="Rare pairwise labels",
+        question="Is a constant position taken for a good panel?",
+        tables=(table,),
+        verdicts=(verdict,),
+    )
+
+
+def _closed_forms(n_judges: int) -> tuple[candidates.Family | candidates.Curation, ...]:
+    """The default list without what is fitted by iteration: 200 cases in minutes."""
+    return tuple(one for one in _DEFAULT(n_judges) if one.aggregator == "one_coin")
+
+
+def _share(i: int) -> range:
+    """Seeds of the cases of one prevalence."""
+    edges = np.linspace(0, N_CASES, len(PREVALENCES) + 1).round().astype(int)
+    return range(int(edges[i]), int(edges[i + 1]))
+
+
+def _of_prevalence(prevalence: float, seeds: range) -> tuple[int, ...]:
+    beats = held = recommended = curves = n = 0
+    for seed in seeds:
+        votes = permuted(prevalence, seed)
+        ones = int(votes.labels.sum())
+        if not 2 <= ones:
+            continue
+        n += 1
+        settings = Settings(orientation="symmetric", splits=N_SPLITS, seed=seed)
+        with patch.object(candidates, "LISTS", {"default": _closed_forms}):
+            found = run_study(RECOMMEND, votes, RecommendSpec(settings=settings, folds=2), jobs=1)
+        curve = run_study(
+            PANEL_CURVE, votes, PanelCurveSpec(settings, calibrators=("temperature",)), jobs=1
+        )
+        position = curve.position("temperature")
+        beats += beats_null(found)
+        held += beats_null(found) and explained_by_position(found)
+        recommended += beats_null(found) and not explained_by_position(found)
+        curves += position is None or not position.explains
+    say(f"prevalence {prevalence:.0%}: {n} cases, {recommended} + {curves} unconditional")
+    return n, beats, held, recommended, curves
