@@ -15,7 +15,7 @@ import pandas as pd
 _NUMBER = r"[+-]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
 _FORMATTED = re.compile(
     rf"(?:p )?(?:[<>=] ?|\[)?({_NUMBER})"
-    rf"(?: ?%| ?x)?(?: ?(?:-|to|of|,|/) ?{_NUMBER}(?: ?%)?)?\]?"
+    rf"( ?%)?(?: ?x)?(?: ?(?:-|to|of|,|/) ?{_NUMBER}(?: ?%)?)?\]?"
     r"(?: \[[^\[\]]{1,60}\])?(?: \([^()]{1,60}\))?(?: [^\W\d][^\d\[\]()]{0,40})?"
 )
 _NO_DIFFERENCE = ("the same", "reference")
@@ -41,13 +41,17 @@ class Sortable(float):
 def sort_key(text: str) -> float | None:
     """The number that a cell begins with; None where it is no formatted number.
 
-    An interval alone counts by its lower end, 'the same' and 'reference' as no difference.
+    Per cent become shares, as a screen reader is given the number alone. An interval alone counts
+    by its lower end, 'the same' and 'reference' as no difference.
     """
     plain = text.strip()
     if plain in _NO_DIFFERENCE:
         return 0.0
     match = _FORMATTED.fullmatch(plain) if len(plain) <= _LONGEST else None
-    return None if match is None else float(match[1].replace(",", ""))
+    if match is None:
+        return None
+    number = float(match[1].replace(",", ""))
+    return number / 100 if match[2] else number
 
 
 def sortable(cells: Sequence[object]) -> list[Sortable] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
@@ -27,6 +28,7 @@ _LASTS: dict[str, float | None] = {
 }
 _MADE = "share-made"
 PUBLIC_URL = "JUDGEPANEL_PUBLIC_URL"
+_ADDRESS = re.compile(r"(https?://[\w.-]+(?::\d{1,5})?(?:/[\w.~/-]*[\w.~-])?)/*", re.ASCII)
 _ONLY_HERE = (
     "This address reaches only this machine, so nobody elsewhere can open the link. Serve the "
     "dashboard for your team (docs/team.md) and open it under its own address, or set "
@@ -83,13 +85,13 @@ def public_address() -> str:
     """
     given = os.environ.get(PUBLIC_URL, "")
     if given:
-        parts = urlsplit(given)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        match = _ADDRESS.fullmatch(given)
+        if match is None:
             raise AccessProblem(
                 f"{PUBLIC_URL} is {given!r}; it must be an address such as "
                 "https://judges.example.org."
             )
-        return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        return match[1]
     parts = urlsplit((redirect_uri() if is_team() else None) or _in_the_browser())
     return f"{parts.scheme}://{parts.netloc}"
 

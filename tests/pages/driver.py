@@ -7,7 +7,10 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.studies.settings import Settings
@@ -100,7 +103,7 @@ def text_of(app: AppTest) -> str:
     said = htmls(app)
     for kind in ("title", "header", "caption", "markdown", "error", "warning", "info", "code"):
         said += [element.value for element in app.get(kind)]
-    said += [frame.value.to_csv(index=False) for frame in app.dataframe]
+    said += [displayed(frame).to_csv(index=False) for frame in app.dataframe]
     return "\n".join(said)
 
 
@@ -114,3 +117,18 @@ def prepared(name: str, splits: int = 10) -> str:
     """The id of a new analysis of a sample with few splits."""
     loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv")
     return workspace().create(loaded, Settings(splits=splits), name).id
+
+
+def displayed(table: Any) -> pd.DataFrame:
+    """A table as people see it: texts where numbers are there only to sort by."""
+    frame: pd.DataFrame = table.value.copy()
+    shown = table.proto.arrow_data.styler.display_values
+    if not shown:
+        return frame
+    texts = convert_arrow_bytes_to_pandas_df(shown)
+    for i, name in enumerate(frame.columns):
+        column = texts.iloc[:, i].astype(str)
+        plain = pd.api.types.is_float_dtype(frame[name])
+        if plain and list(column) != [f"{value:.6f}" for value in frame[name]]:
+            frame[name] = column
+    return frame

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.ui.session import workspace
 from tests.pages.driver import (
     answer_of,
+    displayed,
     downloads_of,
     htmls,
     links,
@@ -56,7 +57,7 @@ def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
         "Votes seen jointly",
         "Sources",
     ]
-    coded, honest, published, joint = (frame.value for frame in app.dataframe)
+    coded, honest, published, joint = (displayed(frame) for frame in app.dataframe)
     assert set(coded["measures"]) == {"measures the coding, not the judges"}
     assert min(float(value) for value in honest["NLL, all"]) > 0.2
     assert len(published) == 9
@@ -97,4 +98,4 @@ def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(
 
 def test_another_benchmark_can_stand_beside() -> None:
     app = finished("one_class", paper="LLMBar")
-    assert "the paper, 53 judges" in app.dataframe[2].value
+    assert "the paper, 53 judges" in displayed(app.dataframe[2])

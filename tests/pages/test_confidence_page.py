@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.driver import (
     CONFIDENCE,
     answer_of,
+    displayed,
     downloads_of,
     htmls,
     links,
@@ -52,15 +53,15 @@ def test_the_answer_the_sections_the_commands_and_the_next_step_are_there() -> N
 
 def test_other_bins_levels_strata_and_items_are_shown_without_new_work() -> None:
     app = finished()
-    bins = app.dataframe[0].value
+    bins = displayed(app.dataframe[0])
     assert bins["says"].tolist()[-1] == "90-100 %"
     app = open_app(CONFIDENCE, analysis=analysis("clean_pairwise"), bins="15")
-    assert app.dataframe[0].value["says"].tolist()[-1] == "93-100 %"
+    assert displayed(app.dataframe[0])["says"].tolist()[-1] == "93-100 %"
     assert not app.get("progress")
-    votes = next(frame.value for frame in app.dataframe if "against the label" in frame.value)
+    votes = next(displayed(frame) for frame in app.dataframe if "against the label" in frame.value)
     assert len(votes) == 24
     app.selectbox(key="item-0").select_index(3).run()
-    other = next(frame.value for frame in app.dataframe if "against the label" in frame.value)
+    other = next(displayed(frame) for frame in app.dataframe if "against the label" in frame.value)
     against = int((other["against the label"] == "yes").sum())
     assert any(f"{against} against the label" in text for text in htmls(app, "jp-note"))
 
@@ -70,8 +71,8 @@ def test_one_class_votes_get_their_notices_and_no_flattering_number() -> None:
     text = text_of(app)
     assert any("Every label is 1" in note for note in htmls(app, "Note:"))
     assert "coverage by label does not apply" in text
-    assert "does not apply" in app.dataframe[1].value.to_string()
-    level = app.dataframe[1].value.set_index("figure").loc["NLL", "after"]
+    assert "does not apply" in displayed(app.dataframe[1]).to_string()
+    level = displayed(app.dataframe[1]).set_index("figure").loc["NLL", "after"]
     assert float(level.split()[0]) > 0.1
     assert "0.693 (base rate)" in text
 

@@ -13,6 +13,7 @@ from tests.helpers import transcripts
 from tests.pages.driver import (
     JUDGES,
     answer_of,
+    displayed,
     downloads_of,
     htmls,
     links,
@@ -40,7 +41,7 @@ def test_the_page_says_what_was_read_and_shows_what_was_not() -> None:
     assert answer_of(app) == "88.9 % of 360 outputs are read as a verdict; mute the least, 67 %."
     (card,) = [text for text in htmls(app) if text.startswith("P1 Parse rate of the outputs")]
     assert card.startswith("P1 Parse rate of the outputs: fails.")
-    (judges,) = (frame.value for frame in app.dataframe)
+    (judges,) = (displayed(frame) for frame in app.dataframe)
     assert judges["judge"].tolist() == ["mute", "steady", "first"]
     assert judges["[[A]]"].tolist() == [0, 120, 0]
     assert judges["no verdict"].tolist() == [40, 0, 0]

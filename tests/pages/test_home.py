@@ -19,6 +19,7 @@ from judgepanel.votes.samples import sample_bytes
 from tests.pages.driver import (
     answer_of,
     checked,
+    displayed,
     htmls,
     links,
     open_app,
@@ -210,7 +211,7 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> N
     assert "with all 6 judges after in place of 3 before (one-coin + beta)." in answer
     text = text_of(app)
     assert "Both rest on the same 300 labelled items and labels, and on the same splits" in text
-    (frame,) = (one.value for one in app.dataframe)
+    (frame,) = (displayed(one) for one in app.dataframe)
     assert frame["analysis"].tolist() == ["before", "before", "after", "after"]
     assert frame["judges"].tolist()[::2] == ["3", "6"]
     assert len([text for text in htmls(app, "jp-said") if text.startswith("Panel curve: ")]) == 2
@@ -230,7 +231,7 @@ def test_one_class_labels_flatter_in_no_comparison() -> None:
     one = analysis("one", Settings(splits=2), "one_class")
     other = analysis("other", Settings(splits=2, seed=3), "one_class")
     app = compared(one, other)
-    frame = app.dataframe[0].value
+    frame = displayed(app.dataframe[0])
     assert min(float(value) for value in frame["NLL"]) > 0.1
 
 
@@ -278,3 +279,20 @@ def test_the_link_for_others_leaves_the_second_analysis_out() -> None:
     mine, theirs = (code.value for code in app.code if "?" in code.value)
     assert other in mine
     assert other not in theirs
+
+
+def test_a_link_that_reaches_only_this_machine_is_said_to_and_one_of_a_public_name_is_not(
+    monkeypatch,
+) -> None:
+    one = analysis("one")
+    app = open_app(analysis=one)
+    (warning,) = [box.value for box in app.warning]
+    assert "reaches only this machine" in warning
+    assert "JUDGEPANEL_PUBLIC_URL" in warning
+    monkeypatch.setenv("JUDGEPANEL_PUBLIC_URL", "https://judges.example.org")
+    app = open_app(analysis=one)
+    checked(app.button(key="share-make").click().run())
+    assert not app.warning
+    mine, theirs = (code.value for code in app.code if "?" in code.value)
+    assert mine.startswith("http://localhost")
+    assert theirs.startswith("https://judges.example.org/?share=")

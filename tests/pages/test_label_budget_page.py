@@ -13,6 +13,7 @@ from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
 from tests.pages.driver import (
     answer_of,
+    displayed,
     downloads_of,
     htmls,
     links,
@@ -61,7 +62,7 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
 
 
 def test_the_table_has_nine_budgets_and_the_base_rate_beside_every_level() -> None:
-    table = finished().dataframe[0].value
+    table = displayed(finished().dataframe[0])
     assert len(table) == 9
     assert (table["base rate"] > 0.69).all()
     assert table["labels"].tolist()[0] == 20
@@ -76,7 +77,7 @@ def test_another_panel_is_shown_without_new_work() -> None:
 
 def test_the_papers_test_is_called_invalid_wherever_it_is() -> None:
     app = finished()
-    (joint,) = [frame.value for frame in app.dataframe if "joint p" in frame.value]
+    (joint,) = [displayed(frame) for frame in app.dataframe if "joint p" in frame.value]
     papers = [name for name in joint if "paper" in name]
     assert len(papers) == 3
     assert all("(invalid)" in name for name in papers)
@@ -122,7 +123,7 @@ def test_a_second_aggregator_gets_a_section_of_its_own() -> None:
         "top-5 against all 24",
         "all 24 by majority against all 24 by one-coin",
     ]
-    tables = [frame.value for frame in app.dataframe if "verdict" in frame.value]
+    tables = [displayed(frame) for frame in app.dataframe if "verdict" in frame.value]
     assert "NLL, all 24 by majority" in tables[1]
     assert not tables[1]["verdict"].str.contains("keep|curat").any()
 
@@ -131,7 +132,7 @@ def test_the_share_says_why_it_is_not_simply_the_largest() -> None:
     app = finished()
     assert any("of the items" in text and "% of what 70 % give" in text for text in htmls(app))
     assert any("leaves fewer items to score: 90 of 300" in one.value for one in app.caption)
-    (shares,) = [frame.value for frame in app.dataframe if "share" in frame.value]
+    (shares,) = [displayed(frame) for frame in app.dataframe if "share" in frame.value]
     assert shares["share"].tolist()[::7] == ["5 %", "70 %"]
     assert (shares["calibrate"] + shares["evaluate"] == 300).all()
 
@@ -154,9 +155,9 @@ def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:
     assert levels
     assert min(levels) > 0.1
     for name in ("NLL, all 16", "NLL, top-5"):
-        table = app.dataframe[0].value
+        table = displayed(app.dataframe[0])
         assert min(float(str(value).split()[0]) for value in table[name]) > 0.1
-    assert (app.dataframe[0].value["base rate"].round(3) == 0.693).all()
+    assert (displayed(app.dataframe[0])["base rate"].round(3) == 0.693).all()
 
 
 @pytest.mark.parametrize("name", ["hard_panel", "sparse_humans"])

@@ -19,6 +19,7 @@ from judgepanel.votes import load_votes
 from tests.pages.driver import (
     answer_of,
     checked,
+    displayed,
     downloads_of,
     htmls,
     links,
@@ -71,7 +72,7 @@ def test_the_table_has_a_row_for_every_cell_of_the_grid() -> None:
         METHOD_GRID, opened.votes_sha256, MethodGridSpec(settings=opened.settings)
     )
     assert stored is not None
-    table = app.dataframe[0].value
+    table = displayed(app.dataframe[0])
     assert len(table) == stored.result.nll.size
     assert table["NLL"].tolist() == sorted(stored.result.nll.ravel())
 
@@ -81,10 +82,11 @@ def test_one_class_votes_get_a_notice_once_and_no_flattering_number() -> None:
     notices = [text for text in htmls(app, "Note:") if "Every label is 1" in text]
     assert len(notices) == 1
     for frame in app.dataframe:
-        for name in [column for column in frame.value if column.startswith("NLL")]:
+        cells = displayed(frame)
+        for name in [column for column in cells if column.startswith("NLL")]:
             levels = [
                 float(NUMBER.search(str(value))[0])  # type: ignore[index]
-                for value in frame.value[name]
+                for value in cells[name]
             ]
             assert min(levels) >= 0.1, name
     stated = re.findall(r"NLL,? (?:of )?(\d\.\d+)", text_of(app))
@@ -94,7 +96,10 @@ def test_one_class_votes_get_a_notice_once_and_no_flattering_number() -> None:
 
 def test_the_nested_form_is_another_result() -> None:
     crossed, nested = finished(), finished(form="Nested")
-    assert nested.dataframe[0].value["NLL"].tolist() != crossed.dataframe[0].value["NLL"].tolist()
+    assert (
+        displayed(nested.dataframe[0])["NLL"].tolist()
+        != displayed(crossed.dataframe[0])["NLL"].tolist()
+    )
     assert "Nested form" in " ".join(htmls(nested, "Note:"))
     assert "--form=nested" in text_of(nested)
 
@@ -102,7 +107,7 @@ def test_the_nested_form_is_another_result() -> None:
 def test_another_score_changes_the_figure_and_neither_answer_nor_table() -> None:
     crossed, brier = finished(), finished(score="Brier")
     assert answer_of(brier) == answer_of(crossed)
-    assert brier.dataframe[0].value.equals(crossed.dataframe[0].value)
+    assert displayed(brier.dataframe[0]).equals(displayed(crossed.dataframe[0]))
     (caption,) = [c.value for c in brier.caption if "darkest" in c.value]
     assert caption.startswith("Brier on all 16 judges, lower is better")
 
@@ -117,8 +122,8 @@ def test_view_state_that_nobody_offered_falls_back(junk: dict[str, str]) -> None
 
 def test_another_aggregator_has_other_shapes_and_the_same_grid() -> None:
     before, after = finished(), finished(aggregator="majority vote")
-    assert after.dataframe[0].value.equals(before.dataframe[0].value)
-    assert not after.dataframe[2].value.equals(before.dataframe[2].value)
+    assert displayed(after.dataframe[0]).equals(displayed(before.dataframe[0]))
+    assert not displayed(after.dataframe[2]).equals(displayed(before.dataframe[2]))
     assert "majority vote" in " ".join(htmls(after, "jp-said"))
 
 

@@ -21,6 +21,7 @@ from tests.pages.driver import (
     analysis_in,
     answer_of,
     checked,
+    displayed,
     downloads_of,
     htmls,
     links,
@@ -114,8 +115,10 @@ def test_the_same_link_shows_the_same_answer_to_another_visitor() -> None:
 
 def test_another_aggregator_is_another_result() -> None:
     app = until_done(open_app(CURVE, analysis=prepared("clean_pairwise")))
-    before = app.dataframe[0].value
-    after = until_done(app.selectbox(key="aggregator").select("majority").run()).dataframe[0].value
+    before = displayed(app.dataframe[0])
+    after = displayed(
+        until_done(app.selectbox(key="aggregator").select("majority").run()).dataframe[0]
+    )
     assert before["NLL"].tolist() != after["NLL"].tolist()
 
 
@@ -127,7 +130,7 @@ def test_one_class_votes_get_a_notice_and_nothing_flattering_on_any_page() -> No
         notices = " ".join(htmls(app, "Note:"))
         assert "Every label is 1" in notices
         assert "together with its swap" in notices
-        tables = [frame.value for frame in app.dataframe if "NLL" in frame.value]
+        tables = [displayed(frame) for frame in app.dataframe if "NLL" in frame.value]
         levels = [float(n) for n in NUMBER.findall(" ".join(tables[-1]["NLL"]))]
         stated = re.findall(r"NLL (?:of )?(\.?\d[\d.]*)", text_of(app))
         levels += [float(number.rstrip(".")) for number in stated]
@@ -173,7 +176,7 @@ def test_a_part_of_the_judges_can_be_analysed() -> None:
     next(box for box in app.number_input if box.label == "Splits").set_value(10)
     checked(form_button(app).click().run())
     until_done(turn_to(app, CURVE))
-    assert app.dataframe[0].value["panel"].tolist()[0] == "all 6"
+    assert displayed(app.dataframe[0])["panel"].tolist()[0] == "all 6"
     assert "6" in answer_of(app)
 
 

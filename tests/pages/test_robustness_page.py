@@ -7,7 +7,7 @@ from functools import cache
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.driver import answer_of, htmls, links, open_app, prepared, until
+from tests.pages.driver import answer_of, displayed, htmls, links, open_app, prepared, until
 
 ROBUSTNESS = "pages/robustness.py"
 OWN = ["Easy and hard items", "Slices left out", "Permuted labels"]
@@ -44,7 +44,7 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
     commands = [code.value for code in app.code if " study " in code.value]
     for study in ("difficulty_transfer", "slice_transfer", "permutation"):
         assert any(f" study {study} " in command for command in commands)
-    matrix = app.dataframe[0].value
+    matrix = displayed(app.dataframe[0])
     assert len(matrix) == 18
     assert (matrix["base rate"] > 0.6).all()
     assert links(app) == ["Next: how many labels do we need?"]
@@ -63,7 +63,7 @@ def test_one_class_votes_without_features_get_a_notice_and_no_flattering_number(
     app = finished("one_class")
     assert any("Every label is 1" in text for text in htmls(app, "Note:"))
     assert any("no item features" in text for text in htmls(app, "jp-said"))
-    matrix = app.dataframe[0].value
+    matrix = displayed(app.dataframe[0])
     assert (matrix["base rate"].round(3) == 0.693).all()
     assert (matrix["constant score"].round(3) == 0.693).all()
     own = [text for text in htmls(app, "jp-said") if "falls back" in text]

@@ -21,7 +21,7 @@ def test_every_way_to_write_a_number_sorts_by_that_number(value, lo, hi) -> None
         (sig(value), value),
         (signed(value), value),
         (fixed(value, 3), value),
-        (percent(value), 100 * value),
+        (percent(value), value),
         (interval(lo, hi), lo),
         (level(value, lo, hi), value),
         (with_interval(value, lo, hi, sign=True), value),
@@ -42,6 +42,7 @@ def test_every_way_to_write_a_number_sorts_by_that_number(value, lo, hi) -> None
         ("0.0123 USD", 0.0123),
         ("5-8", 5),
         ("12 of 30", 12),
+        ("12 %", 0.12),
         ("0.3 [n/a]", 0.3),
         ("the same", 0),
         ("n/a", None),
@@ -64,7 +65,7 @@ def test_a_column_of_numbers_sorts_as_numbers_and_prints_as_it_was() -> None:
     cells, formatted = with_sort_keys(frame)
     assert formatted == ("share",)
     assert [str(cell) for cell in cells["share"]] == shares
-    assert [float(cell) for cell in cells["share"]] == [9, 12, -math.inf, 100, -math.inf]
+    assert [float(cell) for cell in cells["share"]] == [0.09, 0.12, -math.inf, 1, -math.inf]
     assert cells["judge"].tolist() == frame["judge"].tolist()
 
 

@@ -103,7 +103,7 @@ def test_outputs_of_an_unknown_order_are_left_out_and_counted() -> None:
         (
             (row("p1", "x", A, stage="late"), *FILL),
             "said.jsonl, row 1, column 'stage': not a stage (found 'late'); allowed: a number, or "
-            "blank.",
+            "blank; correct the cell, or leave it blank.",
         ),
         ((row("p1", "", A),), "said.jsonl, row 1, column 'judge': the judge name is empty"),
     ],
@@ -286,7 +286,7 @@ def test_what_is_no_score_is_refused() -> None:
         load_votes(lines(scored("p1", "x", "high", 1), *FILL), name="scores.jsonl")
     assert str(caught.value) == (
         "scores.jsonl, row 1, column 'score_a': not a score (found 'high'); allowed: a number, or "
-        "blank."
+        "blank; correct the cell, or leave it blank."
     )
 
 
