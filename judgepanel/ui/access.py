@@ -124,12 +124,6 @@ def mind_cookies(what: str) -> None:
         )
 
 
-def redirect_uri() -> str | None:
-    """Where the sign-in of a team comes back: at the address under which all reach this server."""
-    given = auth_section().get("redirect_uri")
-    return given if isinstance(given, str) and "//" in given else None
-
-
 def signed_in_as() -> None:
     """Who is signed in, and the way out."""
     here = user() if is_team() else None

@@ -7,16 +7,14 @@ said to do so.
 
 from __future__ import annotations
 
-import ipaddress
-import os
-import re
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
 from judgepanel.report.numbers import minute
 from judgepanel.service import Analysis, Share
-from judgepanel.ui.access import AccessProblem, is_team, redirect_uri
+from judgepanel.ui.access import is_team
+from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
 
 _DAY = 24 * 3600.0
@@ -27,8 +25,6 @@ _LASTS: dict[str, float | None] = {
     "until revoked": None,
 }
 _MADE = "share-made"
-PUBLIC_URL = "JUDGEPANEL_PUBLIC_URL"
-_ADDRESS = re.compile(r"(https?://[\w.-]+(?::\d{1,5})?(?:/[\w.~/-]*[\w.~-])?)/*", re.ASCII)
 _ONLY_HERE = (
     "This address reaches only this machine, so nobody elsewhere can open the link. Serve the "
     "dashboard for your team (docs/team.md) and open it under its own address, or set "
@@ -43,7 +39,7 @@ def share(analysis: Analysis) -> None:
     st.write(
         "A link for others opens every page and download of this analysis and changes nothing."
     )
-    base = public_address()
+    base = next(iter(public_origins()), _browser_origin())
     if is_local(base):
         st.warning(_ONLY_HERE)
     lasts = st.selectbox("It lasts", list(_LASTS), index=1, key="share-lasts")
@@ -66,46 +62,17 @@ def share(analysis: Analysis) -> None:
 def page_url(names: dict[str, str], base: str | None = None) -> str:
     """The address of this page with these parameters and the view state in it.
 
-    It begins with ``base``, or with what is in the browser.
+    It begins with the origin ``base``, or with what is in the browser.
     """
-    parts = urlsplit(_in_the_browser())
     mine = (PARAMETER, SHARE, COMPARE) if SHARE in names else (PARAMETER, SHARE)
     state = {key: st.query_params[key] for key in st.query_params if key not in mine}
-    start = base or f"{parts.scheme}://{parts.netloc}"
-    return f"{start}{parts.path}?{urlencode({**names, **state})}"
+    path = urlsplit(_in_the_browser()).path
+    return f"{base or _browser_origin()}{path}?{urlencode({**names, **state})}"
 
 
-def public_address() -> str:
-    """Where others find this server, without a slash at the end.
-
-    Raises
-    ------
-    AccessProblem
-        The setting is no address.
-    """
-    given = os.environ.get(PUBLIC_URL, "")
-    if given:
-        match = _ADDRESS.fullmatch(given)
-        if match is None:
-            raise AccessProblem(
-                f"{PUBLIC_URL} is {given!r}; it must be an address such as "
-                "https://judges.example.org."
-            )
-        return match[1]
-    parts = urlsplit((redirect_uri() if is_team() else None) or _in_the_browser())
+def _browser_origin() -> str:
+    parts = urlsplit(_in_the_browser())
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def is_local(address: str) -> bool:
-    """Whether an address reaches nothing but the machine where it is opened."""
-    host = (urlsplit(address).hostname or "").rstrip(".")
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        number = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return number.is_loopback or number.is_unspecified
 
 
 def _in_the_browser() -> str:

@@ -1,8 +1,9 @@
 """The process that reads one untrusted file: ``python -m judgepanel.votes.reader`` and six words.
 
 The words are the file's name, the task or nothing, its size in bytes, MiB of memory, seconds of
-CPU time and seconds by the clock. The file comes on standard input, the answer (see ``judgepanel.votes.answer``) goes to
-standard output. See ``judgepanel.votes.apart`` for the process that starts it.
+CPU time and seconds by the clock. The file comes on standard input, the answer (see
+``judgepanel.votes.answer``) goes to standard output. See ``judgepanel.votes.apart`` for the process
+that starts it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,70 @@
+"""Under which address people open this server, and whether others can reach it."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from judgepanel.service import ServerProblem
+from judgepanel.ui.access import auth_section, is_team
+
+PUBLIC_URL = "JUDGEPANEL_PUBLIC_URL"
+_WRONG_URL = (
+    f"{PUBLIC_URL} is no address of a dashboard: it must be what people type to open it, such as "
+    "https://judges.example.org."
+)
+
+
+def public_origins() -> tuple[str, ...]:
+    """The origins that people open: of $JUDGEPANEL_PUBLIC_URL, else of a team's redirect URI.
+
+    Raises
+    ------
+    ServerProblem
+        The variable is set to something else than an address.
+    """
+    given = os.environ.get(PUBLIC_URL, "").strip()
+    if given:
+        origin = _origin(given)
+        if origin is None:
+            raise ServerProblem(_WRONG_URL)
+        return (origin,)
+    auth = auth_section() if is_team() else {}
+    sections = (auth, *(value for value in auth.values() if isinstance(value, Mapping)))
+    stated = (_origin(str(section.get("redirect_uri", ""))) for section in sections)
+    return tuple(dict.fromkeys(origin for origin in stated if origin is not None))
+
+
+def _origin(url: str) -> str | None:
+    """Scheme, name and port of an address as a browser states them; None for what is none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        return None
+    if parts.query or parts.fragment:
+        return None
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + ("" if port in (None, usual) else f":{port}")
+
+
+def host_of(origin: str) -> str:
+    """The name in an origin."""
+    return str(urlsplit(origin).hostname)
+
+
+def is_local(address: str) -> bool:
+    """Whether an address reaches nothing but the machine where it is opened."""
+    host = (urlsplit(address).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return number.is_loopback or number.is_unspecified
