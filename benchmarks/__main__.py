@@ -11,6 +11,7 @@ BENCHES = {
     "engine": "the panel curve against the loop a user would write; growth, workers, memory",
     "curators": "searches among panels against loops that refit one candidate at a time",
     "cost": "what a panel costs: the frontier and escalation on real votes, and their time",
+    "fuzz": "readers of untrusted files: any bytes are read, or refused in one line",
     "load": "many readers of one shared analysis: errors, seconds a page, memory of the server",
     "faults": "many readers while server, workers and database are killed: errors, lost results; "
     "--sessions 40 --views 2000 --kills 9",

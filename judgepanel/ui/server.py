@@ -20,7 +20,7 @@ from judgepanel.ui.address import host_of, public_origins
 from judgepanel.ui.guard import LOCAL_NAMES, Guard
 from judgepanel.ui.spaces import release_work
 
-END_SECONDS = 3.0
+END_SECONDS = 2.0
 """A server that was told to end waits so long for its connections; then it ends all the same."""
 _NAMES, _FRIENDS = "server.allowedHosts", "server.corsAllowedOrigins"
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from judgepanel.votes.column_parts import ColumnParts, check_cells
-from judgepanel.votes.errors import InputError
+from judgepanel.votes.errors import InputError, shown
 from judgepanel.votes.structure import Structure, check_text, delimiter_of, scan
 from judgepanel.votes.table import RawTable, check_size, column_names
 
@@ -61,7 +61,7 @@ def _parse(data: bytes, delimiter: str, found: Structure, names: list[str]) -> p
     except MemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"not a readable CSV table: {error}") from None
+        raise InputError(f"not a readable CSV table: {shown(error, 160)[1:-1]}") from None
     if n_rows != found.n_records:
         raise InputError(f"{found.n_records} rows were found, but {n_rows} could be read")
     dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from judgepanel.ui.guard import WRONG_NAME, WRONG_PAGE, Guard, host_name
 from judgepanel.ui.address import public_origins
+from judgepanel.ui.guard import WRONG_NAME, WRONG_PAGE, Guard, host_name
 from tests.browser.conftest import ROOT, free_port, serving
 
 TOKEN = "t" * 43

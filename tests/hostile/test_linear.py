@@ -1,0 +1,120 @@
+"""Reading takes time in proportion to the length of what is read, whatever is written there.
+
+At 5 MB a reader that is quadratic takes from minutes to hours, so that the budget of CPU time can
+be several times what any of these takes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from judgepanel.decision.panel_file import load_panel
+from judgepanel.votes import InputError, limits
+from judgepanel.votes.load import open_table
+from judgepanel.votes.verdicts import read_verdict
+from tests.hostile import attacks
+
+LARGEST = 5 * attacks.MIB
+BUDGET_SECONDS = 60.0
+
+TEXTS = {
+    "winwin": "win",
+    "better": "better",
+    "better and words": "better one ",
+    "verdicts": "verdict is ",
+    "judged": "judg",
+    "ties": " tie",
+    "first person": "\ni choose ",
+    "open quotes": "“",
+    "quotation marks": '"',
+    "apostrophes": "'a",
+    "brackets": "[[",
+    "bracket and blanks": "[[ a ",
+    "bold": "** ",
+    "fences": "```\n",
+    "block quotes": "> \n",
+    "open reasoning": "<think>",
+    "closed reasoning": "</think>",
+    "tokens": "<|a",
+    "fields": '{"answer":"answer":',
+    "line ends": "\n x",
+    "ligatures": "ﷺ",
+}
+
+
+def refused(read: Callable[[], object]) -> None:
+    try:
+        read()
+    except InputError:
+        return
+
+
+def seconds(read: Callable[[], object]) -> float:
+    began = time.process_time()
+    refused(read)
+    return time.process_time() - began
+
+
+def is_read_in_time(make: Callable[[int], Callable[[], object]]) -> None:
+    assert seconds(make(LARGEST)) < BUDGET_SECONDS
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_verdict_is_read_in_linear_time(text: str) -> None:
+    def make(size: int) -> Callable[[], object]:
+        # A character may take more bytes; what counts is that there are twice as many.
+        output = text * (size // len(text.encode()))
+        return lambda: read_verdict(output)
+
+    is_read_in_time(make)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("v.csv", attacks.newlines_in_the_header),
+        ("v.csv", attacks.open_quote),
+        ("v.csv", lambda size: b"\n" * size + b"a,b\n1,1\n"),
+        ("v.csv", lambda size: b'a,b\n"' + b'""' * (size // 2) + b'",1\n'),
+        ("v.csv", lambda size: b'a,b\n"' + b"\r" * size + b'",1\n'),
+        ("v.jsonl", attacks.keys_repeated),
+        ("v.jsonl", attacks.keys_new_in_each_line),
+        ("v.jsonl", lambda size: attacks.nested(size // 2)),
+        ("v.jsonl", lambda size: b"\n" * size + b'{"a":1}\n'),
+        ("v.jsonl", lambda size: b'{"a":"' + b"\\" * size + b'"}\n'),
+        ("v.jsonl", lambda size: b'{"a":' + b"1" * size + b"}\n"),
+        ("v.csv.gz", attacks.empty_members),
+        ("v.zip", lambda size: attacks.many_members(size // 200)),
+        ("results.json", lambda size: b'{"results":[' + b'"' + b'\\"' * (size // 2) + b'"]}'),
+    ],
+)
+def test_a_file_is_read_in_linear_time(
+    name: str, content: Callable[[int], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that it is the reader which has to bear it, and not a limit that saves it.
+    for limit in ("MAX_CELL", "MAX_NAME", "MAX_VALUES", "MAX_DEPTH"):
+        monkeypatch.setattr(limits, limit, 10**9)
+
+    def make(size: int) -> Callable[[], object]:
+        data = content(size)
+        return lambda: open_table(data, name)
+
+    is_read_in_time(make)
+
+
+def test_a_panel_file_is_read_in_linear_time() -> None:
+    def make(size: int) -> Callable[[], object]:
+        data = attacks.keys_repeated(size)
+        return lambda: load_panel(data)
+
+    is_read_in_time(make)
+
+
+def test_the_first_key_that_is_given_twice_is_named() -> None:
+    with pytest.raises(InputError, match="row 1, column 'b': this key is given twice"):
+        open_table(b'{"a":1,"b":1,"c":1,"c":1,"b":1}\n', "v.jsonl")
+    with pytest.raises(InputError, match=r"the key 'b' is given twice"):
+        load_panel('{"a":1,"b":1,"c":1,"c":1,"b":1}')
