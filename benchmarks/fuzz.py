@@ -1,4 +1,4 @@
-"""Every reader of untrusted bytes, fuzzed for longer than tests do: no fault, and how many tries."""
+"""Every reader of untrusted bytes, fuzzed for longer than tests do."""
 
 from __future__ import annotations
 

@@ -118,8 +118,8 @@ def test_a_refusal_says_the_same_from_there_as_from_here() -> None:
 def test_a_file_that_takes_too_much_memory_ends_its_reader_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "READER_MIB", 400)
-    data = attacks.honest_csv(items=60_000, judges=1_900)
+    monkeypatch.setattr(limits, "READER_MIB", 250)
+    data = attacks.honest_csv(items=50_000, judges=1_900)
     with pytest.raises(InputError, match=r"h\.csv: reading it takes too much memory"):
         open_apart(data, "h.csv")
 
