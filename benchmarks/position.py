@@ -79,7 +79,7 @@ def _of_prevalence(prevalence: float, seeds: range) -> tuple[int, ...]:
     for seed in seeds:
         votes = permuted(prevalence, seed)
         ones = int(votes.labels.sum())
-        if not ones >= 2:
+        if ones < 2:
             continue
         n += 1
         settings = Settings(orientation="symmetric", splits=N_SPLITS, seed=seed)
