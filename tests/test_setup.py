@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = {
@@ -23,16 +24,33 @@ LOCKS = {
     "requirements-dev.lock": "requirements-dev.txt",
     "requirements-oracles.lock": "requirements-oracles.txt",
 }
+LOWEST = "requirements-lowest.lock"
+
+
+def script_module(name: str, path: Path) -> ModuleType:
+    loader = SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # Dataclasses look their module up.
+    loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def run() -> ModuleType:
-    loader = SourceFileLoader("run_script", str(ROOT / "run"))
-    spec = importlib.util.spec_from_loader("run_script", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return script_module("run_script", ROOT / "run")
+
+
+@pytest.fixture(scope="module")
+def matrix() -> ModuleType:
+    return script_module("matrix_script", ROOT / ".ci" / "matrix.py")
+
+
+@pytest.fixture(autouse=True)
+def usual_venv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests may themselves run in another environment than .venv."""
+    monkeypatch.delenv("JUDGEPANEL_VENV", raising=False)
 
 
 def pins(lock: str) -> dict[str, list[tuple[Requirement, str]]]:
@@ -261,7 +279,7 @@ def test_packages_are_only_asked_for_as_root(
 # --- requirements -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [*LOCKS, LOWEST])
 def test_every_pin_of_a_lock_has_hashes_and_no_address(lock: str) -> None:
     assert pins(lock)
     for name, entries in pins(lock).items():
@@ -287,6 +305,60 @@ def test_the_locks_agree_on_what_they_share() -> None:
             for requirement, _ in entries:
                 key = (name, str(requirement.marker or ""))
                 assert agreed.setdefault(key, version(requirement)) == version(requirement), name
+
+
+def test_the_lowest_lock_pins_the_lower_bound_of_every_runtime_requirement() -> None:
+    locked = pins(LOWEST)
+    for requirement in bounds("requirements.txt"):
+        (floor,) = (part.version for part in requirement.specifier if part.operator == ">=")
+        versions = {version(entry) for entry, _ in locked[canonicalize_name(requirement.name)]}
+        assert {Version(pin) for pin in versions} == {Version(floor)}, requirement.name
+    for source in ("requirements-dev.txt", "requirements-oracles.txt"):
+        assert {canonicalize_name(needed.name) for needed in bounds(source)} <= set(locked)
+
+
+# --- the matrix -------------------------------------------------------------------------------
+
+
+def test_kernels_that_load_the_same_run_once_and_ones_that_cannot_run_are_named(
+    matrix: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = {"": "Haswell", "Haswell": "Haswell", "Zen": "Zen", "Prescott": "Katmai"}
+    monkeypatch.setattr(matrix, "loaded_kernel", lambda _, asked, __: loads.get(asked, ""))
+    legs = list(matrix.kernel_legs(Path("python")))
+    ran = [leg.environment for leg in legs if isinstance(leg, matrix.Leg)]
+    asked = [leg.get("OPENBLAS_CORETYPE") for leg in ran]
+    assert asked == [None, None, "Zen", "Zen", "Prescott", "Prescott"]
+    assert [leg["OPENBLAS_NUM_THREADS"] for leg in ran] == ["1", "2"] * 3
+    assert [leg for leg in legs if isinstance(leg, str)] == [
+        "OPENBLAS_CORETYPE=Haswell: loads Haswell, which has its turn",
+        "OPENBLAS_CORETYPE=SkylakeX: this CPU cannot run that kernel",
+    ]
+
+
+def test_the_kernel_is_asked_of_what_was_loaded(matrix: ModuleType) -> None:
+    assert matrix.loaded_kernel(Path(sys.executable), "", "1")
+    assert matrix.loaded_kernel(Path("/nowhere/python"), "", "1") == ""
+
+
+def test_a_missing_second_python_is_named_and_no_failure(
+    matrix: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes = [0]
+
+    def answer(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess([], codes.pop(0) if codes[1:] else codes[0])
+
+    monkeypatch.setattr(matrix, "other_python", lambda: None)
+    monkeypatch.setattr(matrix, "kernel_legs", lambda _: iter([matrix.Leg("a kernel", ())]))
+    monkeypatch.setattr(matrix.subprocess, "run", answer)
+    assert matrix.main() == 0
+    printed = capsys.readouterr().out
+    assert "not run another Python: none of 3.11 to 3.13 beside this one" in printed
+    assert "ok     a kernel" in printed
+    codes[:] = [0, 0, 1]
+    assert matrix.main() == 1
+    assert "FAILED a kernel" in capsys.readouterr().out
 
 
 # --- the checkout -----------------------------------------------------------------------------
