@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import secrets
 import string
 import subprocess
 import sys
@@ -25,7 +24,7 @@ WEAK = [
     *("please-change-me-to-something-long-1234", "correcthorsebatterystaplecorrecthorse"),
     *("qwertyuiopasdfghqwertyuiopasdfgh", "0123456789012345678901234567890123456789"),
     *("only-for-tests-0123456789abcdef0123456789", "deadbeef" * 8, "a1" * 32, "\u00e9" * 40),
-    *("my very own phrase, which is not so short", "13579" * 8, secrets.token_hex(8)),
+    *("my very own phrase, which is not so short", "13579" * 8, "9549083c75325cf4"),
 ]
 
 
