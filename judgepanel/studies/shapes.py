@@ -27,6 +27,9 @@ _CELLS: dict[str, set[type]] = {
 """What a cell of an array may be in JSON, by the kind of its dtype."""
 
 
+_CONCRETE = frozenset(np.sctypeDict.values())
+
+
 class Shape(Protocol):
     """Reads one JSON value; ValueError when it does not fit."""
 
@@ -234,13 +237,10 @@ def _array(arguments: tuple[Any, ...]) -> Shape | None:
     """The dtype alone counts: NumPy does not keep dimensions in its types."""
     dtype = _unaliased(arguments[-1]) if len(arguments) == 2 else None
     (scalar,) = get_args(dtype) if get_origin(dtype) is np.dtype else (None,)
-    if not (isinstance(scalar, type) and issubclass(scalar, np.generic)):
+    if scalar not in _CONCRETE:  # Such as np.floating, which says no precision.
         return None
-    try:
-        exact = np.dtype(scalar)
-    except TypeError:  # An abstract type such as np.floating.
-        return None
-    return Array(exact) if exact.type is scalar and exact.kind in _CELLS else None
+    exact = np.dtype(scalar)
+    return Array(exact) if exact.kind in _CELLS else None
 
 
 def _union(arguments: tuple[Any, ...]) -> Shape | None:
