@@ -111,21 +111,24 @@ def _found(keyed: Keyed) -> Found:
     labelled = np.flatnonzero(votes.labelled)
     verdicts, labels = votes.votes[labelled], votes.labels[labelled]
     units = _unit_codes(votes, labelled)
-    sets, told = _by_votes(verdicts, labels, units)
+    rows = _codes(np.column_stack([verdicts, labels]))[0]
+    keyed_sets = dict(keyed_copies(votes.with_items(labelled), rows, units))
+    hints = tuple(keyed_sets.values())
+    sets, told, whole_file = _by_votes(verdicts, labels, units, hints)
     swapped = False
     if votes.task == "pairwise" and sets.max(initial=-1) < 0:
         turn = (verdicts != MISSING) & (labels == 0)[:, None]
         turned = np.where(turn, 1 - verdicts, verdicts).astype(np.int8)
-        sets, _ = _by_votes(turned, np.ones_like(labels), units)
+        sets, _, whole_file = _by_votes(turned, np.ones_like(labels), units, hints)
         swapped = bool(sets.max(initial=-1) >= 0)
-    evidence = ["votes"] if sets.max(initial=-1) >= 0 else []
-    rows = _codes(np.column_stack([verdicts, labels]))[0]
-    for name, copies in keyed_copies(votes.with_items(labelled), rows, units):
-        evidence.append(name)
-        sets = _joined(sets, copies)
+    evidence = (*(["votes"] if sets.max(initial=-1) >= 0 else []), *keyed_sets)
+    if not whole_file:
+        # Else the size of every set is known, and ids and features have only ordered the items.
+        for copies in hints:
+            sets = _joined(sets, copies)
     whole = np.full(votes.n_items, -1, dtype=np.int64)
     whole[labelled] = sets
-    return Found(whole, _numbers(sets, units, tuple(evidence), swapped, told))
+    return Found(whole, _numbers(sets, units, evidence, swapped, told))
 
 
 def grouped(votes: VoteMatrix, found: Found) -> VoteMatrix:
@@ -155,20 +158,22 @@ def _unit_codes(votes: VoteMatrix, labelled: Codes) -> Codes:
 
 
 def _by_votes(
-    verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes
-) -> tuple[Codes, bool]:
-    """Sets that the votes show, and whether they would show copies of some items."""
+    verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes, hints: tuple[Codes, ...]
+) -> tuple[Codes, bool, bool]:
+    """Sets that the votes show, whether they would show copies of some items, and whether the whole
+    file is so many copies of a smaller one.
+    """
     nothing = np.full(len(labels), -1, dtype=np.int64)
     if len(labels) == 0:
-        return nothing, False
+        return nothing, False, False
     rows = _rows(verdicts, labels, units)
     told = bool(np.mean(np.maximum(rows.twins, rows.chance) < RARE[0]) >= _TELLING_SHARE)
     factor = _factor(rows.count)
     if factor > 1:
-        return _sets_of(rows, units, factor), told
+        return _sets_of(rows, units, factor, hints), told, True
     if _too_many_pairs(rows.count) or any(_too_many_rare(rows, limit) for limit in RARE):
-        return _repeated_sets(rows), told
-    return nothing, told
+        return _repeated_sets(rows), told, False
+    return nothing, told, False
 
 
 def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) -> _Rows:
@@ -222,9 +227,12 @@ def _largest(rows: _Rows) -> NDArray[np.float64]:
     return largest
 
 
-def _sets_of(rows: _Rows, units: Codes, factor: int) -> Codes:
-    """Sets of ``factor`` items of a row: which of them is a copy of which makes no difference."""
-    order = np.lexsort((units, rows.code))
+def _sets_of(rows: _Rows, units: Codes, factor: int, hints: tuple[Codes, ...]) -> Codes:
+    """Sets of ``factor`` items of a row, those first that ids or features give away as copies.
+
+    Which of the others is a copy of which makes no difference.
+    """
+    order = np.lexsort((units, *hints, rows.code))
     place = np.empty(len(order), dtype=np.int64)
     starts = np.flatnonzero(np.diff(rows.code[order], prepend=-1))
     sizes = np.diff(np.append(starts, len(order)))

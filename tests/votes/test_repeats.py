@@ -99,6 +99,13 @@ def test_copies_with_the_responses_swapped_are_found_in_pairs_only(world):
     assert not find_repeats(both.with_task("pointwise")).repeats.evidence
 
 
+def test_copies_of_a_whole_file_with_features_are_told_apart_from_items_that_are_alike() -> None:
+    votes = sample_votes("llmbar")
+    repeats = find_repeats(times(votes, 3)).repeats
+    assert (repeats.n_sets, repeats.smallest, repeats.largest) == (votes.n_items, 3, 3)
+    assert repeats.evidence == ("votes", "features")
+
+
 def test_where_there_is_one_judge_the_votes_cannot_tell_and_ids_or_features_can():
     votes = simulate(WORLDS["one judge"])
     assert not find_repeats(times(votes, 2)).repeats.evidence
