@@ -493,7 +493,7 @@ def test_one_judge_that_writes_much_does_not_keep_votes_from_being_read(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("judgepanel.votes.files.MAX_UPLOAD_MB", 0.001)
+    monkeypatch.setattr("judgepanel.votes.limits.MAX_UPLOAD_MB", 0.001)
     assert main(prepared(tmp_path, judge(here.url, "fine"), items=8)) == 0
     assert (tmp_path / "out" / "votes.csv").exists()
     capsys.readouterr()
