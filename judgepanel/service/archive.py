@@ -20,6 +20,7 @@ from sqlalchemy import (
     Engine,
     and_,
     delete,
+    func,
     insert,
     select,
     union,
@@ -174,10 +175,16 @@ class Archive:
         """Record a decision on an analysis of this owner, or NotFound."""
         with transaction(self._engine) as connection:
             opened(connection, analysis_id, owner, lock=True)
-            row = {"id": new_id(), "analysis_id": analysis_id, "made": DatabaseNow()}
+            earlier = select(func.max(DECISIONS.c.made))
+            earlier = earlier.where(DECISIONS.c.analysis_id == analysis_id)
+            latest = connection.execute(earlier).scalar_one() or 0.0
+            now = connection.execute(select(DatabaseNow())).scalar_one()
+            # Clocks tick in milliseconds or are set back, and the order is told by the time.
+            made = max(now, latest + 1e-6)
+            row = {"id": new_id(), "analysis_id": analysis_id, "made": made}
             row |= {"what": decision.what, "by": decision.by, "why": decision.why}
-            made = connection.execute(insert(DECISIONS).values(**row).returning(DECISIONS.c.made))
-            return replace(decision, made=stamp(made.scalar_one()))
+            connection.execute(insert(DECISIONS).values(**row))
+            return replace(decision, made=stamp(made))
 
     def decisions(self, analysis_id: str, owner: str) -> tuple[Decision, ...]:
         """The decisions on an analysis of this owner in their order, or NotFound."""

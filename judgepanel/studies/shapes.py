@@ -51,7 +51,9 @@ class Scalar:
                 return _float(data)
         if type(data) in self.kinds:
             return data
-        raise ValueError(f"{data!r:.60} is no {' or '.join(kind.__name__ for kind in self.kinds)}")
+        raise ValueError(
+            f"{data!r:.60} is not of type {' or '.join(kind.__name__ for kind in self.kinds)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,14 +53,15 @@ def limit(mib: int, cpu: int, wall: int) -> None:
         import resource  # noqa: PLC0415
     except ImportError:
         return
-    for kind, most in (
-        (resource.RLIMIT_AS, (mib + VIRTUAL_MIB) << 20),
-        (resource.RLIMIT_CPU, cpu),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
+    for kind, most, at_last in (
+        (resource.RLIMIT_AS, (mib + VIRTUAL_MIB) << 20, 0),
+        # Where both limits are one, Linux kills as if memory had run out, without SIGXCPU.
+        (resource.RLIMIT_CPU, cpu, 1),
+        (resource.RLIMIT_FSIZE, 0, 0),
+        (resource.RLIMIT_CORE, 0, 0),
     ):
         try:
-            resource.setrlimit(kind, (most, most))
+            resource.setrlimit(kind, (most, most + at_last))
         except (ValueError, OSError):  # The system, or who started the server, allows less.
             continue
     signal.setitimer(signal.ITIMER_REAL, wall)

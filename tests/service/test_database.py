@@ -269,7 +269,7 @@ def test_the_address_in_the_environment_comes_first(tmp_path, monkeypatch):
     assert default_url(tmp_path).endswith("judgepanel.db")
     monkeypatch.setenv(database_module.VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     SqlWorkspace(home=tmp_path).close()
-    assert os.listdir(tmp_path) == ["own.db"]
+    assert sorted(os.listdir(tmp_path)) == ["own.db", "own.db.identity"]
 
 
 OTHER_PROCESS = """
