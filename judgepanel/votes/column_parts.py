@@ -65,6 +65,7 @@ def check_cells(words: pa.Array, column: str) -> None:
             column=column,
             value=pc.utf8_slice_codeunits(text, 0, SHOWN_LENGTH + 1).as_py(),
             allowed=f"at most {limits.MAX_CELL:,}",
+            remedy="shorten it in the file",
         )
 
 

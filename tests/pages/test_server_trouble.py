@@ -8,7 +8,7 @@ import pytest
 
 from judgepanel.service import SqlWorkspace
 from judgepanel.service.database import VARIABLE
-from judgepanel.ui import session
+from judgepanel.ui import session, spaces
 from tests.pages.driver import (
     CURVE,
     PAGES,
@@ -73,11 +73,11 @@ def test_a_stored_result_that_cannot_be_read_is_computed_again_and_the_page_says
     monkeypatch.setenv(VARIABLE, f"sqlite:///{path}")
     analysis = prepared("clean_pairwise")
     answer = answer_of(until_done(open_app(CURVE, analysis=analysis)))
-    session.close_workspaces()
+    spaces.close_workspaces()
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         assert database.execute("UPDATE results SET content = ?", (zlib.compress(b"{}"),)).rowcount
     app = open_app(CURVE, analysis=analysis)
     assert "The stored result could not be read, so it is computed again." in text_of(app)
     assert answer_of(until_done(app)) == answer
     assert "could not be read" not in text_of(checked(app.run()))
-    session.close_workspaces()
+    spaces.close_workspaces()
