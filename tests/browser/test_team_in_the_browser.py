@@ -134,14 +134,3 @@ def test_links_of_a_team_are_for_the_signed_in_unless_unticked(
     inside.get_by_text("only for those who sign in", exact=False).last.wait_for()
     expect(inside.locator("code", has_text="share=")).to_be_visible()
     guard.check()
-
-
-def test_a_team_without_a_sign_in_opens_nothing_and_says_why(
-    page: Page, start_server: ServerFactory, tmp_path: Path
-) -> None:
-    env = {"STREAMLIT_SECRETS_FILES": str(tmp_path / "none.toml")}
-    for wanted, said in (("team", "nobody can sign in"), ("everyone", "it can be local or team")):
-        server = start_server(env={**env, "JUDGEPANEL_ACCESS": wanted})
-        page.goto(address(server, CURVE))
-        expect(page.locator(".jp-problem")).to_contain_text(said)
-        expect(page.get_by_test_id("stPageLink")).to_have_count(0)

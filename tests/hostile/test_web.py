@@ -198,10 +198,23 @@ def test_a_team_is_known_by_where_its_people_come_back_to(monkeypatch, tmp_path)
     assert public_origins() == ("https://other.example.org:8443",)
 
 
-def test_an_address_that_is_none_ends_the_start_with_one_sentence(tmp_path):
-    ran = start(tmp_path, JUDGEPANEL_PUBLIC_URL="judges.example.org")
+@pytest.mark.parametrize(
+    ("environ", "sentence"),
+    [
+        (
+            {"JUDGEPANEL_PUBLIC_URL": "judges.example.org"},
+            "JUDGEPANEL_PUBLIC_URL is no address of a dashboard",
+        ),
+        ({"JUDGEPANEL_ACCESS": "team"}, "nobody can sign in"),
+        ({"JUDGEPANEL_ACCESS": "everyone"}, "it can be local or team"),
+    ],
+)
+def test_a_setting_that_would_leave_the_server_open_ends_the_start_with_one_sentence(
+    tmp_path, environ, sentence
+):
+    ran = start(tmp_path, STREAMLIT_SECRETS_FILES=str(tmp_path / "none.toml"), **environ)
     assert ran.returncode != 0
-    assert "JUDGEPANEL_PUBLIC_URL is no address of a dashboard" in ran.stderr
+    assert sentence in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
