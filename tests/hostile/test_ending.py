@@ -63,13 +63,14 @@ def served(work: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], s
         port = probe.getsockname()[1]
     options = [f"--server.port={port}", "--server.address=127.0.0.1", "--server.headless=true"]
     environ = {**os.environ, "JUDGEPANEL_HOME": str(folder), "JUDGEPANEL_ACCESS": "local"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", page, *options],
-        cwd=folder,
-        env=environ,
-        stdout=subprocess.DEVNULL,
-        stderr=(folder / "log").open("wb"),
-    )
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", page, *options],
+            cwd=folder,
+            env=environ,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
     try:
         until(lambda: is_healthy(f"http://127.0.0.1:{port}/_stcore/health"))
         yield process, f"ws://127.0.0.1:{port}/_stcore/stream"
