@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from judgepanel.service import SqlWorkspace
+from tests.browser.driver import CURVE, address
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -56,8 +57,9 @@ def test_a_frame_shows_what_was_shared_for_it_alone(server, open_page, other_sit
         with page.expect_event("console", lambda message: "frame" in message.text.lower()):
             page.goto(other_site(frame.format(f"{server.url}/?{query}")))
         assert page.frames[1].get_by_text("judgepanel").count() == 0
-    page.goto(other_site(frame.format(f"{server.url}/?share={token}&embed=true")))
+    page.goto(other_site(frame.format(address(server, CURVE, share=token, embed="true"))))
     inside = page.frame_locator("iframe")
+    inside.locator(".jp-answer").wait_for()
     expect(inside.get_by_text("read-only")).to_be_visible()
 
 

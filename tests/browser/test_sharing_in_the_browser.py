@@ -103,17 +103,6 @@ def test_a_reader_downloads_and_looks_but_changes_nothing(
     guard.check()
 
 
-def test_a_shared_page_stands_in_a_page_of_another_site(
-    page: Page, server: Server, analysis: str, guard: Guard
-) -> None:
-    link = address(server, CURVE, share=shared(server, analysis), embed="true")
-    page.set_content(f'<iframe src="{link}" width="1200" height="800"></iframe>')
-    inside = page.frame_locator("iframe")
-    inside.locator(".jp-answer").wait_for()
-    inside.get_by_text("read-only").wait_for()
-    guard.check()
-
-
 def test_a_wrong_or_expired_link_and_one_of_a_deleted_analysis_say_the_same(
     page: Page, server: Server, guard: Guard
 ) -> None:
