@@ -99,10 +99,19 @@ def _opened(file: Path) -> sqlite3.Connection:
     """A connection to a database that is there; one on a medium without writing can be read too."""
     address = file.absolute().as_uri()
     try:
-        connection = sqlite3.connect(f"{address}?mode=rw", uri=True)
-        connection.execute("PRAGMA schema_version").fetchone()
+        return _readable(f"{address}?mode=rw")
     except sqlite3.OperationalError:
-        connection = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+        return _readable(f"{address}?mode=ro&immutable=1")
+
+
+def _readable(uri: str) -> sqlite3.Connection:
+    """A connection that has read something; it is closed where it cannot."""
+    connection = sqlite3.connect(uri, uri=True)
+    try:
+        connection.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 

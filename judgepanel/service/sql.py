@@ -340,8 +340,10 @@ class SqlWorkspace:
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, key: Key, who: str
     ) -> Job | None:
         """The state of work that nobody wants any more because its result is stored."""
+        # Asked before the state: a job that ends in between forgets who wants it.
+        is_mine = self._jobs.wants(str(key), who)
         job = self._jobs.state(str(key))
-        if job is not None and job.status == "running" and self._jobs.wants(str(key), who):
+        if job is not None and job.status == "running" and is_mine:
             return job  # Its result has just been stored, and the job is about to say so.
         is_done = job is not None and job.status == "done"
         return job if is_done and self.result(study, votes_sha256, spec) is not None else None
