@@ -52,7 +52,7 @@ def inspect(options: argparse.Namespace) -> None:
     else:
         checked = ""
         options.notes.append(f"To study these votes more is needed: {lacking}")
-    print(votes_sentence(loaded.votes))
+    print(votes_sentence(loaded.votes, group_duplicates=options.group_duplicates))
     if loaded.coverage is not None:
         print(printable(coverage_sentence(loaded.coverage)))
     print(checked, end="")

@@ -142,7 +142,7 @@ def _decisions(report: AnalysisReport) -> Iterator[Block]:
 def _rests_on(report: AnalysisReport) -> Iterator[Block]:
     votes, settings = report.votes, report.settings
     yield Heading("What it rests on")
-    yield Paragraph(votes_sentence(votes))
+    yield Paragraph(votes_sentence(votes, group_duplicates=settings.group_duplicates))
     labelled = int(votes.labelled.sum())
     judges = counted(votes.n_judges, "judge")
     if settings.judges is not None:

@@ -7,6 +7,7 @@ from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes import VoteMatrix
+from judgepanel.votes.checks import check_repeats
 from judgepanel.votes.orientation import BALANCED_SHARE
 
 CALIBRATOR_NAMES = {
@@ -66,8 +67,8 @@ def if_positions_mean_nothing(position: ConstantPosition | None, text: str) -> s
     return f"{position_sentence(position)} Only if no judge prefers a position: {text}"
 
 
-def votes_sentence(votes: VoteMatrix) -> str:
-    """What was brought, and whether it is ready."""
+def votes_sentence(votes: VoteMatrix, *, group_duplicates: bool = False) -> str:
+    """What was brought, and whether it is ready: copies of items must be kept together."""
     labelled = int(votes.labelled.sum())
     share = votes.minority_share
     size = f"{counted(votes.n_items, 'item')}, {counted(votes.n_judges, 'judge')}"
@@ -82,8 +83,13 @@ def votes_sentence(votes: VoteMatrix) -> str:
         balance = f"{percent(share)} of the rarer label"
     else:
         balance = "balanced"
-    ready = "ready" if share >= BALANCED_SHARE or votes.task == "pointwise" else "see item order"
-    return f"{size}, {known}, {balance}: {ready}."
+    if share < BALANCED_SHARE and votes.task == "pairwise":
+        state = "see item order"
+    elif check_repeats(votes, group_duplicates=group_duplicates).outcome == "fail":
+        state = "items repeat"
+    else:
+        state = "ready"
+    return f"{size}, {known}, {balance}: {state}."
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:

@@ -95,7 +95,7 @@ def check_orientation(votes: VoteMatrix) -> Check:
     )
 
 
-_GROUPING = "Group them: --group-duplicates."
+_GROUPING = "Keep them together with 'Group them' on Start or Scope, or with --group-duplicates."
 _SERIOUS_SHARE = 0.05
 _EVIDENCE = {
     "votes": "votes that are the same more often than chance allows",

@@ -25,6 +25,7 @@ from judgepanel.report.sentences import (
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
+from judgepanel.votes.samples import sample_votes
 from tests.helpers import make_votes
 
 FEW = Settings(splits=6)
@@ -254,6 +255,13 @@ def labelled(*labels, task="pairwise"):
     return replace(votes, labels=np.array(labels, np.int8))
 
 
+def repeated(votes, times):
+    rows = np.tile(np.arange(votes.n_items), times)
+    ids = tuple(f"{n}th" for n in range(len(rows)))
+    copies = {"votes": votes.votes[rows], "labels": votes.labels[rows], "item_ids": ids}
+    return replace(votes, **copies, features=None, groups=None)
+
+
 @pytest.mark.parametrize(
     ("votes", "sentence"),
     [
@@ -276,6 +284,12 @@ def labelled(*labels, task="pairwise"):
 )
 def test_what_was_brought_in_one_sentence(votes, sentence):
     assert votes_sentence(votes) == sentence
+
+
+def test_votes_with_copies_of_items_are_ready_once_they_are_grouped():
+    votes = repeated(sample_votes("clean_pairwise"), 2)
+    assert votes_sentence(votes) == "600 items, 24 judges, all labelled, balanced: items repeat."
+    assert votes_sentence(votes, group_duplicates=True).endswith("balanced: ready.")
 
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS)

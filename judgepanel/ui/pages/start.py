@@ -104,7 +104,9 @@ def existing(shown: Shown) -> None:
     """The page of an analysis: what is in it, the checks, the settings."""
     votes = shown.votes
     outcome()
-    answer(votes_sentence(votes), "keep" if votes.minority_share > 0 else "open")
+    grouped = shown.analysis.settings.group_duplicates
+    sentence = votes_sentence(votes, group_duplicates=grouped)
+    answer(sentence, "keep" if votes.minority_share > 0 else "open")
     if shown.analysis.coverage is not None:
         said(coverage_sentence(shown.analysis.coverage))
         st.page_link(
