@@ -33,7 +33,7 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks.load import PAGES, ROOT, SAMPLE, opened, quantile, resident, view, warm
 from benchmarks.report import Report, Table, cores, say
-from judgepanel.decision.registry import STUDIES
+from judgepanel.present.registry import STUDIES
 from judgepanel.service import SqlWorkspace
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings

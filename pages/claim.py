@@ -1,7 +1,8 @@
 """The claim: does the paper's reversal hold here?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import CLAIM_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import claim
 
-shown = frame("The claim", "Does the paper's reversal hold here?")
+shown = page_frame(CLAIM_PAGE)
 claim.page(guard(shown, "This page shows the paper's protocol beside an honest one."))

@@ -1,7 +1,8 @@
 """Confidence: can the probabilities be believed?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import CONFIDENCE_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import confidence
 
-shown = frame("Confidence", "Can the probabilities be believed?")
+shown = page_frame(CONFIDENCE_PAGE)
 confidence.page(guard(shown, "This page shows how often the panel is right when it says it is."))

@@ -1,7 +1,8 @@
 """Coverage: did we read what the judges wrote?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import COVERAGE_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import coverage
 
-shown = frame("Coverage", "Did we read what the judges wrote?")
+shown = page_frame(COVERAGE_PAGE)
 coverage.page(guard(shown, "This page shows what was read of the judges' outputs."))

@@ -1,7 +1,8 @@
 """Judges: who adds what?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import JUDGES_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import judges
 
-shown = frame("Judges", "Who adds what?")
+shown = page_frame(JUDGES_PAGE)
 judges.page(guard(shown, "This page shows which judges repeat each other."))

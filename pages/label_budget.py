@@ -1,7 +1,8 @@
 """Label budget: how many labels do we need?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import BUDGET_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import label_budget
 
-shown = frame("Label budget", "How many labels do we need?")
+shown = page_frame(BUDGET_PAGE)
 label_budget.page(guard(shown, "This page shows the NLL against the number of labels."))

@@ -1,7 +1,8 @@
 """Methods: which aggregator and calibrator?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import METHODS_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import methods
 
-shown = frame("Methods", "Which aggregator, and which calibrator?")
+shown = page_frame(METHODS_PAGE)
 methods.page(guard(shown, "This page holds every aggregator and calibrator side by side."))

@@ -1,7 +1,8 @@
 """Panel curve: keep all judges, or the top k?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import CURVE_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import curve
 
-shown = frame("Panel curve", "Keep all judges, or the top k?")
+shown = page_frame(CURVE_PAGE)
 curve.page(guard(shown, "This page compares all judges with the most accurate few."))

@@ -1,7 +1,8 @@
 """Recommended panel: which judges, which pipeline?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import RECOMMENDED_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import recommended
 
-shown = frame("Recommended panel", "Which judges, and which pipeline?")
+shown = page_frame(RECOMMENDED_PAGE)
 recommended.page(guard(shown, "This page chooses a panel that holds up on items it has not seen."))

@@ -1,9 +1,10 @@
 """Robustness: what would break it?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import ROBUSTNESS_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import robustness
 
-shown = frame("Robustness", "What would break it?")
+shown = page_frame(ROBUSTNESS_PAGE)
 robustness.page(
     guard(shown, "This page shows how a panel fares on other items and on damaged votes.")
 )

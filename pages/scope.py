@@ -1,7 +1,8 @@
 """Scope: is the default safe here?"""
 
-from judgepanel.ui.frame import frame, guard
+from judgepanel.present.registry import SCOPE_PAGE
+from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import scope
 
-shown = frame("Scope", "Is the default safe here?")
+shown = page_frame(SCOPE_PAGE)
 scope.page(guard(shown, "This page checks whether keeping all judges is safe on your votes."))

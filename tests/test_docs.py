@@ -15,9 +15,9 @@ import pytest
 
 from judgepanel.cli import main
 from judgepanel.cli.options import command_parser
-from judgepanel.decision.registry import STUDIES
 from judgepanel.decision.snippet import SNIPPET
-from judgepanel.report.reference import reference
+from judgepanel.present.reference import reference
+from judgepanel.present.registry import STUDIES
 from judgepanel.studies.knobs import knobs_of
 
 ROOT = Path(__file__).resolve().parents[1]

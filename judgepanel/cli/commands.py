@@ -12,14 +12,17 @@ from judgepanel.cli.terminal import ProgressLine
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.score import score as score_votes
+from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.present.registry import ENTRIES
+from judgepanel.present.study import study_blocks
+from judgepanel.render.html import html_text
+from judgepanel.render.markdown import markdown_text
+from judgepanel.render.terminal import terminal_text
 from judgepanel.report.commands import column_options, recommend_command
-from judgepanel.report.document import html_text, markdown_text
 from judgepanel.report.output import check_output, write_whole
 from judgepanel.report.outputs import coverage_sentence, coverage_text
-from judgepanel.report.recommendation_report import recommendation_report
 from judgepanel.report.scored import scored_text
 from judgepanel.report.sentences import votes_sentence
-from judgepanel.report.summaries import result_text
 from judgepanel.report.tables import accuracy_table, csv_text
 from judgepanel.report.terminal import printable
 from judgepanel.studies.contract import Study
@@ -91,7 +94,7 @@ def study(options: argparse.Namespace) -> None:
         else:
             text = result_json(result_content(study, loaded.votes, spec, result))
         write_whole(options.out, text.encode())
-    print(result_text(study, result))
+    print(terminal_text(study_blocks(ENTRIES[study.name], result, spec)))
 
 
 def recommend(options: argparse.Namespace) -> None:
@@ -119,7 +122,7 @@ def recommend(options: argparse.Namespace) -> None:
         as_html = options.report.name.lower().endswith(".html")
         text = html_text(document) if as_html else markdown_text(document)
         write_whole(options.report, text.encode())
-    print(result_text(RECOMMEND, result))
+    print(terminal_text(study_blocks(ENTRIES[RECOMMEND.name], result, spec)))
 
 
 def score(options: argparse.Namespace) -> None:
@@ -255,7 +258,6 @@ def _run(
             line.show(f"{progress.done}/{progress.total} parts, {left}")
 
         result = run(study, loaded.votes, spec, jobs=workers, backend=AUTO, on_progress=report)
-    options.notes += result.warnings
     if isinstance(result, SplitResult) and result.planned_splits < spec.settings.splits:
         options.notes.append(
             f"This study uses {result.planned_splits} of the {spec.settings.splits} splits."

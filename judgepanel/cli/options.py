@@ -12,7 +12,7 @@ from judgepanel import __version__
 from judgepanel.cli import commands as run
 from judgepanel.cli.terminal import refuse
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.registry import STUDIES
+from judgepanel.present.registry import STUDIES
 from judgepanel.studies.contract import Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.knobs import knobs_of

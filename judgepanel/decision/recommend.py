@@ -440,7 +440,5 @@ RECOMMEND: Study[RecommendSpec, Tally, Recommendation] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="recommendation",
-    page="recommended_panel",
     chunk=2,
 )

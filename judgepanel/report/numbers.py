@@ -88,6 +88,11 @@ def p_value(p: float) -> str:
     return "p > .999" if p > 0.999 else "p = " + f"{p:.3f}".lstrip("0")
 
 
+def p_cell(p: float) -> str:
+    """A p-value as a cell of a table: ``< .001``, ``.042``, blank where there is none."""
+    return p_value(p).removeprefix("p ").removeprefix("= ") if math.isfinite(p) else ""
+
+
 def percent(share: float, digits: int = 2) -> str:
     """A share in per cent with ``digits`` significant figures."""
     return f"{sig(100.0 * share, digits)} %" if math.isfinite(share) else "n/a"

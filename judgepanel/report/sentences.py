@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve
@@ -48,6 +50,11 @@ AGGREGATOR_NAMES = {
 }
 EVEN_SHARE = 0.4
 CODING = "These figures measure the coding, not the judges."
+
+
+def first_calibrator(calibrators: Sequence[str]) -> str:
+    """The calibrator that is shown first: beta where it was fitted."""
+    return "beta" if "beta" in calibrators else str(calibrators[0])
 
 
 def position_sentence(position: ConstantPosition) -> str:

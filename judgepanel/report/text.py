@@ -9,6 +9,10 @@ import unicodedata
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&=@/^\"'])")
 
 
+LONGEST = 20_000
+"""Characters of a paragraph."""
+
+
 def plain(text: str, length: int = 80) -> str:
     """One line without control or direction characters, of bounded length."""
     flat = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)

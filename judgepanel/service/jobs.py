@@ -90,7 +90,7 @@ class Jobs:
         self._records: dict[str, Record] = {}
         self._later: set[str] = set()
         if backend == "loky":
-            self._start("warm", warm, backend, "judgepanel.decision.registry")
+            self._start("warm", warm, backend, "judgepanel.present.registry")
 
     def make_room(self, by: str, key: str = "") -> None:
         """Put work off that nobody watches until this user can ask for more; Full if all is.

@@ -61,9 +61,9 @@ class Study(Generic[SpecT, PartialT, ResultT]):
 
     ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials, exactly and in any order.
     ``merge(votes, spec, partial)`` turns any combined subset into a result, marked partial until
-    all splits are in it. ``figure`` and ``page`` name what draws and shows it. ``rounds`` is how
-    many splits (or resamples) a spec asks for, ``chunk`` how many make a chunk, and ``first`` how
-    many the first chunk has where that is fewer: somebody waits for a first answer.
+    all splits are in it. ``rounds`` is how many splits (or resamples) a spec asks for, ``chunk``
+    how many make a chunk, and ``first`` how many the first chunk has where that is fewer: somebody
+    waits for a first answer.
     """
 
     name: str
@@ -74,8 +74,6 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     run_chunk: Callable[[VoteMatrix, SpecT, Chunk], PartialT]
     combine: Callable[[PartialT, PartialT], PartialT]
     merge: Callable[[VoteMatrix, SpecT, PartialT], ResultT]
-    figure: str
-    page: str
     rounds: Callable[[SpecT], int] = _all_splits
     chunk: int = CHUNK_SPLITS
     first: int | None = None

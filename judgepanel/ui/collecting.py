@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.registry import STUDIES
-from judgepanel.report.analysis_report import AnalysisReport, Finding
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.present.analysis_report import AnalysisReport, Finding
+from judgepanel.present.registry import STUDIES, default_specs, specs_after
 from judgepanel.service import Analysis, Decision, Workspace
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.what_if import WHAT_IF
-from judgepanel.ui.usual import specs_after, usual_specs
 
 Decisions = Callable[[], tuple[Decision, ...]]
 
@@ -34,11 +33,13 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
             if stored is not None and name not in outdated:
                 outdated.append(name)
 
-    for name, specs in usual_specs(votes, settings).items():
+    for name, specs in default_specs(votes, settings).items():
         look(name, specs)
     recommended = findings.get(RECOMMEND.name)
     if recommended is not None:
-        for name, specs in specs_after(recommended.result, settings).items():
+        for name, specs in specs_after(
+            RecommendSpec(settings=settings), recommended.result
+        ).items():
             look(name, specs)
     old = tuple(name for name in outdated if name not in findings)
     gone = {*findings, *old, WHAT_IF.name}

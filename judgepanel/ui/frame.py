@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NoReturn
 
 import streamlit as st
 
+from judgepanel.present.registry import COVERAGE_PAGE, PAGES, Page
 from judgepanel.report.numbers import counted
 from judgepanel.report.text import in_html
 from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
@@ -21,37 +23,6 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import resolve
 
 START = "app.py"
-COVERAGE = "pages/coverage.py"
-"""In the menu of analyses that came from judges' outputs."""
-MENU: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    (
-        "Decide",
-        (
-            (START, "Start"),
-            ("pages/panel_curve.py", "Panel curve"),
-            ("pages/recommended_panel.py", "Recommended panel"),
-        ),
-    ),
-    (
-        "Trust",
-        (
-            ("pages/confidence.py", "Confidence"),
-            ("pages/label_budget.py", "Label budget"),
-            ("pages/scope.py", "Scope"),
-            ("pages/robustness.py", "Robustness"),
-        ),
-    ),
-    (
-        "Understand",
-        (
-            (COVERAGE, "Coverage"),
-            ("pages/judges.py", "Judges"),
-            ("pages/methods.py", "Methods"),
-            ("pages/claim.py", "The claim"),
-        ),
-    ),
-)
-
 _STYLE = """
 <style>
 .block-container { padding-top: 2.2rem; max-width: 1180px; }
@@ -70,6 +41,7 @@ h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !i
 .jp-problem { margin: 0; padding: .55rem .8rem; border-left: 4px solid #DC2626;
   background: rgba(220,38,38,.10); overflow-wrap: anywhere; }
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
+.jp-reading { font-size: .86rem; margin: 0; opacity: .75; overflow-wrap: anywhere; }
 .jp-said { margin: 0; overflow-wrap: anywhere; }
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
 section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
@@ -111,6 +83,11 @@ class Shown:
 
     analysis: Analysis
     votes: VoteMatrix
+
+
+def page_frame(page: Page) -> Shown | None:
+    """The frame of a page in the menu."""
+    return frame(page.title, page.question)
 
 
 def frame(title: str, question: str) -> Shown | None:
@@ -217,12 +194,14 @@ def _menu(analysis: Analysis | None) -> None:
         if analysis is not None and not is_reader():
             with st.container(key="new_analysis"):
                 st.page_link(START, label="New analysis")
-        for group, pages in MENU:
+        for group, pages in groupby(PAGES, lambda page: page.group):
             st.header(group)
-            for page, label in pages:
-                if page == COVERAGE and (analysis is None or analysis.coverage is None):
+            if group == PAGES[0].group:
+                st.page_link(START, label="Start", query_params=link_parameters(analysis))
+            for page in pages:
+                if page == COVERAGE_PAGE and (analysis is None or analysis.coverage is None):
                     continue
-                st.page_link(page, label=label, query_params=link_parameters(analysis))
+                st.page_link(page.file, label=page.title, query_params=link_parameters(analysis))
         with st.popover("Glossary", width="stretch"):
             for term, meaning in TERMS.items():
                 st.markdown(f"**{term}** {meaning}")

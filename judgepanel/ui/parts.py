@@ -48,10 +48,11 @@ def table(
     Those of its columns that are in ``percents`` hold shares and are shown in per cent. A table
     that needs less than its ``height`` is as high as its rows: empty ones look like missing data.
     """
-    percents = [name for name in frame.columns if name in percents]
+    numbers = frame.select_dtypes(["float"]).columns
+    percents = [name for name in numbers if name in percents]
     shares = {
         name: st.column_config.NumberColumn(format="%.1f %%" if name in percents else "%.3f")
-        for name in frame.select_dtypes(["float"]).columns
+        for name in numbers
     }
     cells, formatted = with_sort_keys(
         frame.assign(**{name: 100.0 * frame[name] for name in percents})

@@ -7,8 +7,10 @@ from functools import partial
 
 import streamlit as st
 
-from judgepanel.report.analysis_report import analysis_document
-from judgepanel.report.document import Document, html_text, markdown_text
+from judgepanel.present.analysis_report import analysis_document
+from judgepanel.present.blocks import Document
+from judgepanel.render.html import html_text
+from judgepanel.render.markdown import markdown_text
 from judgepanel.report.numbers import minute
 from judgepanel.report.text import csv_name, in_html
 from judgepanel.service import Analysis, Decision, Workspace

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.ui.frame import MENU, START
+from judgepanel.present.registry import PAGES as MENU
+from judgepanel.ui.frame import START
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import address, answer, finished_comparison
 from tests.browser.flattery import MARK, figures_of, flattering, in_sentence, in_table, in_trace
 from tests.browser.service import prepared_votes
 
-PAGES = tuple(page for _, pages in MENU for page, _ in pages)
+PAGES = (START, *(page.file for page in MENU))
 CLAIM = "pages/claim.py"
 ASKED_FOR = {"pages/recommended_panel.py": {"worth": "true", "prices": "true"}}
 """Sections that are computed when asked for are read as well."""

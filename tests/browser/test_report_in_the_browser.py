@@ -12,14 +12,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel import ENGINE
-from judgepanel.decision.registry import STUDIES
-from judgepanel.report.analysis_report import analysis_document
-from judgepanel.report.document import html_text
+from judgepanel.present.analysis_report import analysis_document
+from judgepanel.present.default_specs import usual_specs
+from judgepanel.present.registry import STUDIES
+from judgepanel.render.html import html_text
 from judgepanel.service import SqlWorkspace, Stored
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.runner import run
 from judgepanel.ui.collecting import collected
-from judgepanel.ui.usual import usual_specs
 from judgepanel.votes import VoteMatrix
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle

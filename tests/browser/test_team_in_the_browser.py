@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from judgepanel.present.registry import PAGES as MENU
 from judgepanel.service import SqlWorkspace
-from judgepanel.ui.frame import MENU, START
 from tests.browser.conftest import Guard, Server, ServerFactory, free_port
 from tests.browser.driver import CURVE, address, answer, finished_curve, idle, upload
 from tests.browser.identity import owner, provider, sign_in, sign_out, team
@@ -20,7 +20,7 @@ from tests.browser.service import prepared
 pytestmark = pytest.mark.browser
 
 ANN, BOB = "ann", "bob"
-PAGES = ["" if page == START else Path(page).stem for _, pages in MENU for page, _ in pages]
+PAGES = ["", *(Path(page.file).stem for page in MENU)]
 VOTES = Path(__file__).resolve().parents[2] / "sample_data" / "one_class_votes.csv"
 
 

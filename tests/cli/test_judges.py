@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from judgepanel.decision.registry import STUDIES
+from judgepanel.present.registry import STUDIES
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

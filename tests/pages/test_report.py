@@ -10,9 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.registry import STUDIES
-from judgepanel.report.analysis_report import analysis_document
-from judgepanel.report.document import markdown_text
+from judgepanel.present.analysis_report import analysis_document
+from judgepanel.present.default_specs import specs_after, usual_specs
+from judgepanel.present.registry import PAGES, STUDIES
+from judgepanel.render.markdown import markdown_text
 from judgepanel.report.text import markdown
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
 from judgepanel.studies.confidence.reliability import RELIABILITY
@@ -21,10 +22,8 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import User
 from judgepanel.ui.collecting import collected
-from judgepanel.ui.frame import MENU, START
 from judgepanel.ui.reporting import LONGEST, missing_words
 from judgepanel.ui.session import workspace
-from judgepanel.ui.usual import specs_after, usual_specs
 from tests.helpers import make_votes
 from tests.pages.driver import CURVE, checked, htmls, open_app, prepared, until_done
 
@@ -184,7 +183,7 @@ def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
     for sample in ("one_class", "hard_panel"):
         asked.clear()
         opened = workspace().open(prepared(sample, splits=3))
-        for page in (page for _, pages in MENU for page, _ in pages if page != START):
+        for page in (page.file for page in PAGES):
             open_app(page, analysis=opened.id)
         usual = usual_specs(workspace().votes(opened.votes_sha256), opened.settings)
         assert set(asked) == set(usual) - {"curators", "group_change"}  # Those wait for a click.

@@ -34,8 +34,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def script() -> None:
     """A page of these sections alone."""
-    from judgepanel.ui.frame import Shown
     from judgepanel.ui.pages.robustness_votes import sections
+
+    from judgepanel.ui.frame import Shown
     from judgepanel.ui.session import current
 
     found = current()

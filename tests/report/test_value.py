@@ -9,7 +9,6 @@ import pytest
 
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.report.sentences import CODING
-from judgepanel.report.summaries import result_text
 from judgepanel.report.value import (
     copies_sentence,
     droppable_sentence,
@@ -21,6 +20,7 @@ from judgepanel.report.value import (
     shapley_sentence,
     status_table,
     value_sentence,
+    value_text,
 )
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -152,7 +152,7 @@ def test_tables_have_a_row_each_and_names_on_one_line():
 
 
 def test_the_text_for_a_terminal_has_all_of_it():
-    text = result_text(VALUE, result())
+    text = value_text(result())
     for part in (
         value_sentence(result()),
         shapley_sentence(result()),

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from typing_extensions import TypeAliasType
 
-from judgepanel.decision.registry import STUDIES
+from judgepanel.present.registry import STUDIES
 from judgepanel.service.workspace import Analysis
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.shapes import record_of

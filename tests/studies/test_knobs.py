@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.decision.registry import STUDIES
+from judgepanel.present.registry import STUDIES
 from judgepanel.studies.knobs import knobs_of, read_spec, written_knobs
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError

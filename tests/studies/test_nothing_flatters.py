@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from judgepanel.decision.registry import STUDIES
-from judgepanel.report.summaries import result_text
+from judgepanel.present.registry import ENTRIES, STUDIES
+from judgepanel.present.study import study_blocks
+from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.claim.steps import CODING
 from judgepanel.studies.runner import run
@@ -37,10 +38,12 @@ def flattered(frame):
 def test_no_study_flatters_one_class_votes(name):
     study = STUDIES[name]
     votes = make_votes(4, 80, 6, one_class=True, low=0.55, high=0.75)
-    found = run(study, votes, study.spec(settings=Settings(splits=2)), jobs=1)
+    spec = study.spec(settings=Settings(splits=2))
+    found = run(study, votes, spec, jobs=1)
     assert flattered(found.frame()).empty
     if study is not CLAIM:  # its text marks sections, see tests/report
-        lines = result_text(study, found).splitlines()
+        blocks = study_blocks(ENTRIES[name], found, spec)
+        lines = terminal_text(blocks).splitlines()
         assert [one for line in lines for one in flattering(in_sentence(line))] == []
 
 

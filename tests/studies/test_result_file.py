@@ -7,7 +7,7 @@ import math
 import pytest
 
 from judgepanel import ENGINE, __version__
-from judgepanel.decision.registry import STUDIES, study_named
+from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from judgepanel.decision.registry import STUDIES
+from judgepanel.present.registry import STUDIES
 from judgepanel.studies import tree
 from judgepanel.studies.accumulate import Tally, combine
 from judgepanel.studies.contract import Chunk

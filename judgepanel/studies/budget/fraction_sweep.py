@@ -199,6 +199,4 @@ FRACTION_SWEEP: Study[FractionSweepSpec, Tallies, FractionSweep] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="fraction_sweep",
-    page="label_budget",
 )

@@ -268,7 +268,5 @@ LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="label_budget",
-    page="label_budget",
     first=2,
 )

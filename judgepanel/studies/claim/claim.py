@@ -248,6 +248,4 @@ CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="claim",
-    page="claim",
 )

@@ -321,8 +321,6 @@ CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="conformal",
-    page="confidence",
 )
 
 __all__ = ["CONFORMAL", "KIND_FIELDS", "Conformal", "ConformalSpec", "merge", "run_chunk"]

@@ -256,6 +256,4 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="strata",
-    page="confidence",
 )

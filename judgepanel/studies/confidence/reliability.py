@@ -243,6 +243,4 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="reliability",
-    page="confidence",
 )

@@ -196,6 +196,4 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="selective",
-    page="confidence",
 )

@@ -275,6 +275,4 @@ COST: Study[CostSpec, CostTally, Cost] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="cost",
-    page="recommended_panel",
 )

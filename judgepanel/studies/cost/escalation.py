@@ -317,6 +317,4 @@ ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="escalation",
-    page="recommended_panel",
 )

@@ -330,8 +330,6 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="panel_curve",
-    page="panel_curve",
 )
 
 __all__ = ["PANEL_CURVE", "PanelCurve", "PanelCurveSpec", "Verdict", "merge", "panel_sizes"]

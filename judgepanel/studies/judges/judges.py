@@ -382,8 +382,6 @@ JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="redundancy",
-    page="judges",
 )
 
 __all__ = ["JUDGES", "Judges", "JudgesSpec", "merge"]

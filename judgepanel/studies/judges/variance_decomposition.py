@@ -214,7 +214,5 @@ VARIANCE_DECOMPOSITION: Study[VarianceDecompositionSpec, TwoPLFit, VarianceDecom
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="variance_decomposition",
-    page="judges",
     rounds=_one_round,
 )

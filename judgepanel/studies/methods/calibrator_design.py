@@ -311,6 +311,4 @@ CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = 
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="calibrator_design",
-    page="methods",
 )

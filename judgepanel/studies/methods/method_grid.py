@@ -307,7 +307,5 @@ METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="method_grid",
-    page="methods",
     chunk=2,
 )

@@ -301,8 +301,6 @@ PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] 
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="pipeline_ablation",
-    page="methods",
 )
 
 __all__ = [

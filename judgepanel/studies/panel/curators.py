@@ -268,7 +268,5 @@ CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="curators",
-    page="recommended_panel",
     chunk=1,
 )

@@ -217,8 +217,6 @@ WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="what_if",
-    page="recommended_panel",
     rounds=rounds,
     chunk=2,
 )

@@ -234,6 +234,4 @@ CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="corruption",
-    page="robustness",
 )

@@ -335,14 +335,12 @@ def _warnings(
 
 DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTransfer] = Study(
     name="difficulty_transfer",
-    title="Transfer between easy and hard items",
+    title="Easy and hard items",
     question="Does a panel calibrated on easy items hold on hard ones?",
     spec=DifficultyTransferSpec,
     result=DifficultyTransfer,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="robustness",
-    page="robustness",
     first=2,
 )

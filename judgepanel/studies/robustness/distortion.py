@@ -290,6 +290,4 @@ DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="distortion",
-    page="robustness",
 )

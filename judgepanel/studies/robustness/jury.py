@@ -238,13 +238,11 @@ def _warnings(prepared: Prepared, spec: JurySpec, done: ValueTally) -> tuple[str
 
 JURY: Study[JurySpec, ValueTally, Jury] = Study(
     name="jury",
-    title="Jury bound",
+    title="The jury bound",
     question="What does dependence between judges cost?",
     spec=JurySpec,
     result=Jury,
     run_chunk=run_chunk,
     combine=combine_values,
     merge=merge,
-    figure="jury",
-    page="robustness",
 )

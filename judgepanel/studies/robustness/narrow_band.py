@@ -287,14 +287,12 @@ def _replicates(spec: NarrowBandSpec) -> int:
 
 NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(
     name="narrow_band",
-    title="Narrow bands of accuracy (simulation)",
+    title="Judges who are nearly alike (a simulation)",
     question="When judges are nearly alike, does pruning pay?",
     spec=NarrowBandSpec,
     result=NarrowBand,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="narrow_band",
-    page="robustness",
     rounds=_replicates,
 )

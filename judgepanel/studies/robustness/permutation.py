@@ -293,7 +293,5 @@ PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="robustness",
-    page="robustness",
     rounds=_rounds,
 )

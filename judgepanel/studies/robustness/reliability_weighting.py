@@ -244,6 +244,4 @@ RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighti
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="reliability_weighting",
-    page="robustness",
 )

@@ -207,13 +207,11 @@ def _warnings(
 
 SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
     name="slice_transfer",
-    title="Transfer between slices of items",
+    title="Slices left out",
     question="Does a panel hold on a kind of item that was never labelled?",
     spec=SliceTransferSpec,
     result=SliceTransfer,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="robustness",
-    page="robustness",
 )

@@ -306,7 +306,5 @@ GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="group_change",
-    page="scope",
     rounds=rounds,
 )

@@ -225,6 +225,4 @@ SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,
-    figure="scope",
-    page="scope",
 )

@@ -257,7 +257,5 @@ VALUE: Study[ValueSpec, ValuePartial, Value] = Study(
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,
-    figure="value",
-    page="recommended_panel",
     rounds=rounds,
 )

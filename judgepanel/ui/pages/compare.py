@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.present.default_specs import OFFERED
 from judgepanel.report.compare import (
     Relation,
     Side,
@@ -25,7 +26,6 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.panel.what_if_result import WhatIf
-from judgepanel.ui.controls import OFFERED
 from judgepanel.ui.frame import START, Shown, answer, next_step, problem, told
 from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.parts import how_study, said, table

@@ -12,6 +12,7 @@ from judgepanel.figures.fraction_sweep import fraction_sweep
 from judgepanel.figures.label_budget import budget_difference, label_budget
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, cross_fits
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.present.default_specs import BUDGET_PANELS, sweep_spec
 from judgepanel.report.fraction_sweep import share_sentence, share_table, why_sentence
 from judgepanel.report.label_budget import (
     beats_null,
@@ -43,7 +44,6 @@ from judgepanel.ui.controls import (
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.pipeline import pipeline_note
-from judgepanel.ui.usual import BUDGET_PANELS, sweep_spec
 from judgepanel.ui.work import show_result
 
 _DEFAULT_PANEL = 5

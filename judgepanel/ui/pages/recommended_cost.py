@@ -8,6 +8,7 @@ from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.cost import cost as cost_figure
 from judgepanel.figures.cost import escalation as escalation_figure
+from judgepanel.present.default_specs import cost_spec, escalation_spec
 from judgepanel.report.cost import READING, cost_sentence, cost_table, panels_table, price_sentence
 from judgepanel.report.escalation import (
     cheap_sentence,
@@ -22,7 +23,6 @@ from judgepanel.studies.cost.escalation_result import Escalation
 from judgepanel.ui.frame import Shown, notes
 from judgepanel.ui.pages.recommended_knobs import known_of
 from judgepanel.ui.parts import downloads, how_study, said, table
-from judgepanel.ui.usual import cost_spec, escalation_spec
 from judgepanel.ui.work import show_result
 
 

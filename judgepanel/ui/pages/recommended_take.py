@@ -12,9 +12,10 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
 from judgepanel.decision.statuses import JudgeStatus
+from judgepanel.present.blocks import Document
+from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.render.html import html_text
 from judgepanel.report.commands import recommend_command, score_command
-from judgepanel.report.document import Document, html_text
-from judgepanel.report.recommendation_report import recommendation_report
 from judgepanel.report.scored import labelled_sentence
 from judgepanel.report.tables import csv_text, weights_table
 from judgepanel.report.text import csv_name, plain

@@ -9,6 +9,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.figures.value import removal
 from judgepanel.figures.value import value as value_figure
+from judgepanel.present.default_specs import value_spec
 from judgepanel.report.value import (
     copies_sentence,
     droppable_sentence,
@@ -23,7 +24,6 @@ from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import Shown, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
-from judgepanel.ui.usual import value_spec
 from judgepanel.ui.work import show_result, stored_result
 
 

@@ -1,75 +1,82 @@
-"""Robustness: what would break it? Other items, left-out slices, permuted labels, damaged votes."""
+"""Robustness: the controls of its studies, and the worst of what is known above them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import streamlit as st
 
-from judgepanel.figures.robustness.permuted import permuted_labels
-from judgepanel.figures.robustness.slice_losses import slice_losses
-from judgepanel.figures.robustness.transfer_matrix import transfer_matrix
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.transfer import METHODS
-from judgepanel.report.methods import in_words
-from judgepanel.report.numbers import fixed
-from judgepanel.report.permuted import permutation_sentence
-from judgepanel.report.robustness import (
-    METHOD_NAMES,
-    SHARES,
-    difficulty_sentence,
-    remedy_sentence,
-    slice_sentence,
-    slice_table,
-    transfer_sentence,
-    transfer_table,
-)
-from judgepanel.report.robustness_worst import worst_finding
+from judgepanel.present.default_specs import first_feature
+from judgepanel.present.registry import ENTRIES, ROBUSTNESS_PAGE, entries_of
+from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
+from judgepanel.present.robustness.distortion import DistortionView
+from judgepanel.present.robustness.narrow_band import NarrowBandView
+from judgepanel.present.robustness.transfer import METHOD_NAMES, TransferView
+from judgepanel.present.robustness.worst import worst_finding
+from judgepanel.present.study import so_far
+from judgepanel.report.numbers import capital, percent
+from judgepanel.report.sentences import CALIBRATOR_NAMES
 from judgepanel.report.text import plain
-from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.contract import Spec
+from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
 )
 from judgepanel.studies.robustness.difficulty_transfer_result import DifficultyTransfer
-from judgepanel.studies.robustness.permutation import PERMUTATION, PermutationSpec
-from judgepanel.studies.robustness.permutation_result import Permutation
+from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
+from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
+from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.studies.robustness.slice_transfer_result import SliceTransfer
+from judgepanel.studies.robustness.vote_damage import SCENARIOS
 from judgepanel.ui.controls import calibrator_control
-from judgepanel.ui.frame import Shown, answer, next_step, notes
-from judgepanel.ui.pages import robustness_votes
-from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.frame import Shown, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note
+from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import workspace
-from judgepanel.ui.usual import first_feature
 from judgepanel.ui.work import show_result
 
 _CALIBRATORS: tuple[Calibrator, ...] = ("beta", "platt")
+_DRAWN = ("temperature", "beta", "beta_clipped", "isotonic")
 _FEATURE = "slices"
 
 
 def page(shown: Shown) -> None:
     """The transfer matrix first; the other studies start one after the other."""
-    calibrator, method = _controls()
-    settings = shown.analysis.settings
-    spec = DifficultyTransferSpec(settings=settings)
-    known: set[str] = set()
+    entry = ENTRIES[DIFFICULTY_TRANSFER.name]
+    spec = DifficultyTransferSpec(settings=shown.analysis.settings)
+    calibrator, method = _transfer_controls()
+    view = TransferView(calibrator, method)
     pipeline_note(shown, spec.aggregator, calibrator, offered=None)
+    caveats = Caveats()
 
-    def draw(found: DifficultyTransfer) -> None:
-        known.add(_banner(shown, found, calibrator))
-        _draw_transfer(shown, spec, found, calibrator, method, known)
+    def draw(result: DifficultyTransfer) -> None:
+        sentence = _banner(shown, result, calibrator)
+        st.header(entry.study.title)
+        draw_study(entry, shown, spec, result, view, caveats=caveats, skip=(sentence,))
 
     if show_result(DIFFICULTY_TRANSFER, shown, spec, draw):
-        if _stored(shown, DIFFICULTY_TRANSFER, spec) is None:
+        if _stored(shown, DIFFICULTY_TRANSFER.name, spec) is None:
             _banner(shown, None, calibrator)
-        if _slices(shown, known) and _permutation(shown, known):
-            robustness_votes.sections(shown, known)
+        sections(shown, caveats)
     next_step("pages/label_budget.py", "how many labels do we need?", shown.analysis)
 
 
-def _controls() -> tuple[Calibrator, str]:
+def sections(shown: Shown, caveats: Caveats) -> None:
+    """The other studies, each of which starts when the one before has ended."""
+    for entry in entries_of(ROBUSTNESS_PAGE)[1:]:
+        st.header(entry.study.title)
+        spec, view = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))(shown)
+        if not show_study(entry, shown, spec, view, caveats=caveats):
+            return
+
+
+def _transfer_controls() -> tuple[Calibrator, str]:
     left, right = st.columns(2)
     calibrator = calibrator_control(left, _CALIBRATORS)
     method = right.segmented_control(
@@ -86,10 +93,10 @@ def _controls() -> tuple[Calibrator, str]:
     return calibrator, method
 
 
-def _stored(shown: Shown, study: Study[Any, Any, Any], spec: Spec) -> Any:
+def _stored(shown: Shown, name: str, spec: Spec) -> Any:
     """A finished result, or None."""
-    found = workspace().result(study, shown.votes.sha256, spec)
-    return None if found is None else found.result
+    stored = workspace().result(ENTRIES[name].study, shown.votes.sha256, spec)
+    return None if stored is None else stored.result
 
 
 def _banner(shown: Shown, transfer: DifficultyTransfer | None, calibrator: Calibrator) -> str:
@@ -97,55 +104,23 @@ def _banner(shown: Shown, transfer: DifficultyTransfer | None, calibrator: Calib
 
     Returns the sentence, which the matrix need not repeat right under it.
     """
-    slices: SliceTransfer | None = _stored(shown, SLICE_TRANSFER, _slice_spec(shown))
-    permutation: Permutation | None = _stored(shown, PERMUTATION, _permutation_spec(shown))
-    finding = worst_finding(transfer, calibrator, slices, permutation)
-    so_far = ""
-    if transfer is not None and transfer.partial:
-        so_far = f"So far, {transfer.n_splits} of {transfer.planned_splits} splits: "
-    answer(so_far + finding.sentence, finding.tone)
-    return finding.sentence
-
-
-def _draw_transfer(
-    shown: Shown,
-    spec: DifficultyTransferSpec,
-    found: DifficultyTransfer,
-    calibrator: Calibrator,
-    method: str,
-    known: set[str],
-) -> None:
-    _notes(found.warnings, known)
-    st.header("Easy and hard items")
-    sentence = transfer_sentence(found, calibrator, method)
-    if sentence not in known:
-        said(sentence)
-    for sentence in (difficulty_sentence(found, calibrator), remedy_sentence(found, calibrator)):
-        if sentence:
-            said(sentence)
-    st.plotly_chart(
-        transfer_matrix(found, calibrator, method),
-        key="transfer",
-        alt="NLL from the labels of easy, hard and all items to easy and to hard items. "
-        + transfer_sentence(found, calibrator, method),
-        config={"displayModeBar": False},
+    finding = worst_finding(
+        transfer,
+        calibrator,
+        _stored(shown, SLICE_TRANSFER.name, _slice_spec(shown)),
+        _stored(shown, PERMUTATION.name, _default_spec(shown, PERMUTATION.name)),
     )
-    st.caption(_reading(found))
-    table(transfer_table(found, calibrator), key="transfers", percents=SHARES, height=320)
-    if not found.partial:
-        downloads(shown, DIFFICULTY_TRANSFER, spec, found)
-    how_study(shown, DIFFICULTY_TRANSFER, spec, _transfer_words(found))
+    sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
+    answer(sentence, finding.tone)
+    return sentence
 
 
-def _reading(found: DifficultyTransfer) -> str:
-    measure = "disagreement of the votes" if found.by == "disagreement" else plain(found.by, 60)
-    return (
-        f"Easy: the {found.n_target[0]:,} items with {measure} up to {fixed(found.easy_to, 2)}; "
-        f"hard: the {found.n_target[1]:,} from {fixed(found.hard_from, 2)} on. Every panel is "
-        f"fitted on {found.n_labels:,.0f} labels. In a cell: its NLL, what it loses against as "
-        "many labels of the items it is scored on, and the base rate of its labels. Deep blue is "
-        "good, orange is worse than the base rate."
-    )
+def _default_spec(shown: Shown, name: str) -> Spec:
+    return ENTRIES[name].specs(shown.votes, shown.analysis.settings)[0]
+
+
+def _no_controls(shown: Shown, name: str) -> tuple[Spec, None]:
+    return _default_spec(shown, name), None
 
 
 def _slice_spec(shown: Shown) -> SliceTransferSpec:
@@ -159,8 +134,7 @@ def _features(shown: Shown) -> list[str]:
     return [] if shown.votes.features is None else [str(name) for name in shown.votes.features]
 
 
-def _slices(shown: Shown, known: set[str]) -> bool:
-    st.header("Slices left out")
+def _slices(shown: Shown) -> tuple[Spec, None]:
     names = _features(shown)
     first = first_feature(shown.votes, shown.analysis.settings)
     if len(names) > 1 and first is not None:
@@ -173,99 +147,65 @@ def _slices(shown: Shown, known: set[str]) -> bool:
             format_func=lambda name: plain(str(name), 60),
             help="The item feature whose slices are left out, one after the other.",
         )
-    spec = _slice_spec(shown)
-    return show_result(
-        SLICE_TRANSFER, shown, spec, lambda found: _draw_slices(shown, spec, found, known)
+    return _slice_spec(shown), None
+
+
+def _damage(shown: Shown) -> tuple[Spec, CorruptionView]:
+    scenario = st.selectbox(
+        "What goes wrong",
+        SCENARIOS,
+        key="damage",
+        bind="query-params",
+        format_func=lambda name: capital(SCENARIO_NAMES[name]),
+        help="When scoring: panels were fitted on clean votes and then something broke. All along: "
+        "the calibration votes are as bad.",
     )
+    return _default_spec(shown, CORRUPTION.name), CorruptionView(scenario)
 
 
-def _draw_slices(
-    shown: Shown, spec: SliceTransferSpec, found: SliceTransfer, known: set[str]
-) -> None:
-    said(slice_sentence(found))
-    if not found.slices:
-        _notes(found.warnings[:-1], known)
-        return
-    _notes(found.warnings, known)
-    st.plotly_chart(
-        slice_losses(found),
-        key="slices-figure",
-        alt="What labels from elsewhere cost on every slice, with intervals. "
-        + slice_sentence(found),
-        config={"displayModeBar": False},
+def _distortions(shown: Shown) -> tuple[Spec, DistortionView]:
+    spec = DistortionSpec(settings=shown.analysis.settings)
+    drawn = st.multiselect(
+        "Calibrators drawn",
+        spec.calibrators,
+        default=list(_DRAWN),
+        key="repairers",
+        bind="query-params",
+        format_func=CALIBRATOR_NAMES.__getitem__,
     )
-    st.caption("Intervals hold in all slices together. Right of 0 a slice needs labels of its own.")
-    table(slice_table(found), key="slice-rows")
-    if not found.partial:
-        downloads(shown, SLICE_TRANSFER, spec, found)
-    how_study(shown, SLICE_TRANSFER, spec, _slice_words(found))
+    return spec, DistortionView(tuple(drawn))
 
 
-def _permutation_spec(shown: Shown) -> PermutationSpec:
-    return PermutationSpec(settings=shown.analysis.settings)
-
-
-def _permutation(shown: Shown, known: set[str]) -> bool:
-    st.header("Permuted labels")
-    spec = _permutation_spec(shown)
-    return show_result(
-        PERMUTATION, shown, spec, lambda found: _draw_permutation(shown, spec, found, known)
+def _bands(shown: Shown) -> tuple[Spec, NarrowBandView]:
+    spec = NarrowBandSpec(settings=shown.analysis.settings)
+    sizes = tuple(str(size) for size in spec.panel_sizes(shown.votes.n_judges))
+    shares = tuple(percent(share) for share in spec.shares)
+    left, right = st.columns(2)
+    size = left.segmented_control(
+        "Simulated judges",
+        sizes,
+        default=sizes[-1],
+        required=True,
+        key="simulated",
+        bind="query-params",
     )
-
-
-def _draw_permutation(
-    shown: Shown, spec: PermutationSpec, found: Permutation, known: set[str]
-) -> None:
-    said(permutation_sentence(found))
-    _notes(found.warnings, known)
-    st.plotly_chart(
-        permuted_labels(found),
-        key="permuted",
-        alt="NLLs of permuted labels, their base rate and the NLL of the real labels. "
-        + permutation_sentence(found),
-        config={"displayModeBar": False},
+    share = right.segmented_control(
+        "Pruning keeps the best",
+        shares,
+        default=shares[0],
+        required=True,
+        key="kept",
+        bind="query-params",
     )
-    st.caption(
-        f"All of it on the same {found.n_splits} splits, since every permutation is fitted anew; "
-        "other pages use more, and their NLL differs a little."
-    )
-    if not found.partial:
-        downloads(shown, PERMUTATION, spec, found)
-    how_study(shown, PERMUTATION, spec, _permutation_words(found))
+    return spec, NarrowBandView(sizes.index(size), shares.index(share))
 
 
-def _notes(warnings: tuple[str, ...], known: set[str]) -> None:
-    """Warnings that no section above has given."""
-    notes(in_words(tuple(sentence for sentence in warnings if sentence not in known)))
-    known.update(warnings)
-
-
-def _transfer_words(found: DifficultyTransfer) -> str:
-    return (
-        f"{found.n_splits} random splits (seed {found.seed}). No label decides which items are "
-        "easy. On one side of a split, judges are weighted and calibrators fitted on equally many "
-        "labels of easy, of hard, or of all items; those of the other side are scored. The "
-        "loss compares both panels on the same items; its p-values are Holm's over both ways. "
-        "Importance weights come from a classifier that tells the two kinds of item apart by their "
-        "votes; they are cut back at 10 times their mean, and the effective number of labels says "
-        "how many are left."
-    )
-
-
-def _slice_words(found: SliceTransfer) -> str:
-    return (
-        f"{found.n_splits} random splits (seed {found.seed}). Part of a slice is scored by panels "
-        "fitted on its other items, on as many labels of the other slices, and on the calibration "
-        "share of all other slices. Groups with a scored item give no labels. A slice fails where "
-        "the loss is shown after Holm's correction over the slices, and holds where it stays below "
-        "2 % of the NLL of its own labels."
-    )
-
-
-def _permutation_words(found: Permutation) -> str:
-    return (
-        f"{found.planned} permutations (seed {found.seed}): {found.action}. Each permutation moves "
-        f"the labels of all items; then everything is fitted and scored on the same "
-        f"{found.n_splits} splits. The p-value is the share of permutations, the real labels among "
-        "them, whose NLL is at or below the real one. It needs no assumption about the judges."
-    )
+_CONTROLS: Mapping[str, Callable[[Shown], tuple[Spec, Any]]] = MappingProxyType(
+    {
+        SLICE_TRANSFER.name: _slices,
+        CORRUPTION.name: _damage,
+        DISTORTION.name: _distortions,
+        NARROW_BAND.name: _bands,
+    }
+)
+"""Controls by study: the spec and the view that they ask for."""

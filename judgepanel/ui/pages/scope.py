@@ -11,6 +11,7 @@ import streamlit as st
 from judgepanel.figures.scope.parse_rate import parse_rates
 from judgepanel.figures.scope.saturation import saturation_curve
 from judgepanel.figures.scope.with_and_without import switch_figure
+from judgepanel.present.default_specs import OFFERED
 from judgepanel.report.commands import inspect_command, study_command
 from judgepanel.report.methods import in_words
 from judgepanel.report.scope import (
@@ -26,7 +27,7 @@ from judgepanel.report.sentences import AGGREGATOR_NAMES
 from judgepanel.report.text import plain
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.controls import OFFERED, aggregator_control, calibrator_control
+from judgepanel.ui.controls import aggregator_control, calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.scope_groups import groups

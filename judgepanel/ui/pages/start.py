@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from judgepanel.figures.judges.judges import coverage_strip
+from judgepanel.present.registry import COVERAGE_PAGE
 from judgepanel.report.commands import inspect_command
 from judgepanel.report.outputs import coverage_sentence
 from judgepanel.report.sentences import votes_sentence
@@ -12,7 +13,7 @@ from judgepanel.report.text import plain
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
-from judgepanel.ui.frame import COVERAGE, Shown, answer, next_step, notes, problem, told
+from judgepanel.ui.frame import Shown, answer, next_step, notes, problem, told
 from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.parts import check_card, how, judge_rows, said, table
@@ -110,7 +111,7 @@ def existing(shown: Shown) -> None:
     if shown.analysis.coverage is not None:
         said(coverage_sentence(shown.analysis.coverage))
         st.page_link(
-            COVERAGE,
+            COVERAGE_PAGE.file,
             label="What was read of the outputs",
             query_params=link_parameters(shown.analysis),
         )

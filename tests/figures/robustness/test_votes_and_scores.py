@@ -12,7 +12,7 @@ from judgepanel.figures.robustness.distortion import distortion
 from judgepanel.figures.robustness.jury import FLOOR, jury, prepare_jury
 from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.figures.robustness.weighting import weighting
-from judgepanel.report.robustness_scores import DISTORTION_NAMES
+from judgepanel.present.robustness.distortion import DISTORTION_NAMES
 from judgepanel.report.sentences import CALIBRATOR_NAMES
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec

@@ -1,0 +1,238 @@
+"""The report of a whole analysis: verdict, decisions, data, checks, and every study there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from judgepanel import ENGINE, __version__
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.statuses import JudgeStatus, statuses_of
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Command,
+    Document,
+    Facts,
+    Heading,
+    Method,
+    Paragraph,
+)
+from judgepanel.present.recommendation_report import candidates, panel, verdict, worth_of_judges
+from judgepanel.present.registry import ENTRIES, STUDIES
+from judgepanel.present.sections.outputs import outputs
+from judgepanel.present.study import caveats, run_line, study_blocks
+from judgepanel.report.commands import inspect_command, recommend_command, study_command
+from judgepanel.report.numbers import counted, listed, minute, percent
+from judgepanel.report.scope import check_numbers, check_sentences
+from judgepanel.report.sentences import votes_sentence
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.scope.scope import SCOPE
+from judgepanel.studies.settings import Settings
+from judgepanel.studies.value.value import VALUE
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.checks import Check, item_checks
+from judgepanel.votes.coverage import Coverage
+from judgepanel.votes.orientation import resolve
+
+
+class Decided(Protocol):
+    """What was decided, by whom, why, and when (ISO 8601, UTC): untrusted text."""
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def by(self) -> str: ...
+
+    @property
+    def why(self) -> str: ...
+
+    @property
+    def made(self) -> str: ...
+
+
+_GROUPED = {True: "kept in one group", False: "taken as they are"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finding:
+    """A result of this version, of which study and under which spec."""
+
+    study: Study[Any, Any, Any]
+    spec: Spec
+    result: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnalysisReport:
+    """All that the report of an analysis shows.
+
+    ``file`` and ``columns`` read the votes again on the command line; ``notes`` is what was odd
+    about them. ``outdated`` and ``missing`` are names of studies that are not among ``findings``:
+    of an older version, and not computed. ``written`` is ISO 8601, UTC; ``coverage`` what was read
+    of judges' outputs, None where the file had votes.
+    """
+
+    name: str
+    file: str
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+    votes: VoteMatrix
+    settings: Settings
+    findings: tuple[Finding, ...]
+    outdated: tuple[str, ...]
+    missing: tuple[str, ...]
+    decisions: tuple[Decided, ...]
+    written: str
+    coverage: Coverage | None = None
+
+    def of(self, study: Study[Any, Any, Any]) -> Finding | None:
+        """What was found by this study."""
+        return next(
+            (finding for finding in self.findings if finding.study.name == study.name), None
+        )
+
+
+def analysis_document(report: AnalysisReport) -> Document:
+    """The whole report, the verdict first."""
+    blocks = [
+        *_verdict(report),
+        *_decisions(report),
+        *_rests_on(report),
+        *_checks(report),
+        *(() if report.coverage is None else outputs(report.coverage)),
+        *_sections(report),
+    ]
+    return Document(f"{report.name}: report", tuple(blocks))
+
+
+def _status(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
+    worth = report.of(VALUE)
+    if worth is None:
+        return ()
+    return statuses_of(report.votes, worth.spec, worth.result)  # type: ignore[arg-type]
+
+
+def _verdict(report: AnalysisReport) -> Iterator[Block]:
+    found = report.of(RECOMMEND)
+    if found is None:
+        yield Answer("No recommendation has been computed for this analysis.")
+    else:
+        yield from verdict(found.result, _status(report))
+    if report.missing:
+        yield Paragraph(f"Not computed: {_titles(report.missing)}.", quiet=True)
+    if report.outdated:
+        yield Paragraph(
+            f"Left out, since an older version computed it: {_titles(report.outdated)}.",
+            quiet=True,
+        )
+
+
+def _titles(names: tuple[str, ...]) -> str:
+    return listed([STUDIES[name].title for name in names])
+
+
+def _decisions(report: AnalysisReport) -> Iterator[Block]:
+    yield Heading("Decisions")
+    if not report.decisions:
+        yield Paragraph("No decision has been recorded.")
+    for one in report.decisions:
+        pairs = (
+            ("Decided", one.what),
+            ("By", one.by),
+            ("Why", one.why),
+            ("On", f"{minute(one.made)} UTC"),
+        )
+        yield Facts(pairs)
+
+
+def _rests_on(report: AnalysisReport) -> Iterator[Block]:
+    votes, settings = report.votes, report.settings
+    yield Heading("What it rests on")
+    yield Paragraph(votes_sentence(votes, group_duplicates=settings.group_duplicates))
+    labelled = int(votes.labelled.sum())
+    judges = counted(votes.n_judges, "judge")
+    if settings.judges is not None:
+        judges = f"{len(settings.judges):,} of {judges}"
+    rarer = f"{percent(votes.minority_share, 3)} of the labels are of the rarer kind"
+    policy = resolve(votes, settings.orientation, settings.protocol).replace("_", " ")
+    yield Facts(
+        (
+            ("File", report.file),
+            ("SHA-256 of the votes", votes.sha256),
+            ("Items", f"{votes.n_items:,}, {labelled:,} of them labelled"),
+            ("Judges", judges),
+            ("Class balance", rarer if labelled else "no labels"),
+            ("Task", votes.task),
+            ("Orientation", f"{settings.orientation}, here {policy}"),
+            ("Items that repeat", _GROUPED[settings.group_duplicates]),
+            ("Protocol", settings.protocol),
+            (
+                "Splits",
+                f"{settings.splits:,}, {100 * settings.fraction:g} % of the items calibrate, seed "
+                f"{settings.seed}",
+            ),
+            ("Version", f"judgepanel {__version__}, engine {ENGINE}"),
+            ("Written", f"{minute(report.written)} UTC"),
+        )
+    )
+    for note in report.notes:
+        yield Paragraph(note, quiet=True)
+
+
+def _checks(report: AnalysisReport) -> Iterator[Block]:
+    """P0 is always known; P1 to P3 are part of Scope."""
+    yield Heading("Checks")
+    found = report.of(SCOPE)
+    order, repeats = item_checks(report.votes, group_duplicates=report.settings.group_duplicates)
+    checks: tuple[Check, ...] = (order,)
+    if found is not None:
+        checks = found.result.checks
+    checks = (*checks[:1], repeats, *checks[1:])
+    for check in checks:
+        yield Paragraph(check_sentences(check))
+        yield Paragraph(check_numbers(check), quiet=True)
+    yield Command(
+        inspect_command(
+            report.file,
+            report.settings,
+            task=report.votes.task,
+            columns=report.columns,
+        )
+    )
+
+
+def _sections(report: AnalysisReport) -> Iterator[Block]:
+    """The recommendation with its evidence, then every other study in the order of the pages."""
+    known: set[str] = set()
+    for name, entry in ENTRIES.items():
+        finding = report.of(entry.study)
+        if finding is None:
+            continue
+        result, command = finding.result, _command(report, finding)
+        yield Heading(finding.study.title)
+        yield Paragraph(finding.study.question, quiet=True)
+        if name == RECOMMEND.name:
+            known.update(result.warnings)
+            yield from panel(report.votes, result)
+            yield from candidates(result)
+            yield Method(run_line(result))
+            yield Command(command)
+        elif name == VALUE.name:
+            yield from worth_of_judges(result, _status(report))
+            yield from caveats(result, known)
+            yield Method(run_line(result))
+            yield Command(command)
+        else:
+            yield from study_blocks(entry, result, finding.spec, command=command, known=known)
+        known.update(result.warnings)
+
+
+def _command(report: AnalysisReport, finding: Finding) -> str:
+    task, columns = report.votes.task, report.columns
+    if finding.study.name == RECOMMEND.name:
+        spec: Any = finding.spec
+        return recommend_command(report.file, spec, task=task, columns=columns)
+    return study_command(finding.study.name, report.file, finding.spec, task=task, columns=columns)

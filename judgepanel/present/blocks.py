@@ -1,0 +1,152 @@
+"""The vocabulary of what is shown: a study presents itself in these, and renderers draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from judgepanel.report.numbers import percent
+from judgepanel.report.tables import PERCENTS
+
+SHARES = (*PERCENTS, "parse rate", "coded ties", "share", "coverage")
+"""Columns that hold shares in every table."""
+FEW_ROWS = 25
+"""Rows of a table in a report; the file that the command writes has all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A section begins; ``level`` 2 stands under a title, 3 under a section."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer of a section, in a sentence or a few."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Some sentences; ``quiet`` for how to read what stands above."""
+
+    text: str
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """What limits the figures beside it; no renderer may leave it out."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How the figures were computed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that computes the figures again, to be copied."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A table; ``caption`` says what it shows, ``percents`` are columns that hold shares.
+
+    A document shows at most ``most`` rows and says how many are left. ``height`` is that of the
+    table on a page, in pixels, above which it scrolls.
+    """
+
+    frame: pd.DataFrame
+    caption: str = ""
+    percents: Collection[str] = SHARES
+    most: int = FEW_ROWS
+    height: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """A figure, and in words what it shows; where none can be drawn there are the words alone."""
+
+    figure: go.Figure
+    alt: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Box:
+    """Blocks that one sentence marks; ``coding`` where they measure how labels were coded."""
+
+    words: str
+    blocks: tuple[Block, ...]
+    coding: bool = False
+
+
+Block = Heading | Answer | Paragraph | Caveat | Method | Facts | Command | Table | Figure | Box
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A title and blocks in order."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks in order, those in boxes too."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Box):
+            yield from flat(block.blocks)
+
+
+def paragraphs(*sentences: str | None) -> list[Block]:
+    """A paragraph for every sentence that is not empty."""
+    return [Paragraph(sentence) for sentence in sentences if sentence]
+
+
+def drawing(figure: go.Figure, shows: str) -> Figure:
+    """A figure described by what it shows and by its axes."""
+    x, y = (axis.title.text for axis in (figure.layout.xaxis, figure.layout.yaxis))
+    return Figure(figure, f"Figure: {shows}" + (f"; {y} against {x}" if x and y else "") + ".")
+
+
+def rows_left(table: Table) -> str:
+    """How many rows a document leaves out; empty where it shows all."""
+    more = len(table.frame) - table.most
+    return f"{more:,} more rows are in the table that the command writes." if more > 0 else ""
+
+
+def cells(table: Table) -> Iterator[list[str]]:
+    """Cells of the rows to show: shares in per cent, numbers to three decimals, blanks blank."""
+    names = [str(name) for name in table.frame.columns]
+    for row in table.frame.head(table.most).itertuples(index=False):
+        yield [_cell(v, name in table.percents) for name, v in zip(names, row, strict=True)]
+
+
+def _cell(value: Any, share: bool) -> str:
+    if pd.isna(value):
+        return ""
+    if isinstance(value, float):
+        return percent(value, 3) if share else f"{value:z.3f}"
+    return str(value)

@@ -1,0 +1,230 @@
+"""Every study once: how it is presented, on which page, and under which spec by default.
+
+The command line, the menu, the pages, reports, the list of studies and the job queue read it. What
+is not registered is not drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.present.blocks import Block
+from judgepanel.present.default_specs import (
+    budget_specs,
+    claim_specs,
+    cost_spec,
+    escalation_spec,
+    slice_specs,
+    sweep_specs,
+    value_spec,
+)
+from judgepanel.present.robustness import (
+    corruption,
+    distortion,
+    jury,
+    narrow_band,
+    permutation,
+    slices,
+    transfer,
+    weighting,
+)
+from judgepanel.present.sections import decide, trust, understand
+from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET
+from judgepanel.studies.claim.claim import CLAIM
+from judgepanel.studies.confidence.conformal import CONFORMAL
+from judgepanel.studies.confidence.items import ITEMS
+from judgepanel.studies.confidence.reliability import RELIABILITY
+from judgepanel.studies.confidence.selective import SELECTIVE
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.cost.cost import COST
+from judgepanel.studies.cost.escalation import ESCALATION
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.judges.judges import JUDGES
+from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSITION
+from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
+from judgepanel.studies.methods.method_grid import METHOD_GRID
+from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
+from judgepanel.studies.panel.curators import CURATORS_STUDY
+from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.studies.robustness.corruption import CORRUPTION
+from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
+from judgepanel.studies.robustness.distortion import DISTORTION
+from judgepanel.studies.robustness.jury import JURY
+from judgepanel.studies.robustness.narrow_band import NARROW_BAND
+from judgepanel.studies.robustness.permutation import PERMUTATION
+from judgepanel.studies.robustness.reliability_weighting import RELIABILITY_WEIGHTING
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER
+from judgepanel.studies.scope.group_change import GROUP_CHANGE
+from judgepanel.studies.scope.scope import SCOPE
+from judgepanel.studies.settings import Settings
+from judgepanel.studies.value.value import VALUE
+from judgepanel.votes import InputError, VoteMatrix
+
+Present = Callable[..., list[Block]]
+"""``present(result, spec)``, or ``present(result, spec, view)``: a result as blocks."""
+DefaultSpecs = Callable[[VoteMatrix, Settings], tuple[Spec, ...]]
+"""The specs to look for, the fullest first."""
+SpecAfter = Callable[[RecommendSpec, Recommendation], Spec]
+"""The spec of a study that takes the recommended pipeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the dashboard: its file, the title in the menu, and the question it answers."""
+
+    file: str
+    title: str
+    question: str
+    group: str
+
+
+CURVE_PAGE = Page("pages/panel_curve.py", "Panel curve", "Keep all judges, or the top k?", "Decide")
+RECOMMENDED_PAGE = Page(
+    "pages/recommended_panel.py",
+    "Recommended panel",
+    "Which judges, and which pipeline?",
+    "Decide",
+)
+CONFIDENCE_PAGE = Page(
+    "pages/confidence.py", "Confidence", "Can the probabilities be believed?", "Trust"
+)
+BUDGET_PAGE = Page("pages/label_budget.py", "Label budget", "How many labels do we need?", "Trust")
+SCOPE_PAGE = Page("pages/scope.py", "Scope", "Is the default safe here?", "Trust")
+ROBUSTNESS_PAGE = Page("pages/robustness.py", "Robustness", "What would break it?", "Trust")
+COVERAGE_PAGE = Page(
+    "pages/coverage.py", "Coverage", "Did we read what the judges wrote?", "Understand"
+)
+JUDGES_PAGE = Page("pages/judges.py", "Judges", "Who adds what?", "Understand")
+METHODS_PAGE = Page(
+    "pages/methods.py", "Methods", "Which aggregator, and which calibrator?", "Understand"
+)
+CLAIM_PAGE = Page(
+    "pages/claim.py", "The claim", "Does the paper's reversal hold here?", "Understand"
+)
+PAGES = (
+    CURVE_PAGE,
+    RECOMMENDED_PAGE,
+    CONFIDENCE_PAGE,
+    BUDGET_PAGE,
+    SCOPE_PAGE,
+    ROBUSTNESS_PAGE,
+    COVERAGE_PAGE,
+    JUDGES_PAGE,
+    METHODS_PAGE,
+    CLAIM_PAGE,
+)
+"""Pages in the order of the menu; Start stands before them, Coverage has no study."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A study, how it is presented, and the page that shows it.
+
+    ``default`` gives the specs that pages ask for while no control has been changed, by default
+    the settings of the analysis alone; ``after`` the spec of a study that starts from a
+    recommendation. A study with neither (``by_hand``) is computed only when somebody asks.
+    """
+
+    study: Study[Any, Any, Any]
+    page: Page
+    present: Present
+    default: DefaultSpecs | None = None
+    after: SpecAfter | None = None
+    by_hand: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the study."""
+        return self.study.name
+
+    def specs(self, votes: VoteMatrix, settings: Settings) -> tuple[Spec, ...]:
+        """The specs to look for before there is a recommendation, the fullest first."""
+        if self.by_hand or self.after is not None:
+            return ()
+        if self.default is not None:
+            return self.default(votes, settings)
+        return (self.study.spec(settings=settings),)
+
+
+def _whole(section: Callable[[Any], list[Block]]) -> Present:
+    """A presentation that knows the result alone."""
+
+    def present(result: Any, spec: Spec, view: None = None) -> list[Block]:
+        return section(result)
+
+    return present
+
+
+ENTRIES: Mapping[str, Entry] = MappingProxyType(
+    {
+        entry.name: entry
+        for entry in (
+            Entry(PANEL_CURVE, CURVE_PAGE, _whole(decide.curve)),
+            Entry(RECOMMEND, RECOMMENDED_PAGE, _whole(decide.recommendation)),
+            Entry(VALUE, RECOMMENDED_PAGE, _whole(decide.worth), after=value_spec),
+            Entry(COST, RECOMMENDED_PAGE, _whole(decide.cost_frontier), after=cost_spec),
+            Entry(ESCALATION, RECOMMENDED_PAGE, _whole(decide.cheap_first), after=escalation_spec),
+            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, _whole(decide.curator_losses)),
+            Entry(WHAT_IF, RECOMMENDED_PAGE, _whole(decide.by_hand), by_hand=True),
+            Entry(RELIABILITY, CONFIDENCE_PAGE, _whole(trust.reliability)),
+            Entry(SELECTIVE, CONFIDENCE_PAGE, _whole(trust.selective)),
+            Entry(CONFORMAL, CONFIDENCE_PAGE, _whole(trust.conformal)),
+            Entry(ITEMS, CONFIDENCE_PAGE, _whole(trust.items)),
+            Entry(LABEL_BUDGET, BUDGET_PAGE, _whole(trust.budget), default=budget_specs),
+            Entry(FRACTION_SWEEP, BUDGET_PAGE, _whole(trust.sweep), default=sweep_specs),
+            Entry(SCOPE, SCOPE_PAGE, _whole(trust.scope)),
+            Entry(GROUP_CHANGE, SCOPE_PAGE, _whole(trust.group)),
+            Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present),
+            Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, default=slice_specs),
+            Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present),
+            Entry(CORRUPTION, ROBUSTNESS_PAGE, corruption.present),
+            Entry(DISTORTION, ROBUSTNESS_PAGE, distortion.present),
+            Entry(RELIABILITY_WEIGHTING, ROBUSTNESS_PAGE, weighting.present),
+            Entry(JURY, ROBUSTNESS_PAGE, jury.present),
+            Entry(NARROW_BAND, ROBUSTNESS_PAGE, narrow_band.present),
+            Entry(JUDGES, JUDGES_PAGE, _whole(understand.judges)),
+            Entry(VARIANCE_DECOMPOSITION, JUDGES_PAGE, _whole(understand.variance)),
+            Entry(METHOD_GRID, METHODS_PAGE, _whole(understand.grid)),
+            Entry(PIPELINE_ABLATION, METHODS_PAGE, _whole(understand.ablation)),
+            Entry(CALIBRATOR_DESIGN, METHODS_PAGE, _whole(understand.design)),
+            Entry(CLAIM, CLAIM_PAGE, _whole(understand.claim), default=claim_specs),
+        )
+    }
+)
+"""Studies by name, in the order of the pages and of the sections on them."""
+STUDIES: Mapping[str, Study[Any, Any, Any]] = MappingProxyType(
+    {name: entry.study for name, entry in ENTRIES.items()}
+)
+
+
+def entries_of(page: Page) -> tuple[Entry, ...]:
+    """The studies of a page, in their order on it."""
+    return tuple(entry for entry in ENTRIES.values() if entry.page == page)
+
+
+def default_specs(votes: VoteMatrix, settings: Settings) -> dict[str, tuple[Spec, ...]]:
+    """By study, the specs to look for before there is a recommendation, the fullest first."""
+    specs = {name: entry.specs(votes, settings) for name, entry in ENTRIES.items()}
+    return {name: some for name, some in specs.items() if some}
+
+
+def specs_after(spec: RecommendSpec, recommendation: Recommendation) -> dict[str, tuple[Spec, ...]]:
+    """The same for studies that take the recommended pipeline."""
+    return {
+        name: (entry.after(spec, recommendation),)
+        for name, entry in ENTRIES.items()
+        if entry.after is not None
+    }
+
+
+def study_named(name: str) -> Study[Any, Any, Any]:
+    """The study of this name; InputError lists the known ones."""
+    if name not in STUDIES:
+        raise InputError("unknown study", value=name, allowed=", ".join(STUDIES))
+    return STUDIES[name]

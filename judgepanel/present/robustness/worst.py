@@ -1,0 +1,74 @@
+"""The one sentence over the Robustness page: the worst thing that was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from judgepanel.present.robustness.permutation import ALPHA, permutation_sentence
+from judgepanel.present.robustness.slices import slice_sentence, worst_slice
+from judgepanel.present.robustness.transfer import abroad, fails, transfer_sentence
+from judgepanel.studies.robustness.difficulty_transfer_result import DifficultyTransfer
+from judgepanel.studies.robustness.permutation_result import Permutation
+from judgepanel.studies.robustness.slice_transfer_result import SliceTransfer
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence and how it is meant: ``curate`` breaks it, ``keep`` does not, ``open`` is open."""
+
+    sentence: str
+    tone: str
+
+
+def worst_finding(
+    transfer: DifficultyTransfer | None,
+    calibrator: str,
+    slices: SliceTransfer | None = None,
+    permutation: Permutation | None = None,
+) -> Finding:
+    """The worst of what is known so far.
+
+    A check of permuted labels that fails comes first, since nothing else can be believed then;
+    after it the transfer that is shown to cost most, in nats.
+    """
+    if permutation is not None and permutation.leaks:
+        return Finding(permutation_sentence(permutation), "curate")
+    if permutation is not None and (permutation.identical or permutation.p >= ALPHA):
+        return Finding(permutation_sentence(permutation), "open")
+    losses = _losses(transfer, calibrator, slices)
+    if losses:
+        coded = any(study.measures_coding for study in (transfer, slices) if study is not None)
+        return Finding(max(losses)[1], "open" if coded else "curate")
+    return Finding(_unbroken(transfer, calibrator, slices, permutation), "open")
+
+
+def _unbroken(
+    transfer: DifficultyTransfer | None,
+    calibrator: str,
+    slices: SliceTransfer | None,
+    permutation: Permutation | None,
+) -> str:
+    """What is said where no loss is shown."""
+    if transfer is not None:
+        return transfer_sentence(transfer, calibrator)
+    if slices is not None and slices.slices:
+        return slice_sentence(slices)
+    if permutation is not None:
+        return permutation_sentence(permutation)
+    return "Nothing that could be tried here says yet what would break it."
+
+
+def _losses(
+    transfer: DifficultyTransfer | None, calibrator: str, slices: SliceTransfer | None
+) -> list[tuple[float, str]]:
+    """Losses in nats that are shown, each with its sentence."""
+    losses = []
+    if transfer is not None:
+        worst = abroad(transfer, calibrator)[0]
+        if fails(worst):
+            losses.append((worst.delta, transfer_sentence(transfer, calibrator)))
+    if slices is not None and slices.slices:
+        g = worst_slice(slices)
+        if slices.outcome(g) == "fails":
+            losses.append((float(slices.delta[g, 1]), slice_sentence(slices)))
+    return losses

@@ -1,0 +1,1 @@
+"""Studies as blocks, those of one page together."""

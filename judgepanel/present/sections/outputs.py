@@ -1,0 +1,32 @@
+"""What was read of judges' outputs, where votes came from those."""
+
+from __future__ import annotations
+
+from judgepanel.figures.outputs import both_orders, parse_levels
+from judgepanel.present.blocks import Block, Heading, Table, drawing, paragraphs
+from judgepanel.report.outputs import (
+    coverage_sentence,
+    coverage_table,
+    position_sentence,
+    position_table,
+)
+from judgepanel.report.scope import check_sentences
+from judgepanel.studies.outputs.parse_rate import check_outputs
+from judgepanel.studies.outputs.position import positions
+from judgepanel.votes.coverage import Coverage
+
+
+def outputs(coverage: Coverage) -> list[Block]:
+    """Coverage, and both orders where judges saw them; no text that a judge wrote."""
+    sentence = coverage_sentence(coverage)
+    blocks: list[Block] = [Heading("Outputs of the judges")]
+    blocks += paragraphs(sentence, check_sentences(check_outputs(coverage)))
+    blocks.append(drawing(parse_levels(coverage), f"Share of outputs by form. {sentence}"))
+    blocks.append(Table(coverage_table(coverage), "Outputs by judge"))
+    found = positions(coverage)
+    if found is not None:
+        sentence = position_sentence(found)
+        blocks += paragraphs(sentence)
+        blocks.append(drawing(both_orders(found), f"The same in both orders. {sentence}"))
+        blocks.append(Table(position_table(found), "In both orders"))
+    return blocks

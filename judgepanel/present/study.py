@@ -1,0 +1,122 @@
+"""A study's result as the blocks that every renderer shows, in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from judgepanel.present.blocks import Answer, Block, Caveat, Command, Method
+from judgepanel.present.registry import Entry
+from judgepanel.report.methods import in_words
+from judgepanel.report.numbers import counted, fixed
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED
+from judgepanel.studies.claim.claim_result import Claim
+from judgepanel.studies.contract import Spec
+
+
+def study_blocks(
+    entry: Entry,
+    result: Any,
+    spec: Spec,
+    view: Any = None,
+    *,
+    command: str = "",
+    known: Collection[str] = (),
+) -> list[Block]:
+    """What is shown of a result, by whatever renderer.
+
+    Parameters
+    ----------
+    entry : Entry
+        The study in the registry.
+    result, spec : Result, Spec
+        What was computed, and under which spec.
+    view : object, optional
+        What the reader has chosen to see, an instance of ``entry.view``; None for its default.
+    command : str
+        What computes it again; empty where the reader has just run it.
+    known : collection of str
+        Warnings that were shown before, which are not repeated.
+
+    Returns
+    -------
+    list of Block
+        The answer, its caveats, figures and tables, the method and the command.
+    """
+    blocks = entry.present(result, spec) if view is None else entry.present(result, spec, view)
+    blocks = _with_caveats(blocks, caveats(result, known))
+    blocks = _with_run(_so_far(blocks, result), result)
+    return [*blocks, Command(command)] if command else blocks
+
+
+def caveats(result: Any, known: Collection[str] = ()) -> list[Caveat]:
+    """The warnings of a result that were not shown before, each once."""
+    fresh = dict.fromkeys(warning for warning in result.warnings if warning not in known)
+    return [Caveat(sentence) for sentence in in_words(tuple(fresh))]
+
+
+def _with_caveats(blocks: list[Block], limits: Sequence[Caveat]) -> list[Block]:
+    """Caveats stand right after the first answer: above all figures that they limit.
+
+    A study that can say nothing answers with its last warning, which is not said twice.
+    """
+    for place, block in enumerate(blocks):
+        if isinstance(block, Answer):
+            new = [limit for limit in limits if limit.text != block.text]
+            return [*blocks[: place + 1], *new, *blocks[place + 1 :]]
+    return [*limits, *blocks]
+
+
+def so_far(result: Any) -> str:
+    """How many splits an answer rests on, where some are still missing; else nothing."""
+    if not getattr(result, "partial", False) or not hasattr(result, "planned_splits"):
+        return ""
+    return f"So far, {result.n_splits:,} of {result.planned_splits:,} splits: "
+
+
+def _so_far(blocks: list[Block], result: Any) -> list[Block]:
+    for place, block in enumerate(blocks):
+        if isinstance(block, Answer):
+            words = so_far(result) + block.text
+            return [*blocks[:place], Answer(words), *blocks[place + 1 :]]
+    return blocks
+
+
+def _with_run(blocks: list[Block], result: Any) -> list[Block]:
+    """The method ends with the yardstick and the size of the run."""
+    line = run_line(result)
+    for place, block in enumerate(blocks):
+        if isinstance(block, Method):
+            return [*blocks[:place], Method(f"{block.text} {line}"), *blocks[place + 1 :]]
+    return [*blocks, Method(line)] if line else blocks
+
+
+def run_line(result: Any) -> str:
+    """The base rate and the run: items, splits, pipeline, orientation, seed, where there are any.
+
+    The claim has a base rate for each coding, which its own sentences give.
+    """
+    parts = []
+    null = np.ravel(np.asarray(getattr(result, "null_nll", np.nan), dtype=float))
+    null = null[np.isfinite(null)]
+    if len(null) and not isinstance(result, Claim):
+        low, high = fixed(float(null.min()), 3), fixed(float(null.max()), 3)
+        parts.append(f"base rate alone: NLL {low}" + (f" to {high}" if low != high else ""))
+    if hasattr(result, "n_items"):
+        parts.append(counted(int(result.n_items), "labelled item"))
+    if hasattr(result, "planned_splits"):
+        parts.append(f"{result.n_splits:,} of {counted(result.planned_splits, 'split')}")
+    for name, noun in (("n_calibration", "calibrate"), ("n_evaluation", "evaluate")):
+        if isinstance(getattr(result, name, None), int | float):
+            parts.append(f"{getattr(result, name):,.0f} items {noun}")
+    if getattr(result, "aggregator", None) in AGGREGATOR_NAMES:
+        parts.append(AGGREGATOR_NAMES[result.aggregator])
+    if getattr(result, "calibrator", None) in CALIBRATED:
+        parts.append(CALIBRATED[result.calibrator])
+    for name in ("orientation", "protocol", "seed"):
+        if hasattr(result, name):
+            parts.append(f"{name} {str(getattr(result, name)).replace('_', ' ')}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}. Intervals are 95 %." if text else ""

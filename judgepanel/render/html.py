@@ -1,0 +1,164 @@
+"""Blocks as one self-contained HTML file.
+
+It carries its figures and the script that draws them, and asks for nothing from any host. Its
+policy lets run those two scripts alone, by their hashes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+
+from plotly.offline import get_plotlyjs
+
+from judgepanel.figures.style import standing_alone
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Box,
+    Caveat,
+    Command,
+    Document,
+    Facts,
+    Figure,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+    cells,
+    flat,
+    rows_left,
+)
+from judgepanel.render.style import DRAW, STYLE
+from judgepanel.report.text import LONGEST, in_html
+
+_WRAPS = 40
+"""Characters from which on a cell wraps."""
+_CONTENTS = 4
+"""Headings from which on there is a list of them, before the first."""
+
+
+def html_text(document: Document) -> str:
+    """One HTML file that needs no network; its figures can be hovered over."""
+    drawn = any(isinstance(block, Figure) for block in flat(document.blocks))
+    scripts = [_one_newline(get_plotlyjs()), DRAW] if drawn else []
+    title = in_html(document.title, 200)
+    parts = [block_html(block, f"s{i}") for i, block in enumerate(document.blocks)]
+    first = next((i for i, block in enumerate(document.blocks) if _in_contents(block)), 0)
+    parts.insert(first, _contents(document.blocks))
+    lines = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{title}</title>",
+        f"<style>{STYLE}</style>",
+        "</head>",
+        f"<body><main><h1>{title}</h1>",
+        *parts,
+        "</main>",
+        *(f"<script>{script}</script>" for script in scripts),
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _policy(scripts: list[str]) -> str:
+    """Nothing is fetched, and no script runs but these."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    known = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; "
+        f"img-src data: blob:; script-src {known or repr('none')}"
+    )
+
+
+def _one_newline(script: str) -> str:
+    """As a browser reads it before it takes the hash."""
+    return script.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _in_contents(block: Block) -> bool:
+    return isinstance(block, Heading) and block.level == 2
+
+
+def _contents(blocks: tuple[Block, ...]) -> str:
+    heads = [
+        (i, block.text)
+        for i, block in enumerate(blocks)
+        if isinstance(block, Heading) and _in_contents(block)
+    ]
+    if len(heads) < _CONTENTS:
+        return ""
+    links = "".join(f'<li><a href="#s{i}">{in_html(text)}</a></li>' for i, text in heads)
+    return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
+
+
+def block_html(block: Block, name: str) -> str:  # noqa: PLR0911
+    """One block; ``name`` becomes the id of what it makes and must be unique in a document."""
+    match block:
+        case Heading(text, level):
+            return f'<h{level} id="{name}">{in_html(text)}</h{level}>'
+        case Answer(text):
+            return f'<p class="answer">{in_html(text, LONGEST)}</p>'
+        case Paragraph(text, quiet):
+            return f"<p{' class=note' if quiet else ''}>{in_html(text, LONGEST)}</p>"
+        case Caveat(text):
+            return f'<p class="note">Note: {in_html(text, LONGEST)}</p>'
+        case Method(text):
+            return f'<p class="note">How this was computed: {in_html(text, LONGEST)}</p>'
+        case Facts(pairs):
+            rows = (f"<dt>{in_html(k)}</dt><dd>{in_html(v, LONGEST)}</dd>" for k, v in pairs)
+            return f"<dl>{''.join(rows)}</dl>"
+        case Command(text):
+            return f"<pre><code>{html.escape(_printable(text))}</code></pre>"
+        case Table():
+            return _table(block)
+        case Figure():
+            return _figure(block, name)
+        case Box():
+            return _box(block, name)
+
+
+def _printable(text: str) -> str:
+    """A command whole, in one line: commands write what cannot be printed as escapes."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _box(block: Box, name: str) -> str:
+    kind = "box coding" if block.coding else "box"
+    inside = "\n".join(block_html(part, f"{name}-{i}") for i, part in enumerate(block.blocks))
+    words = in_html(block.words, LONGEST)
+    return f'<section class="{kind}"><p class="mark">{words}</p>\n{inside}\n</section>'
+
+
+def _figure(block: Figure, name: str) -> str:
+    """A place for the figure, and the figure as data, in which no mark of HTML is left."""
+    height = int(block.figure.layout.height or 420)
+    content = str(standing_alone(block.figure).to_json(validate=False)).replace("<", "\\u003c")
+    return (
+        f'<figure role="img" aria-label="{in_html(block.alt, 2_000)}">'
+        f'<div data-figure="{name}-data" style="height:{height}px"></div></figure>'
+        f'<script type="application/json" id="{name}-data">{content}</script>'
+    )
+
+
+def _table(block: Table) -> str:
+    heads = "".join(f'<th scope="col">{in_html(str(name))}</th>' for name in block.frame.columns)
+    rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in cells(block))
+    caption = f"<caption>{in_html(block.caption)}</caption>" if block.caption else ""
+    left = f'<p class="note">{in_html(rows_left(block))}</p>' if rows_left(block) else ""
+    return (
+        f'<div class="wide" tabindex="0"><table>{caption}<thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{left}"
+    )
+
+
+def _cell(text: str) -> str:
+    return f"<td{' class=long' if len(text) > _WRAPS else ''}>{in_html(text)}</td>"

@@ -1,0 +1,72 @@
+"""Blocks as Markdown; figures are their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Box,
+    Caveat,
+    Command,
+    Document,
+    Facts,
+    Figure,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+    cells,
+    rows_left,
+)
+from judgepanel.report.text import LONGEST, markdown
+
+
+def markdown_text(document: Document) -> str:
+    """A document as Markdown."""
+    parts = [f"# {markdown(document.title, 200)}", *map(block_markdown, document.blocks)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def block_markdown(block: Block) -> str:  # noqa: PLR0911
+    """One block."""
+    match block:
+        case Heading(text, level):
+            return f"{'#' * level} {markdown(text)}"
+        case Answer(text):
+            words = markdown(text, LONGEST)
+            return f"**{words}**" if words else ""
+        case Paragraph(text):
+            return markdown(text, LONGEST)
+        case Caveat(text):
+            return f"Note: {markdown(text, LONGEST)}"
+        case Method(text):
+            return f"How this was computed: {markdown(text, LONGEST)}"
+        case Facts(pairs):
+            return "\n".join(f"- {markdown(k)}: {markdown(v, LONGEST)}" for k, v in pairs)
+        case Command(text):
+            longest = max((len(run) for run in re.findall("`+", text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            return f"{fence}\n{text}\n{fence}"
+        case Table():
+            return _table(block)
+        case Figure():
+            return f"*{markdown(block.alt, 2_000)}*"
+        case Box():
+            inside = [markdown(block.words, LONGEST), *map(block_markdown, block.blocks)]
+            quoted = "\n\n".join(part for part in inside if part).splitlines()
+            return "\n".join(f"> {line}".rstrip() for line in quoted)
+
+
+def _table(block: Table) -> str:
+    names = [str(name) for name in block.frame.columns]
+    lines = [_row(names), "|" + "---|" * len(names), *map(_row, cells(block))]
+    lines = [*([markdown(block.caption), ""] if block.caption else []), *lines]
+    left = rows_left(block)
+    return "\n".join([*lines, *(["", markdown(left)] if left else [])])
+
+
+def _row(texts: Iterable[str]) -> str:
+    return "| " + " | ".join(markdown(cell) for cell in texts) + " |"

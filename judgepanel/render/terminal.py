@@ -1,0 +1,62 @@
+"""Blocks as text for a terminal: tables by columns, no figures, nothing that a terminal obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Box,
+    Caveat,
+    Command,
+    Facts,
+    Figure,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+    cells,
+    rows_left,
+)
+from judgepanel.report.terminal import one_line, printable
+
+
+def terminal_text(blocks: Iterable[Block]) -> str:
+    """The blocks, one after the other, with an empty line before a heading or a table."""
+    return "\n".join(part for block in blocks if (part := _block(block))).strip("\n")
+
+
+def _block(block: Block) -> str:  # noqa: PLR0911
+    match block:
+        case Heading(text):
+            return f"\n{_line(text)}"
+        case Answer(text) | Paragraph(text) | Command(text):
+            return _line(text)
+        case Caveat(text):
+            return _line(f"Note: {text}")
+        case Method(text):
+            return _line(f"How this was computed: {text}")
+        case Facts(pairs):
+            return "\n".join(_line(f"{name}: {value}") for name, value in pairs)
+        case Table():
+            return _table(block)
+        case Figure():
+            return ""
+        case Box(words, inside):
+            return f"\n{_line(words)}\n{terminal_text(inside)}"
+
+
+def _line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
+def _table(block: Table) -> str:
+    names = [one_line(str(name)) for name in block.frame.columns]
+    rows = [[one_line(cell) for cell in row] for row in cells(block)]
+    columns = pd.DataFrame(rows, columns=pd.Index(range(len(names))))
+    text = columns.to_string(index=False, header=names) if rows else "(no rows)"
+    parts = [_line(block.caption), text, rows_left(block)]
+    return "\n" + "\n".join(part for part in parts if part) + "\n"

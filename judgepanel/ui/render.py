@@ -1,0 +1,142 @@
+"""Blocks on a page: Streamlit's renderer, beside those of documents and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+import streamlit as st
+
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Box,
+    Caveat,
+    Command,
+    Facts,
+    Figure,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+)
+from judgepanel.present.registry import Entry
+from judgepanel.present.study import study_blocks
+from judgepanel.report.commands import study_command
+from judgepanel.report.text import LONGEST, in_html
+from judgepanel.studies.contract import Spec
+from judgepanel.ui.frame import Shown
+from judgepanel.ui.parts import downloads, table
+from judgepanel.ui.work import show_result
+
+_PLOT = {"displayModeBar": False}
+
+
+class Caveats:
+    """The warnings that the sections of a page have shown, so that none is repeated.
+
+    A section is drawn again and again while it works and must show the same each time: what it
+    showed itself does not count as known to it.
+    """
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._known: dict[str, frozenset[str]] = {"": frozenset(known)}
+
+    def before(self, section: str) -> frozenset[str]:
+        """What the other sections have shown before this one was first drawn."""
+        others = (sentences for name, sentences in self._known.items() if name != section)
+        return frozenset().union(*others)
+
+    def add(self, section: str, sentences: Iterable[str]) -> None:
+        """A section has shown these."""
+        self._known[section] = self._known.get(section, frozenset()) | frozenset(sentences)
+
+
+def show_study(
+    entry: Entry,
+    shown: Shown,
+    spec: Spec,
+    view: Any = None,
+    *,
+    caveats: Caveats,
+    skip: Callable[[], Collection[str]] = frozenset,
+) -> bool:
+    """Show a study's result when it is stored, or compute it here; whether the work has ended.
+
+    ``skip`` gives answers that stand elsewhere on the page already.
+    """
+
+    def draw(result: Any) -> None:
+        draw_study(entry, shown, spec, result, view, caveats=caveats, skip=skip())
+
+    return show_result(entry.study, shown, spec, draw)
+
+
+def draw_study(
+    entry: Entry,
+    shown: Shown,
+    spec: Spec,
+    result: Any,
+    view: Any = None,
+    *,
+    caveats: Caveats,
+    skip: Collection[str] = (),
+) -> None:
+    """A study's blocks, with its downloads where the result is whole."""
+    votes, analysis = shown.votes, shown.analysis
+    blocks = study_blocks(
+        entry,
+        result,
+        spec,
+        view,
+        command=study_command(
+            entry.name, analysis.file, spec, task=votes.task, columns=analysis.columns
+        ),
+        known=caveats.before(entry.name),
+    )
+    caveats.add(entry.name, result.warnings)
+    how = [block for block in blocks if isinstance(block, Method | Command)]
+    draw_blocks([block for block in blocks if block not in how], key=entry.name, skip=skip)
+    if not getattr(result, "partial", False):
+        downloads(shown, entry.study, spec, result)
+    with st.expander("How this was computed"):
+        draw_blocks(how, key=f"{entry.name}-how")
+
+
+def draw_blocks(blocks: Iterable[Block], *, key: str, skip: Collection[str] = ()) -> None:
+    """Blocks in their order; all text is untrusted and reaches HTML escaped, never Markdown."""
+    for place, block in enumerate(blocks):
+        _draw(block, f"{key}-{place}", skip)
+
+
+def _draw(block: Block, key: str, skip: Collection[str]) -> None:
+    match block:
+        case Heading(text, level):
+            st.html(f"<h{level + 1}>{in_html(text)}</h{level + 1}>")
+        case Answer(text) | Paragraph(text, False):
+            if text not in skip:
+                _text(text, "jp-said")
+        case Paragraph(text):
+            _text(text, "jp-reading")
+        case Caveat(text):
+            _text(f"Note: {text}", "jp-note")
+        case Method(text):
+            _text(text, "jp-said")
+        case Facts(pairs):
+            _text("; ".join(f"{name}: {value}" for name, value in pairs), "jp-said")
+        case Command(text):
+            st.code(text, language=None, wrap_lines=True)
+        case Table():
+            if block.caption:
+                _text(block.caption, "jp-reading")
+            table(block.frame, key=key, height=block.height, percents=block.percents)
+        case Figure():
+            st.plotly_chart(block.figure, key=key, alt=block.alt, config=_PLOT)
+        case Box():
+            with st.container(border=True):
+                _text(block.words, "jp-said")
+                draw_blocks(block.blocks, key=key, skip=skip)
+
+
+def _text(text: str, kind: str) -> None:
+    st.html(f'<p class="{kind}">{in_html(text, LONGEST)}</p>')

@@ -1,0 +1,47 @@
+"""A small result of every study, computed once a session."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from judgepanel.present.registry import ENTRIES
+from judgepanel.studies.contract import Spec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+from tests.helpers import make_votes
+
+JUDGES = make_votes(4, 80, 6).judges[:2]
+SETTINGS = Settings(splits=2)
+QUICK: dict[str, dict[str, Any]] = {
+    "recommend": {"folds": 3},
+    "curators": {"curators": ("accuracy",)},
+    "group_change": {"by": "judges", "group": JUDGES},
+    "permutation": {"permutations": 9},
+    "narrow_band": {"replicates": 2, "widths": (0.1, 0.3), "rhos": (0.0,)},
+    "method_grid": {"aggregators": ("one_coin", "majority"), "calibrators": ("none", "beta")},
+}
+"""Options with which a study takes less than a second."""
+
+
+@cache
+def votes(*, one_class: bool = False) -> VoteMatrix:
+    """80 items of two kinds, 6 judges."""
+    plain = make_votes(4, 80, 6, low=0.55, high=0.75, one_class=one_class)
+    return replace(plain, features=pd.DataFrame({"kind": ["chat", "code"] * 40}))
+
+
+def spec_of(name: str) -> Spec:
+    """A quick spec of a study."""
+    spec: Spec = ENTRIES[name].study.spec(settings=SETTINGS, **QUICK.get(name, {}))
+    return spec
+
+
+@cache
+def result_of(name: str, *, one_class: bool = False) -> Any:
+    """The result of a study under its quick spec."""
+    return run(ENTRIES[name].study, votes(one_class=one_class), spec_of(name), jobs=1)

@@ -1,0 +1,107 @@
+"""Every study presents itself once: page, report and terminal carry the same words."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from judgepanel.present.blocks import (
+    Answer,
+    Caveat,
+    Command,
+    Document,
+    Figure,
+    Heading,
+    Method,
+    Table,
+    flat,
+)
+from judgepanel.present.registry import ENTRIES, PAGES, entries_of
+from judgepanel.present.study import study_blocks
+from judgepanel.render.html import html_text
+from judgepanel.render.markdown import markdown_text
+from judgepanel.render.terminal import terminal_text
+from tests.present.results import result_of, spec_of
+
+NAMES = tuple(ENTRIES)
+EVERY = pytest.mark.parametrize("name", NAMES)
+
+
+def blocks_of(name: str, *, one_class: bool = False):
+    result = result_of(name, one_class=one_class)
+    return study_blocks(ENTRIES[name], result, spec_of(name), command=f"study {name} votes.csv")
+
+
+def page_of_blocks() -> None:
+    """A page that shows the blocks in its query."""
+    import streamlit as st
+
+    from judgepanel.ui.render import draw_blocks
+    from tests.present.test_every_study import blocks_of
+
+    name = st.query_params["name"]
+    draw_blocks(blocks_of(name, one_class=True), key=name)
+
+
+def words(text: str) -> str:
+    """Text without marks, entities and runs of spaces, as a reader takes it in."""
+    plain = html.unescape(re.sub(r"<[^>]+>", " ", text))
+    return " ".join(plain.split())
+
+
+@EVERY
+def test_a_study_answers_shows_and_says_how_it_was_computed(name):
+    blocks = list(flat(blocks_of(name)))
+    kinds = [type(block) for block in blocks]
+    assert kinds[0] is Answer
+    assert blocks[0].text.strip()
+    assert kinds.count(Method) == 1
+    assert isinstance(blocks[-1], Command)
+    assert Table in kinds or Figure in kinds
+    assert all(block.alt for block in blocks if isinstance(block, Figure))
+    assert all(block.level > 2 for block in blocks if isinstance(block, Heading))
+
+
+@EVERY
+def test_caveats_and_method_reach_page_report_and_terminal_in_the_same_words(name):
+    blocks = blocks_of(name, one_class=True)
+    document = Document("t", tuple(blocks))
+    app = AppTest.from_function(page_of_blocks, default_timeout=60)
+    app.query_params["name"] = name
+    app.run()
+    assert not app.exception
+    texts = {
+        "page": words(" ".join(element.proto.body for element in app.get("html"))),
+        "HTML": words(html_text(document)),
+        "Markdown": words(markdown_text(document)),
+        "terminal": words(terminal_text(blocks)),
+    }
+    limits = [block.text for block in flat(blocks) if isinstance(block, Caveat | Method)]
+    assert limits
+    for where, text in texts.items():
+        for limit in limits:
+            assert words(html.escape(limit)) in text, where
+
+
+@EVERY
+def test_warnings_come_once_right_after_the_answer(name):
+    result = result_of(name, one_class=True)
+    blocks = list(flat(blocks_of(name, one_class=True)))
+    texts = [block.text for block in blocks if isinstance(block, Answer | Caveat)]
+    assert len(set(texts)) == len(texts)
+    if result.warnings:
+        assert isinstance(blocks[1], Caveat) or blocks[0].text in result.warnings
+    known = study_blocks(ENTRIES[name], result, spec_of(name), known=result.warnings)
+    assert not [block for block in known if isinstance(block, Caveat)]
+
+
+def test_every_study_has_its_place_on_a_page():
+    placed = [entry.name for page in PAGES for entry in entries_of(page)]
+    assert placed == list(NAMES)
+    assert {entry.study.title for entry in ENTRIES.values()} == {
+        ENTRIES[name].study.title for name in NAMES
+    }
+    assert len({entry.study.title for entry in ENTRIES.values()}) == len(NAMES)

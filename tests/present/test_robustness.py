@@ -1,0 +1,224 @@
+"""What labels of other items are worth, in words: what fails, what holds, what comes first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.present.blocks import Answer
+from judgepanel.present.robustness.permutation import permutation_sentence
+from judgepanel.present.robustness.slices import present as slices_present
+from judgepanel.present.robustness.slices import slice_sentence, slice_table
+from judgepanel.present.robustness.transfer import (
+    difficulty_sentence,
+    remedy_sentence,
+    transfer_sentence,
+    transfer_table,
+)
+from judgepanel.present.robustness.worst import worst_finding
+from judgepanel.studies.robustness.difficulty_transfer import (
+    DIFFICULTY_TRANSFER,
+    DifficultyTransferSpec,
+)
+from judgepanel.studies.robustness.permutation import PERMUTATION, PermutationSpec
+from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
+from judgepanel.studies.robustness.slices import NO_FEATURES
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+SETTINGS = Settings(splits=3)
+
+
+@cache
+def votes():
+    plain = make_votes(1, 180, 7)
+    kind = np.repeat(np.array(["chat", "code"], dtype=object), 90)
+    return replace(plain, features=pd.DataFrame({"kind": kind}))
+
+
+@cache
+def transfer():
+    spec = DifficultyTransferSpec(SETTINGS, calibrators=("beta",))
+    return run(DIFFICULTY_TRANSFER, votes(), spec, jobs=1)
+
+
+@cache
+def slices():
+    return run(SLICE_TRANSFER, votes(), SliceTransferSpec(SETTINGS), jobs=1)
+
+
+@cache
+def permutation():
+    return run(PERMUTATION, votes(), PermutationSpec(SETTINGS, permutations=39), jobs=1)
+
+
+def put(values, at, value):
+    changed = values.copy()
+    changed[at] = value
+    return changed
+
+
+def failing(delta=0.5, nll=0.61, null=0.693):
+    """The transfer with easy to hard shown to lose."""
+    found = transfer()
+    here = (0, 0, 0, 1)
+    return replace(
+        found,
+        nll=put(found.nll, here, nll),
+        nll_lo=put(found.nll_lo, here, nll - 0.05),
+        nll_hi=put(found.nll_hi, here, nll + 0.05),
+        null_nll=put(found.null_nll, (0, 1), null),
+        delta=put(found.delta, here, delta),
+        delta_lo=put(found.delta_lo, here, delta - 0.1),
+        delta_hi=put(found.delta_hi, here, delta + 0.1),
+        p_holm=put(put(found.p_holm, here, 0.001), (0, 0, 1, 0), 0.9),
+    )
+
+
+def failing_slice(delta=0.7):
+    found = slices()
+    g = 0
+    return replace(
+        found,
+        delta=put(found.delta, (g, 1), delta),
+        band_lo=put(found.band_lo, (g, 1), delta - 0.2),
+        band_hi=put(found.band_hi, (g, 1), delta + 0.2),
+        p_holm=put(found.p_holm, (g, 1), 0.001),
+    )
+
+
+def test_a_transfer_that_fails_is_said_with_its_null_and_what_own_labels_give():
+    text = transfer_sentence(failing(), "beta")
+    assert text.startswith("Calibrated on easy items it fails on hard ones: NLL 0.610 [0.5")
+    assert "base rate 0.693; as many labels of hard items give 0.110, +0.50 [+0.40, +0.60]" in text
+    assert "worse than the base rate's 0.600" in transfer_sentence(failing(null=0.6), "beta")
+
+
+def test_where_nothing_is_shown_both_ways_are_said():
+    quiet = replace(transfer(), p_holm=np.full((1, 3, 3, 2), 0.5))
+    text = transfer_sentence(quiet, "beta")
+    assert "not shown to cost NLL" in text
+    assert "easy to hard" in text
+    assert "hard to easy" in text
+    early = replace(transfer(), p_holm=np.full((1, 3, 3, 2), np.nan))
+    assert transfer_sentence(early, "beta") == "Not enough splits yet to say."
+
+
+def test_the_way_that_is_shown_to_fail_is_told_though_the_other_looks_worse():
+    found = failing()
+    larger = replace(found, delta=put(found.delta, (0, 0, 1, 0), 2.0))
+    quiet = replace(larger, p_holm=put(larger.p_holm, (0, 0, 1, 0), 0.5))
+    text = transfer_sentence(quiet, "beta")
+    assert text.startswith("Calibrated on easy items it fails on hard ones: ")
+    assert "The reverse" not in text
+
+
+def test_an_interval_that_excludes_0_alone_is_put_beside_what_holm_says():
+    quiet = replace(failing(), p_holm=np.full((1, 3, 3, 2), 0.06))
+    text = transfer_sentence(quiet, "beta")
+    assert "not shown to cost NLL" in text
+    assert text.endswith("Each interval is for one way alone; as both are asked, Holm's p = .060.")
+
+
+def test_remedies_help_hurt_or_change_nothing():
+    found = failing()
+    for bounds, word in (((-0.2, -0.1), "helps"), ((0.1, 0.2), "hurts"), ((-0.1, 0.1), "changes")):
+        lo, hi = (put(found.gain_lo, (0, 1, 0, 1), v) for v in bounds)
+        text = remedy_sentence(replace(found, gain_lo=lo, gain_hi=hi), "beta")
+        assert f"stratified calibration {word}" in text
+        assert "of the labels effective" in text
+
+
+def test_a_remedy_that_is_the_plain_calibrator_is_said_to_be_that():
+    found = failing()
+    nothing = np.zeros_like(found.gain)
+    same = replace(found, gain=nothing, gain_lo=nothing, gain_hi=nothing)
+    text = remedy_sentence(same, "beta")
+    assert "stratified calibration comes to the plain one" in text
+    assert "0.00" not in text
+    table = transfer_table(same, "beta")
+    assert set(table["against plain"]) == {"", "the same"}
+
+
+def test_agreed_items_that_are_predicted_worse_are_not_called_easy():
+    found = transfer()
+    level = {False: (0.3, 0.5), True: (0.5, 0.3)}
+    for odd, (easy, hard) in level.items():
+        nll = put(put(found.nll, (0, 0, 2, 0), easy), (0, 0, 2, 1), hard)
+        text = difficulty_sentence(replace(found, nll=nll), "beta")
+        assert bool(text) == odd
+    assert "Read easy as agreed" in text
+
+
+def test_every_cell_is_in_the_table_with_its_base_rate():
+    table = transfer_table(transfer(), "beta")
+    assert len(table) == 18
+    assert (table["base rate"] > 0.6).all()
+    assert (table["loss"] == "at home").sum() == 6
+    assert (table["p, Holm"] != "").sum() == 6
+
+
+def test_slices_that_fail_are_named_and_counted():
+    text = slice_sentence(failing_slice())
+    assert text.startswith(
+        f"Without labels of the slice '{slices().slices[0]}' it fails there: NLL"
+    )
+    assert "Of 2 slices 1 fails" in text
+    assert "base rate" in text
+    quiet = replace(slices(), p_holm=np.full((2, 3), 0.9))
+    assert slice_sentence(quiet).startswith("None of 2 slices by kind is shown to need labels")
+    assert len(slice_table(slices())) == 2
+
+
+def test_without_features_the_words_say_what_is_missing():
+    none = run(SLICE_TRANSFER, make_votes(1, 60, 4), SliceTransferSpec(SETTINGS), jobs=1)
+    assert slice_sentence(none) == NO_FEATURES
+    assert slices_present(none, SliceTransferSpec(SETTINGS)) == [Answer(NO_FEATURES)]
+
+
+def test_permuted_labels_are_held_against_their_base_rate():
+    text = permutation_sentence(permutation())
+    assert text.startswith("With permuted labels it falls back to the base rate: NLL 0.")
+    assert ", null 0.70" in text
+    assert "With the real labels it is otherwise" in text
+    sure = replace(permutation(), permuted_nll=permutation().permuted_nll + 0.2)
+    assert permutation_sentence(sure).startswith(
+        "Nothing leaks: permuted labels are predicted worse"
+    )
+    unsure = replace(permutation(), nll=0.9)
+    assert "are not told from permuted ones" in permutation_sentence(unsure)
+    leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)
+    assert leak.leaks
+    assert "Labels leak" in permutation_sentence(leak)
+    empty = replace(permutation(), identical=True)
+    assert "changes nothing" in permutation_sentence(empty)
+    assert "measure the coding" in permutation_sentence(empty)
+    few = replace(permutation(), permuted_nll=np.zeros(0), permuted_null=np.zeros(0))
+    assert permutation_sentence(few) == "Not enough permutations yet to say."
+
+
+def test_the_worst_comes_first():
+    mild, bad = failing(0.2), failing(0.9)
+    slice_loss = failing_slice(0.7)
+    assert "easy items" in worst_finding(bad, "beta", slice_loss).sentence
+    assert "Without labels of" in worst_finding(mild, "beta", slice_loss).sentence
+    assert worst_finding(mild, "beta", slice_loss).tone == "curate"
+    leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)
+    assert "Labels leak" in worst_finding(bad, "beta", slice_loss, leak).sentence
+    unsure = replace(permutation(), nll=0.9)
+    assert "not told" in worst_finding(bad, "beta", None, unsure).sentence
+    quiet = replace(transfer(), p_holm=np.full((1, 3, 3, 2), 0.5))
+    assert worst_finding(quiet, "beta", None, permutation()).tone == "open"
+    assert "falls back" in worst_finding(None, "beta", None, permutation()).sentence
+    assert worst_finding(None, "beta").sentence.startswith("Nothing that could be tried")
+
+
+def test_figures_that_measure_the_coding_say_so_and_are_no_finding():
+    coded = replace(failing(), measures_coding=True)
+    finding = worst_finding(coded, "beta")
+    assert "measure the coding, not the judges" in finding.sentence
+    assert finding.tone == "open"

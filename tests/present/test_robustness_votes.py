@@ -1,0 +1,197 @@
+"""What is said of damaged votes, distortions, weighting, bands and juries: no more than is held."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.present.blocks import Answer
+from judgepanel.present.robustness import corruption
+from judgepanel.present.robustness.corruption import (
+    SCENARIO_NAMES,
+    corruption_sentence,
+    corruption_table,
+    degrades_sentence,
+)
+from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_sentence
+from judgepanel.present.robustness.jury import bound_sentence, jury_sentence, jury_table
+from judgepanel.present.robustness.narrow_band import band_sentence, placed_sentence
+from judgepanel.present.robustness.weighting import signal_name, weighting_sentence
+from judgepanel.report.sentences import CODING
+from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
+from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
+from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.studies.robustness.jury import JURY, JurySpec
+from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
+from judgepanel.studies.robustness.reliability_weighting import (
+    RELIABILITY_WEIGHTING,
+    ReliabilityWeightingSpec,
+)
+from judgepanel.studies.robustness.vote_damage import ABSENT, SCENARIOS
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+SETTINGS = Settings(splits=4)
+
+
+@cache
+def votes():
+    plain = make_votes(1, 100, 7)
+    return replace(plain, features=pd.DataFrame({"\x1b[31mred": np.arange(100.0)}))
+
+
+@cache
+def damaged():
+    spec = CorruptionSpec(SETTINGS, panels=(3,), flips=(0.2, 0.4))
+    return run(CORRUPTION, votes(), spec, jobs=1)
+
+
+@cache
+def weighed():
+    return run(RELIABILITY_WEIGHTING, votes(), ReliabilityWeightingSpec(SETTINGS), jobs=1)
+
+
+@cache
+def jury():
+    return run(JURY, votes(), JurySpec(SETTINGS), jobs=1)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_scenario_has_its_worst_level_both_panels_and_the_base_rate(scenario):
+    text = corruption_sentence(damaged(), scenario)
+    share = "50 %" if scenario == "absent" else "40 %"
+    assert text.startswith(f"With {share} of the ")
+    assert "all 7 go from NLL 0." in text
+    assert ", top-3 from 0." in text
+    assert "(base rate 0." in text
+    assert ("at scoring time" in text) != scenario.endswith("_both")
+    assert (", all by 50 % of the judges" in text) == (scenario == "concentrated_evaluation")
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "said"),
+    [
+        (0.02, 0.08, "Top-3 loses 0.050 [0.020, 0.080] more than all 7."),
+        (-0.08, -0.02, "All 7 lose 0.050 [0.020, 0.080] more than top-3."),
+        (-0.01, 0.11, "Who loses more is not shown"),
+    ],
+)
+def test_who_degrades_slower_follows_the_band(lo, hi, said):
+    found = damaged()
+    place = found.of("random_both")[-1]
+    gap, gap_lo, gap_hi = (part.copy() for part in (found.gap, found.gap_lo, found.gap_hi))
+    gap[0, place], gap_lo[0, place], gap_hi[0, place] = (lo + hi) / 2, lo, hi
+    changed = replace(found, gap=gap, gap_lo=gap_lo, gap_hi=gap_hi)
+    assert said in corruption_sentence(changed, "random_both")
+
+
+def test_conditions_are_counted_and_the_starting_level_is_not_forgotten():
+    text = degrades_sentence(damaged())
+    assert text.startswith("Of 13 conditions, all 7 degrade slower than top-3 in ")
+    assert "has more to lose" in text
+    alone = run(CORRUPTION, make_votes(1, 60, 2), CorruptionSpec(SETTINGS), jobs=1)
+    assert degrades_sentence(alone) == ""
+    assert corruption_sentence(alone, "random_both").endswith(").")
+
+
+def test_the_table_of_a_scenario_begins_with_clean_votes():
+    table = corruption_table(damaged(), "random_evaluation")
+    assert table["damage"].tolist() == ["0 %", "20 %", "40 %"]
+    assert table["rise, all 7"].iloc[0] == ""
+    assert (table["base rate"] > 0.68).all()
+
+
+def test_figures_that_measure_the_coding_say_so():
+    for text in (
+        corruption_sentence(replace(damaged(), measures_coding=True), "absent"),
+        weighting_sentence(replace(weighed(), measures_coding=True)),
+        jury_sentence(replace(jury(), measures_coding=True)),
+        distortion_sentence(replace(bent(), measures_coding=True)),
+    ):
+        assert text.endswith(CODING)
+
+
+@cache
+def bent() -> Distortion:
+    spec = DistortionSpec(SETTINGS, calibrators=("none", "temperature", "isotonic"))
+    return run(DISTORTION, votes(), spec, jobs=1)
+
+
+def test_calibrators_that_repair_the_same_are_named_together():
+    rows = [("reference",) * 3] + [("harmed", "harmed", "repaired")] * 2
+    rows += [("harmed", "undecided", "harmed")] * 5
+    text = distortion_sentence(replace(bent(), outcomes=tuple(rows)))
+    assert text.startswith(
+        "Of 7 distortions isotonic repairs 'squared' and 'square root'; temperature repairs none."
+    )
+    none = tuple([("reference",) * 3] + [("harmed",) * 3] * 7)
+    assert "temperature and isotonic repair none." in distortion_sentence(
+        replace(bent(), outcomes=none)
+    )
+    assert set(bent().distortions) == set(DISTORTION_NAMES)
+
+
+def test_weightings_that_help_or_hurt_are_named_with_their_size():
+    found = weighed()
+    n = len(found.signals)
+    none = replace(found, band_lo=np.full(n, -1.0), band_hi=np.full(n, 1.0))
+    assert weighting_sentence(none).endswith("None is shown to change it at all.")
+    lo, hi = none.band_lo.copy(), none.band_hi.copy()
+    delta = np.zeros(n)
+    lo[1], delta[1], hi[1] = -0.08, -0.05, -0.02
+    text = weighting_sentence(replace(none, band_lo=lo, band_hi=hi, delta=delta))
+    assert "items judges disagree on count for more lowers it by 0.050 [0.020, 0.080]." in text
+
+
+def test_names_of_features_cannot_act_on_a_terminal():
+    found = weighed()
+    place = found.features.index(True)
+    assert signal_name(found, place) == "high [31mred"
+
+
+def test_the_simulation_says_that_it_is_one():
+    spec = NarrowBandSpec(SETTINGS, widths=(0.1,), rhos=(0.0,), sizes=(4,), replicates=2)
+    found = run(NARROW_BAND, votes(), spec, jobs=1)
+    assert band_sentence(found).startswith("Simulated, not measured: ")
+    assert "mean accuracy" in placed_sentence(found)
+    lost = replace(found, own_width=float("nan"), own_rho=float("nan"))
+    assert "nan" not in placed_sentence(lost)
+
+
+def test_the_cost_of_dependence_is_claimed_only_where_it_is_shown():
+    found = jury()
+    shown = replace(found, gap_lo=np.full(len(found.k), 0.01))
+    assert "Dependence costs" in jury_sentence(shown)
+    hidden = replace(found, gap_lo=np.full(len(found.k), -0.01))
+    assert "No cost of dependence is shown." in jury_sentence(hidden)
+    tiny = replace(
+        found, independent=np.full(len(found.k), 1e-9), independent_hi=np.full(len(found.k), 1e-8)
+    )
+    assert "would on under 0.01 %." in jury_sentence(tiny)
+    unknown = replace(found, effective=np.full(len(found.k), np.nan))
+    assert "worth" not in jury_sentence(unknown)
+    low = replace(found, jury_bound=np.full(len(found.k), 1e-9))
+    assert "err on under 0.01 %" in bound_sentence(low)
+    assert jury_sentence(replace(found, n_judges=1)).startswith("There is one judge only")
+
+
+def test_one_judge_alone_has_no_dependence_to_pay_for():
+    table = jury_table(jury())
+    assert ((table["judges"] > 1) == (table["dependence costs"] != "")).all()
+
+
+def test_every_scenario_is_shown_unless_one_is_chosen():
+    spec = CorruptionSpec(SETTINGS)
+    every = corruption.present(damaged(), spec)
+    assert [block.text for block in every if isinstance(block, Answer)] == [
+        corruption_sentence(damaged(), name) for name in SCENARIO_NAMES
+    ]
+    chosen = corruption.present(damaged(), spec, corruption.CorruptionView(ABSENT))
+    assert [block.text for block in chosen if isinstance(block, Answer)] == [
+        corruption_sentence(damaged(), ABSENT)
+    ]

@@ -1,0 +1,102 @@
+"""Reports as one HTML file that asks for nothing, and as Markdown; all text is untrusted."""
+
+import re
+from functools import cache
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.present.blocks import (
+    Answer,
+    Caveat,
+    Command,
+    Document,
+    Facts,
+    Figure,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+)
+from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.render.html import html_text
+from judgepanel.render.markdown import markdown_text
+from judgepanel.report.recommendation import recommendation_sentence
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+EVIL = "<script>alert(1)</script> | **bold** [x](javascript:1) `code` =1+1"
+
+
+def hostile():
+    return Document(
+        EVIL,
+        (
+            Heading(EVIL),
+            Answer(EVIL),
+            Caveat(EVIL),
+            Method(EVIL),
+            Paragraph(EVIL, quiet=True),
+            Facts(((EVIL, EVIL),)),
+            Command("```\n" + EVIL),
+            Table(pd.DataFrame({EVIL: [EVIL, None], "p": [0.12345, float("nan")]}), EVIL),
+        ),
+    )
+
+
+def test_html_shows_untrusted_text_as_text():
+    text = html_text(hostile())
+    assert "<script>" not in text
+    assert text.count("&lt;script&gt;") >= 10
+    assert "<td>0.123</td>" in text
+
+
+def test_markdown_shows_untrusted_text_as_text():
+    lines = markdown_text(hostile()).splitlines()
+    fence = next(i for i, line in enumerate(lines) if line.startswith("````"))
+    assert lines[fence + 3] == lines[fence] == "````"
+    outside = "\n".join(lines[:fence] + lines[fence + 4 :])
+    for mark in ("<script>", "**bold**", "](javascript", "`code`"):
+        assert mark not in outside
+    rows = [line for line in lines if line.startswith("| ")]
+    assert len({line.count("|") for line in rows}) == 1
+
+
+def test_figures_are_inside_the_file_and_nothing_is_fetched():
+    figure = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]))
+    text = html_text(Document("t", (Figure(figure, "a line"), Figure(figure, "again"))))
+    assert text.count("* plotly.js v") == 1
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", text)
+    assert "default-src 'none'" in text
+    assert "*a line*" in markdown_text(Document("t", (Figure(figure, "a line"),)))
+    assert "<script>" not in html_text(Document("t", (Paragraph("no figure"),)))
+
+
+@cache
+def recommended():
+    votes = make_votes(3, 80, 6)
+    return votes, run(RECOMMEND, votes, RecommendSpec(Settings(splits=2), folds=3), jobs=1)
+
+
+@pytest.mark.parametrize("form", [html_text, markdown_text])
+def test_the_report_of_a_recommendation_says_what_it_rests_on_and_how_to_repeat_it(form):
+    votes, found = recommended()
+    document = recommendation_report(
+        "mine",
+        votes,
+        RecommendSpec(Settings(splits=2), folds=3),
+        found,
+        command="./run cli recommend votes.csv",
+    )
+    answer = Document("", (Paragraph(recommendation_sentence(found)),))
+    said = form(answer).split("\n\n")[-1] if form is markdown_text else None
+    text = form(document)
+    assert votes.sha256 in text
+    assert "./run cli recommend votes.csv" in text
+    assert "seed 0" in text
+    assert said is None or said.strip() in text
+    for judge in votes.judges:
+        assert judge in text
