@@ -22,7 +22,6 @@ from judgepanel.report.escalation import (
     cheap_sentence,
     escalation_sentence,
     escalation_table,
-    escalation_text,
     promise_sentence,
 )
 from judgepanel.report.sentences import CODING
@@ -156,7 +155,6 @@ def test_escalation_claims_nothing_where_nothing_can_be():
 
 
 def test_escalation_on_the_terminal():
-    text = escalation_text(escalated())
     assert "an optimism of" in promise_sentence(escalated())
     table = escalation_table(escalated())
     assert table["ask all below"].tolist() == ["never (0.5)", "0.800", "always (1)", "chosen"]
