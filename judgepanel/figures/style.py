@@ -6,7 +6,9 @@ import html
 import unicodedata
 from collections.abc import Sequence
 
+import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 INCLUDE = "#4C78A8"
 CURATE_FILL = "#F28E2B"
@@ -106,3 +108,18 @@ def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figu
         yaxis={"title": y, "zeroline": False, "automargin": True},
     )
     return figure
+
+
+def error_bars(
+    value: NDArray[np.float64], lo: NDArray[np.float64], hi: NDArray[np.float64], colour: str
+) -> dict[str, object]:
+    """Asymmetric 95 % bars; none where they are unknown."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": np.nan_to_num(hi - value),
+        "arrayminus": np.nan_to_num(value - lo),
+        "color": colour,
+        "thickness": 1.2,
+        "width": 4,
+    }

@@ -20,28 +20,36 @@ from tests.pages.driver import (
     until,
 )
 
-NAMES = ("corruption", "distortion", "reliability_weighting", "jury", "narrow_band")
+NAMES = (
+    "slice_transfer",
+    "permutation",
+    "corruption",
+    "distortion",
+    "reliability_weighting",
+    "jury",
+    "narrow_band",
+)
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A simulation of few panels; its size is none of the page's concern."""
     monkeypatch.setattr(
-        "judgepanel.ui.pages.robustness_scores.NarrowBandSpec",
+        "judgepanel.ui.pages.robustness.NarrowBandSpec",
         partial(NarrowBandSpec, widths=(0.1,), rhos=(0.2,), sizes=(6,), replicates=2),
     )
 
 
 def script() -> None:
     """A page of these sections alone."""
-    from judgepanel.ui.pages.robustness_votes import sections
-
     from judgepanel.ui.frame import Shown
+    from judgepanel.ui.pages.robustness import sections
+    from judgepanel.ui.render import Caveats
     from judgepanel.ui.session import current
 
     found = current()
     assert found is not None
-    sections(Shown(*found), {"a warning that was given above"})
+    sections(Shown(*found), Caveats({"a warning that was given above"}))
 
 
 @cache
@@ -62,6 +70,8 @@ def test_five_studies_come_with_answers_tables_downloads_and_commands() -> None:
     app = finished("one_class")
     headers = [header.value for header in app.main.get("header")]
     assert headers == [
+        "Slices left out",
+        "Permuted labels",
         "Corrupted votes",
         "Distorted scores",
         "Reliability weighting",

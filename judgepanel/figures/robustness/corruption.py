@@ -8,7 +8,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.style import CURATE_FILL, CURATE_LINE, INCLUDE, NEUTRAL, laid_out
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    laid_out,
+)
 from judgepanel.studies.robustness.corruption_result import Corruption
 
 Floats = NDArray[np.float64]
@@ -77,19 +84,6 @@ def plot_corruption(lines: DamageLines, *, x: str) -> go.Figure:
     laid_out(figure, x=x, y="NLL (nats per item)")
     figure.update_xaxes(ticksuffix=" %")
     return figure
-
-
-def error_bars(value: Floats, lo: Floats, hi: Floats, colour: str) -> dict[str, object]:
-    """Asymmetric 95 % bars; none where they are unknown."""
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": np.nan_to_num(hi - value),
-        "arrayminus": np.nan_to_num(value - lo),
-        "color": colour,
-        "thickness": 1.2,
-        "width": 4,
-    }
 
 
 def corruption(result: Corruption, scenario: str, *, x: str) -> go.Figure:

@@ -9,8 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.robustness.corruption import error_bars
-from judgepanel.figures.style import CURATE_FILL, CURATE_LINE, INCLUDE, NEUTRAL, laid_out
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    laid_out,
+)
 from judgepanel.studies.robustness.distortion_result import Distortion
 
 Floats = NDArray[np.float64]

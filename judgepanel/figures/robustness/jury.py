@@ -8,8 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.robustness.corruption import error_bars
-from judgepanel.figures.style import CURATE_FILL, CURATE_LINE, INCLUDE, NEUTRAL, laid_out, rank_axis
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    laid_out,
+    rank_axis,
+)
 from judgepanel.studies.robustness.jury_result import Jury
 
 Floats = NDArray[np.float64]

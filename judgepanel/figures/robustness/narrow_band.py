@@ -8,8 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.robustness.corruption import error_bars
-from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, laid_out
+from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
 
 Floats = NDArray[np.float64]

@@ -8,11 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.robustness.corruption import error_bars
 from judgepanel.figures.style import (
     BAND_OPACITY,
     INCLUDE,
     NEUTRAL,
+    error_bars,
     escaped,
     laid_out,
     with_opacity,

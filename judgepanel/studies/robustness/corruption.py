@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +36,15 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
+from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
-from judgepanel.studies.robustness.corruption_estimates import corruption_estimates
+from judgepanel.studies.robustness.contrasts import band, contrasts
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.corruption_scores import Hurt, as_arms, damaged_scores
 from judgepanel.studies.robustness.vote_damage import (
     ABSENT,
+    SCENARIOS,
     Condition,
     conditions,
     draw_damage,
@@ -50,6 +53,7 @@ from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 FLIPS = (0.05, 0.1, 0.2, 0.3, 0.4)
 ABSENCES = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -195,7 +199,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
         levels=np.array([one.level for one in plan]),
         changed=partial.changed / max(partial.cast, 1),
         panels=sizes,
-        **corruption_estimates(
+        **_estimates(
             done,
             ballots.units,
             names,
@@ -223,6 +227,53 @@ def _warnings(
         (spec.calibrator,), replaced, len(done.numbers) * DRAWS * shape[0] * shape[1]
     )
     return tuple(found)
+
+
+def _estimates(
+    tallies: Tally,
+    units: Ints,
+    names: tuple[str, ...],
+    shape: tuple[int, int],
+    *,
+    evaluated: Bools,
+    seed: int,
+    draws: int,
+) -> dict[str, Any]:
+    """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta``, ``gap`` with their bounds.
+
+    ``evaluated`` (S, N) says which items each split evaluates. Clean panels are those of the panel
+    curve, and so are their intervals.
+    """
+    n_p, n = shape
+    arms = np.eye(n_p * n).reshape(n_p, n, n_p * n)
+    rise = arms - arms[:, :1]
+    fields: dict[str, Any] = {}
+    for name, weights, metric in (
+        ("nll", arms, "nll"),
+        ("accuracy", arms, "accuracy"),
+        ("rise", rise, "nll"),
+        ("drop", -rise, "accuracy"),
+        ("delta", arms[:-1] - arms[-1:], "nll"),
+    ):
+        clean = contrasts(tallies, units, weights[:, 0], metric=metric, draws=draws)
+        rows = weights[:, 1:].reshape(-1, n_p * n)
+        hurt = contrasts(tallies, units, rows, metric=metric, draws=draws, evaluated=evaluated)
+        bounds = RANGES[metric] if name in RANGES else (-np.inf, np.inf)
+        for end, part in (("", "value"), ("_lo", "lo"), ("_hi", "hi")):
+            first, rest = getattr(clean, part), getattr(hurt, part)
+            values = np.column_stack([first, rest.reshape(len(weights), n - 1)])
+            fields[name + end] = np.clip(values, *bounds) if end else values
+    gaps = rise[:-1] - rise[-1:]
+    fields |= {"gap" + end: np.zeros((n_p - 1, n)) for end in ("", "_lo", "_hi")}
+    for scenario in (name for name in SCENARIOS if name in names):
+        places = np.flatnonzero(np.array(names) == scenario)
+        for p in range(n_p - 1):
+            fitted = contrasts(tallies, units, gaps[p, places], draws=draws, evaluated=evaluated)
+            for end, values in zip(
+                ("", "_lo", "_hi"), (fitted.value, *band(fitted, seed)), strict=True
+            ):
+                fields["gap" + end][p, places] = values
+    return fields
 
 
 CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
