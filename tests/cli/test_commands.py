@@ -199,7 +199,8 @@ def test_simulate_takes_knobs_and_every_format(cli, tmp_path, ending):
 def test_one_class_labels_give_honest_figures_and_a_note(cli, samples, tmp_path):
     out = tmp_path / "c.json"
     ran = cli("curve", samples / "one_class_votes.csv", *FEW, "--out", out)
-    assert "Each item is therefore used together with its swap" in ran.err
+    assert "Note: Every label is 1" in ran.out
+    assert "Each item is therefore used together with its swap" in ran.out
     content = json.loads(out.read_text("utf-8"))
     assert content["summary"]["orientation"] == "symmetric"
     assert content["summary"]["null_nll"] == pytest.approx(math.log(2))
@@ -213,7 +214,7 @@ def test_the_papers_protocol_says_that_it_measures_the_coding(cli, samples):
     blocks = [line for line in ran.out.splitlines() if line.startswith(("none:", "beta_clipped:"))]
     assert len(blocks) == 2
     assert all("These figures measure the coding, not the judges." in line for line in blocks)
-    assert "measure the coding" in ran.err
+    assert "measure the coding" in ran.out
 
 
 def test_panel_sizes_calibrators_and_judges_can_be_chosen(cli, clean, tmp_path):
@@ -235,7 +236,7 @@ def test_panel_sizes_calibrators_and_judges_can_be_chosen(cli, clean, tmp_path):
 
 def test_sizes_beyond_the_panel_are_named(cli, clean):
     ran = cli("curve", clean, *FEW, "--k", "2,9999", "--calibrators", "none")
-    assert "no panel of 9999 is shown" in ran.err
+    assert "no panel of 9999 is shown" in ran.out
 
 
 def test_every_panel_size_can_be_asked_for(cli, clean, tmp_path):
