@@ -34,8 +34,8 @@ class VoteMatrix:
     features : DataFrame of n_items rows in item order (``feat_`` prefix removed), or None.
     judge_table : DataFrame of n_judges rows in judge order (family, cost, ...), or None.
     ties : bool (n_items, n_judges), where a missing vote was given as a tie; None where none was.
-        It tells a verdict that takes no side from no verdict, and is no part of the SHA-256: for
-        every score a tie is a missing vote.
+        It tells a verdict that takes no side from no verdict; for every score a tie is a missing
+        vote.
 
     Raises
     ------
@@ -154,12 +154,7 @@ class Keyed:
         return hash(self.votes.sha256)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Keyed) or other.votes.sha256 != self.votes.sha256:
-            return False
-        mine, theirs = self.votes.ties, other.votes.ties
-        if mine is None or theirs is None:
-            return mine is theirs
-        return bool(np.array_equal(mine, theirs))
+        return isinstance(other, Keyed) and other.votes.sha256 == self.votes.sha256
 
 
 def _frozen_int8(values: NDArray[np.int8], name: str, ndim: int) -> NDArray[np.int8]:
@@ -221,4 +216,8 @@ def _fingerprint(matrix: VoteMatrix) -> str:
     for table in (matrix.features, matrix.judge_table):
         text = "null" if table is None else table.to_json(orient="split", index=False)
         digest.update(str(text).encode())
+    # Votes without ties have the hash that they had before ties were coded.
+    if matrix.ties is not None:
+        digest.update(b"ties")
+        digest.update(matrix.ties.tobytes())
     return digest.hexdigest()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from judgepanel.service import SqlWorkspace
 from judgepanel.service.packing import pack, unpack
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes
@@ -54,10 +56,25 @@ def test_every_reader_tells_ties_from_blanks(tmp_path, text):
     assert (votes.votes[votes.ties] == -1).all()
 
 
-def test_ties_change_no_fingerprint(tmp_path):
-    blank = loaded(tmp_path, WIDE.replace("tie", "").replace("Both", "").replace("draw", ""))
-    assert blank.ties is None
-    assert loaded(tmp_path, WIDE).sha256 == blank.sha256
+def test_votes_that_differ_in_their_ties_alone_are_told_apart(tmp_path):
+    texts = (WIDE, WIDE.replace("draw", ""), WIDE.replace("tie", "").replace("Both", "tie"))
+    coded = [loaded(tmp_path, text) for text in texts]
+    blank = replace(coded[0], ties=None)
+    for votes in coded:
+        assert votes.votes.tolist() == blank.votes.tolist()
+    assert len({votes.sha256 for votes in (blank, *coded)}) == 4
+    none = replace(blank, ties=np.zeros(blank.votes.shape, dtype=bool))
+    assert none.sha256 == blank.sha256
+
+
+def test_two_codings_of_equal_votes_are_stored_apart(tmp_path):
+    texts = (WIDE, WIDE.replace("draw", ""))
+    files = [load_votes(text.encode(), name="votes.csv") for text in texts]
+    with closing(SqlWorkspace(home=tmp_path)) as space:
+        made = [space.create(file, Settings(), "votes") for file in files]
+    with closing(SqlWorkspace(home=tmp_path)) as space:
+        for analysis, file in zip(made, files, strict=True):
+            assert (space.votes(analysis.votes_sha256).ties == file.votes.ties).all()
 
 
 def test_ties_follow_items_judges_and_storage(tmp_path):
