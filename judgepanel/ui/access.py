@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.auth_util import get_cookie_with_chunks
 from streamlit.errors import StreamlitAPIException, StreamlitAuthError
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from judgepanel.service import LOCAL, ServerProblem
 from judgepanel.ui.cookie_secret import COMMAND, weakness
@@ -70,7 +73,25 @@ def is_team() -> bool:
 
 def user() -> User | None:
     """Who has signed in, and not too long ago."""
-    claims = _claims()
+    return _user_of(_claims())
+
+
+def user_of_cookies(cookies: Mapping[str, str]) -> User | None:
+    """Who sends these cookies, as :func:`user` has it of a page."""
+    secret = str(auth_section().get("cookie_secret", ""))
+
+    def decoded(name: str) -> bytes | None:
+        value = cookies.get(name)
+        return None if value is None else decode_signed_value(secret, name, value)
+
+    try:
+        claims = json.loads(get_cookie_with_chunks(decoded, USER_COOKIE_NAME) or b"{}")
+    except ValueError:
+        return None
+    return _user_of(claims) if isinstance(claims, Mapping) else None
+
+
+def _user_of(claims: Mapping[str, Any]) -> User | None:
     issuer, subject = claims.get("iss"), claims.get("sub")
     issued: Any = claims.get("iat")
     if claims.get("is_logged_in") is not True or type(issued) not in (int, float):

@@ -205,7 +205,8 @@ def _menu(analysis: Analysis | None) -> None:
         with st.popover("Glossary", width="stretch"):
             for term, meaning in TERMS.items():
                 st.markdown(f"**{term}** {meaning}")
-        signed_in_as()
+        if not st.context.is_embedded:  # A click in a frame may be one that another site wants.
+            signed_in_as()
 
 
 def _strip(analysis: Analysis, votes: VoteMatrix) -> None:

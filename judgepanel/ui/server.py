@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import FrameType
 from typing import Any
@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 from streamlit import config
 
 from judgepanel.service import ServerProblem
-from judgepanel.ui.access import is_team
+from judgepanel.ui.access import is_team, user_of_cookies
 from judgepanel.ui.address import host_of, public_origins
 from judgepanel.ui.guard import LOCAL_NAMES, Guard
 from judgepanel.ui.spaces import release_work
@@ -31,7 +31,7 @@ def protection() -> dict[str, Any]:
     The process ends with one sentence where a setting would leave the server open.
     """
     try:
-        is_team()
+        team = is_team()
         origins = public_origins()
     except ServerProblem as trouble:
         sys.exit(f"judgepanel: {trouble}")
@@ -40,8 +40,22 @@ def protection() -> dict[str, Any]:
     # Streamlit checks the name of a websocket itself as well.
     config.set_option(_NAMES, names)
     friends = tuple(config.get_option(_FRIENDS))
-    guard = Middleware(Guard, names=names, origins=origins, friends=friends)
+    guard = Middleware(
+        Guard,
+        names=names,
+        origins=origins,
+        friends=friends,
+        may_upload=_has_signed_in if team else _everybody,
+    )
     return {"middleware": [guard], "lifespan": _lifespan}
+
+
+def _has_signed_in(cookies: Mapping[str, str]) -> bool:
+    return user_of_cookies(cookies) is not None
+
+
+def _everybody(cookies: Mapping[str, str]) -> bool:
+    return True
 
 
 @asynccontextmanager
