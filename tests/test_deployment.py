@@ -364,6 +364,8 @@ def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
     assert not {"request", "request_uri", "args", "query_string", "http_referer"} & set(logged)
     assert re.search(r"access_log \S+ without_query;", nginx)
     assert 'request>uri regexp "[?].*" ""' in caddy
+    for secret in ("request>headers>Referer", "request>headers>Sec-Websocket-Protocol"):
+        assert f"{secret} delete" in caddy
     for text in (nginx, caddy):
         assert "Referrer-Policy no-referrer" in text
         assert "X-Content-Type-Options nosniff" in text
@@ -371,3 +373,5 @@ def test_the_proxies_take_the_largest_upload_and_log_no_query() -> None:
         assert "frame-ancestors" in text
     (shared,) = re.findall(r'"~\^true:(.*)\$"', nginx)
     assert shared == TOKEN.pattern
+    assert re.search(r"default_server;\s+ssl_reject_handshake on;\s+return 444;", nginx)
+    assert re.search(r"handle_errors \{\s+header \{[^}]*X-Frame-Options DENY", caddy)
