@@ -116,6 +116,9 @@ class Archive:
         except UNREADABLE:
             raise NotFound("these votes are damaged: they cannot be read") from None
         if votes.sha256 != sha256:
+            # Before coded ties entered the SHA-256, votes were kept under that of votes without.
+            votes = replace(votes, ties=None)
+        if votes.sha256 != sha256:
             raise NotFound("these votes are damaged: their content does not match their hash")
         self._votes.put(sha256, votes)
         return votes

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from judgepanel.service import NotFound
 from judgepanel.service.packing import pack
 from judgepanel.studies.settings import Settings
+from judgepanel.votes import MISSING
 from tests.helpers import make_votes
 from tests.service.counting import Count, Counter, CountSpec, finish, loaded
 
@@ -101,6 +102,21 @@ def test_damaged_votes_are_not_found_until_they_are_brought_again(home, votes, s
 
 LISTED = json.dumps({"result": {"total": [20], "planned": 20, "warnings": []}}).encode()
 CONTENT = (b"", b"{", b"[]", b"{}", b"\xff", LISTED)
+
+
+def test_votes_kept_before_coded_ties_had_a_hash_are_still_there(home, votes, sql):
+    space = home()
+    made = space.create(loaded(votes), Settings(), "x")
+    blank = votes.votes == MISSING
+    assert blank.any()
+    sql(
+        "UPDATE votes SET content = :content WHERE sha256 = :sha",
+        content=pack(replace(votes, ties=blank)),
+        sha=made.votes_sha256,
+    )
+    again = home().votes(made.votes_sha256)
+    assert again.sha256 == made.votes_sha256
+    assert again.ties is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", *map(zlib.compress, CONTENT)], ids=range(8))
