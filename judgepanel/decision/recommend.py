@@ -43,12 +43,13 @@ from judgepanel.scoring.inference import (
     labels_to_settle,
     verdict,
 )
+from judgepanel.scoring.rare_errors import allow_difference, between, one_more_error
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, splits_of
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.notes import few_labels, not_fitted
+from judgepanel.studies.notes import errs_rarely, few_labels, not_fitted
 from judgepanel.studies.panel.evidence import Rules, known_judges
 from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
@@ -262,7 +263,9 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
     absence = _absence(Keyed(votes), spec) if complete else None
     prepared = contest.prepared
     model = replace(final.model, fallback=absence.fallback if absence else None)
-    figures = _figures(done, prepared.ballots.units, contest.choices.all(), final)
+    figures = _figures(
+        done, prepared.ballots.units, contest.choices.all(), final, rare=errs_rarely(prepared)
+    )
     overall, reference = figures[-1], figures[done.reference]
     runner = figures[final.runner_up]
     n_calibration, n_evaluation = mean_sizes(done)
@@ -332,11 +335,16 @@ def _position(
 
 
 def _figures(
-    done: Tally, units: NDArray[np.int64], candidates: tuple[Candidate, ...], final: _Final
+    done: Tally,
+    units: NDArray[np.int64],
+    candidates: tuple[Candidate, ...],
+    final: _Final,
+    *,
+    rare: bool,
 ) -> tuple[CandidateFigures, ...]:
     """Figures of all candidates, then of the nested choice."""
-    table = grid_estimates(done, units)
-    gaps, behind = (_against(done, units, arm) for arm in (done.reference, final.taken))
+    table = grid_estimates(done, units, rare=rare)
+    gaps, behind = (_against(done, units, arm, rare) for arm in (done.reference, final.taken))
     shares = np.bincount(done.chosen[:, 0], minlength=len(candidates)) / len(done.chosen)
     null = float(done.null_nll.mean())
     margin = MARGIN * float(table["nll"][0][0, final.taken])
@@ -368,17 +376,16 @@ def _figures(
     return tuple(found)
 
 
-def _against(done: Tally, units: NDArray[np.int64], arm: int) -> Estimate:
-    """Every arm's NLL less that of one arm."""
+def _against(done: Tally, units: NDArray[np.int64], arm: int, rare: bool) -> Estimate:
+    """Every arm's NLL less that of one arm; ``rare`` as in :func:`grid_estimates`."""
     item_means, seen = done.item_means()
     nll, split_nll = item_means[0, 0], done.split_means[:, 0, 0]
-    return estimate(
-        nll - nll[arm],
-        split_nll - split_nll[:, [arm]],
-        units[seen],
-        *mean_sizes(done),
-        joint=False,
+    differences = nll - nll[arm]
+    fitted = estimate(
+        differences, split_nll - split_nll[:, [arm]], units[seen], *mean_sizes(done), joint=False
     )
+    extra = one_more_error(nll, units[seen]) * rare
+    return allow_difference(fitted, between(extra, extra[arm]) * differences.any(axis=1))
 
 
 def _described(candidates: tuple[Candidate, ...], final: _Final, i: int) -> dict[str, Any]:
@@ -417,7 +424,7 @@ def _same(figures: CandidateFigures) -> bool:
 def _warnings(contest: _Contest, model: PanelModel, done: Tally) -> tuple[str, ...]:
     prepared = contest.prepared
     found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
     if done.replaced.any():
         cases = len(done.numbers) * len(contest.choices.all())
         found.append(not_fitted("Calibrators", f"{int(done.replaced.sum())} of {cases} cases"))

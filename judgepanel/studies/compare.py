@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 from judgepanel.scoring.descriptive import paper_inference
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, simultaneous_reach, verdict
 from judgepanel.scoring.metrics import CLIP
+from judgepanel.scoring.rare_errors import (
+    allow_difference,
+    allow_level,
+    between,
+    one_more_error,
+)
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
 
@@ -30,7 +36,8 @@ class Comparison:
     each split on calibration rows between ``k_lo`` and ``k_hi`` (central 95 %). ``chosen_on`` is
     the NLL where it was chosen and ``optimism`` = ``nll`` - ``chosen_on``; both NaN for fixed k.
 
-    An arm that never differs from all judges is a ``tie``: nothing was estimated, so ``lo``,
+    An arm that never differs from all judges is a ``tie`` (but where wrong decisions are rare, only
+    the same panel is): nothing was estimated, so ``lo``,
     ``hi``, ``p``, the band and the paper's interval and test are NaN (null in JSON).
     """
 
@@ -64,10 +71,13 @@ class Comparison:
         return {**to_plain(self), "relative": self.delta / self.nll_all}
 
 
-def grid_estimates(done: Tally, units: NDArray[np.int64]) -> dict[str, tuple[Floats, ...]]:
+def grid_estimates(
+    done: Tally, units: NDArray[np.int64], *, rare: bool = False
+) -> dict[str, tuple[Floats, ...]]:
     """Value, lower and upper bound, each (C, A + 1), of every metric.
 
-    With a single split there is no spread to learn from; bounds are then NaN.
+    With a single split there is no spread to learn from; bounds are then NaN. Where wrong
+    decisions are ``rare``, intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
     """
     item_means, seen = done.item_means()
     n_c = item_means.shape[1]
@@ -87,6 +97,11 @@ def grid_estimates(done: Tally, units: NDArray[np.int64]) -> dict[str, tuple[Flo
                 )
                 for c in range(n_c)
             ]
+            if rare and metric == "nll":
+                fits = [
+                    allow_level(fit, one_more_error(item_means[m, c], units[seen]))
+                    for c, fit in enumerate(fits)
+                ]
             value, lo, hi = (
                 np.stack([getattr(fit, name) for fit in fits]) for name in ("value", "lo", "hi")
             )
@@ -116,17 +131,22 @@ def comparisons(
     calibrators: tuple[str, ...],
     sizes: NDArray[np.int64],
     seed: int,
+    *,
+    rare: bool = False,
 ) -> tuple[Comparison, ...]:
     """All compared arms under every calibrator, in that order; none from a single split.
 
-    ``sizes`` (A,) is the panel size of every arm.
+    ``sizes`` (A,) is the panel size of every arm; ``rare`` as in :func:`grid_estimates`.
     """
     if len(done.numbers) < 2:
         return ()
     item_means, seen = done.item_means()
     found: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
-        found += _of_calibrator(done, item_means[0, c], units[seen], c, calibrator, sizes, seed)
+        extra = one_more_error(item_means[0, c], units[seen]) * rare
+        found += _of_calibrator(
+            done, item_means[0, c], units[seen], c, calibrator, sizes, seed, extra
+        )
     return tuple(found)
 
 
@@ -138,13 +158,21 @@ def _of_calibrator(
     calibrator: str,
     sizes: NDArray[np.int64],
     seed: int,
+    extra: Floats,
 ) -> list[Comparison]:
     arms = np.append(done.compared, done.n_arms)
     split_nll = done.split_means[:, 0, c]
     item_differences = nll[arms] - nll[done.reference]
     split_differences = split_nll[:, arms] - split_nll[:, [done.reference]]
-    levels = estimate(nll[arms], split_nll[:, arms], units, *mean_sizes(done), joint=False)
-    ours = estimate(item_differences, split_differences, units, *mean_sizes(done))
+    levels = allow_level(
+        estimate(nll[arms], split_nll[:, arms], units, *mean_sizes(done), joint=False), extra[arms]
+    )
+    # A choice that is always all judges is the same panel, and has no error of its own.
+    other = np.append(done.compared != done.reference, (done.chosen[:, c] != done.reference).any())
+    doubt = between(extra[arms], extra[done.reference]) * other
+    ours = allow_difference(
+        estimate(item_differences, split_differences, units, *mean_sizes(done)), doubt
+    )
     reach = simultaneous_reach(ours, seed=seed)
     paper = paper_inference(split_differences, done.flip_t[:, c], done.flip_p[:, c], seed=seed)
     nll_all = float(nll[done.reference].mean())
@@ -155,7 +183,7 @@ def _of_calibrator(
         ks = sizes[done.chosen[:, c]] if chosen else sizes[[arm]]
         low, median, high = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest")
         level = float(levels.value[i])
-        same = not item_differences[i].any()
+        same = not item_differences[i].any() and doubt[i] == 0.0
         nan = float("nan")
         lo, hi = (nan, nan) if same else (float(ours.lo[i]), float(ours.hi[i]))
         rows.append(

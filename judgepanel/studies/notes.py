@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from judgepanel.kernels.aggregate.prefixes import counts
+from judgepanel.scoring.rare_errors import FEW_ERRORS
 from judgepanel.studies.settings import Prepared
 
 FEW_LABELS = 30
-FEW_ERRORS = 10
 
 
-def few_labels(prepared: Prepared, n_calibration: float) -> list[str]:
+def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = False) -> list[str]:
     """Warnings where calibration rests on few labels, variances on few groups, or NLL on few wrong
-    decisions.
+    decisions; ``allowed`` where the intervals of the study count one wrong decision more.
     """
     found = []
     if n_calibration < FEW_LABELS:
@@ -29,25 +29,39 @@ def few_labels(prepared: Prepared, n_calibration: float) -> list[str]:
             f"The items form only {n_groups} groups, and groups are what intervals count: take "
             "them as rough."
         )
-    return found + few_errors(prepared)
+    return found + few_errors(prepared, allowed=allowed)
 
 
-def few_errors(prepared: Prepared) -> list[str]:
-    """A warning where all judges together decide nearly every labelled item rightly.
+def n_errors(prepared: Prepared) -> int:
+    """Labelled items that all judges together decide wrongly.
 
     Decisions are those of one-coin weights on all labelled items; ties count one half.
     """
     ballots = prepared.ballots
     correct, voted = counts(ballots, np.arange(ballots.n_items))
     margin = ballots.signs * (ballots.votes @ np.log((correct + 1.0) / (voted - correct + 1.0)))
-    wrong = int(np.floor((margin < 0).sum() + 0.5 * (margin == 0).sum()))
+    return int(np.floor((margin < 0).sum() + 0.5 * (margin == 0).sum()))
+
+
+def errs_rarely(prepared: Prepared) -> bool:
+    """Whether so few wrong decisions were seen that intervals of NLL must allow for more."""
+    return n_errors(prepared) < FEW_ERRORS
+
+
+def few_errors(prepared: Prepared, *, allowed: bool = False) -> list[str]:
+    """A warning where all judges together decide nearly every labelled item rightly."""
+    wrong = n_errors(prepared)
     if wrong >= FEW_ERRORS:
         return []
     are = "is" if wrong == 1 else "are"
+    follows = (
+        "intervals of panels that are so accurate allow for one wrong decision more than was seen."
+        if allowed
+        else "its intervals are then too short on the flattering side."
+    )
     return [
-        f"Of {ballots.n_items:,} labelled items only {wrong} {are} decided wrongly by all judges "
-        "together. NLL rests on such items above all: its intervals are then too short on the "
-        "flattering side."
+        f"Of {prepared.ballots.n_items:,} labelled items only {wrong} {are} decided wrongly by all "
+        f"judges together. NLL rests on such items above all: {follows}"
     ]
 
 

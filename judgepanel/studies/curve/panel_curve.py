@@ -39,7 +39,7 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
@@ -279,7 +279,8 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     prepared = prepare(votes, spec.settings)
     done = partial.in_order()
     ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
-    estimates = grid_estimates(done, prepared.ballots.units)
+    rare = errs_rarely(prepared)
+    estimates = grid_estimates(done, prepared.ballots.units, rare=rare)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
@@ -291,7 +292,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         null_nll=float(done.null_nll.mean()),
         constant_nll=done.constant_nll.mean(axis=0),
         comparisons=comparisons(
-            done, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed
+            done, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),
         positions=against_position(
             votes,
@@ -315,7 +316,7 @@ def _warnings(prepared: Prepared, spec: PanelCurveSpec, done: Tally) -> tuple[st
     if beyond and (spec.ks or spec.compare != _COMPARED):
         sizes = ", ".join(str(k) for k in beyond)
         found.append(f"There are {n_judges} judges: no panel of {sizes} is shown.")
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
     fits = len(done.numbers) * done.n_arms
     found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
     return tuple(found)

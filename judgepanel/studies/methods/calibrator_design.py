@@ -35,7 +35,7 @@ from judgepanel.studies.common import (
 from judgepanel.studies.compare import grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.curve.panel_curve import panel_arms
-from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix
@@ -239,7 +239,7 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     prepared = prepare(votes, spec.settings)
     done = partial.scores.in_order()
     rho = partial.rho[np.argsort(partial.numbers, kind="stable")]
-    estimates = grid_estimates(done, prepared.ballots.units)
+    estimates = grid_estimates(done, prepared.ballots.units, rare=errs_rarely(prepared))
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
     logit, shape, taken = _shapes(prepared, spec)
     return CalibratorDesign(
@@ -296,7 +296,7 @@ def _shapes(
 
 def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, done: Tally) -> tuple[str, ...]:
     found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
     fits = len(done.numbers) * done.n_arms
     found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
     return tuple(found)

@@ -22,12 +22,18 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.rare_errors import (
+    allow_difference,
+    allow_level,
+    between,
+    one_more_error,
+)
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.panel.evidence import judges_of, known_judges
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
 from judgepanel.studies.scope.arms import all_judges, joined_arms
@@ -153,8 +159,13 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     means, seen = done.item_means()
     of, sizes = prepared.ballots.units[seen], mean_sizes(done)
     items, splits = means[0, 0, :2], done.split_means[:, 0, 0, :2]
-    level = estimate(items, splits, of, *sizes, joint=False)
-    gap = estimate(items[1:] - items[:1], splits[:, 1:] - splits[:, :1], of, *sizes, joint=False)
+    same = bool((panels.masks[0] == panels.masks[1]).all())
+    extra = one_more_error(items, of) * errs_rarely(prepared)
+    level = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
+    gap = allow_difference(
+        estimate(items[1:] - items[:1], splits[:, 1:] - splits[:, :1], of, *sizes, joint=False),
+        between(extra[1:], extra[:1]) * (not same),
+    )
     averages = done.split_means[:, :, 0].mean(axis=0)
     figures = [
         PanelFigures(
@@ -170,7 +181,6 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         for arm, mask in enumerate(panels.masks)
     ]
     lo, hi, margin = float(gap.lo[0]), float(gap.hi[0]), MARGIN * figures[0].nll
-    same = bool((panels.masks[0] == panels.masks[1]).all())
     return WhatIf(
         kept=figures[1],
         against=figures[0],
@@ -193,7 +203,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
 
 def _warnings(prepared: Prepared, spec: WhatIfSpec, done: Tally) -> tuple[str, ...]:
     found = [*prepared.oriented.notices]
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
     fits = 2 * len(done.numbers)
     found += stand_ins((spec.calibrator,), np.ravel(done.replaced).tolist(), fits)
     aside = set(prepared.oriented.set_aside)

@@ -24,13 +24,19 @@ from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.kernels.judges.clusters import clusters
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.rare_errors import (
+    allow_difference,
+    allow_level,
+    between,
+    one_more_error,
+)
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
-from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.scope.arms import all_judges, joined_arms, without
 from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
 from judgepanel.studies.scope.parse import legible, to_drop
@@ -253,10 +259,12 @@ def _estimated(
     gap |= {name: np.full(n, np.nan) for name in ("delta_lo", "delta_hi", "p")}
     if len(splits) >= 2:
         of, sizes = prepared.ballots.units[seen], mean_sizes(done)
-        level = estimate(items, splits, of, *sizes, joint=False)
+        extra = one_more_error(items, of) * errs_rarely(prepared)
+        level = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
         bounds = {"lo": level.lo, "hi": level.hi}
-        found = estimate(
-            items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False
+        found = allow_difference(
+            estimate(items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False),
+            between(extra[n:], extra[:n]),
         )
         gap |= {"delta_lo": found.lo, "delta_hi": found.hi, "p": found.p}
     arms = []
@@ -285,7 +293,7 @@ def _estimated(
 
 def _warnings(group: Group, spec: GroupChangeSpec, done: Tally) -> tuple[str, ...]:
     found = [*group.prepared.oriented.notices]
-    found += few_labels(group.prepared, float(done.n_calibration.mean()))
+    found += few_labels(group.prepared, float(done.n_calibration.mean()), allowed=True)
     if spec.by == "filter" and not group.members.any():
         found.append("On all labelled items the filter drops nobody.")
     fits = 2 * len(spec.aggregators) * len(done.numbers)

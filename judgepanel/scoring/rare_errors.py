@@ -1,0 +1,98 @@
+"""Intervals of NLL that rest on few wrong decisions: one more than was seen is allowed for.
+
+A panel that is nearly always right is nearly always sure, and pays for the few items that it gets
+wrong. A sample without such an item shows no spread at all, however often they come. The variance
+that the panel's own probabilities imply, the mean of p (1 - p) logit(p)^2, is no remedy: panels
+that are surer than they should be are the very case. So the upper end of a mean NLL is that of the
+sample with one more wrong decision,
+
+    value + w + t sqrt(se^2 + w^2),    w = (mean loss of a wrong decision) / (number of units).
+
+For decisions that all cost alike this is close to the score interval of a count (Wilson 1927,
+doi:10.1080/01621459.1927.10502953), and a little shorter than adding an event of the largest
+weight to a weighted sum of counts (Fay and Feuer 1997,
+doi:10.1002/(SICI)1097-0258(19970415)16:7<791::AID-SIM500>3.0.CO;2-#). A difference may lack a
+wrong decision on either side, so both of its ends move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from judgepanel.scoring.inference import LEVEL, Estimate
+from judgepanel.scoring.metrics import CLIP
+
+Floats = NDArray[np.float64]
+
+FEW_ERRORS = 10
+"""From so many wrong decisions on, the spread that was seen is enough."""
+
+
+def one_more_error(losses: Floats, units: NDArray[np.int64]) -> Floats:
+    """What one more wrong decision would add to the mean loss of each panel, (n,).
+
+    It is 0 for panels that decide ``FEW_ERRORS`` items wrongly or more. A wrong decision costs the
+    mean of -log(1 - p) over the items, p the probability of the decision, each item counting as
+    probable as its decision is to be wrong. Items of one unit go wrong together.
+
+    Parameters
+    ----------
+    losses : float (n, N), mean NLL of each item over its evaluations.
+    units : int (N,), group codes on which variances cluster.
+    """
+    wrong = np.count_nonzero(losses > np.log(2.0), axis=1)
+    p = np.clip(np.exp(-losses), CLIP, 1.0 - CLIP)
+    doubt = np.minimum(p, 1.0 - p)
+    cost = np.vecdot(doubt, -np.log(doubt)) / doubt.sum(axis=1)
+    return np.where(wrong < FEW_ERRORS, cost / len(np.unique(units)), 0.0)
+
+
+def between(left: Floats, right: Floats) -> Floats:
+    """What one more wrong decision may add to a difference of two panels, either way; 0 where one
+    of them has enough wrong decisions to show how they differ.
+    """
+    return np.where((left > 0.0) & (right > 0.0), np.maximum(left, right), 0.0)
+
+
+def allow_level(fitted: Estimate, extra: Floats) -> Estimate:
+    """Mean NLLs whose upper ends allow for one more wrong decision, which adds ``extra`` (n,)."""
+    hi = np.where(extra > 0.0, fitted.value + _reach(fitted, extra), fitted.hi)
+    return replace(fitted, hi=hi)
+
+
+def allow_difference(fitted: Estimate, extra: Floats) -> Estimate:
+    """Differences of NLL that allow for one more wrong decision of either panel.
+
+    Standard errors, p-values and the covariance follow the interval.
+    """
+    if not (extra > 0.0).any():
+        return fitted
+    moved = extra > 0.0
+    reach = _reach(fitted, extra)
+    se = np.where(moved, reach / _quantile(fitted), fitted.se)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(fitted.value) / se
+    covariance = fitted.covariance.copy()
+    if covariance.size:
+        diagonal = np.diagonal(covariance)
+        np.fill_diagonal(covariance, np.where(moved, se**2, diagonal))
+    return replace(
+        fitted,
+        se=se,
+        lo=np.where(moved, fitted.value - reach, fitted.lo),
+        hi=np.where(moved, fitted.value + reach, fitted.hi),
+        p=np.where(moved, 2.0 * stats.t.sf(t, fitted.df), fitted.p),
+        covariance=covariance,
+    )
+
+
+def _reach(fitted: Estimate, extra: Floats) -> Floats:
+    return np.asarray(extra + _quantile(fitted) * np.sqrt(fitted.se**2 + extra**2))
+
+
+def _quantile(fitted: Estimate) -> Floats:
+    return np.asarray(stats.t.ppf(0.5 + LEVEL / 2.0, fitted.df))
