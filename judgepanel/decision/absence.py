@@ -10,7 +10,9 @@ the difference to the same panel with nobody absent, item by item.
 
 From which share of absent weight on the fallback scores is decided on the same rows
 (:mod:`decision.absence_threshold`), and the figures are those of the rule that results: one half of
-the items is scored under the threshold that the other half chose.
+the items is scored under the threshold that the other half chose. Where that is not the one that
+all items choose, the panel scores new items by another rule than the figures; the difference counts
+as doubt.
 
 Cost: ``FOLDS`` fits of one panel, O(K^2) for the clusters, and about ``_CELLS`` rows a fold to
 score for single judges, and as many for all other absences, whatever the number of judges: fewer
@@ -224,9 +226,9 @@ def _figures(
 ) -> Absence:
     alone, together = measured
     limits = threshold(together, ballots.units, seed)
-    singles, nobody = figures_of(alone, limits.cross, ballots.units, [1] * len(names), len(names))
+    singles, nobody = figures_of(alone, limits, ballots.units, [1] * len(names), len(names))
     sizes = [len(group.judges) for group in groups] + numbers_absent(len(names))
-    others, _ = figures_of(together, limits.cross, ballots.units, sizes, len(names))
+    others, _ = figures_of(together, limits, ballots.units, sizes, len(names))
     at = {name: j for j, name in enumerate(model.judges)}
     fallback = None
     if limits.beyond < NEVER:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from judgepanel.decision.absence_threshold import Losses
+from judgepanel.decision.absence_threshold import Losses, Threshold
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 
 Floats = NDArray[np.float64]
@@ -39,33 +39,36 @@ class AbsenceFigures:
 
 def figures_of(
     losses: list[Losses],
-    limits: Floats,
+    limits: Threshold,
     units: Index,
     sizes: Sequence[int],
     n_judges: int,
 ) -> tuple[list[AbsenceFigures], float]:
-    """Figures of every absence, and the NLL with nobody absent; ``limits`` (n_items,)."""
+    """Figures of every absence, and the NLL with nobody absent."""
     n_figures = int(losses[0].owner[-1]) + 1
-    sums, mains = np.zeros((2, n_figures, len(limits)))
-    times = np.zeros(len(limits))
+    sums, mains, finals = np.zeros((3, n_figures, len(limits.cross)))
+    times = np.zeros(len(limits.cross))
     of_panels, draws = [], []
     for one in losses:
-        nll = one.new.under(limits[one.rows])
+        nll = one.new.under(limits.cross[one.rows])
         sums[:, one.rows] += one.averaged(nll)
         mains[:, one.rows] += one.averaged(one.new.main)
+        finals[:, one.rows] += one.averaged(one.new.under(np.full(len(one.rows), limits.beyond)))
         times[one.rows] += 1
-        common = one.common.under(limits[one.shared])
+        common = one.common.under(limits.cross[one.shared])
         of_panels.append(one.averaged(common - common[0]).mean(axis=1))
         draws.append(one.between_draws(nll - nll[0]))
     seen = times > 0
     items, mains = sums[:, seen] / times[seen], mains[:, seen] / times[seen]
-    rises = items[1:] - items[0]
+    rises, final = items[1:] - items[0], finals[:, seen] / times[seen]
+    rule = (final[1:] - final[0] - rises).mean(axis=1)
     spread = _Spread.of(
         rises,
         np.array(of_panels)[:, 1:],
         units[seen],
         draws=np.mean(draws, axis=0)[1:],
         n_draws=np.bincount(losses[0].owner)[1:] * len(losses),
+        rule=rule,
     )
     value = rises.mean(axis=1)
     found = [
@@ -97,7 +100,14 @@ class _Spread:
 
     @classmethod
     def of(
-        cls, rises: Floats, of_panels: Floats, units: Index, *, draws: Floats, n_draws: Index
+        cls,
+        rises: Floats,
+        of_panels: Floats,
+        units: Index,
+        *,
+        draws: Floats,
+        n_draws: Index,
+        rule: Floats,
     ) -> _Spread:
         """From ``rises`` (n, n_items) of new items, and ``of_panels`` (n_folds, n), the mean rises
         that the panels of all folds have on the same items.
@@ -106,14 +116,15 @@ class _Spread:
         share K - 2 of K - 1 parts of their labels, so that the variance between panels of labels
         of their own is K - 1 times that between these. The panel that scores new items is one more
         draw of its labels. Judges that are absent at random are one draw of such judges: ``draws``
-        is the variance of one, and ``n_draws`` of them were averaged.
+        is the variance of one, and ``n_draws`` of them were averaged. ``rule`` is how far the rises
+        under the threshold that the panel takes lie from these.
         """
         n_folds, n_items = of_panels.shape[0], rises.shape[1]
         v = sampling_variance(rises, units)
         labels = (n_folds - 1) * of_panels.var(axis=0, ddof=1)
         known = v + draws / n_draws
         unknown = labels + draws
-        total = known + unknown
+        total = known + unknown + rule**2
         df_items, df_folds = max(len(np.unique(units)) - 1, 1), max(n_folds - 1, 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = total**2 / (known**2 / df_items + unknown**2 / df_folds)

@@ -7,8 +7,10 @@ import pytest
 
 from judgepanel.decision.absence import FOLDS, measure_absence
 from judgepanel.decision.absence_arms import groups_of
+from judgepanel.decision.absence_figures import figures_of
 from judgepanel.decision.absence_nearest import on_items
 from judgepanel.decision.absence_scores import scores_without
+from judgepanel.decision.absence_threshold import Losses, Scored, Threshold
 from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
@@ -193,3 +195,27 @@ def test_the_same_votes_give_the_same_figures_in_any_order_of_judges():
         prepared, model = panel_of(one, 6)
         found.append(measure_absence(prepared, SETTINGS, model))
     assert found[0] == found[1]
+
+
+def test_the_interval_allows_for_another_rule_than_the_one_that_was_measured():
+    """Halves choose thresholds of their own; the panel takes the one that all items choose."""
+    rng, n_items, n_folds = np.random.default_rng(3), 200, 5
+    main, other = rng.normal(0.5, 0.01, (2, 2, n_items))
+    other -= 0.2
+    missing = np.repeat([[0.0], [0.3]], n_items, axis=1)
+    losses = []
+    for rows in np.array_split(np.arange(n_items), n_folds):
+        part = Scored(main[:, rows], other[:, rows], missing[:, rows])
+        losses.append(Losses(rows, rows, np.array([0, 1]), part, part, n_items - len(rows)))
+    cross = np.where(np.arange(n_items) % 2 == 0, 0.1, 0.9)
+
+    def measured(beyond):
+        return figures_of(losses, Threshold(beyond, cross), np.arange(n_items), [1], 4)[0][0]
+
+    beyond_both, alike = (
+        measured(0.1),
+        figures_of(losses, Threshold(0.1, np.full(n_items, 0.1)), np.arange(n_items), [1], 4)[0][0],
+    )
+    assert beyond_both.delta == pytest.approx(-0.1, abs=0.01)
+    assert beyond_both.lo < alike.delta < beyond_both.hi
+    assert alike.hi - alike.lo < 0.05
