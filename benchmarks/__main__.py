@@ -25,6 +25,7 @@ BENCHES = {
     "methods": "the method grid: time, and memory on sparse votes",
     "confidence": "intervals, chance levels and conformal promises of confidence",
     "inference": "coverage and width of the interval of delta, and the three real controls",
+    "accurate": "intervals of NLL where hardly a decision is wrong: coverage before and after",
     "absence": "families absent at scoring: printed intervals, base rate, fallbacks",
     "panel_checks": "warnings of scoring: drift, and items the panel was fitted on",
     "robustness": "permuted labels, transfer and importance weights: sizes and repairs",
