@@ -59,6 +59,8 @@ _BUSY = "The database has no free connection for now: try again in a moment."
 _FOREIGN = "The database has tables of another program: judgepanel needs one of its own."
 _UNKNOWN = "The database answered with an error; the server's log has the details."
 
+_PASSING = (_LOCKED, _UNREACHABLE, _BUSY)
+
 _SQLITE = (
     ("readonly", _READ_ONLY),
     ("locked", _LOCKED),
@@ -84,6 +86,10 @@ _CONNECTING = (
 
 class DatabaseProblem(ServerProblem):
     """What is wrong with the database."""
+
+
+class DatabaseAway(DatabaseProblem):
+    """The database cannot be used for now; it may be back by itself."""
 
 
 def default_url(home: Path) -> str:
@@ -136,7 +142,9 @@ def transaction(engine: Engine, *, write: bool = True) -> Iterator[Connection]:
     except IntegrityError:
         raise
     except SQLAlchemyError as error:
-        raise DatabaseProblem(sentence_of(error)) from None
+        sentence = sentence_of(error)
+        problem = DatabaseAway if sentence in _PASSING else DatabaseProblem
+        raise problem(sentence) from None
 
 
 def sentence_of(error: SQLAlchemyError) -> str:

@@ -4,7 +4,8 @@ Work that somebody looks at goes first: between chunks a job that nobody watches
 whose state is being asked for, and goes on when they are done or no longer watched. Where a user
 asks for too much, the oldest that nobody watches is put off: what it has finished is kept, and it
 goes on when it is asked for again. Work that several users want is one job, and is put off or
-called off for all only when the last of them wants it no more.
+called off for all only when the last of them wants it no more. Work that finds the database away
+waits for it and goes on from what is kept.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from judgepanel.service.database import DatabaseProblem
+from judgepanel.service.database import DatabaseAway, DatabaseProblem
 from judgepanel.service.workspace import Full, Job, ServerProblem, Status
 from judgepanel.studies.contract import Chunk, Spec, Study
-from judgepanel.studies.runner import Cancelled, Progress, steps, warm
+from judgepanel.studies.runner import Cancelled, Progress, WorkersEnded, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
 REFRESH_SECONDS = 0.5
 WATCHED_SECONDS = 5.0
 """A job counts as watched for so long after its state was asked for."""
 KEPT = 64
+AWAY_SECONDS = 2.0
+"""Work that finds the database away asks again after so long."""
 PER_USER = 8
 """Pieces of work that one user can have under way on a server, or all readers of their links."""
 QUEUE = 64
@@ -244,19 +247,25 @@ class Jobs:
             if key in self._later:
                 self._put_off(key, record)
                 return
-            states = steps(
-                study,
-                votes,
-                spec,
-                backend=self._backend,
-                cancelled=flag.is_set,
-                kept=record.kept(),
-                keep=keep,
-            )
-            self._follow(key, flag, states, record)
+            while True:
+                try:
+                    states = steps(
+                        study,
+                        votes,
+                        spec,
+                        backend=self._backend,
+                        cancelled=flag.is_set,
+                        kept=record.kept(),
+                        keep=keep,
+                    )
+                    self._follow(key, flag, states, record)
+                    return
+                except DatabaseAway:
+                    if flag.wait(AWAY_SECONDS):
+                        raise
         except Lost:
             self._forget(key)
-        except (InputError, DatabaseProblem) as error:
+        except (InputError, DatabaseProblem, WorkersEnded) as error:
             self._fail(key, record, str(error))
         except Exception:
             _LOG.exception("job failed")

@@ -2,7 +2,8 @@
 
 The first chunk runs in this thread, so that a coarse result is there before workers have started;
 the rest go through joblib, whose backends (threads, loky, Dask) are the way to more cores. Chunks
-that an earlier run has kept are not computed again.
+that an earlier run has kept are not computed again. A worker process that is ended from outside, as
+a system short of memory does it, is replaced, and the chunks that it had are computed again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache, reduce
 from importlib import import_module
@@ -19,6 +20,7 @@ from types import MappingProxyType
 from typing import Any, Generic
 
 from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 from threadpoolctl import ThreadpoolController
 
 from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study
@@ -27,12 +29,19 @@ from judgepanel.votes import VoteMatrix
 AUTO = "auto"
 """The backend that is loky where it repays the start of its workers, else threading."""
 _REPAID_SECONDS = 15.0
+_WORKERS_GONE = (BrokenProcessPool, ShutdownExecutorError)
+"""What joblib raises in all work whose workers are gone, whichever work they died of."""
+_MOST_DEATHS = 4
 _WATCH = "judgepanel-parent"
 _WATCH_SECONDS = 2.0
 
 
 class Cancelled(Exception):
     """The work was called off; what had been merged until then is not lost to its caller."""
+
+
+class WorkersEnded(RuntimeError):
+    """Worker processes die again and again, so that work comes no further."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,25 +170,55 @@ def _pieces(
             for chunk in rest:
                 yield _one(study, votes, spec, chunk)
             return
-        parallel = Parallel(
-            n_jobs=jobs,
-            backend=_chosen(backend, left),
-            return_as="generator_unordered",
-            pre_dispatch="n_jobs",
-            batch_size=1,
-        )
-        stopped = threading.Event()
-        results = parallel(
-            delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
-            for chunk in rest
-            if not stopped.is_set()
-        )
-        try:
-            # Closing joblib's generator early warns, and `yield from` would close it.
-            for piece in results:  # noqa: UP028
-                yield piece
-        finally:
-            stopped.set()
+        chosen = _chosen(backend, left)
+        waiting = {chunk.number: chunk for chunk in rest}
+        deaths = 0
+        while waiting:
+            spread = _spread(study, votes, spec, list(waiting.values()), jobs, chosen)
+            try:
+                with closing(spread) as pieces:
+                    for chunk, piece in pieces:
+                        del waiting[chunk.number]
+                        deaths = 0
+                        yield chunk, piece
+            except _WORKERS_GONE:
+                deaths += 1
+                if deaths == _MOST_DEATHS:
+                    raise WorkersEnded(
+                        "The processes that compute this are ended again and again: this machine "
+                        "may be short of memory. Free some, and run it again."
+                    ) from None
+
+
+def _spread(
+    study: Study[SpecT, PartialT, ResultT],
+    votes: VoteMatrix,
+    spec: SpecT,
+    chunks: Sequence[Chunk],
+    jobs: int,
+    backend: str,
+) -> Generator[tuple[Chunk, PartialT], None, None]:
+    """Partials of the chunks as workers finish them; one of ``_WORKERS_GONE`` where they die."""
+    parallel = Parallel(
+        n_jobs=jobs,
+        backend=backend,
+        return_as="generator_unordered",
+        pre_dispatch="n_jobs",
+        batch_size=1,
+    )
+    stopped = threading.Event()
+    results = parallel(
+        delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
+        for chunk in chunks
+        if not stopped.is_set()
+    )
+    try:
+        # Closing joblib's generator early warns, and `yield from` would close it.
+        for piece in results:  # noqa: UP028
+            yield piece
+    finally:
+        stopped.set()
+        with suppress(*_WORKERS_GONE):
             for _ in results:
                 pass
 

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -23,7 +24,7 @@ from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.tables import METADATA
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
-from tests.service.counting import Counter, CountSpec, finish, loaded
+from tests.service.counting import LONG, Count, Counter, CountSpec, finish, loaded
 
 SECRET = "hunter2secret"  # noqa: S105
 
@@ -222,6 +223,30 @@ def test_a_database_that_another_program_holds(tmp_path, votes, monkeypatch):
     other.execute("ROLLBACK")
     other.close()
     assert space.rename(made.id, "y").name == "y"
+    space.close()
+
+
+def test_work_that_finds_the_database_away_goes_on_when_it_is_back(tmp_path, votes, monkeypatch):
+    monkeypatch.setattr(database_module, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("judgepanel.service.jobs.AWAY_SECONDS", 0.01)
+    monkeypatch.setattr("judgepanel.studies.runner.default_jobs", lambda: 1)
+    space = SqlWorkspace(f"sqlite:///{tmp_path / 'x.db'}")
+    space.put_votes(votes)
+    counter, spec, refused = Counter(), CountSpec(), threading.Event()
+    counter.hold(2)
+    space.submit(counter.study, votes, spec)
+    assert counter.started[2].wait(LONG)
+    other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    event.listen(space._engine, "handle_error", lambda _context: refused.set())
+    counter.gates[2].set()
+    assert refused.wait(LONG)
+    other.execute("ROLLBACK")
+    other.close()
+    job = finish(space, counter.study, votes, spec)
+    assert (job.status, job.result) == ("done", Count(20, 20))
+    assert counter.calls[:3] == [0, 1, 2]
+    assert set(counter.calls[3:]) == {2, 3}
     space.close()
 
 

@@ -1,12 +1,16 @@
 """Worker processes: they end with the process that started them, however it ends."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from judgepanel.studies import runner
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -67,3 +71,34 @@ def test_long_work_goes_to_processes_and_short_work_to_threads_with_the_same_bit
         found.append(runner.run(PANEL_CURVE, votes, spec, jobs=2, backend=runner.AUTO).frame())
     assert asked == ["loky", "threading"]
     pd.testing.assert_frame_equal(*found, check_exact=True)
+
+
+def killed_in(number, marker, server, votes, spec, chunk):
+    """The chunk of the panel curve; the worker that has it dies, once where there is a marker."""
+    if chunk.number == number and os.getpid() != server and not (marker and marker.exists()):
+        if marker:
+            marker.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return PANEL_CURVE.run_chunk(votes, spec, chunk)
+
+
+def test_a_worker_that_is_killed_is_replaced_and_the_bits_are_the_same(tmp_path):
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    dies = partial(killed_in, 2, tmp_path / "killed", os.getpid())
+    frames = [
+        runner.run(study, votes, spec, jobs=2, backend="loky").frame()
+        for study in (replace(PANEL_CURVE, run_chunk=dies), PANEL_CURVE)
+    ]
+    assert (tmp_path / "killed").exists()
+    pd.testing.assert_frame_equal(*frames, check_exact=True)
+
+
+def test_work_that_kills_every_worker_ends_with_a_sentence():
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
+    deadly = replace(PANEL_CURVE, run_chunk=partial(killed_in, 2, None, os.getpid()))
+    chunks = []
+    with pytest.raises(runner.WorkersEnded, match="short of memory"):
+        runner.run(
+            deadly, votes, spec, jobs=2, backend="loky", on_progress=lambda p: chunks.append(p.done)
+        )
+    assert chunks == list(range(1, len(deadly.plan(spec))))
