@@ -12,7 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from judgepanel.decision.panel_file import load_panel
-from judgepanel.votes import InputError, limits
+from judgepanel.votes import InputError, limits, load_votes
+from judgepanel.votes.cells import is_number
 from judgepanel.votes.load import open_table
 from judgepanel.votes.verdicts import read_verdict
 from tests.hostile import attacks
@@ -42,6 +43,14 @@ TEXTS = {
     "fields": '{"answer":"answer":',
     "line ends": "\n x",
     "ligatures": "ﷺ",
+}
+
+NUMBERS: dict[str, Callable[[str], str]] = {
+    "an integer": "{}x".format,
+    "a fraction": "1.{}x".format,
+    "a fraction without a whole": ".{}x".format,
+    "an exponent": "1e{}x".format,
+    "all of them": "{0}.{0}e{0}x".format,
 }
 
 
@@ -102,6 +111,34 @@ def test_a_file_is_read_in_linear_time(
         data = content(size)
         return lambda: open_table(data, name)
 
+    is_read_in_time(make)
+
+
+@pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
+def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(
+    text: Callable[[str], str],
+) -> None:
+    def make(size: int) -> Callable[[], object]:
+        word = text("1" * size)
+        assert not is_number(word)
+        return lambda: is_number(word)
+
+    is_read_in_time(make)
+
+
+@pytest.mark.parametrize("column", ["label", "j1", "feat_x"])
+def test_votes_with_what_is_nearly_a_number_are_refused_in_linear_time(
+    column: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_CELL", 10**9)
+
+    def make(size: int) -> Callable[[], object]:
+        row = {"item_id": "q", "label": "1", "j1": "1", "feat_x": "1", column: "1" * size + "x"}
+        data = f"{','.join(row)}\n{','.join(row.values())}\n".encode()
+        return lambda: load_votes(data, name="v.csv")
+
+    with pytest.raises(InputError, match=f"column '{column}'"):
+        make(9)()
     is_read_in_time(make)
 
 
