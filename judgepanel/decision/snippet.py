@@ -1,6 +1,7 @@
-"""Plain Python that scores with panel.json and nothing else, to the last bit as the library does.
+"""Plain Python that scores with panel.json and nothing else.
 
-It is text, since it is given away; tests run it beside the library.
+On the same machine, with the same wheels, it agrees with the library to the last bit. It is text,
+since it is given away; tests run it beside the library.
 """
 
 from __future__ import annotations

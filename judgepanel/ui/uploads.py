@@ -22,7 +22,7 @@ from judgepanel.votes.matrix import Task
 _MOST_TABLES, _MOST_BYTES = 4, 400_000_000
 _POLL_SECONDS = 0.25
 _READING = "Reading the file …"
-_WAITING = "Waiting: other files are being read. Yours is next in line."
+_WAITING = "Waiting: other files are being read first."
 
 _PLACES = Places(READERS)
 _LOCK = threading.Lock()

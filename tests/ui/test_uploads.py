@@ -73,4 +73,4 @@ def test_an_upload_that_has_to_wait_says_so():
 
     ran = AppTest.from_function(page, default_timeout=120).run()
     assert not ran.exception
-    assert ran.markdown[0].value.startswith("Waiting: other files are being read.")
+    assert ran.markdown[0].value.startswith("Waiting: other files are being read first.")

@@ -62,7 +62,8 @@ def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
         mime="text/x-python",
         on_click="ignore",
         width="stretch",
-        help="Needs panel.json beside it and no package; agrees with the library to the last bit.",
+        help="Needs panel.json beside it and no package; agrees with the library to the last bit "
+        "on the same machine, with the same wheels.",
     )
     right.download_button(
         "Judges and weights (CSV)",
