@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.hostile.targets import TARGETS, mutated, refused_in_one_line
+from tests.hostile.targets import INSPECT, TARGETS, mutated, refused_in_one_line
 
 EXAMPLES = 30
 
@@ -20,3 +23,19 @@ def test_a_reader_reads_or_refuses_whatever_comes(name: str) -> None:
         refused_in_one_line(target, data)
 
     fuzz()
+
+
+@pytest.mark.parametrize(
+    "method",
+    [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA],
+    ids=["stored", "deflate", "bzip2", "lzma"],
+)
+def test_an_archive_with_any_byte_of_its_member_changed_is_read_or_refused(method: int) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("log.json", INSPECT)
+        end = archive.start_dir
+    whole = out.getvalue()
+    for at in range(end):
+        for byte in (0, whole[at] ^ 4, 255):
+            refused_in_one_line(TARGETS["zip"], whole[:at] + bytes([byte]) + whole[at + 1 :])

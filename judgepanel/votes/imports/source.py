@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol
@@ -16,13 +17,18 @@ from judgepanel.votes.errors import InputError, TooLarge
 from judgepanel.votes.json_text import decoded
 from judgepanel.votes.table import too_large_unpacked
 
+try:
+    from lzma import LZMAError
+except ImportError:  # This Python was built without it, and its zipfile refuses such members.
+    LZMAError = zlib.error  # type: ignore[misc, assignment]
+
 ZIP = b"PK\x03\x04"
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _DAMAGED = "the ZIP archive is damaged"
 _BROKEN = (
     *(zipfile.BadZipFile, OSError, ValueError, RuntimeError, EOFError),
-    *(struct.error, pa.ArrowException),
+    *(struct.error, zlib.error, LZMAError, pa.ArrowException),
 )
 """What reading a damaged member raises; NotImplementedError is a RuntimeError."""
 
