@@ -1,0 +1,52 @@
+"""Runs of `collect` against endpoints that mean harm: their files, and what came of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from judgepanel.votes import Loaded, load_votes
+
+KEY = "sk-secret-0123456789"
+OTHER_KEY = "sk-other-9876543210"
+ITEMS = 4
+
+
+def judge(url: str, attack: str, **settings: object) -> str:
+    known = {
+        "name": attack,
+        "model": attack,
+        "base_url": url,
+        "key_variable": "JUDGE_KEY",
+        "attempts": 1,
+        "concurrency": 2,
+        "per_minute": 1_000_000,
+    }
+    lines = (f"{name} = {json.dumps(value)}" for name, value in {**known, **settings}.items())
+    return "\n".join(("[[judge]]", *lines, ""))
+
+
+def prepared(folder: Path, *judges: str, items: int = ITEMS) -> list[str]:
+    """The arguments of a run; every pair has the label 1 for odd numbers."""
+    rows = [
+        {"id": f"q{n}", "prompt": "p", "output_1": "x", "output_2": "y", "label": n % 2}
+        for n in range(items)
+    ]
+    (folder / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "judges.toml").write_text("\n".join(judges))
+    files = [str(folder / name) for name in ("pairs.jsonl", "judges.toml")]
+    return ["collect", *files, "--out", str(folder / "out")]
+
+
+def votes_in(folder: Path) -> Loaded:
+    out = folder / "out"
+    return load_votes(out / "votes.csv", judge_table=out / "judges.csv", need_labels=False)
+
+
+def n_votes(loaded: Loaded, name: str) -> int:
+    return int((loaded.votes.votes[:, loaded.votes.judges.index(name)] >= 0).sum())
+
+
+def entries(folder: Path) -> list[dict]:
+    lines = (folder / "out" / "outputs.jsonl").read_bytes().splitlines()
+    return [json.loads(line) for line in lines]

@@ -1,0 +1,20 @@
+"""An endpoint that means harm, and the keys of its judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from judgepanel.collect import calls
+from tests.hostile.collecting import KEY, OTHER_KEY
+from tests.hostile.hostile_endpoint import HostileEndpoint, hostile_endpoint
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostileEndpoint]:
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    monkeypatch.setenv("OTHER_KEY", OTHER_KEY)
+    monkeypatch.setattr(calls, "FIRST_PAUSE", 0.001)
+    with hostile_endpoint() as served:
+        yield served
