@@ -111,6 +111,20 @@ def honest_csv(items: int = 100_000, judges: int = 950, seed: int = 3) -> bytes:
     return b"".join(blocks)
 
 
+def honest_long_csv(items: int = 20_000, judges: int = 400, seed: int = 3) -> bytes:
+    """A regular table of one row a vote: item, judge, verdict and label (200 MB)."""
+    random = np.random.default_rng(seed)
+    names = [b"judge-%03d" % k for k in range(judges)]
+    blocks = [b"item,judge,verdict,label\n"]
+    for item in range(items):
+        verdicts = random.integers(0, 2, judges).tolist()
+        blocks += [
+            b"item-%05d,%s,%d,%d\n" % (item, name, verdict, item % 2)
+            for name, verdict in zip(names, verdicts, strict=True)
+        ]
+    return b"".join(blocks)
+
+
 def wide_csv(columns: int = 50_000, rows: int = 5) -> bytes:
     """Very many judges on hardly any item."""
     header = ",".join(["item_id", "label", *(f"j{k}" for k in range(columns - 2))])

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -78,11 +79,18 @@ def test_an_attack_costs_little_and_is_told_what_is_allowed(name: str, tmp_path:
     assert cost.cpu < MOST_CPU_SECONDS, cost
 
 
-def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [(attacks.honest_csv, "(100000, 952)"), (attacks.honest_long_csv, "(8000000, 4)")],
+    ids=["wide", "long"],
+)
+def test_an_honest_file_of_190_mb_is_read_within_the_same_memory(
+    tmp_path: Path, make: Callable[[], bytes], shape: str
+) -> None:
     path = tmp_path / "votes.csv"
-    path.write_bytes(attacks.honest_csv())
+    path.write_bytes(make())
     cost = read_in_a_fresh_process(path, seconds=600)
-    assert cost.text == "read (100000, 952)\n"
+    assert cost.text == f"read {shape}\n"
     assert cost.peak < MOST_MIB, cost
     assert cost.cpu < 60, cost  # 154 s when every block kept dictionaries of its own.
 
