@@ -47,7 +47,7 @@ from judgepanel.votes.samples import sample_bytes
 from tests.service.postgres import programs, user
 
 SESSIONS, VIEWS, KILLS = 40, 2000, 9
-ANALYSES, SPLITS = 3, 20
+ANALYSES, SPLITS = 2, 20
 SEED = 0
 KINDS = ("worker", "server", "database")
 _PATIENCE = 600.0
@@ -69,7 +69,8 @@ class Database:
         self._process: subprocess.Popen[bytes] | None = None
         if self._who is not None:
             shutil.chown(folder, self._who)
-        command = [place / "initdb", "-D", folder / "data", "-U", "judgepanel", "-A", "trust"]
+        made = ("-D", str(folder / "data"), "-U", "judgepanel", "-A", "trust")
+        command = [str(place / "initdb"), *made]
         subprocess.run(command, cwd=folder, user=self._who, stdout=_QUIET, check=True)
 
     @property
@@ -78,14 +79,15 @@ class Database:
 
     def start(self) -> None:
         """Start it, again and again until what a killed one has left behind is gone."""
-        options = ["-c", "listen_addresses=", "-c", "max_connections=200"]
-        command = [self._programs / "postgres", "-D", self._folder / "data", "-k", self._folder]
+        places = ("-D", str(self._folder / "data"), "-k", str(self._folder))
+        options = ("-c", "listen_addresses=", "-c", "max_connections=200")
+        command = [str(self._programs / "postgres"), *places, *options]
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
                 with (self._folder / "log").open("ab") as log:
                     self._process = subprocess.Popen(
-                        [*command, *options],
+                        command,
                         cwd=self._folder,
                         user=self._who,
                         stdin=_QUIET,
@@ -321,6 +323,7 @@ def unlike(contents: Contents, votes: VoteMatrix) -> set[tuple[str, str, str]]:
         spec = from_plain(study.spec, content["spec"])
         if to_plain(run_study(study, votes, spec, jobs=cores())) != content["result"]:
             different.add(key)
+            say("it is not the same")
     return different
 
 
