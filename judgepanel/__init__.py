@@ -1,6 +1,88 @@
-"""judgepanel: which judges to keep, and how sure to be, on a team's own votes."""
+"""judgepanel: which judges to keep, and how sure to be, on a team's own votes.
+
+The front door for notebooks and scripts (docs/python.md)::
+
+    import judgepanel as jp
+
+    votes = jp.from_frame(frame, label="gold")
+    jp.curve(votes).plot()
+    panel = jp.recommend(votes)
+    panel.save("panel.json")
+    panel.score(new_frame)
+
+What is named here is imported when it is first used, so that ``import judgepanel`` is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from judgepanel import models as models
+    from judgepanel.api.panels import Panel as Panel
+    from judgepanel.api.panels import RecommendedPanel as RecommendedPanel
+    from judgepanel.api.panels import load_panel as load_panel
+    from judgepanel.api.panels import recommend as recommend
+    from judgepanel.api.reports import report as report
+    from judgepanel.api.studies import StudyResult as StudyResult
+    from judgepanel.api.studies import curve as curve
+    from judgepanel.api.studies import study as study
+    from judgepanel.api.votes import DataWarning as DataWarning
+    from judgepanel.api.votes import Inspection as Inspection
+    from judgepanel.api.votes import Votes as Votes
+    from judgepanel.api.votes import from_frame as from_frame
+    from judgepanel.api.votes import inspect as inspect
+    from judgepanel.api.votes import load as load
+    from judgepanel.votes.errors import InputError as InputError
 
 __version__ = "0.1.0"
 
 ENGINE = 7
 """Raised whenever golden figures change; stored results of an older engine are marked."""
+
+_WHERE = {
+    **dict.fromkeys(
+        ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"), "api.votes"
+    ),
+    **dict.fromkeys(("StudyResult", "curve", "study"), "api.studies"),
+    **dict.fromkeys(("Panel", "RecommendedPanel", "load_panel", "recommend"), "api.panels"),
+    "InputError": "votes.errors",
+}
+"""Modules of the public names; ``report`` is a package that can be called as a function."""
+_PACKAGES = ("models", "report")
+
+__all__ = [
+    "ENGINE",
+    "DataWarning",
+    "InputError",
+    "Inspection",
+    "Panel",
+    "RecommendedPanel",
+    "StudyResult",
+    "Votes",
+    "__version__",
+    "curve",
+    "from_frame",
+    "inspect",
+    "load",
+    "load_panel",
+    "models",
+    "recommend",
+    "report",
+    "study",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from judgepanel.cli.terminal import ProgressLine, refuse
+from judgepanel.api.progress import ProgressLine
+from judgepanel.cli.terminal import refuse
 from judgepanel.collect import (
     SECONDS_A_CALL,
     Estimate,

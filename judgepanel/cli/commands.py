@@ -8,34 +8,21 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from judgepanel.cli.terminal import ProgressLine
-from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
-from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.score import score as score_votes
-from judgepanel.present.recommendation_report import recommendation_report
-from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import study_blocks
-from judgepanel.render.html import html_text
-from judgepanel.render.markdown import markdown_text
+from judgepanel.api.panels import DOCUMENTS, RecommendedPanel, load_panel, text_of
+from judgepanel.api.reports import report_studies, write_report
+from judgepanel.api.running import StudyRun, check_jobs, run_study, study_spec
+from judgepanel.api.studies import TABLES, StudyResult
+from judgepanel.api.votes import Votes
+from judgepanel.api.votes import inspect as inspect_votes
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.commands import column_options, recommend_command
 from judgepanel.report.output import check_output, write_whole
 from judgepanel.report.outputs import coverage_sentence, coverage_text
 from judgepanel.report.scored import scored_text
 from judgepanel.report.sentences import votes_sentence
-from judgepanel.report.tables import accuracy_table, csv_text
+from judgepanel.report.tables import csv_text
 from judgepanel.report.terminal import printable
-from judgepanel.studies.contract import Study
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
-from judgepanel.studies.judges.judge_table import judge_table
-from judgepanel.studies.knobs import read_spec
-from judgepanel.studies.result_file import result_content, result_json
-from judgepanel.studies.runner import AUTO, Progress, default_jobs, run
 from judgepanel.studies.settings import Settings
-from judgepanel.studies.split_result import SplitResult
-from judgepanel.votes import InputError, Loaded, VoteMatrix, load_votes
-from judgepanel.votes.checks import item_checks
-from judgepanel.votes.orientation import orient
+from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.samples import sample_votes, write_panel
 from judgepanel.votes.simulate import simulate as simulated
 from judgepanel.votes.simulation_spec import SimulationSpec
@@ -45,92 +32,74 @@ from judgepanel.votes.table import check_size
 def inspect(options: argparse.Namespace) -> None:
     """What a file holds, and its checks."""
     try:
-        loaded, lacking = _load(options), None
+        votes, lacking = _load(options), None
     except InputError as error:
-        loaded, lacking = _load(options, need_labels=False), error
-        if loaded.coverage is None:
+        votes, lacking = _load(options, need_labels=False), error
+        if votes.coverage is None:
             raise error from None
     if lacking is None:
-        checked = _checked(loaded.votes, options)
+        inspection = inspect_votes(
+            votes, orientation=options.orientation, group_duplicates=options.group_duplicates
+        )
+        options.notes += inspection.oriented.notices
+        print(inspection)
     else:
-        checked = ""
         options.notes.append(f"To study these votes more is needed: {lacking}")
-    print(votes_sentence(loaded.votes, group_duplicates=options.group_duplicates))
-    if loaded.coverage is not None:
-        print(printable(coverage_sentence(loaded.coverage)))
-    print(checked, end="")
-    if loaded.coverage is not None:
-        print(printable("\n" + coverage_text(loaded.coverage)))
-
-
-def _checked(votes: VoteMatrix, options: argparse.Namespace) -> str:
-    """P0 and the judges, of votes with labels."""
-    oriented = orient(votes, options.orientation)
-    options.notes += oriented.notices
-    checks = item_checks(votes, group_duplicates=options.group_duplicates)
-    lines = (
-        *(
-            printable(line)
-            for check in checks
-            for line in (f"\n{check.title}: {check.outcome}. {check.why}", check.advice)
-        ),
-        f"Items are used {oriented.policy}.",
-        f"\nSHA-256 {votes.sha256}\n",
-        accuracy_table(judge_table(votes)).to_string(index=False),
-    )
-    return "".join(f"{line}\n" for line in lines)
+        print(votes_sentence(votes.matrix, group_duplicates=options.group_duplicates))
+        if votes.coverage is not None:
+            print(printable(coverage_sentence(votes.coverage)))
+    if votes.coverage is not None:
+        print(printable("\n" + coverage_text(votes.coverage)))
 
 
 def study(options: argparse.Namespace) -> None:
     """Run one study."""
-    study = options.study
-    _check_out(options, ".csv", ".json")
+    _check_out(options, *TABLES)
+    _check_out(options, ".csv", option="dictionary")
     spec = spec_of(options)
-    loaded = _load(options)
-    result = _run(study, loaded, spec, options)
+    result = StudyResult(*_run(options, spec))
     if options.out is not None:
-        if options.out.name.lower().endswith(".csv"):
-            text = csv_text(result.frame())
-        else:
-            text = result_json(result_content(study, loaded.votes, spec, result))
-        write_whole(options.out, text.encode())
-    print(terminal_text(study_blocks(ENTRIES[study.name], result, spec)))
+        write_whole(options.out, result.text(options.out).encode())
+    if options.dictionary is not None:
+        write_whole(options.dictionary, csv_text(result.columns()).encode())
+    print(terminal_text(result.blocks()))
 
 
 def recommend(options: argparse.Namespace) -> None:
     """Choose a panel; write it and its report."""
     _check_out(options, ".json")
-    _check_out(options, ".html", ".md", option="report")
+    _check_out(options, *DOCUMENTS, option="report")
     spec = spec_of(options)
-    loaded = _load(options)
-    result = _run(RECOMMEND, loaded, spec, options)
-    checks = item_checks(loaded.votes, group_duplicates=options.group_duplicates)
+    recommended = RecommendedPanel(*_run(options, spec))
     if options.out is not None:
-        text = panel_json(export_panel(result, loaded.votes, spec, checks))
-        write_whole(options.out, text.encode())
+        recommended.save(options.out)
     if options.report is not None:
-        command = recommend_command(
-            loaded.file, spec, task=loaded.votes.task, columns=column_options(loaded)
-        )
-        document = recommendation_report(
-            loaded.file,
-            loaded.votes,
-            spec,
-            result,
-            command=command,
-        )
-        as_html = options.report.name.lower().endswith(".html")
-        text = html_text(document) if as_html else markdown_text(document)
-        write_whole(options.report, text.encode())
-    print(terminal_text(study_blocks(ENTRIES[RECOMMEND.name], result, spec)))
+        recommended.report(options.report)
+    print(terminal_text(recommended.blocks()))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Compute studies, and write what they say to one file."""
+    _check_out(options, *DOCUMENTS)
+    settings = _settings(options)
+    names = report_studies(options.studies)
+    votes = _load(options)
+    options.notes += write_report(
+        votes,
+        options.out,
+        None if options.studies is None else names,
+        settings,
+        options.jobs,
+        keep_interrupted=False,
+    )
+    print(printable(f"Written: {options.out.name}."))
 
 
 def score(options: argparse.Namespace) -> None:
     """Probabilities of new votes."""
     _check_out(options, ".csv")
-    panel = load_panel(_text(options.panel), name=options.panel.name)
-    loaded = _load(options, need_labels=False)
-    scored = score_votes(panel, loaded.votes)
+    panel = load_panel(options.panel)
+    scored = panel.scored(_load(options, need_labels=False).matrix)
     options.notes += scored.warnings
     write_whole(options.out, csv_text(scored.frame()).encode())
     print(scored_text(scored, printable(options.out.name)))
@@ -214,9 +183,7 @@ def spec_of(options: argparse.Namespace) -> Any:
         for name, text in vars(options).items()
         if name.startswith("knob_") and text is not None
     }
-    if options.study is PANEL_CURVE and options.protocol == "paper":
-        given.setdefault("calibrators", "none,beta_clipped")
-    return read_spec(options.study, _settings(options), given)
+    return study_spec(options.study, _settings(options), given)
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -237,35 +204,22 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
         return None
     names = list(options.judge or ())
     if options.judges is not None:
-        lines = _text(options.judges).split("\n")
+        lines = text_of(options.judges).split("\n")
         names = [line.strip() for line in lines if line.strip()] + names
         if not names:
             raise InputError("names no judge", file=options.judges.name, allowed="one judge a line")
     return tuple(names)
 
 
-def _run(
-    study: Study[Any, Any, Any], loaded: Loaded, spec: Any, options: argparse.Namespace
-) -> Any:
-    jobs = options.jobs
-    if jobs is not None and jobs < 1:
-        raise InputError("--jobs must be at least 1", value=jobs, allowed="1 or more")
-    workers = min(jobs or default_jobs(), len(study.plan(spec)))
-    with ProgressLine() as line:
-
-        def report(progress: Progress[Any, Any, Any]) -> None:
-            left = f"about {progress.remaining:.0f} s left"
-            line.show(f"{progress.done}/{progress.total} parts, {left}")
-
-        result = run(study, loaded.votes, spec, jobs=workers, backend=AUTO, on_progress=report)
-    if isinstance(result, SplitResult) and result.planned_splits < spec.settings.splits:
-        options.notes.append(
-            f"This study uses {result.planned_splits} of the {spec.settings.splits} splits."
-        )
-    return result
+def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, StudyRun]:
+    check_jobs(options.jobs)
+    votes = _load(options)
+    run = run_study(options.study, votes.matrix, spec, jobs=options.jobs)
+    options.notes += run.notes
+    return options.study, spec, votes, run
 
 
-def _load(options: argparse.Namespace, *, need_labels: bool = True) -> Loaded:
+def _load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
     loaded = load_votes(
         options.votes,
         task=options.task,
@@ -276,7 +230,7 @@ def _load(options: argparse.Namespace, *, need_labels: bool = True) -> Loaded:
         need_labels=need_labels,
     )
     options.notes += loaded.warnings
-    return loaded
+    return Votes.of(loaded)
 
 
 def _check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:
@@ -285,12 +239,3 @@ def _check_out(options: argparse.Namespace, *kinds: str, option: str = "out") ->
         read = ("votes", "judge_table", "judges", "panel")
         inputs = [getattr(options, name, None) for name in read]
         check_output(path, inputs=[path for path in inputs if path], kinds=kinds)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", file=path.name) from None

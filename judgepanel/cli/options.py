@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -12,10 +13,10 @@ from judgepanel import __version__
 from judgepanel.cli import commands as run
 from judgepanel.cli.terminal import refuse
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.present.registry import STUDIES
+from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.studies.contract import Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
-from judgepanel.studies.knobs import knobs_of
+from judgepanel.studies.knobs import knobs_of, unknown_option
 from judgepanel.votes import TASKS, InputError
 from judgepanel.votes.imports import KINDS
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
@@ -35,7 +36,10 @@ def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
     Raises InputError for an option that the command does not take, SystemExit (status 2, one line
     on stderr) where argparse itself refuses.
     """
-    options, unknown = command_parser().parse_known_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if words[:1] == ["study"] and words[1:] and not words[1].startswith("-"):
+        study_named(words[1])
+    options, unknown = command_parser().parse_known_args(words)
     options.notes = []
     _take_all(options, unknown)
     return options
@@ -49,10 +53,7 @@ def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
     value = value or next(iter(unknown[1:2]), "")
     if "study" not in options:
         raise InputError(f"{options.taken} takes no {name}", value=value or None)
-    known = ", ".join(knob.option for knob in knobs_of(options.study.spec))
-    raise InputError(
-        f"{options.taken} takes no {name}", value=value or None, allowed=known or "no such options"
-    )
+    raise unknown_option(options.taken, options.study, name, value or None)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -76,10 +77,10 @@ def command_parser() -> argparse.ArgumentParser:
     named = commands.add_parser("study", help=_STUDY_HELP, description=_STUDY_HELP)
     studies = named.add_subparsers(required=True, metavar="NAME")
     for one in STUDIES.values():
-        _studying_one(_command(studies, one.name, run.study, one.question), one)
+        _studying_one(_dictionary(_command(studies, one.name, run.study, one.question)), one)
 
     curve = _command(commands, "curve", run.study, "the panel curve: keep all, or the top k?")
-    _studying_one(curve, PANEL_CURVE)
+    _studying_one(_dictionary(curve), PANEL_CURVE)
 
     recommend = _command(commands, "recommend", run.recommend, "choose and export a panel")
     _studying_one(recommend, RECOMMEND, "the panel, a .json file for `score`")
@@ -87,6 +88,13 @@ def command_parser() -> argparse.ArgumentParser:
         "--report", type=Path, metavar="FILE", help=".html: a report with figures; .md: its words"
     )
     recommend.set_defaults(taken="recommend")
+
+    reporting = _command(commands, "report", run.report, "compute studies, and write one report")
+    _settings(reporting)
+    reporting.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help=".html: figures too; .md: its words"
+    )
+    reporting.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
 
     scoring = _command(commands, "score", run.score, "probabilities of new votes")
     scoring.add_argument("panel", type=Path, metavar="panel.json")
@@ -164,7 +172,7 @@ def _grouping(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _studying(parser: argparse.ArgumentParser, out: str) -> None:
+def _settings(parser: argparse.ArgumentParser) -> None:
     _reading(parser)
     parser.add_argument("--orientation", choices=POLICIES, default="auto")
     _grouping(parser)
@@ -177,14 +185,21 @@ def _studying(parser: argparse.ArgumentParser, out: str) -> None:
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+
+
+def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument(
+        "--dictionary", type=Path, metavar="FILE", help=".csv: what each column of the table holds"
+    )
+    return parser
 
 
 def _studying_one(
     parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
 ) -> None:
     """Options of a study: what all share, and the knobs of its spec."""
-    _studying(parser, out)
+    _settings(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
     parser.set_defaults(study=study, taken=f"the study {study.name}")
     for knob in knobs_of(study.spec):
         known = f" [{', '.join(knob.choices)}]" if knob.choices else ""

@@ -1,11 +1,16 @@
-"""The page that lists every study and its options; run this module to print it."""
+"""The pages that list every study's options and columns; run this module to print them.
+
+``python -m judgepanel.present.reference`` prints docs/studies.md, with ``columns`` docs/columns.md.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from judgepanel.present.registry import STUDIES
+from judgepanel.studies.columns import COMMON, OWN
 from judgepanel.studies.contract import Study
 from judgepanel.studies.knobs import Knob, knobs_of
 
@@ -16,7 +21,8 @@ _HEAD = """# Studies and their options
 below are a study's own; one that it does not take is refused. Lists have commas between their
 parts. This page is printed by `python -m judgepanel.present.reference`.
 
-In Python a study is its spec, and one function runs it:
+In Python it is `jp.study(NAME, votes, ...)` with the same options ([python](python.md)). Below
+that, a study is its spec, and one function runs it:
 
 ```python
 from judgepanel.present.registry import study_named
@@ -30,6 +36,42 @@ found = run(study, sample_votes("clean_pairwise"), spec, jobs=1)
 assert set(found.frame()["k"]) >= {3}
 ```
 """
+
+
+_COLUMNS_HEAD = """# Columns of the tables
+
+What `.frame()` returns in Python, `--out FILE.csv` writes and the dashboard offers as CSV has the
+columns below. NLLs are in nats per item, shares from 0 to 1. `X_lo` and `X_hi` are the ends of the
+95 % interval of `X` for new items, where nothing else is said; those of `ece` are the central 95 %
+over splits. `weight_X` is what a vote of a judge weighs under the aggregator `X`, `feat_X` the
+value of an item feature, and a number such as `_80` in a name is the level of conformal sets in per
+cent. `--dictionary FILE` writes the columns of one table with their descriptions. This page is
+printed by `python -m judgepanel.present.reference columns`.
+
+```python
+from judgepanel.studies.columns import describe
+
+assert describe("panel_curve", "skill").startswith("1 - NLL / null NLL")
+assert describe("panel_curve", "nll_lo") == "Lower end of the 95 % interval of nll."
+```
+
+## In every study
+"""
+
+
+def columns_reference() -> str:
+    """Markdown with what columns mean everywhere, then what they mean in one study alone."""
+    parts = [_COLUMNS_HEAD, *_column_table(COMMON)]
+    for study in STUDIES.values():
+        own = OWN.get(study.name)
+        if own:
+            parts += [f"## {study.title}: `{study.name}`", "", *_column_table(own)]
+    return "\n".join(parts)
+
+
+def _column_table(columns: Mapping[str, str]) -> list[str]:
+    rows = [f"| `{name}` | {text} |" for name, text in columns.items()]
+    return ["| column | what |", "|---|---|", *rows, ""]
 
 
 def reference() -> str:
@@ -53,4 +95,4 @@ def _row(knob: Knob) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(reference())
+    sys.stdout.write(columns_reference() if sys.argv[1:] == ["columns"] else reference())

@@ -214,8 +214,9 @@ def default_specs(votes: VoteMatrix, settings: Settings) -> dict[str, tuple[Spec
     return {name: some for name, some in specs.items() if some}
 
 
-def specs_after(spec: RecommendSpec, recommendation: Recommendation) -> dict[str, tuple[Spec, ...]]:
+def specs_after(recommendation: Recommendation, settings: Settings) -> dict[str, tuple[Spec, ...]]:
     """The same for studies that take the recommended pipeline."""
+    spec = RecommendSpec(settings=settings)
     return {
         name: (entry.after(spec, recommendation),)
         for name, entry in ENTRIES.items()

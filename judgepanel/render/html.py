@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+from collections.abc import Iterable
+from dataclasses import replace
 
 from plotly.offline import get_plotlyjs
 
@@ -67,6 +69,20 @@ def html_text(document: Document) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def fragment(blocks: Iterable[Block]) -> str:
+    """Blocks as HTML inside a page of somebody else's; figures are left out."""
+    return "\n".join(
+        block_html(_without_figures(block), "") for block in blocks if not isinstance(block, Figure)
+    )
+
+
+def _without_figures(block: Block) -> Block:
+    if not isinstance(block, Box):
+        return block
+    inside = (part for part in block.blocks if not isinstance(part, Figure))
+    return replace(block, blocks=tuple(_without_figures(part) for part in inside))
 
 
 def _policy(scripts: list[str]) -> str:

@@ -7,10 +7,12 @@ that stand for a value, such as ``every`` for the empty tuple).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.votes import InputError
@@ -50,14 +52,31 @@ class Knob:
             return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
         return tuple(self._one(part, text) for part in text.split(",")) if text else ()
 
+    def value(self, given: Any) -> Any:
+        """The value of an option given in Python; a text is read as on the command line.
+
+        Raises
+        ------
+        InputError
+            Something that the option does not take.
+        """
+        if isinstance(given, str):
+            return self.read(given)
+        if given is None and None in (self.default, *self.words.values()):
+            return None
+        if not self.several or given is None or not isinstance(given, Iterable):
+            return self.read(_text(given))
+        parts = tuple(given)
+        if self.kind is str and all(isinstance(part, str) for part in parts):
+            return parts
+        return self.read(",".join(map(_text, parts)))
+
     def written(self, value: Any) -> str:
         """The text that reads back to this value."""
         for word, meant in self.words.items():
             if meant == value:
                 return word
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        return ",".join(str(part) for part in value) if self.several else str(value)
+        return ",".join(str(part) for part in value) if self.several else _text(value)
 
     def shown(self) -> str:
         """Its default in words, empty where the help says what stands for None."""
@@ -90,14 +109,26 @@ def knobs_of(spec: type[Any]) -> tuple[Knob, ...]:
     )
 
 
-def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, str]) -> Any:
-    """The spec of a study from texts by field; what is not given keeps its default."""
+def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, Any]) -> Any:
+    """The spec of a study from texts or values by field; what is not given keeps its default."""
     values = {
-        knob.field: knob.read(given[knob.field])
+        knob.field: knob.value(given[knob.field])
         for knob in knobs_of(study.spec)
         if knob.field in given
     }
     return study.spec(settings=settings, **values)
+
+
+def unknown_option(
+    command: str, study: Study[Any, Any, Any], option: str, value: object
+) -> InputError:
+    """The refusal of an option that a command for a study does not take, with those it takes."""
+    known = ", ".join(knob.option for knob in knobs_of(study.spec))
+    return InputError(
+        f"{command} takes no {option}",
+        value=value,
+        allowed=known or "no such options",
+    )
 
 
 def written_knobs(spec: Spec) -> list[tuple[str, str]]:
@@ -107,6 +138,12 @@ def written_knobs(spec: Spec) -> list[tuple[str, str]]:
         for knob in knobs_of(type(spec))
         if getattr(spec, knob.field) != knob.default
     ]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    return str(value)
 
 
 def _knob(field: Any, hint: Any) -> Knob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding
 from judgepanel.present.registry import STUDIES, default_specs, specs_after
 from judgepanel.service import Analysis, Decision, Workspace
@@ -37,9 +37,7 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
         look(name, specs)
     recommended = findings.get(RECOMMEND.name)
     if recommended is not None:
-        for name, specs in specs_after(
-            RecommendSpec(settings=settings), recommended.result
-        ).items():
+        for name, specs in specs_after(recommended.result, settings).items():
             look(name, specs)
     old = tuple(name for name in outdated if name not in findings)
     gone = {*findings, *old, WHAT_IF.name}

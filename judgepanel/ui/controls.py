@@ -9,10 +9,10 @@ from streamlit.delta_generator import DeltaGenerator
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.present.default_specs import OFFERED
 from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 
 METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
-OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "none")
 
 
 def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:

@@ -73,7 +73,7 @@ def build_votes(
             )
         features = _features(table, mapping.feature_columns, found)
         if need_labels:
-            _check_classes(labels, task, mapping.label_column)
+            check_labels(labels, task, mapping.label_column)
         matched = None if judge_table is None else match_judges(judge_table, found.judges)
         votes = VoteMatrix(
             votes=found.votes,
@@ -106,7 +106,12 @@ def _labels(table: RawTable, column: str | None, found: Verdicts) -> NDArray[np.
     return np.asarray(labels[rows], dtype=np.int8)
 
 
-def _check_classes(labels: NDArray[np.int8], task: Task, column: str | None) -> None:
+def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> None:
+    """Refuse labels (n_items,) from which nothing can be studied; ``column`` is where they stand.
+
+    Raises InputError without any label, for a class with one item only, and in a pointwise task
+    for one class only.
+    """
     counts = [int((labels == label).sum()) for label in (0, 1)]
     if sum(counts) == 0:
         raise InputError(

@@ -50,7 +50,7 @@ def _frame(file: pa.parquet.ParquetFile) -> pd.DataFrame:
         )
     check_size(file.metadata.num_rows, len(names))
     for name, kind in zip(names, file.schema_arrow.types, strict=True):
-        _check_kind(kind, name)
+        check_kind(kind, name)
     groups = (file.metadata.row_group(index) for index in range(file.metadata.num_row_groups))
     if sum(group.total_byte_size for group in groups) > limits.MAX_UNPACKED:
         raise too_large_unpacked()
@@ -61,7 +61,7 @@ def _frame(file: pa.parquet.ParquetFile) -> pd.DataFrame:
         parts = [ColumnParts() for _ in here]
         for batch in _batches(file, raw[start : start + _COLUMNS_AT_ONCE]):
             for name, part, values in zip(here, parts, batch, strict=True):
-                part.add(*_texts(values, name))
+                part.add(*texts_of(values, name))
         columns.update((name, part.finish(dtypes)) for name, part in zip(here, parts, strict=True))
     return pd.DataFrame(columns, copy=False)
 
@@ -78,7 +78,8 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _check_kind(kind: pa.DataType, name: str) -> None:
+def check_kind(kind: pa.DataType, name: str) -> None:
+    """Refuse a column of nested or binary values."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
@@ -91,7 +92,7 @@ def _check_kind(kind: pa.DataType, name: str) -> None:
         )
 
 
-def _texts(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
+def texts_of(values: pa.Array, name: str) -> tuple[np.ndarray, pa.Array]:
     """Codes (n,) into the texts that occur; what is missing is the empty text."""
     if pa.types.is_null(values.type):
         return np.zeros(len(values), np.int8), pa.array([""])

@@ -24,7 +24,7 @@ def load_votes(
     id_column: str | None = None,
     label_column: str | None = None,
     group_column: str | None = None,
-    judge_table: str | Path | bytes | None = None,
+    judge_table: str | Path | bytes | RawTable | None = None,
     need_labels: bool = True,
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
@@ -45,7 +45,9 @@ def load_votes(
         group_column=group_column,
         need_label=need_labels,
     )
-    judges = None if judge_table is None else open_table(judge_table, None, "the judge table")
+    judges = judge_table
+    if judges is not None and not isinstance(judges, RawTable):
+        judges = open_table(judges, None, "the judge table")
     return build_votes(
         table,
         mapping,

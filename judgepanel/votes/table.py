@@ -15,7 +15,7 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge
 from judgepanel.votes.matrix import Task
 
-Format = Literal["csv", "parquet", "jsonl"]
+Format = Literal["csv", "parquet", "jsonl", "frame"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +27,9 @@ class RawTable:
     frame : one row a record; every column is categorical over the texts in it, and a missing
         cell is "".
     name : the file's name, as messages show it.
-    format : what the content turned out to be (a .csv.gz is a ``csv``).
-    first_row : line of the file (from 1) with the first record; 1 for Parquet, which has no lines.
+    format : what the content turned out to be (a .csv.gz is a ``csv``), or ``frame``.
+    first_row : line of the file (from 1) with the first record; 1 for Parquet and frames, which
+        have no lines.
     lines : int32 (n_rows,), the line of each record, or None when record i is on line
         ``first_row + i``.
     header_row : line of the header; None where the format has no header line.

@@ -13,8 +13,7 @@ from playwright.sync_api import Page, expect
 
 from judgepanel import ENGINE
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.default_specs import usual_specs
-from judgepanel.present.registry import STUDIES
+from judgepanel.present.registry import STUDIES, default_specs
 from judgepanel.render.html import html_text
 from judgepanel.service import SqlWorkspace, Stored
 from judgepanel.studies.contract import Spec, Study
@@ -132,7 +131,7 @@ def test_a_report_of_one_class_votes_flatters_nobody_unmarked(
         votes = space.votes(shown.votes_sha256)
         results = {
             name: run(STUDIES[name], votes, specs[0], jobs=1)
-            for name, specs in usual_specs(votes, shown.settings).items()
+            for name, specs in default_specs(votes, shown.settings).items()
             if name not in slow
         }
         found = collected(_Computed(space, results), shown, partial(space.decisions, analysis))

@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.default_specs import specs_after, usual_specs
-from judgepanel.present.registry import PAGES, STUDIES
+from judgepanel.present.registry import PAGES, STUDIES, default_specs, specs_after
 from judgepanel.render.markdown import markdown_text
 from judgepanel.report.text import markdown
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
@@ -116,7 +115,7 @@ def test_a_report_holds_what_was_computed_here_and_computes_nothing(
     assert [one.study.name for one in found.findings] == [PANEL_CURVE.name]
     assert set(found.missing) == set(STUDIES) - {PANEL_CURVE.name, "what_if"}
     votes = space.votes(opened.votes_sha256)
-    for name, specs in usual_specs(votes, opened.settings).items():
+    for name, specs in default_specs(votes, opened.settings).items():
         if name != PANEL_CURVE.name:
             for spec in specs:
                 assert space.partial(STUDIES[name], votes.sha256, spec) is None
@@ -164,7 +163,7 @@ def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
     few = make_votes(3, 40, 3)
     spec = RECOMMEND.spec(settings=Settings(splits=2), folds=2)
     after = specs_after(run(RECOMMEND, few, spec, jobs=1), opened.settings)
-    usual = usual_specs(votes, opened.settings)
+    usual = default_specs(votes, opened.settings)
     assert set(usual) | set(after) == set(STUDIES) - {"what_if"}
     assert not set(usual) & set(after)
 
@@ -185,7 +184,7 @@ def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
         opened = workspace().open(prepared(sample, splits=3))
         for page in (page.file for page in PAGES):
             open_app(page, analysis=opened.id)
-        usual = usual_specs(workspace().votes(opened.votes_sha256), opened.settings)
+        usual = default_specs(workspace().votes(opened.votes_sha256), opened.settings)
         assert set(asked) == set(usual) - {"curators", "group_change"}  # Those wait for a click.
         for name, specs in asked.items():
             assert set(specs) <= set(usual[name]), name

@@ -8,6 +8,7 @@ from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
 from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.present.default_specs import OFFERED
 from judgepanel.report.numbers import fixed
 from judgepanel.report.sentences import (
     AGGREGATOR_NAMES,
@@ -23,12 +24,7 @@ from judgepanel.studies.curve.panel_curve import (
     PanelCurve,
     PanelCurveSpec,
 )
-from judgepanel.ui.controls import (
-    OFFERED,
-    aggregator_control,
-    calibrator_control,
-    score_control,
-)
+from judgepanel.ui.controls import aggregator_control, calibrator_control, score_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, table
 from judgepanel.ui.pipeline import pipeline_note

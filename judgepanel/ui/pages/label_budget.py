@@ -12,7 +12,7 @@ from judgepanel.figures.fraction_sweep import fraction_sweep
 from judgepanel.figures.label_budget import budget_difference, label_budget
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, cross_fits
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.present.default_specs import BUDGET_PANELS, sweep_spec
+from judgepanel.present.default_specs import BUDGET_PANELS, OFFERED, sweep_spec
 from judgepanel.report.fraction_sweep import share_sentence, share_table, why_sentence
 from judgepanel.report.label_budget import (
     beats_null,
@@ -36,11 +36,7 @@ from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
-from judgepanel.ui.controls import (
-    OFFERED,
-    aggregator_control,
-    calibrator_control,
-)
+from judgepanel.ui.controls import aggregator_control, calibrator_control
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import downloads, how_study, said, table
 from judgepanel.ui.pipeline import pipeline_note

@@ -1,0 +1,1 @@
+"""The front door for notebooks, scripts and the command line: votes, studies, panels, reports."""

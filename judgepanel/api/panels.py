@@ -1,0 +1,329 @@
+"""Panels at the front door: recommended, saved, loaded again, and used to score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from judgepanel.api.running import run_study, spec_from
+from judgepanel.api.show import blocks_html, warning_blocks
+from judgepanel.api.studies import StudyResult
+from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes
+from judgepanel.decision import panel_file
+from judgepanel.decision.panel_file import PanelFile, export_panel, panel_json
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.score import Scored
+from judgepanel.decision.score import score as score_votes
+from judgepanel.figures.judges.judges import kept_judges
+from judgepanel.present.blocks import Answer, Document, Table
+from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.render.html import html_text
+from judgepanel.render.markdown import markdown_text
+from judgepanel.report.commands import recommend_command
+from judgepanel.report.numbers import counted, with_interval
+from judgepanel.report.output import check_output, write_whole
+from judgepanel.report.sentences import pipeline_name
+from judgepanel.report.terminal import printable
+from judgepanel.studies.judges.judge_table import JudgeTable, wilson
+from judgepanel.votes import InputError, VoteMatrix, load_votes
+from judgepanel.votes.checks import item_checks
+from judgepanel.votes.from_frame import read_frame
+from judgepanel.votes.transcripts import transcribed
+
+DOCUMENTS = (".html", ".md")
+"""Files that hold a report: with figures, or its words alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Panel:
+    """A fitted panel that scores votes on new items.
+
+    Attributes
+    ----------
+    file : the panel file: the model, and all that the file says.
+    """
+
+    file: PanelFile
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Judges of the panel, best first."""
+        return self.file.model.judges
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What had to be known beside the figures when the panel was made."""
+        return tuple(self.file.content["warnings"])
+
+    def frame(self) -> pd.DataFrame:
+        """One row per judge in panel order: judge, weight, correct, voted."""
+        model = self.file.model
+        return pd.DataFrame(
+            {
+                "judge": list(model.judges),
+                "weight": list(model.weights),
+                "correct": list(model.correct),
+                "voted": list(model.voted),
+            }
+        )
+
+    def plot(self) -> go.Figure:
+        """Accuracy of every judge of the panel on the labels it was fitted on, with intervals."""
+        model = self.file.model
+        correct, voted = np.array(model.correct), np.array(model.voted)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            accuracy = correct / voted
+        coverage, constant = voted / max(model.n_fit, 1), np.zeros(len(voted), dtype=bool)
+        intervals = wilson(correct, voted)
+        table = JudgeTable(model.judges, correct, voted, accuracy, *intervals, coverage, constant)
+        return kept_judges(table, model.judges, ())
+
+    def summary(self) -> dict[str, Any]:
+        """The figures of the panel file, its judges, aggregator and calibrator."""
+        content, model = self.file.content, self.file.model
+        return {
+            "judges": list(model.judges),
+            "aggregator": model.aggregator,
+            "calibrator": model.calibrator,
+            "task": content["task"],
+            "orientation": content["orientation"],
+            **content["figures"],
+        }
+
+    def score(
+        self,
+        votes: pd.DataFrame | AnyVotes | Source,
+        *,
+        label: str | None = None,
+        item_id: str | None = None,
+        features: Sequence[str] = (),
+        groups: str | None = None,
+    ) -> pd.DataFrame:
+        """Probabilities of new items; labels are not needed.
+
+        Parameters
+        ----------
+        votes : DataFrame, Votes, VoteMatrix, str or Path
+            Votes of the panel's judges on new items, as :func:`from_frame` and :func:`load` take.
+        label, item_id, features, groups : optional
+            Columns of a frame that are no judges, as in :func:`from_frame`.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``scored.csv``: ``item_id``, ``p`` (the probability of label 1),
+            ``decision``, ``set_80``, ``set_90``, ``n_votes``, ``fallback``. What makes scores
+            doubtful (items seen before, absent judges, drift) is warned of as
+            :class:`DataWarning`.
+
+        Raises
+        ------
+        InputError
+            Votes that cannot be read, or none of the panel's judges among them.
+        """
+        notes: tuple[str, ...]
+        if isinstance(votes, Votes | VoteMatrix):
+            scored, notes = self.scored(as_votes(votes).matrix), ()
+        else:
+            loaded = load_votes(
+                transcribed(read_frame(votes, features=features))
+                if isinstance(votes, pd.DataFrame)
+                else votes,
+                id_column=item_id,
+                label_column=label,
+                group_column=groups,
+                need_labels=False,
+            )
+            scored, notes = self.scored(loaded.votes), loaded.warnings
+        for sentence in (*notes, *scored.warnings):
+            warnings.warn(sentence, DataWarning, stacklevel=2)
+        return scored.frame()
+
+    def scored(self, votes: VoteMatrix) -> Scored:
+        """Scores with what makes them doubtful and what they are worth on labels."""
+        return score_votes(self.file, votes)
+
+    def save(self, path: Source) -> Path:
+        """Write the panel file (``panel.json``), from which :func:`load_panel` reads it again.
+
+        Raises
+        ------
+        InputError
+            Another ending than ``.json``, or a folder that is not there.
+        """
+        target = Path(path)
+        check_output(target, kinds=(".json",))
+        write_whole(target, panel_json(self.file.content).encode())
+        return target
+
+    def __str__(self) -> str:
+        return printable(self._answer() + "\n" + self.frame().to_string(index=False))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        answer = Answer(self._answer())
+        table = Table(self.frame(), "Judges, best first.")
+        return blocks_html([answer, table, *warning_blocks(self.warnings)])
+
+    def _answer(self) -> str:
+        model, figures = self.file.model, self.file.content["figures"]
+        expected = with_interval(figures["nll"], figures["nll_lo"], figures["nll_hi"], 3)
+        pipeline = pipeline_name(model.aggregator, model.calibrator)
+        return f"{counted(len(model.judges), 'judge')} with {pipeline}; expected NLL {expected}."
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RecommendedPanel(StudyResult):
+    """A recommendation: a result like any other, and the panel that it chose."""
+
+    @property
+    def panel(self) -> Panel:
+        """The panel, fitted on all labelled items.
+
+        Raises
+        ------
+        InputError
+            The recommendation was interrupted.
+        """
+        return _panel_of(self)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Judges of the panel, best first."""
+        recommendation: Recommendation = self.result
+        return recommendation.model.judges
+
+    def score(self, votes: pd.DataFrame | AnyVotes | Source, **columns: Any) -> pd.DataFrame:
+        """Probabilities of new items, as :meth:`Panel.score`."""
+        return self.panel.score(votes, **columns)
+
+    def save(self, path: Source) -> Path:
+        """Write the panel file (``panel.json``), as :meth:`Panel.save`."""
+        return self.panel.save(path)
+
+    def report(self, path: Source) -> Path:
+        """Write the report of the recommendation: ``.html`` with figures, ``.md`` its words.
+
+        Raises
+        ------
+        InputError
+            Another ending, or a folder that is not there.
+        """
+        target = Path(path)
+        check_output(target, kinds=DOCUMENTS)
+        spec: Any = self.spec
+        votes = self.votes
+        command = recommend_command(votes.file, spec, task=votes.matrix.task, columns=votes.columns)
+        document = recommendation_report(
+            votes.file, votes.matrix, spec, self.result, command=command
+        )
+        write_document(document, target)
+        return target
+
+
+def recommend(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> RecommendedPanel:
+    """Which judges and which pipeline? Choose a panel, and measure the choice itself.
+
+    Parameters
+    ----------
+    votes : Votes or VoteMatrix
+        What :func:`load` or :func:`from_frame` returned.
+    jobs : int, optional
+        Workers, all cores by default; they change no figure.
+    **options
+        Those of :func:`study`, and ``candidates``, ``folds``, ``prefer``, ``budget``,
+        ``conformal``.
+
+    Returns
+    -------
+    RecommendedPanel
+        With :meth:`~RecommendedPanel.save` and :meth:`~RecommendedPanel.score`.
+
+    Raises
+    ------
+    InputError
+        An option or a value that is refused, with those that are allowed.
+
+    References
+    ----------
+    docs/recommendation.md: the candidates, the choice, and what its NLL promises.
+
+    Examples
+    --------
+    >>> import judgepanel as jp
+    >>> votes = jp.load("sample_data/clean_pairwise_votes.csv")
+    >>> three = ["fam1-judge01", "fam5-judge11", "fam6-judge18"]
+    >>> panel = jp.recommend(votes, judges=three, splits=2, folds=2, jobs=1)
+    >>> set(panel.judges) <= set(three)
+    True
+    """
+    read = as_votes(votes)
+    spec = spec_from(RECOMMEND, "recommend", options)
+    run = run_study(RECOMMEND, read.matrix, spec, jobs=jobs, keep_interrupted=True)
+    return RecommendedPanel(RECOMMEND, spec, read, run)
+
+
+def load_panel(path: Source) -> Panel:
+    """Read a panel file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``panel.json`` that :meth:`Panel.save`, the command line or the dashboard wrote.
+
+    Returns
+    -------
+    Panel
+
+    Raises
+    ------
+    InputError
+        Not a panel file, or one of an unknown version, kind or key.
+
+    References
+    ----------
+    docs/panel_file.md: every key of the file, and the rule by which it scores.
+    """
+    source = Path(path)
+    return Panel(panel_file.load_panel(text_of(source), name=source.name))
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; InputError where it cannot be read."""
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", file=path.name) from None
+
+
+def write_document(document: Document, path: Path) -> None:
+    """Write a report as HTML to a file that ends in ``.html``, else as Markdown."""
+    form = html_text if path.name.lower().endswith(".html") else markdown_text
+    write_whole(path, form(document).encode())
+
+
+@lru_cache(maxsize=4)
+def _panel_of(recommended: RecommendedPanel) -> Panel:
+    """By way of the file's text, so that a saved panel is this panel."""
+    if recommended.partial:
+        raise InputError(
+            "an interrupted recommendation makes no panel", remedy="run it again to its end"
+        )
+    spec = recommended.spec
+    assert isinstance(spec, RecommendSpec)  # noqa: S101
+    matrix = recommended.votes.matrix
+    checks = item_checks(matrix, group_duplicates=spec.settings.group_duplicates)
+    content = export_panel(recommended.result, matrix, spec, checks)
+    return Panel(panel_file.load_panel(panel_json(content)))

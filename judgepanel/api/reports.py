@@ -1,0 +1,195 @@
+"""The report of votes: every study under its default options, in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from judgepanel.api.panels import DOCUMENTS, write_document
+from judgepanel.api.running import check_jobs, run_study, settings_from
+from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
+from judgepanel.present.registry import STUDIES, default_specs, specs_after, study_named
+from judgepanel.report.output import check_output
+from judgepanel.studies.contract import Spec
+from judgepanel.studies.cost.cost import COST
+from judgepanel.studies.cost.escalation import ESCALATION
+from judgepanel.studies.knobs import knobs_of
+from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.studies.settings import Settings
+from judgepanel.studies.value.value import VALUE
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.build import check_labels
+
+REPORTED = tuple(name for name in STUDIES if name != WHAT_IF.name)
+"""Studies of a report: all but those that need something picked by hand."""
+_AFTER = (VALUE.name, COST.name, ESCALATION.name)
+"""Studies of the recommended pipeline."""
+
+
+def report(
+    votes: AnyVotes,
+    path: Source,
+    *,
+    studies: Sequence[str] | str | None = None,
+    jobs: int | None = None,
+    **options: Any,
+) -> Path:
+    """Compute studies under their default options, and write what they say to one file.
+
+    An interrupt (Ctrl-C) keeps what is complete: the report is written with that.
+
+    Parameters
+    ----------
+    votes : Votes or VoteMatrix
+        What :func:`load` or :func:`from_frame` returned.
+    path : str or Path
+        ``.html``: one file with figures that needs no network; ``.md``: its words and tables.
+    studies : sequence of str, optional
+        Studies by name, all by default. Those that rest on the recommended pipeline (``value``,
+        ``cost``, ``escalation``) bring ``recommend`` along.
+    jobs : int, optional
+        Workers, all cores by default; they change no figure.
+    **options
+        ``splits``, ``seed``, ``fraction``, ``orientation``, ``protocol``, ``judges`` and
+        ``group_duplicates``.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        An unknown study or option, with those that are known; votes without labels; a study asked
+        for by name that refuses these votes; another ending than ``.html`` or ``.md``.
+
+    Examples
+    --------
+    >>> import judgepanel as jp
+    >>> votes = jp.load("sample_data/clean_pairwise_votes.csv")
+    >>> file = jp.report(votes, "report.md", studies=["reliability"], splits=2, jobs=1)
+    >>> "What it rests on" in file.read_text()
+    True
+    """
+    target = Path(path)
+    check_output(target, kinds=DOCUMENTS)
+    write_report(as_votes(votes), target, studies, _settings(options), jobs, keep_interrupted=True)
+    return target
+
+
+def write_report(
+    votes: Votes,
+    path: Path,
+    studies: Sequence[str] | str | None,
+    settings: Settings,
+    jobs: int | None,
+    *,
+    keep_interrupted: bool,
+) -> tuple[str, ...]:
+    """Compute and write a report; returns why studies are missing from it."""
+    check_jobs(jobs)
+    check_labels(votes.matrix.labels, votes.matrix.task, None)
+    names = report_studies(studies)
+    findings: dict[str, Finding] = {}
+    refused: list[str] = []
+    try:
+        for finding in _findings(votes.matrix, names, settings, jobs, keep_interrupted):
+            if isinstance(finding, Finding):
+                findings[finding.study.name] = finding
+            elif studies is None:
+                refused.append(f"{finding[0]} is not in this report: {finding[1]}")
+            else:
+                raise finding[1]
+    except KeyboardInterrupt:
+        if not keep_interrupted or not findings:
+            raise
+    document = analysis_document(
+        AnalysisReport(
+            name=Path(votes.file).stem,
+            file=votes.file,
+            columns=votes.columns,
+            notes=(*votes.warnings, *refused),
+            votes=votes.matrix,
+            settings=settings,
+            findings=tuple(findings[name] for name in STUDIES if name in findings),
+            outdated=(),
+            missing=tuple(name for name in names if name not in findings),
+            decisions=(),
+            written=datetime.now(UTC).isoformat(),
+            coverage=votes.coverage,
+        )
+    )
+    write_document(document, path)
+    return tuple(refused)
+
+
+def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The studies of a report in the order in which they run; InputError for an unknown name."""
+    if names is None:
+        wanted = set(REPORTED)
+    else:
+        parts = names.split(",") if isinstance(names, str) else names
+        wanted = {study_named(str(part).strip()).name for part in parts}
+    if WHAT_IF.name in wanted:
+        raise InputError(
+            "a report cannot pick judges by hand", value=WHAT_IF.name, allowed=", ".join(REPORTED)
+        )
+    if not wanted:
+        raise InputError("a report needs one study or more", allowed=", ".join(REPORTED))
+    if wanted & set(_AFTER):
+        wanted.add(RECOMMEND.name)
+    return (
+        *(name for name in REPORTED if name in wanted and name not in _AFTER),
+        *(name for name in _AFTER if name in wanted),
+    )
+
+
+def _findings(
+    votes: VoteMatrix,
+    names: tuple[str, ...],
+    settings: Settings,
+    jobs: int | None,
+    keep_interrupted: bool,
+) -> Iterator[Finding | tuple[str, InputError]]:
+    """Results, and for studies that refuse the votes their titles with the reason.
+
+    Nothing follows an interrupted result.
+    """
+    specs = {name: specs[0] for name, specs in default_specs(votes, settings).items()}
+    for number, name in enumerate(names, start=1):
+        study = STUDIES[name]
+        if name not in specs:  # The recommendation was refused.
+            continue
+        title = f"{study.title} ({number} of {len(names)}): "
+        spec: Spec = specs[name]
+        try:
+            run = run_study(
+                study, votes, spec, jobs=jobs, keep_interrupted=keep_interrupted, title=title
+            )
+        except InputError as error:
+            yield study.title, error
+            continue
+        yield Finding(study, spec, run.result)
+        if run.interrupted:
+            raise KeyboardInterrupt
+        if name == RECOMMEND.name:
+            recommendation: Any = run.result
+            after = specs_after(recommendation, settings)
+            specs |= {name: specs[0] for name, specs in after.items()}
+
+
+def _settings(options: Mapping[str, Any]) -> Settings:
+    known = {knob.field: knob.option for knob in knobs_of(Settings)}
+    for name, value in options.items():
+        if name not in known:
+            raise InputError(
+                f"report takes no --{name.replace('_', '-')}",
+                value=value,
+                allowed=", ".join(known.values()),
+            )
+    return settings_from(options)

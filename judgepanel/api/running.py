@@ -1,0 +1,140 @@
+"""How a study is asked for and run: options to a spec, progress, and what an interrupt leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from judgepanel.api.progress import ProgressLine
+from judgepanel.studies.contract import Result, Spec, Study
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.knobs import knobs_of, read_spec, unknown_option
+from judgepanel.studies.runner import AUTO, Progress, default_jobs, steps
+from judgepanel.studies.settings import Settings
+from judgepanel.studies.split_result import SplitResult
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.build import check_labels
+
+AnyStudy = Study[Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyRun:
+    """A result, what was noted of the run, and whether an interrupt left parts of it missing."""
+
+    result: Result
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of the result, then what was noted of the run."""
+        return (*self.result.warnings, *self.notes)
+
+
+def settings_from(options: Mapping[str, Any]) -> Settings:
+    """The settings that all studies share, from those among the options of a call.
+
+    Raises
+    ------
+    InputError
+        A value that a setting does not take.
+    """
+    return Settings(
+        **{
+            knob.field: knob.value(options[knob.field])
+            for knob in knobs_of(Settings)
+            if knob.field in options
+        }
+    )
+
+
+def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
+    """The spec of a study from the options of a call: shared settings, and options of its own.
+
+    Raises
+    ------
+    InputError
+        An option that the study does not take, with those that it takes; a value that is refused.
+    """
+    shared = {knob.field for knob in knobs_of(Settings)}
+    fields = {_keyword(knob.option): knob.field for knob in knobs_of(study.spec)}
+    given = {}
+    for name, value in options.items():
+        if name not in shared and name not in fields:
+            option = "--" + name.replace("_", "-")
+            raise unknown_option(command, study, option, value)
+        if name in fields:
+            given[fields[name]] = value
+    return study_spec(study, settings_from(options), given)
+
+
+def study_spec(study: AnyStudy, settings: Settings, given: Mapping[str, Any]) -> Any:
+    """The spec of a study from texts or values by field, with the paper's calibrators in paper."""
+    if study is PANEL_CURVE and settings.protocol == "paper":
+        given = {"calibrators": "none,beta_clipped", **given}
+    return read_spec(study, settings, given)
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Refuse a number of workers below 1."""
+    if jobs is not None and jobs < 1:
+        raise InputError("--jobs must be at least 1", value=jobs, allowed="1 or more")
+
+
+def run_study(
+    study: AnyStudy,
+    votes: VoteMatrix,
+    spec: Spec,
+    *,
+    jobs: int | None = None,
+    keep_interrupted: bool = False,
+    title: str = "",
+) -> StudyRun:
+    """Run a study to its end, with a line of progress.
+
+    With ``keep_interrupted`` an interrupt (Ctrl-C) ends the run with the result of the parts that
+    are complete; without any it is raised, as it is without ``keep_interrupted``.
+
+    Raises
+    ------
+    InputError
+        Fewer than one worker, votes without labels, and whatever the study refuses.
+    """
+    check_jobs(jobs)
+    check_labels(votes.labels, votes.task, None)
+    workers = min(jobs or default_jobs(), len(study.plan(spec)))
+    latest: Progress[Any, Any, Any] | None = None
+    with ProgressLine() as line:
+        try:
+            for latest in steps(study, votes, spec, jobs=workers, backend=AUTO):
+                line.show(title + _progress_text(latest), latest.done / latest.total)
+        except KeyboardInterrupt:
+            if not keep_interrupted or latest is None:
+                raise
+    assert latest is not None  # noqa: S101 - every plan has a chunk
+    result = latest.result()
+    return StudyRun(result, _notes(spec, result, latest), latest.done < latest.total)
+
+
+def _progress_text(progress: Progress[Any, Any, Any]) -> str:
+    return f"{progress.done}/{progress.total} parts, about {progress.remaining:.0f} s left"
+
+
+def _notes(spec: Spec, result: Result, latest: Progress[Any, Any, Any]) -> tuple[str, ...]:
+    notes = []
+    if isinstance(result, SplitResult) and result.planned_splits < spec.settings.splits:
+        notes.append(
+            f"This study uses {result.planned_splits} of the {spec.settings.splits} splits."
+        )
+    if latest.done < latest.total:
+        notes.append(
+            f"Interrupted: this rests on {latest.done} of {latest.total} parts of the work."
+        )
+    return tuple(notes)
+
+
+def _keyword(option: str) -> str:
+    """An option of the command line as the name of an argument."""
+    return option.removeprefix("--").replace("-", "_")

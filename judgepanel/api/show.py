@@ -1,0 +1,41 @@
+"""How a notebook shows a result: the blocks of its study, as every renderer has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import plotly.graph_objects as go
+
+from judgepanel.present.blocks import Block, Caveat, Figure, flat
+from judgepanel.render.html import fragment
+from judgepanel.report.methods import in_words
+from judgepanel.votes import InputError
+
+_STYLE = "<style>.judgepanel .wide{overflow-x:auto}.judgepanel .answer{font-weight:600}</style>"
+
+
+def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
+    """The first figure among the blocks of a study, on a white ground.
+
+    Raises
+    ------
+    InputError
+        There is nothing to draw.
+    """
+    for block in flat(blocks):
+        if isinstance(block, Figure):
+            return go.Figure(block.figure).update_layout(template="plotly_white")
+    raise InputError(
+        f"the study {name} has nothing to draw on these votes",
+        remedy="its frame() and summary() say what there is",
+    )
+
+
+def warning_blocks(warnings: Iterable[str]) -> list[Block]:
+    """What a reader must know beside the numbers."""
+    return [Caveat(text) for text in in_words(tuple(warnings))]
+
+
+def blocks_html(blocks: Iterable[Block]) -> str:
+    """Blocks for a notebook, escaped; ``plot()`` has the figures."""
+    return f'<div class="judgepanel">{_STYLE}{fragment(blocks)}</div>'

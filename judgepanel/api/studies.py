@@ -1,0 +1,205 @@
+"""Studies at the front door: one call runs one, and its result shows itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from judgepanel.api.running import AnyStudy, StudyRun, run_study, spec_from
+from judgepanel.api.show import blocks_html, first_figure, warning_blocks
+from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
+from judgepanel.present.blocks import Block
+from judgepanel.present.registry import ENTRIES, study_named
+from judgepanel.present.study import study_blocks
+from judgepanel.render.terminal import terminal_text
+from judgepanel.report.output import check_output, write_whole
+from judgepanel.report.tables import csv_text
+from judgepanel.studies.columns import described
+from judgepanel.studies.contract import Spec
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.result_file import result_content, result_json
+
+TABLES = (".csv", ".json")
+"""Files that hold a result: its table, or all of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StudyResult:
+    """The result of a study, and what it rests on.
+
+    Attributes
+    ----------
+    study, spec : which study, under which spec.
+    votes : the votes it was given.
+    run : the frozen result, the warnings, and whether the run was interrupted.
+    """
+
+    study: AnyStudy
+    spec: Spec
+    votes: Votes
+    run: StudyRun
+
+    @property
+    def result(self) -> Any:
+        """The study's own frozen result, with every array and interval."""
+        return self.run.result
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What must be known beside the numbers, in full sentences."""
+        return self.run.warnings
+
+    @property
+    def partial(self) -> bool:
+        """Whether an interrupt ended the run: the result rests on fewer parts than were planned."""
+        return self.run.interrupted
+
+    def frame(self) -> pd.DataFrame:
+        """The tidy table, one row per figure; :meth:`columns` describes its columns."""
+        return self.run.result.frame()
+
+    def columns(self) -> pd.DataFrame:
+        """The data dictionary of :meth:`frame`: one row per column, with its description."""
+        return described(self.study.name, self.frame().columns)
+
+    def summary(self) -> dict[str, Any]:
+        """Decisions, intervals and the size of the run as JSON values."""
+        return self.run.result.summary()
+
+    def plot(self) -> go.Figure:
+        """The study's figure.
+
+        Raises
+        ------
+        InputError
+            There is nothing to draw on these votes.
+        """
+        return first_figure(self.blocks(), self.study.name)
+
+    def blocks(self) -> list[Block]:
+        """What is shown of the result: answer, caveats, figures, tables and method."""
+        shown = study_blocks(ENTRIES[self.study.name], self.result, self.spec)
+        return [*shown, *warning_blocks(self.run.notes)]
+
+    def save(self, path: Source) -> Path:
+        """Write the table to a ``.csv`` file, or everything to a ``.json`` file.
+
+        Raises
+        ------
+        InputError
+            Another ending, or a folder that is not there.
+        """
+        target = Path(path)
+        check_output(target, kinds=TABLES)
+        write_whole(target, self.text(target).encode())
+        return target
+
+    def text(self, path: Path) -> str:
+        """What a file of this name holds."""
+        if path.name.lower().endswith(".csv"):
+            return csv_text(self.frame())
+        content = result_content(self.study, self.votes.matrix, self.spec, self.result)
+        return result_json({**content, "warnings": list(self.warnings)})
+
+    def __str__(self) -> str:
+        """Answer, caveats and tables as the command line prints them."""
+        return terminal_text(self.blocks())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return blocks_html(self.blocks())
+
+
+def study(name: str, votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> StudyResult:
+    """Run one study by name.
+
+    Progress is shown on a terminal and in a notebook. An interrupt (Ctrl-C, or a notebook's stop
+    button) keeps what is complete: the result is then marked ``partial``.
+
+    Parameters
+    ----------
+    name : str
+        A study of docs/studies.md, such as ``"label_budget"``.
+    votes : Votes or VoteMatrix
+        What :func:`load` or :func:`from_frame` returned.
+    jobs : int, optional
+        Workers, all cores by default; they change no figure.
+    **options
+        ``splits``, ``seed``, ``fraction``, ``orientation``, ``protocol``, ``judges`` and
+        ``group_duplicates``, which all studies share, and the study's own options: those of the
+        command line without dashes in front, and with ``_`` for ``-``.
+
+    Returns
+    -------
+    StudyResult
+
+    Raises
+    ------
+    InputError
+        An unknown study or option, with those that are known; a value or votes that are refused.
+
+    Examples
+    --------
+    >>> import judgepanel as jp
+    >>> votes = jp.load("sample_data/clean_pairwise_votes.csv")
+    >>> budget = jp.study("label_budget", votes, budgets=[40, 80], splits=2, seed=1, jobs=1)
+    >>> sorted(set(budget.frame()["budget"].tolist()))
+    [40, 80, 150]
+    >>> jp.study("curve", votes)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    judgepanel.votes.errors.InputError: unknown study (found 'curve'); allowed: panel_curve, ...
+    """
+    chosen = study_named(name)
+    return StudyResult(*_run(chosen, f"the study {chosen.name}", votes, jobs, options))
+
+
+def curve(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> StudyResult:
+    """Keep all judges, or the top k? NLL against the number of judges kept.
+
+    Parameters
+    ----------
+    votes : Votes or VoteMatrix
+        What :func:`load` or :func:`from_frame` returned.
+    jobs : int, optional
+        Workers, all cores by default; they change no figure.
+    **options
+        Those of :func:`study`, and ``aggregator``, ``calibrators``, ``ranking``, ``k``, ``top``.
+
+    Returns
+    -------
+    StudyResult
+        Of the study ``panel_curve``.
+
+    Raises
+    ------
+    InputError
+        An option or a value that is refused, with those that are allowed.
+
+    References
+    ----------
+    docs/inference.md: the interval, the verdict, and what they promise.
+
+    Examples
+    --------
+    >>> import judgepanel as jp
+    >>> votes = jp.load("sample_data/clean_pairwise_votes.csv")
+    >>> curve = jp.curve(votes, calibrators="beta", splits=20, jobs=1)
+    >>> curve.summary()["comparisons"][1]["verdict"]
+    'keep all'
+    """
+    return StudyResult(*_run(PANEL_CURVE, f"the study {PANEL_CURVE.name}", votes, jobs, options))
+
+
+def _run(
+    chosen: AnyStudy, command: str, votes: AnyVotes, jobs: int | None, options: dict[str, Any]
+) -> tuple[AnyStudy, Spec, Votes, StudyRun]:
+    read = as_votes(votes)
+    spec = spec_from(chosen, command, options)
+    run = run_study(chosen, read.matrix, spec, jobs=jobs, keep_interrupted=True)
+    return chosen, spec, read, run

@@ -1,0 +1,330 @@
+"""Votes at the front door: from a file or a frame, and what they hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from judgepanel.api.show import blocks_html, warning_blocks
+from judgepanel.figures.judges.judges import coverage_strip
+from judgepanel.present.blocks import Answer, Block, Paragraph, Table
+from judgepanel.report.commands import column_options
+from judgepanel.report.outputs import coverage_sentence
+from judgepanel.report.sentences import votes_sentence
+from judgepanel.report.tables import accuracy_table
+from judgepanel.report.terminal import printable
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
+from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
+from judgepanel.votes.build import check_labels
+from judgepanel.votes.checks import Check, item_checks
+from judgepanel.votes.coverage import Coverage
+from judgepanel.votes.from_frame import read_frame
+from judgepanel.votes.orientation import Oriented, Policy, orient
+from judgepanel.votes.transcripts import transcribed
+
+Source = str | Path
+VOTES_FILE = "votes.csv"
+"""What commands call votes that did not come from a file."""
+
+
+class DataWarning(UserWarning):
+    """What is odd about votes that are used all the same."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Votes:
+    """Votes that have been read, and what is odd about them.
+
+    Attributes
+    ----------
+    matrix : the vote matrix that studies take.
+    warnings : full sentences on what is odd.
+    file : the name of the file.
+    columns : options with which the command line reads that file the same way.
+    coverage : what was read of judges' outputs, None where the file had votes.
+    """
+
+    matrix: VoteMatrix
+    warnings: tuple[str, ...] = ()
+    file: str = VOTES_FILE
+    columns: tuple[str, ...] = ()
+    coverage: Coverage | None = None
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> Votes:
+        """Votes as the readers hand them over."""
+        columns = column_options(loaded)
+        return cls(loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage)
+
+    def __str__(self) -> str:
+        return printable("\n".join([votes_sentence(self.matrix), *self.warnings]))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        sentence = Answer(votes_sentence(self.matrix))
+        return blocks_html([sentence, *warning_blocks(self.warnings)])
+
+
+AnyVotes = Votes | VoteMatrix
+"""What the studies take."""
+
+
+def load(
+    path: Source,
+    *,
+    task: Task | None = None,
+    label: str | None = None,
+    item_id: str | None = None,
+    groups: str | None = None,
+    judge_table: Source | pd.DataFrame | None = None,
+    need_labels: bool = True,
+) -> Votes:
+    """Read votes from a file: CSV, ``.csv.gz``, Parquet or JSON Lines.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. What other tools write (Inspect AI, promptfoo, ...) is recognised.
+    task : {"pairwise", "pointwise"}, optional
+        What an item is; pairwise unless the file says otherwise.
+    label, item_id, groups : str, optional
+        Columns with the labels, the items' ids and their groups (on the command line
+        ``--label-column``, ``--id-column`` and ``--group-column``), where the guess is wrong.
+    judge_table : str, Path or DataFrame, optional
+        One row a judge: a column ``judge``, and for instance ``family`` and ``cost``.
+    need_labels : bool
+        Whether votes that cannot be studied for want of labels are refused.
+
+    Returns
+    -------
+    Votes
+        What is odd about them is warned of as :class:`DataWarning`, and kept as ``warnings``.
+
+    Raises
+    ------
+    InputError
+        One sentence with file, row, column, value and what is allowed.
+
+    Examples
+    --------
+    >>> import judgepanel as jp
+    >>> jp.load("sample_data/clean_pairwise_votes.csv")
+    300 items, 24 judges, all labelled, balanced: ready.
+    """
+    return _warned(
+        load_votes(
+            path,
+            task=task,
+            id_column=item_id,
+            label_column=label,
+            group_column=groups,
+            judge_table=_judge_source(judge_table),
+            need_labels=need_labels,
+        )
+    )
+
+
+def from_frame(
+    frame: pd.DataFrame,
+    *,
+    label: str | None = None,
+    item_id: str | None = None,
+    features: Sequence[str] = (),
+    groups: str | None = None,
+    task: Task | None = None,
+    judge_table: Source | pd.DataFrame | None = None,
+    need_labels: bool = True,
+) -> Votes:
+    """Take votes from a DataFrame, wide (one column a judge) or long (one row a vote).
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns of a file of votes. Its index is not read.
+    label, item_id, groups : str, optional
+        Columns with the labels, the items' ids and their groups; guessed by name where not given.
+    features : sequence of str
+        Columns that describe the items. Any other column of a wide frame is a judge.
+    task : {"pairwise", "pointwise"}, optional
+        What an item is; pairwise by default.
+    judge_table : str, Path or DataFrame, optional
+        One row a judge: a column ``judge``, and for instance ``family`` and ``cost``.
+    need_labels : bool
+        Whether votes that cannot be studied for want of labels are refused.
+
+    Returns
+    -------
+    Votes
+        The same, to the SHA-256, as of a file with these columns.
+
+    Raises
+    ------
+    InputError
+        No labels, a label or verdict that is none, a column given twice: the sentence of the
+        command line.
+
+    Examples
+    --------
+    >>> import pandas as pd, judgepanel as jp
+    >>> frame = pd.DataFrame({"truth": [1, 0] * 20, "ann": [1, 1, 1, 0] * 10, "bob": [1, 0] * 20})
+    >>> jp.from_frame(frame, label="truth").matrix.judges
+    ('ann', 'bob')
+    """
+    return _warned(
+        load_votes(
+            transcribed(read_frame(frame, features=features)),
+            task=task,
+            id_column=item_id,
+            label_column=label,
+            group_column=groups,
+            judge_table=_judge_source(judge_table),
+            need_labels=need_labels,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Inspection:
+    """What votes hold: the checks of their items, and every judge on its own.
+
+    Attributes
+    ----------
+    votes : what was inspected.
+    oriented : how the order of the responses is used.
+    checks : checks of the items, P0 first.
+    judges : accuracy and coverage of every judge.
+    """
+
+    votes: Votes
+    group_duplicates: bool
+    oriented: Oriented
+    checks: tuple[Check, ...]
+    judges: JudgeTable
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about the votes, and what follows for their orientation."""
+        return (*self.votes.warnings, *self.oriented.notices)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per judge, most accurate first (columns of :class:`JudgeTable`)."""
+        return self.judges.frame()
+
+    def plot(self) -> go.Figure:
+        """Share of items with a right, a wrong or no verdict of every judge."""
+        return coverage_strip(self.judges)
+
+    def summary(self) -> dict[str, Any]:
+        """Size, SHA-256, orientation and checks as JSON values."""
+        matrix = self.votes.matrix
+        return {
+            "n_items": matrix.n_items,
+            "n_judges": matrix.n_judges,
+            "n_labelled": int(matrix.labelled.sum()),
+            "sha256": matrix.sha256,
+            "orientation": self.oriented.policy,
+            "checks": [to_plain(check) for check in self.checks],
+        }
+
+    def __str__(self) -> str:
+        """Everything as the command line prints it."""
+        head = [self._size()]
+        if self.votes.coverage is not None:
+            head.append(printable(coverage_sentence(self.votes.coverage)))
+        lines = (
+            *head,
+            *(printable(line) for check in self.checks for line in _check_lines(check)),
+            f"Items are used {self.oriented.policy}.",
+            f"\nSHA-256 {self.votes.matrix.sha256}\n",
+            accuracy_table(self.judges).to_string(index=False),
+        )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        blocks: list[Block] = [Answer(self._size())]
+        blocks += [Paragraph(" ".join(_check_lines(check)).strip()) for check in self.checks]
+        blocks.append(Table(accuracy_table(self.judges), "Every judge, most accurate first."))
+        return blocks_html([*blocks, *warning_blocks(self.warnings)])
+
+    def _size(self) -> str:
+        return votes_sentence(self.votes.matrix, group_duplicates=self.group_duplicates)
+
+
+def inspect(
+    votes: AnyVotes, *, orientation: Policy = "auto", group_duplicates: bool = False
+) -> Inspection:
+    """Check the items of votes, and hold every judge against the labels.
+
+    Parameters
+    ----------
+    votes : Votes or VoteMatrix
+        What :func:`load` or :func:`from_frame` returned.
+    orientation : {"auto", "as_given", "randomized", "symmetric"}
+        How the order of the two responses is used.
+    group_duplicates : bool
+        Whether items that repeat each other are kept in one group.
+
+    Returns
+    -------
+    Inspection
+
+    Raises
+    ------
+    InputError
+        Votes without labels; an unknown orientation.
+
+    Examples
+    --------
+    >>> import judgepanel as jp
+    >>> inspection = jp.inspect(jp.load("sample_data/clean_pairwise_votes.csv"))
+    >>> inspection.frame().loc[0, ["judge", "correct", "voted"]].tolist()
+    ['fam5-judge11', 233, 300]
+    """
+    read = as_votes(votes)
+    check_labels(read.matrix.labels, read.matrix.task, None)
+    return Inspection(
+        read,
+        group_duplicates,
+        orient(read.matrix, orientation),
+        item_checks(read.matrix, group_duplicates=group_duplicates),
+        judge_table(read.matrix),
+    )
+
+
+def as_votes(votes: AnyVotes) -> Votes:
+    """Votes as the front door holds them; InputError for anything else."""
+    if isinstance(votes, Votes):
+        return votes
+    if isinstance(votes, VoteMatrix):
+        return Votes(votes)
+    raise InputError(
+        "these are no votes",
+        value=type(votes).__name__,
+        allowed="what load or from_frame returns",
+    )
+
+
+def _warned(loaded: Loaded) -> Votes:
+    for sentence in loaded.warnings:
+        warnings.warn(sentence, DataWarning, stacklevel=3)
+    return Votes.of(loaded)
+
+
+def _judge_source(table: Source | pd.DataFrame | None) -> Any:
+    if isinstance(table, pd.DataFrame):
+        return read_frame(table, name="the judge table")
+    return table
+
+
+def _check_lines(check: Check) -> tuple[str, str]:
+    return f"\n{check.title}: {check.outcome}. {check.why}", check.advice

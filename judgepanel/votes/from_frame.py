@@ -1,0 +1,95 @@
+"""DataFrame -> RawTable: the cells that the same table in a Parquet file would have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from judgepanel.votes.column_parts import ColumnParts
+from judgepanel.votes.columns import FEATURE_PREFIX
+from judgepanel.votes.errors import InputError
+from judgepanel.votes.from_parquet import check_kind, texts_of
+from judgepanel.votes.table import RawTable, check_size, column_names
+
+FRAME = "the frame"
+"""What messages call a frame, which has no file name."""
+
+
+def read_frame(frame: pd.DataFrame, *, features: Sequence[str] = (), name: str = FRAME) -> RawTable:
+    """A frame as a table of texts; its index is not read, and rows count from 1.
+
+    ``features`` are columns that describe the items: they are named as in a file, with ``feat_``
+    in front.
+
+    Raises
+    ------
+    InputError
+        No rows, a column given twice or without a name, a feature that is no column, nested or
+        binary values.
+    """
+    try:
+        names = column_names([str(column) for column in frame.columns], None)
+        if not len(frame):
+            raise InputError(
+                "columns but no rows", allowed="at least one row", remedy="add rows to the frame"
+            )
+        check_size(len(frame), len(names))
+        renamed = _with_features(names, features)
+        dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
+        columns = {
+            column: _column(frame.iloc[:, position], column, dtypes)
+            for position, column in enumerate(renamed)
+        }
+    except InputError as error:
+        raise error.in_file(name) from None
+    return RawTable(pd.DataFrame(columns, copy=False), name, "frame", first_row=1)
+
+
+def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
+    if isinstance(features, str):
+        features = (features,)
+    for feature in features:
+        if feature not in names:
+            raise InputError(
+                "there is no such column",
+                column=str(feature),
+                allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
+                remedy="name features that are columns of the frame",
+            )
+    wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
+    return column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
+
+
+def _column(
+    values: pd.Series, column: str, dtypes: dict[tuple[str, ...], pd.CategoricalDtype]
+) -> pd.Categorical:
+    array = _array(values)
+    check_kind(array.type, column)
+    parts = ColumnParts()
+    parts.add(*texts_of(array, column))
+    return parts.finish(dtypes)
+
+
+def _array(values: pd.Series) -> pa.Array:
+    """The cells as Arrow holds them; a column of several kinds becomes one of texts."""
+    try:
+        array = pa.Array.from_pandas(values)
+    except (pa.ArrowException, TypeError):
+        array = pa.array([_text(value) for value in values.tolist()], pa.string())
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _text(value: Any) -> str | None:
+    if value is None or value is pd.NA or value is pd.NaT or _is_nan(value):
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

@@ -1,0 +1,72 @@
+"""Every column of every study's table is described, and nothing is described that is not there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.present.reference import columns_reference
+from judgepanel.present.registry import STUDIES
+from judgepanel.studies.columns import COMMON, OWN, describe, described
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = {
+    "recommend": {"folds": 2},
+    "curators": {"curators": ("accuracy",)},
+    "permutation": {"permutations": 9},
+    "narrow_band": {"replicates": 2, "widths": (0.1,), "rhos": (0.0,)},
+    "method_grid": {"aggregators": ("one_coin",), "calibrators": ("none",)},
+    "slice_transfer": {"feature": "subset"},
+}
+
+
+@cache
+def columns(name):
+    votes = make_votes(4, 80, 6, low=0.55, high=0.75)
+    votes = replace(
+        votes,
+        features=pd.DataFrame({"subset": ["chat", "code"] * 40}),
+        judge_table=pd.DataFrame({"family": list("aabbcc"), "cost": np.arange(1.0, 7.0)}),
+    )
+    study = STUDIES[name]
+    spec = study.spec(settings=Settings(splits=2), **QUICK.get(name, {}))
+    return tuple(run(study, votes, spec, jobs=1).frame().columns)
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_every_column_is_described_in_a_sentence(name):
+    table = described(name, columns(name))
+    assert table["column"].tolist() == list(columns(name))
+    assert all(text[0].isupper() or text[0] in "(12p" for text in table["description"])
+    assert table["description"].str.endswith(".").all()
+
+
+@pytest.mark.parametrize("name", sorted(OWN))
+def test_no_column_is_described_that_a_study_does_not_have(name):
+    assert set(OWN[name]) <= set(columns(name))
+
+
+def test_what_is_described_for_all_studies_occurs_in_some():
+    meant = {
+        column for name in STUDIES for column in columns(name) if column not in OWN.get(name, {})
+    }
+    assert set(COMMON) <= meant
+
+
+def test_a_column_without_a_description_is_refused():
+    with pytest.raises(KeyError, match="the column puzzle of the study jury is not described"):
+        describe("jury", "puzzle")
+    with pytest.raises(KeyError, match="the column puzzle of the study jury"):
+        describe("jury", "puzzle_lo")
+
+
+def test_the_page_of_columns_is_what_the_descriptions_say():
+    assert (ROOT / "docs" / "columns.md").read_text("utf-8") == columns_reference()
