@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from judgepanel.api.panels import DOCUMENTS, write_document
-from judgepanel.api.running import check_jobs, run_study, settings_from
+from judgepanel.api.running import StudyRun, check_jobs, run_study, settings_from
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
@@ -91,20 +91,21 @@ def write_report(
     *,
     keep_interrupted: bool,
 ) -> tuple[str, ...]:
-    """Compute and write a report; returns why studies are missing from it."""
+    """Compute and write a report; returns what is missing from it, and why."""
     check_jobs(jobs)
     check_labels(votes.matrix.labels, votes.matrix.task, None)
     names = report_studies(studies)
     findings: dict[str, Finding] = {}
-    refused: list[str] = []
+    missing: list[str] = []
+    refused = missing if studies is None else None
     try:
-        for finding in _findings(votes.matrix, names, settings, jobs, keep_interrupted):
-            if isinstance(finding, Finding):
-                findings[finding.study.name] = finding
-            elif studies is None:
-                refused.append(f"{finding[0]} is not in this report: {finding[1]}")
-            else:
-                raise finding[1]
+        for finding, run in _findings(
+            votes.matrix, names, settings, jobs, keep_interrupted=keep_interrupted, refused=refused
+        ):
+            findings[finding.study.name] = finding
+            if run.interrupted:
+                missing.append(f"{finding.study.title}: {run.warnings[-1]}")
+                break
     except KeyboardInterrupt:
         if not keep_interrupted or not findings:
             raise
@@ -113,7 +114,7 @@ def write_report(
             name=Path(votes.file).stem,
             file=votes.file,
             columns=votes.columns,
-            notes=(*votes.warnings, *refused),
+            notes=(*votes.warnings, *missing),
             votes=votes.matrix,
             settings=settings,
             findings=tuple(findings[name] for name in STUDIES if name in findings),
@@ -125,7 +126,7 @@ def write_report(
         )
     )
     write_document(document, path)
-    return tuple(refused)
+    return tuple(missing)
 
 
 def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -154,12 +155,11 @@ def _findings(
     names: tuple[str, ...],
     settings: Settings,
     jobs: int | None,
+    *,
     keep_interrupted: bool,
-) -> Iterator[Finding | tuple[str, InputError]]:
-    """Results, and for studies that refuse the votes their titles with the reason.
-
-    Nothing follows an interrupted result.
-    """
+    refused: list[str] | None,
+) -> Iterator[tuple[Finding, StudyRun]]:
+    """Results with their runs; why a study refuses the votes is added to ``refused`` or raised."""
     specs = {name: specs[0] for name, specs in default_specs(votes, settings).items()}
     for number, name in enumerate(names, start=1):
         study = STUDIES[name]
@@ -172,11 +172,11 @@ def _findings(
                 study, votes, spec, jobs=jobs, keep_interrupted=keep_interrupted, title=title
             )
         except InputError as error:
-            yield study.title, error
+            if refused is None:
+                raise
+            refused.append(f"{study.title} is not in this report: {error}")
             continue
-        yield Finding(study, spec, run.result)
-        if run.interrupted:
-            raise KeyboardInterrupt
+        yield Finding(study, spec, run.result), run
         if name == RECOMMEND.name:
             recommendation: Any = run.result
             after = specs_after(recommendation, settings)

@@ -99,7 +99,7 @@ def test_an_interrupt_keeps_what_is_complete(few, file, tmp_path, monkeypatch):
     out = tmp_path / "report.html"
     jp.report(jp.load(file), out, splits=40, jobs=1)
     assert STUDIES["reliability"].title in out.read_text("utf-8")
-    assert "So far, " in out.read_text("utf-8")
+    assert "Judges: Interrupted: this rests on 1 of " in out.read_text("utf-8")
 
 
 def test_an_interrupted_command_writes_nothing(file, tmp_path, monkeypatch, capsys):
