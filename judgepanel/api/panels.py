@@ -14,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.api.running import run_study, spec_from
-from judgepanel.api.show import blocks_html, warning_blocks
+from judgepanel.api.show import blocks_html, on_white, warning_blocks
 from judgepanel.api.studies import StudyResult
 from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes
 from judgepanel.decision import panel_file
@@ -85,7 +85,7 @@ class Panel:
         coverage, constant = voted / max(model.n_fit, 1), np.zeros(len(voted), dtype=bool)
         intervals = wilson(correct, voted)
         table = JudgeTable(model.judges, correct, voted, accuracy, *intervals, coverage, constant)
-        return kept_judges(table, model.judges, ())
+        return on_white(kept_judges(table, model.judges, ()))
 
     def summary(self) -> dict[str, Any]:
         """The figures of the panel file, its judges, aggregator and calibrator."""

@@ -15,7 +15,7 @@ _STYLE = "<style>.judgepanel .wide{overflow-x:auto}.judgepanel .answer{font-weig
 
 
 def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
-    """The first figure among the blocks of a study, on a white ground.
+    """The first figure among the blocks of a study.
 
     Raises
     ------
@@ -24,11 +24,16 @@ def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
     """
     for block in flat(blocks):
         if isinstance(block, Figure):
-            return go.Figure(block.figure).update_layout(template="plotly_white")
+            return on_white(block.figure)
     raise InputError(
         f"the study {name} has nothing to draw on these votes",
         remedy="its frame() and summary() say what there is",
     )
+
+
+def on_white(figure: go.Figure) -> go.Figure:
+    """A figure that can be read in a light and in a dark notebook."""
+    return go.Figure(figure).update_layout(template="plotly_white")
 
 
 def warning_blocks(warnings: Iterable[str]) -> list[Block]:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.api.show import blocks_html, warning_blocks
+from judgepanel.api.show import blocks_html, on_white, warning_blocks
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.present.blocks import Answer, Block, Paragraph, Table
 from judgepanel.report.commands import column_options
@@ -220,7 +220,7 @@ class Inspection:
 
     def plot(self) -> go.Figure:
         """Share of items with a right, a wrong or no verdict of every judge."""
-        return coverage_strip(self.judges)
+        return on_white(coverage_strip(self.judges))
 
     def summary(self) -> dict[str, Any]:
         """Size, SHA-256, orientation and checks as JSON values."""
