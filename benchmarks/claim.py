@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.report.published import looks_like, published_of
+from judgepanel.present.understand.published import looks_like, published_of
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.steps import STEPS

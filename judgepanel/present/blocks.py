@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from judgepanel.figures.methods.method_grid import GridCells
 from judgepanel.report.numbers import percent
 from judgepanel.report.tables import PERCENTS
 
@@ -86,10 +87,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figure:
-    """A figure, and in words what it shows; where none can be drawn there are the words alone."""
+    """A figure, and in words what it shows; where none can be drawn there are the words alone.
+
+    ``narrow`` are the cells of a heat map that is a table on a screen too narrow for it.
+    """
 
     figure: go.Figure
     alt: str
+    narrow: GridCells | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +106,16 @@ class Box:
     coding: bool = False
 
 
-Block = Heading | Answer | Paragraph | Caveat | Method | Facts | Command | Table | Figure | Box
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """Blocks side by side where there is room, one after the other elsewhere."""
+
+    blocks: tuple[Block, ...]
+
+
+Block = (
+    Heading | Answer | Paragraph | Caveat | Method | Facts | Command | Table | Figure | Box | Row
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,10 +127,10 @@ class Document:
 
 
 def flat(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks in order, those in boxes too."""
+    """Blocks in order, those in boxes and rows too."""
     for block in blocks:
         yield block
-        if isinstance(block, Box):
+        if isinstance(block, Box | Row):
             yield from flat(block.blocks)
 
 

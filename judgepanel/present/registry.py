@@ -34,6 +34,13 @@ from judgepanel.present.robustness import (
     weighting,
 )
 from judgepanel.present.sections import decide, trust, understand
+from judgepanel.present.understand import (
+    calibrator_design,
+    judges,
+    method_grid,
+    pipeline_ablation,
+    variance_decomposition,
+)
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.claim.claim import CLAIM
@@ -188,11 +195,11 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(RELIABILITY_WEIGHTING, ROBUSTNESS_PAGE, weighting.present),
             Entry(JURY, ROBUSTNESS_PAGE, jury.present),
             Entry(NARROW_BAND, ROBUSTNESS_PAGE, narrow_band.present),
-            Entry(JUDGES, JUDGES_PAGE, _whole(understand.judges)),
-            Entry(VARIANCE_DECOMPOSITION, JUDGES_PAGE, _whole(understand.variance)),
-            Entry(METHOD_GRID, METHODS_PAGE, _whole(understand.grid)),
-            Entry(PIPELINE_ABLATION, METHODS_PAGE, _whole(understand.ablation)),
-            Entry(CALIBRATOR_DESIGN, METHODS_PAGE, _whole(understand.design)),
+            Entry(JUDGES, JUDGES_PAGE, judges.present),
+            Entry(VARIANCE_DECOMPOSITION, JUDGES_PAGE, variance_decomposition.present),
+            Entry(METHOD_GRID, METHODS_PAGE, method_grid.present),
+            Entry(PIPELINE_ABLATION, METHODS_PAGE, pipeline_ablation.present),
+            Entry(CALIBRATOR_DESIGN, METHODS_PAGE, calibrator_design.present),
             Entry(CLAIM, CLAIM_PAGE, _whole(understand.claim), default=claim_specs),
         )
     }

@@ -70,10 +70,13 @@ def _with_caveats(blocks: list[Block], limits: Sequence[Caveat]) -> list[Block]:
 
 
 def so_far(result: Any) -> str:
-    """How many splits an answer rests on, where some are still missing; else nothing."""
-    if not getattr(result, "partial", False) or not hasattr(result, "planned_splits"):
-        return ""
-    return f"So far, {result.n_splits:,} of {result.planned_splits:,} splits: "
+    """How many splits or halves an answer rests on, where some are still missing; else nothing."""
+    if getattr(result, "partial", False):
+        for noun, name in (("splits", "splits"), ("halves", "rounds")):
+            if hasattr(result, f"planned_{name}"):
+                done, planned = getattr(result, f"n_{name}"), getattr(result, f"planned_{name}")
+                return f"So far, {done:,} of {planned:,} {noun}: "
+    return ""
 
 
 def _so_far(blocks: list[Block], result: Any) -> list[Block]:

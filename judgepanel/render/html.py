@@ -27,6 +27,7 @@ from judgepanel.present.blocks import (
     Heading,
     Method,
     Paragraph,
+    Row,
     Table,
     cells,
     flat,
@@ -140,6 +141,8 @@ def block_html(block: Block, name: str) -> str:  # noqa: PLR0911
             return _figure(block, name)
         case Box():
             return _box(block, name)
+        case Row(inside):
+            return _inside(inside, name)
 
 
 def _printable(text: str) -> str:
@@ -149,9 +152,12 @@ def _printable(text: str) -> str:
 
 def _box(block: Box, name: str) -> str:
     kind = "box coding" if block.coding else "box"
-    inside = "\n".join(block_html(part, f"{name}-{i}") for i, part in enumerate(block.blocks))
-    words = in_html(block.words, LONGEST)
+    words, inside = in_html(block.words, LONGEST), _inside(block.blocks, name)
     return f'<section class="{kind}"><p class="mark">{words}</p>\n{inside}\n</section>'
+
+
+def _inside(blocks: tuple[Block, ...], name: str) -> str:
+    return "\n".join(block_html(block, f"{name}-{i}") for i, block in enumerate(blocks))
 
 
 def _figure(block: Figure, name: str) -> str:

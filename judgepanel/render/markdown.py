@@ -17,6 +17,7 @@ from judgepanel.present.blocks import (
     Heading,
     Method,
     Paragraph,
+    Row,
     Table,
     cells,
     rows_left,
@@ -58,6 +59,8 @@ def block_markdown(block: Block) -> str:  # noqa: PLR0911
             inside = [markdown(block.words, LONGEST), *map(block_markdown, block.blocks)]
             quoted = "\n\n".join(part for part in inside if part).splitlines()
             return "\n".join(f"> {line}".rstrip() for line in quoted)
+        case Row(parts):
+            return "\n\n".join(part for part in map(block_markdown, parts) if part)
 
 
 def _table(block: Table) -> str:

@@ -17,6 +17,7 @@ from judgepanel.present.blocks import (
     Heading,
     Method,
     Paragraph,
+    Row,
     Table,
     cells,
     rows_left,
@@ -47,6 +48,8 @@ def _block(block: Block) -> str:  # noqa: PLR0911
             return ""
         case Box(words, inside):
             return f"\n{_line(words)}\n{terminal_text(inside)}"
+        case Row(inside):
+            return terminal_text(inside)
 
 
 def _line(text: str) -> str:

@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from judgepanel.present.understand.published import DataSet, published_of
 from judgepanel.report.claim import (
     MEASURES_CODING,
     STEP_NAMES,
@@ -19,7 +20,6 @@ from judgepanel.report.claim import (
     step_sentences,
 )
 from judgepanel.report.numbers import compared, fixed, interval, percent, sig
-from judgepanel.report.published import DataSet, published_of
 from judgepanel.studies.claim.claim_result import Claim
 
 _HONEST = {

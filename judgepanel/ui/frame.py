@@ -28,6 +28,7 @@ _STYLE = """
 .block-container { padding-top: 2.2rem; max-width: 1180px; }
 h1 { font-size: 1.55rem !important; font-weight: 650; padding: 0 0 .2rem 0 !important; }
 h2 { font-size: 1.1rem !important; font-weight: 650; padding: .9rem 0 .5rem 0 !important; }
+h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !important; margin: 0; }
 .jp-strip { display: flex; flex-wrap: wrap; gap: .3rem .8rem; align-items: baseline;
   font-size: .86rem; overflow-wrap: anywhere; }
 .jp-strip b { font-weight: 650; }

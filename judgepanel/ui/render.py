@@ -18,14 +18,17 @@ from judgepanel.present.blocks import (
     Heading,
     Method,
     Paragraph,
+    Row,
     Table,
 )
 from judgepanel.present.registry import Entry
 from judgepanel.present.study import study_blocks
 from judgepanel.report.commands import study_command
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 from judgepanel.report.text import LONGEST, in_html
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.frame import Shown
+from judgepanel.ui.grid_table import grid_table_html
 from judgepanel.ui.parts import downloads, table
 from judgepanel.ui.work import show_result
 
@@ -81,8 +84,12 @@ def draw_study(
     *,
     caveats: Caveats,
     skip: Collection[str] = (),
+    beside: Callable[[], None] | None = None,
 ) -> None:
-    """A study's blocks, with its downloads where the result is whole."""
+    """A study's blocks, with its downloads where the result is whole.
+
+    ``beside`` draws what stands to the right of the blocks under the first heading.
+    """
     votes, analysis = shown.votes, shown.analysis
     blocks = study_blocks(
         entry,
@@ -96,7 +103,19 @@ def draw_study(
     )
     caveats.add(entry.name, result.warnings)
     how = [block for block in blocks if isinstance(block, Method | Command)]
-    draw_blocks([block for block in blocks if block not in how], key=entry.name, skip=skip)
+    content = [block for block in blocks if block not in how]
+    heads = [place for place, block in enumerate(content) if isinstance(block, Heading)]
+    if beside is None or not heads:
+        draw_blocks(content, key=entry.name, skip=skip)
+    else:
+        first, end = [*heads, len(content)][:2]
+        draw_blocks(content[:first], key=entry.name, skip=skip)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            draw_blocks(content[first:end], key=f"{entry.name}-left", skip=skip)
+        with right:
+            beside()
+        draw_blocks(content[end:], key=f"{entry.name}-below", skip=skip)
     if not getattr(result, "partial", False):
         downloads(shown, entry.study, spec, result)
     with st.expander("How this was computed"):
@@ -112,7 +131,7 @@ def draw_blocks(blocks: Iterable[Block], *, key: str, skip: Collection[str] = ()
 def _draw(block: Block, key: str, skip: Collection[str]) -> None:
     match block:
         case Heading(text, level):
-            st.html(f"<h{level + 1}>{in_html(text)}</h{level + 1}>")
+            st.html(f"<h{level}>{in_html(text)}</h{level}>")
         case Answer(text) | Paragraph(text, False):
             if text not in skip:
                 _text(text, "jp-said")
@@ -131,11 +150,40 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
                 _text(block.caption, "jp-reading")
             table(block.frame, key=key, height=block.height, percents=block.percents)
         case Figure():
-            st.plotly_chart(block.figure, key=key, alt=block.alt, config=_PLOT)
-        case Box():
-            with st.container(border=True):
-                _text(block.words, "jp-said")
-                draw_blocks(block.blocks, key=key, skip=skip)
+            _figure(block, key)
+        case Row() | Box():
+            _several(block, key, skip)
+
+
+def _several(block: Row | Box, key: str, skip: Collection[str]) -> None:
+    """Blocks in columns, or in a box; one of one-class coding has a class that says so."""
+    if isinstance(block, Row):
+        columns = st.columns(len(block.blocks))
+        for i, (column, part) in enumerate(zip(columns, block.blocks, strict=True)):
+            with column:
+                _draw(part, f"{key}-{i}", skip)
+        return
+    with st.container(border=True, key=f"coding_{key}" if block.coding else None):
+        _text(block.words, "jp-said")
+        draw_blocks(block.blocks, key=key, skip=skip)
+
+
+def _figure(block: Figure, key: str) -> None:
+    """A figure; where it has cells, a table of them in its place on a narrow screen."""
+    if block.narrow is None:
+        st.plotly_chart(block.figure, key=key, alt=block.alt, config=_PLOT)
+        return
+    with st.container(key="grid_wide"):
+        st.plotly_chart(block.figure, key=key, alt=block.alt, config=_PLOT)
+    with st.container(key="grid_narrow"):
+        st.html(
+            grid_table_html(
+                block.narrow,
+                aggregator_names=AGGREGATOR_NAMES,
+                calibrator_names=CALIBRATOR_NAMES,
+                label=block.alt,
+            )
+        )
 
 
 def _text(text: str, kind: str) -> None:

@@ -77,8 +77,8 @@ def finished_panel(page: Page) -> None:
 
 
 def finished_judges(page: Page) -> None:
-    """Wait for the final table of judges."""
-    page.get_by_role("button", name="Judges as CSV").wait_for()
+    """Wait for the tables of judges and of the variance decomposition."""
+    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(2)
 
 
 def finished_methods(page: Page) -> None:

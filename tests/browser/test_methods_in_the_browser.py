@@ -44,9 +44,9 @@ def analysis(server: Server) -> str:
     return prepared(server.home, "clean_pairwise", SPLITS)
 
 
-def chart(page: Page, key: str) -> Locator:
-    """A figure by its key."""
-    return page.locator(f".st-key-{key} .js-plotly-plot")
+def chart(page: Page, study: str) -> Locator:
+    """The figure of a study."""
+    return page.locator(f"[class*='st-key-{study}-'] .js-plotly-plot")
 
 
 def choice(page: Page, label: str) -> Locator:
@@ -56,7 +56,7 @@ def choice(page: Page, label: str) -> Locator:
 
 def values(page: Page) -> list[str]:
     """What is written in the cells of the heat map, once it is drawn."""
-    cells = chart(page, "grid").locator(".annotation-text")
+    cells = chart(page, "method_grid").locator(".annotation-text")
     cells.first.wait_for(state="attached")
     return cells.all_text_contents()
 
@@ -76,11 +76,11 @@ def test_the_grid_its_ties_the_steps_and_the_shapes_are_drawn(
     expect(answer(page)).to_contain_text("has the lowest NLL, 0.")
     expect(answer(page)).to_contain_text("(base rate: 0.69")
     assert len(values(page)) == 8 * 9
-    expect(chart(page, "grid").get_by_text("not told apart from it")).to_be_visible()
-    expect(chart(page, "ablation").get_by_text("null: the base rate")).to_be_visible()
-    shapes = chart(page, "shapes").locator(".legendtext")
+    expect(chart(page, "method_grid").get_by_text("not told apart from it")).to_be_visible()
+    expect(chart(page, "pipeline_ablation").get_by_text("null: the base rate")).to_be_visible()
+    shapes = chart(page, "calibrator_design").locator(".legendtext")
     expect(shapes).to_have_text(["raw", "temperature", "Platt", "beta", "isotonic"])
-    assert chart(page, "shapes").locator(".lines .js-line").count() == 5
+    assert chart(page, "calibrator_design").locator(".lines .js-line").count() == 5
     guard.check()
 
 
@@ -117,7 +117,7 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
         finished_methods(seen)
         expect(answer(seen)).to_have_text(other)
         expect(seen.locator(".jp-said").filter(has_text="with majority vote")).to_be_visible()
-        expect(chart(seen, "grid").locator(".annotation-text")).to_have_text(nested)
+        expect(chart(seen, "method_grid").locator(".annotation-text")).to_have_text(nested)
     guard.check()
 
 
@@ -159,8 +159,8 @@ def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(
 ) -> None:
     page = open_page(address(server, METHODS, analysis), width=390, height=844)
     finished_methods(page)
-    expect(chart(page, "grid")).to_be_hidden()
-    frame = page.get_by_role("region", name=re.compile("^NLL .*of every aggregator"))
+    expect(chart(page, "method_grid")).to_be_hidden()
+    frame = page.get_by_role("region", name=re.compile("^Figure: NLL .*of every aggregator"))
     expect(frame.locator("tbody tr")).to_have_count(8)
     expect(frame.locator("td.jp-best")).to_have_count(1)
     assert frame.evaluate("e => e.scrollWidth > e.clientWidth")
@@ -172,7 +172,7 @@ def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(
     assert head is not None
     assert head["x"] >= 0, "row heads stay in sight"
     page.set_viewport_size({"width": 1200, "height": 844})
-    expect(chart(page, "grid")).to_be_visible()
+    expect(chart(page, "method_grid")).to_be_visible()
     expect(frame).to_be_hidden()
     guard.check()
 
@@ -187,12 +187,12 @@ def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
     page.get_by_role("link", name="Methods").click()
     expect(answer(page)).to_have_text(re.compile(r"^So far, \d+ of 100 splits: "))
     assert len(values(page)) == 8 * 9
-    expect(page.get_by_role("heading", name="Step by step")).to_have_count(0)
+    expect(page.get_by_role("heading", name="The pipeline step by step")).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Run again").wait_for()
     expect(page.get_by_text("what is shown rests on those")).to_be_visible()
     expect(answer(page)).to_contain_text("from it")
-    page.get_by_role("heading", name="Step by step").wait_for()
+    page.get_by_role("heading", name="The pipeline step by step").wait_for()
     guard.check()
 
 

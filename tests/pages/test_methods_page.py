@@ -54,7 +54,11 @@ def test_the_grid_the_steps_and_the_shapes_come_with_tables_downloads_and_comman
     app = finished()
     assert re.search(r"lowest NLL, \d\.\d+ \[.*\] \(base rate: 0\.693\)", answer_of(app))
     headers = [header.value for header in app.main.get("header")]
-    assert headers == ["Every cell", "Step by step", "What calibrators do"]
+    assert headers == [
+        "Method grid",
+        "The pipeline step by step",
+        "What calibrators do",
+    ]
     labels = downloads_of(app)
     assert labels == ["Table as CSV", "Result as JSON"] * 3
     assert [code.value.split()[3] for code in app.code if " study " in code.value] == [
@@ -108,8 +112,8 @@ def test_another_score_changes_the_figure_and_neither_answer_nor_table() -> None
     crossed, brier = finished(), finished(score="Brier")
     assert answer_of(brier) == answer_of(crossed)
     assert displayed(brier.dataframe[0]).equals(displayed(crossed.dataframe[0]))
-    (caption,) = [c.value for c in brier.caption if "darkest" in c.value]
-    assert caption.startswith("Brier on all 16 judges, lower is better")
+    (reading,) = [text for text in htmls(brier, "jp-reading") if "darkest" in text]
+    assert reading.startswith("Brier score on all 16 judges, lower is better")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +147,7 @@ def test_what_is_below_the_grid_waits_for_it(monkeypatch: pytest.MonkeyPatch) ->
     try:
         until(app, lambda: htmls(app, "jp-answer"))
         assert answer_of(app).startswith("So far, 2 of 6 splits: ")
-        assert [header.value for header in app.main.get("header")] == ["Every cell"]
+        assert [header.value for header in app.main.get("header")] == ["Method grid"]
         assert not downloads_of(app)
         assert workspace().partial(PIPELINE_ABLATION, opened.votes_sha256, spec) is None
         assert len(app.get("progress")) == 1
@@ -170,7 +174,7 @@ def test_a_grid_called_off_keeps_what_there_is_and_leads_on(
     go_on.set()
     until(app, lambda: [w for w in app.warning if w.value.startswith("Cancelled after ")])
     assert "lowest NLL" in answer_of(app)
-    assert "Step by step" in [header.value for header in app.main.get("header")]
+    assert "The pipeline step by step" in [header.value for header in app.main.get("header")]
 
 
 def test_a_dozen_items_and_three_judges_are_answered_with_their_warnings() -> None:

@@ -375,7 +375,7 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
 
 JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
     name="judges",
-    title="Judges",
+    title="Who errs together",
     question="Who adds what?",
     spec=JudgesSpec,
     result=Judges,

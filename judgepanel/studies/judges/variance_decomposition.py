@@ -207,7 +207,7 @@ def _one_round(spec: VarianceDecompositionSpec) -> int:
 
 VARIANCE_DECOMPOSITION: Study[VarianceDecompositionSpec, TwoPLFit, VarianceDecomposition] = Study(
     name="variance_decomposition",
-    title="Variance decomposition",
+    title="Judges or items?",
     question="Which varies more: judges, or items?",
     spec=VarianceDecompositionSpec,
     result=VarianceDecomposition,

@@ -304,7 +304,7 @@ def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, done: Tally) -> tu
 
 CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = Study(
     name="calibrator_design",
-    title="Calibrator design",
+    title="What calibrators do",
     question="How does each calibrator treat the same scores?",
     spec=CalibratorDesignSpec,
     result=CalibratorDesign,

@@ -294,7 +294,7 @@ def _warnings(
 
 PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(
     name="pipeline_ablation",
-    title="Pipeline ablation",
+    title="The pipeline step by step",
     question="What does each step of the pipeline add?",
     spec=PipelineAblationSpec,
     result=PipelineAblation,

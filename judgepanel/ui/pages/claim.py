@@ -9,6 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from judgepanel.figures.claim import fitted_maps, protocol
+from judgepanel.present.understand.published import DATA_SETS, PAPER, DataSet, looks_like
 from judgepanel.report.claim import (
     MEASURES_CODING,
     claim_sentence,
@@ -22,7 +23,6 @@ from judgepanel.report.claim import (
     tone,
 )
 from judgepanel.report.claim_tables import published_table, step_table
-from judgepanel.report.published import DATA_SETS, PAPER, DataSet, looks_like
 from judgepanel.report.text import in_html
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim

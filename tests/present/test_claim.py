@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from judgepanel.report.published import DATA_SETS, PUBLISHED, looks_like, published_of
 
 from judgepanel.report.claim import (
     MEASURES_CODING,
@@ -23,7 +24,6 @@ from judgepanel.report.claim import (
     tone,
 )
 from judgepanel.report.claim_tables import claim_text, published_table, step_table
-from judgepanel.report.published import DATA_SETS, PUBLISHED, looks_like, published_of
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.steps import STEPS

@@ -8,10 +8,9 @@ from functools import cache
 
 import pytest
 
-from judgepanel.report.variance import (
+from judgepanel.present.understand.variance_decomposition import (
     ability_table,
     variance_sentence,
-    variance_text,
     variance_words,
 )
 from judgepanel.studies.judges.variance_decomposition import (
@@ -41,7 +40,7 @@ def result() -> VarianceDecomposition:
 def test_the_answer_follows_the_interval_and_gives_both_shares(
     share: float, lo: float, hi: float, start: str
 ) -> None:
-    found = replace(
+    changed = replace(
         result(),
         judge_share=share,
         judge_share_lo=lo,
@@ -49,7 +48,7 @@ def test_the_answer_follows_the_interval_and_gives_both_shares(
         logit_judges=0.8 * share,
         logit_items=0.8 * (1.0 - share),
     )
-    sentence = variance_sentence(found)
+    sentence = variance_sentence(changed)
     assert sentence.startswith(start)
     assert f"[{100 * lo:.0f} %, {100 * hi:.0f} %], {100 - 100 * share:.0f} % between items." in (
         sentence
@@ -57,8 +56,8 @@ def test_the_answer_follows_the_interval_and_gives_both_shares(
 
 
 def test_a_share_of_next_to_nothing_is_no_exponent() -> None:
-    found = replace(result(), judge_share=0.95, judge_share_lo=2e-11, judge_share_hi=1.0)
-    assert "[0 %, 100 %]" in variance_sentence(found)
+    changed = replace(result(), judge_share=0.95, judge_share_lo=2e-11, judge_share_hi=1.0)
+    assert "[0 %, 100 %]" in variance_sentence(changed)
 
 
 def test_measures_that_disagree_are_said_to() -> None:
@@ -75,12 +74,9 @@ def test_measures_that_disagree_are_said_to() -> None:
     )
 
 
-def test_the_terminal_gets_the_answer_and_every_judge_ablest_first() -> None:
-    text = variance_text(result())
-    assert variance_sentence(result()) in text
-    assert text.startswith("Two-parameter logistic model of 10 judges on 80 labelled items")
+def test_the_table_has_every_judge_most_able_first() -> None:
     table = ability_table(result())
     assert sorted(table["judge"]) == sorted(result().judges)
     abilities = [float(value) for value in table["ability"]]
     assert abilities == sorted(abilities, reverse=True)
-    assert not re.search(r"nan|\d\.\d{6}", text)
+    assert not re.search(r"nan|\d\.\d{6}", table.to_string())

@@ -13,18 +13,18 @@ import pytest
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.report.methods import (
-    design_sentence,
-    design_table,
-    design_text,
+from judgepanel.present.blocks import Figure, Table
+from judgepanel.present.understand.calibrator_design import design_sentence, design_table
+from judgepanel.present.understand.method_grid import (
+    MethodGridView,
     grid_choice_sentence,
     grid_sentence,
     grid_table,
-    grid_text,
-    in_words,
     pair_name,
+    present,
     ties_sentence,
 )
+from judgepanel.report.methods import in_words
 from judgepanel.report.sentences import CODING
 from judgepanel.report.tables import PERCENTS
 from judgepanel.studies.methods.calibrator_design import (
@@ -183,17 +183,25 @@ def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same() -> None:
     assert (against == "the same").sum() == 1
 
 
-def test_a_terminal_gets_the_answer_the_ties_and_twenty_cells_at_most() -> None:
-    text = grid_text(grid_of())
-    assert grid_sentence(grid_of()) in text
-    assert f"null NLL {grid_of().null_nll:.4f}" in text
-    assert not re.search(r"\d\.\d{7}", text)
-    assert "nan" not in text
-    spec = MethodGridSpec(
-        settings=Settings(splits=2), aggregators=AGGREGATED, calibrators=CALIBRATORS
-    )
-    long = grid_text(run(METHOD_GRID, make_votes(1, 60, 5), spec, jobs=1))
-    assert long.endswith("... and 10 more: `--out X.csv`.")
+def test_the_metric_changes_the_heat_map_and_nothing_else() -> None:
+    spec = MethodGridSpec(settings=Settings(splits=6))
+    nll, brier = (present(grid_of(), spec, MethodGridView(name)) for name in ("nll", "brier"))
+    tables = [next(b.frame for b in blocks if isinstance(b, Table)) for blocks in (nll, brier)]
+    assert tables[0].equals(tables[1])
+    heat_maps = [next(b for b in blocks if isinstance(b, Figure)) for blocks in (nll, brier)]
+    assert [figure.narrow.metric for figure in heat_maps] == ["nll", "brier"]
+    readings = [b.text for blocks in (nll, brier) for b in blocks if getattr(b, "quiet", False)]
+    assert readings[0].startswith("NLL on all 6 judges, lower is better.")
+    assert readings[1].startswith("Brier score on all 6 judges, lower is better")
+
+
+@pytest.mark.parametrize(
+    ("form", "words"), [("cross_fitted", "Cross-fitted: "), ("nested", "Nested 70/30: ")]
+)
+def test_the_method_says_who_gets_which_labels(form: str, words: str) -> None:
+    result = replace(grid_of(), form=form)
+    method = present(result, MethodGridSpec(settings=Settings(splits=6)))[-1]
+    assert words in method.text
 
 
 def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate() -> None:
@@ -219,7 +227,6 @@ def test_the_table_of_calibrators_has_an_interval_beside_every_nll() -> None:
     for name in columns:
         assert table[name].str.fullmatch(r"\d\.\d{3} \[\d\.\d+, \d\.\d+\]").all()
     assert table["constant score"].tolist() == design_of().constant_nll.tolist()
-    assert "nan" not in design_text(design_of())
 
 
 def test_shares_are_told_from_scores_by_their_column() -> None:

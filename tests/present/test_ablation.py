@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.report.ablation import ablation_sentence, ablation_table, ablation_text
+from judgepanel.present.understand.pipeline_ablation import ablation_sentence, ablation_table
 from judgepanel.report.sentences import CODING
 from judgepanel.studies.methods.ablation_result import PipelineAblation
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
@@ -25,11 +25,11 @@ def result() -> PipelineAblation:
 
 def moved(step: str, value: float, lo: float, hi: float) -> PipelineAblation:
     """The result with another change of NLL by a step."""
-    found, i = result(), result().steps.index(step)
-    parts = [found.delta.copy(), found.delta_lo.copy(), found.delta_hi.copy()]
+    changed, i = result(), result().steps.index(step)
+    parts = [changed.delta.copy(), changed.delta_lo.copy(), changed.delta_hi.copy()]
     for part, number in zip(parts, (value, lo, hi), strict=True):
         part[-1, i] = number
-    return replace(found, delta=parts[0], delta_lo=parts[1], delta_hi=parts[2])
+    return replace(changed, delta=parts[0], delta_lo=parts[1], delta_hi=parts[2])
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,13 @@ def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level()
 
 def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure() -> None:
     one = np.ones(2)
-    found = replace(result(), features=("length",), residual_lo=-0.2 * one, residual_hi=-0.1 * one)
-    sentence = ablation_sentence(found)
+    changed = replace(
+        result(), features=("length",), residual_lo=-0.2 * one, residual_hi=-0.1 * one
+    )
+    sentence = ablation_sentence(changed)
     assert "Correcting with 1 item feature" in sentence
     assert "Without the correction the beta calibrator alone gets" in sentence
-    unsure = ablation_sentence(replace(found, residual_hi=0.1 * one))
+    unsure = ablation_sentence(replace(changed, residual_hi=0.1 * one))
     assert "Without the correction" not in unsure
 
 
@@ -77,10 +79,3 @@ def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are() -> No
     known = table["covered at 80 %"].notna()
     assert table["steps"][known].unique().tolist() == ["1-4"]
     assert (table["against what it builds on"] == "").tolist() == (table["steps"] == "1").tolist()
-
-
-def test_a_terminal_shows_blanks_and_per_cent() -> None:
-    text = ablation_text(result())
-    assert "nan" not in text.lower()
-    assert ablation_sentence(result()) in text
-    assert f"{100 * result().coverage[0, -1]:.1f}" in text

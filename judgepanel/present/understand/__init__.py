@@ -1,0 +1,1 @@
+"""Judges, methods and the claim: how each of their studies is presented."""

@@ -1,0 +1,218 @@
+"""Every aggregator with every calibrator, and which pairs cannot be told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from judgepanel.figures.methods.method_grid import plot_method_grid, prepare_method_grid
+from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Figure,
+    Method,
+    Paragraph,
+    Table,
+    paragraphs,
+)
+from judgepanel.report.numbers import (
+    capital,
+    compared,
+    counted,
+    fixed,
+    interval,
+    listed,
+    percent,
+)
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
+from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
+
+_NAMED = 3
+"""Calibrators that a list names; more are counted."""
+_LABELS = {
+    "cross_fitted": "Cross-fitted: aggregator and calibrator both use all calibration labels.",
+    "nested": "Nested 70/30: 70 % of the calibration labels fit the aggregator, the rest the "
+    "calibrator.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MethodGridView:
+    """The metric that the cells of the heat map show; ties and table are always those of NLL."""
+
+    metric: str = "nll"
+
+
+def pair_name(aggregator: str, calibrator: str) -> str:
+    """``joint with no calibrator`` or ``one-coin with temperature scaling``."""
+    return f"{AGGREGATOR_NAMES[aggregator]} with {CALIBRATED[calibrator]}"
+
+
+def grid_sentence(result: MethodGrid) -> str:
+    """Which pair has the lowest NLL, against what, and how many cannot be told apart from it."""
+    a, c = result.best
+    best = pair_name(result.aggregators[a], result.calibrators[c])
+    value, null = fixed(float(result.nll[a, c]), 3), fixed(result.null_nll, 3)
+    if result.n_splits < 2:
+        text = f"{capital(best)} has the lowest NLL, {value} (base rate: {null}); one split says "
+        text += "no more."
+    else:
+        hi = float(result.nll_hi[a, c])
+        value += f" {interval(float(result.nll_lo[a, c]), hi, 3)}"
+        if hi < result.null_nll:
+            text = f"{capital(best)} has the lowest NLL, {value} (base rate: {null})"
+        else:
+            text = f"Nothing here is shown to beat the base rate (NLL {null}). The lowest is {best}"
+            text += f", {value}"
+        text += f"; {_ties(result)}." if result.tied.size > 1 else "."
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def _ties(result: MethodGrid) -> str:
+    tied, others = int(result.tied.sum()) - 1, result.tied.size - 1
+    if tied == 0:
+        return f"every other of {counted(result.tied.size, 'pair')} is told apart from it"
+    if tied == others:
+        who = f"none of the {others} other pairs" if tied > 1 else "the other one"
+        return f"{who} is {'' if tied > 1 else 'not '}told apart from it"
+    are = "is" if tied == 1 else "are"
+    return f"{tied} of the other {others} pairs {are} not told apart from it"
+
+
+def ties_sentence(result: MethodGrid) -> str:
+    """Which pairs cannot be told apart from the lowest; empty where few or all."""
+    if result.n_splits < 2 or result.tied.all() or result.tied.sum() < 2:
+        return ""
+    ways: dict[str, list[str]] = {}
+    for row in result.nll.min(axis=1).argsort(kind="stable"):
+        if result.tied[row].any():
+            name = AGGREGATOR_NAMES[result.aggregators[row]]
+            ways.setdefault(_way(result, int(row)), []).append(name)
+    parts = [f"{listed(names)}{way}" for way, names in ways.items()]
+    return f"Not told apart from the lowest: {'; '.join(parts)}."
+
+
+def _way(result: MethodGrid, row: int) -> str:
+    """With which calibrators an aggregator is tied."""
+    ways = [name for name in result.calibrators if name != "none"]
+    tied = [
+        name for name, in_tie in zip(result.calibrators, result.tied[row], strict=True) if in_tie
+    ]
+    used = [CALIBRATOR_NAMES[name] for name in ways if name in tied]
+    left = [CALIBRATOR_NAMES[name] for name in ways if name not in tied]
+    raw = "none" in tied
+    if not used:
+        return ", not calibrated" if ways else ""
+    if not left:
+        known = "none" in result.calibrators
+        return (", calibrated or not" if raw else ", however calibrated") if known else ""
+    if len(left) <= _NAMED and len(left) < len(used):
+        text = f", calibrated by any but {listed(left, 'or')}"
+    elif len(used) <= _NAMED:
+        text = f", calibrated by {listed(used, 'or')}"
+    else:
+        text = f", calibrated in {len(used)} of {len(ways)} ways"
+    return text + ", or not at all" * raw
+
+
+def grid_choice_sentence(result: MethodGrid) -> str:
+    """What choosing a cell without hindsight gets."""
+    if result.n_splits < 2 or result.tied.size == 1:
+        return ""
+    a, c = divmod(int(result.chosen_share.argmax()), len(result.calibrators))
+    often = pair_name(result.aggregators[a], result.calibrators[c])
+    return (
+        "The lowest of many looks better than it is. Choosing the pair by cross-validation on the "
+        f"calibration rows alone gets NLL {fixed(result.chosen_nll, 3)} "
+        f"{interval(result.chosen_lo, result.chosen_hi, 3)} (base rate: "
+        f"{fixed(result.null_nll, 3)}); it takes {often} most often, in "
+        f"{percent(float(result.chosen_share[a, c]))} of the splits."
+    )
+
+
+def grid_table(result: MethodGrid) -> pd.DataFrame:
+    """Every cell, lowest NLL first; columns in ``PERCENTS`` are shares."""
+    frame = result.frame()
+    best = frame.iloc[0]
+    return pd.DataFrame(
+        {
+            "aggregator": [AGGREGATOR_NAMES[name] for name in frame["aggregator"]],
+            "calibrator": [CALIBRATOR_NAMES[name] for name in frame["calibrator"]],
+            "NLL": frame["nll"],
+            "95 %": _intervals(frame, "nll"),
+            "skill": frame["skill"],
+            "against the lowest": [
+                "lowest" if same else compared(value, lo, hi)
+                for same, value, lo, hi in zip(
+                    (frame["aggregator"] == best["aggregator"])
+                    & (frame["calibrator"] == best["calibrator"]),
+                    frame["delta"],
+                    frame["delta_lo"],
+                    frame["delta_hi"],
+                    strict=True,
+                )
+            ],
+            "tied": ["yes" if tied else "no" for tied in frame["tied"]],
+            "chosen in": frame["chosen_share"],
+            "Brier": frame["brier"],
+            "ECE": frame["ece"],
+            "accuracy": frame["accuracy"],
+        }
+    )
+
+
+def _intervals(frame: pd.DataFrame, metric: str) -> list[str]:
+    return [
+        interval(lo, hi, 3)
+        for lo, hi in zip(frame[f"{metric}_lo"], frame[f"{metric}_hi"], strict=True)
+    ]
+
+
+def present(
+    result: MethodGrid, spec: MethodGridSpec, view: MethodGridView = MethodGridView()
+) -> list[Block]:
+    """The heat map of one metric, the ties, and every cell in a table."""
+    cells = prepare_method_grid(result, view.metric)
+    figure = plot_method_grid(
+        cells, aggregator_names=AGGREGATOR_NAMES, calibrator_names=CALIBRATOR_NAMES
+    )
+    metric = METRIC_NAMES[view.metric]
+    shows = f"{metric} of every aggregator with every calibrator, on all judges."
+    return [
+        Answer(grid_sentence(result)),
+        Figure(figure, f"Figure: {shows}", narrow=cells),
+        Paragraph(_reading(result, view.metric), quiet=True),
+        *paragraphs(ties_sentence(result), grid_choice_sentence(result)),
+        Table(grid_table(result), "Every cell, lowest NLL first.", height=320),
+        _method(result),
+    ]
+
+
+def _reading(result: MethodGrid, metric: str) -> str:
+    """How to read the colours."""
+    if metric == "nll":
+        return (
+            f"NLL on all {result.n_judges} judges, lower is better. The darkest cell is the "
+            f"lowest; the palest are at the base rate's {fixed(result.null_nll, 3)} or above."
+        )
+    better = "higher" if metric == "accuracy" else "lower"
+    return (
+        f"{capital(METRIC_NAMES[metric])} on all {result.n_judges} judges, {better} is "
+        "better: the darkest cell is the best. The frames, the answer and the "
+        "ties are those of the NLL."
+    )
+
+
+def _method(result: MethodGrid) -> Method:
+    return Method(
+        "In every random split all aggregators and calibrators are fitted on the calibration "
+        f"items, and all figures are scores of the others. {_LABELS[result.form]} Calibrators see "
+        "scores that do not know their own label: from left-out counts where the aggregator has a "
+        "closed form, else from fits without the item's fold. A cell is not told apart from the "
+        "lowest ('tied' in the table) when the simultaneous 95 % band of their difference "
+        "contains 0. That does not make them equal: the band allows for every pair at once, and a "
+        "comparison of two pipelines that was planned beforehand, as on Scope or Panel curve, can "
+        "show what it cannot. The aggregators are derived in `docs/`."
+    )

@@ -1,0 +1,105 @@
+"""What the study of judges says in words agrees with its numbers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.kernels.judges.clusters import FamilyAgreement
+from judgepanel.present.blocks import Figure
+from judgepanel.present.understand.judges import (
+    JudgesView,
+    cluster_table,
+    families_sentence,
+    judges_sentence,
+    judges_table,
+    present,
+    worth_sentences,
+)
+from judgepanel.render.terminal import terminal_text
+from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
+from judgepanel.studies.judges.judges_result import Estimate
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.studies.judges.test_judges import family_votes
+
+
+@pytest.fixture(scope="module")
+def result():
+    return run(JUDGES, family_votes(), JudgesSpec(Settings(splits=6)), jobs=1)
+
+
+def test_the_answer_names_judges_their_worth_and_their_clusters(result):
+    stated = replace(result, effective=Estimate(2.84, 2.61, 3.06))
+    assert judges_sentence(stated) == (
+        "9 judges are worth about 2.8 [2.6, 3.1] independent ones; they form 3 clusters that err "
+        "together."
+    )
+
+
+def test_clusters_that_do_not_last_are_not_claimed(result):
+    shaky = replace(result, stability=np.full(9, 0.2))
+    assert judges_sentence(shaky).endswith("; no cluster is stable.")
+    none = replace(result, cluster=np.arange(1, 10))
+    assert judges_sentence(none).endswith("; no clusters stand out.")
+
+
+def test_nothing_is_claimed_without_pairs(result):
+    nan = float("nan")
+    unknown = replace(
+        result, effective=Estimate(nan, nan, nan), correlation=Estimate(nan, nan, nan)
+    )
+    assert "cannot be said" in judges_sentence(unknown)
+    assert worth_sentences(unknown) == ""
+    assert "one judge only" in judges_sentence(replace(result, n_effective=1))
+
+
+@pytest.mark.parametrize(
+    ("rand", "begins"),
+    [(0.9, "The clusters are nearly"), (0.4, "The clusters follow"), (0.1, "The clusters are not")],
+)
+def test_families_are_judged_by_the_rand_index(result, rand, begins):
+    stated = replace(result, families=FamilyAgreement(rand, 0.6, 0.2, 9, 3))
+    sentence = families_sentence(stated)
+    assert sentence.startswith(begins)
+    assert "0.60 on average, of two families 0.20" in sentence
+    assert families_sentence(replace(result, families=None)) == ""
+
+
+def test_the_cluster_table_counts_families(result):
+    table = cluster_table(result)
+    assert table["judges"].tolist() == [4, 3, 2]
+    assert table["families"].tolist() == ["fam0 4", "fam1 3", "fam2 2"]
+
+
+def test_the_page_gets_every_column_and_documents_those_that_answer(result):
+    short, whole = judges_table(result), judges_table(result, every_column=True)
+    assert list(short) == list(whole)[: len(list(short))]
+    assert {"judge", "accuracy", "of", "cluster", "nearest"} <= set(short)
+    assert {"weight: one-coin", "ability", "coverage"} <= set(whole) - set(short)
+    assert short["accuracy"].is_monotonic_decreasing
+
+
+def test_names_cannot_break_the_lines_of_a_terminal(result):
+    names = tuple(f"\x1b[31mline\nbreak{j}" for j in range(9))
+    hostile = replace(result, judges=names, nearest=names, family=names)
+    spec = JudgesSpec(Settings(splits=6))
+    text, plain = (terminal_text(present(r, spec)) for r in (hostile, result))
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == len(plain.splitlines())
+
+
+def test_the_judge_looked_at_is_marked_on_the_map(result):
+    spec, judge = JudgesSpec(Settings(splits=6)), result.judges[0]
+    plain, marked = (
+        next(block.figure for block in present(result, spec, view) if isinstance(block, Figure))
+        for view in (JudgesView(), JudgesView(judge))
+    )
+    assert len(marked.data) == len(plain.data) + 2
+
+
+def test_without_pairs_there_is_a_sentence_in_place_of_the_map(result):
+    alone = replace(result, order=result.order[:1])
+    blocks = present(alone, JudgesSpec(Settings(splits=6)))
+    assert not [block for block in blocks if isinstance(block, Figure)]
+    assert any("No two judges voted" in getattr(block, "text", "") for block in blocks)
