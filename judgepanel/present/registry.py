@@ -33,9 +33,10 @@ from judgepanel.present.robustness import (
     transfer,
     weighting,
 )
-from judgepanel.present.sections import decide, trust, understand
+from judgepanel.present.sections import decide, trust
 from judgepanel.present.understand import (
     calibrator_design,
+    claim,
     judges,
     method_grid,
     pipeline_ablation,
@@ -200,7 +201,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(METHOD_GRID, METHODS_PAGE, method_grid.present),
             Entry(PIPELINE_ABLATION, METHODS_PAGE, pipeline_ablation.present),
             Entry(CALIBRATOR_DESIGN, METHODS_PAGE, calibrator_design.present),
-            Entry(CLAIM, CLAIM_PAGE, _whole(understand.claim), default=claim_specs),
+            Entry(CLAIM, CLAIM_PAGE, claim.present, default=claim_specs),
         )
     }
 )

@@ -50,13 +50,10 @@ def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
     assert found
     assert float(found[1]) < 0.05
     assert float(found[2]) > 0.2
-    assert [header.value for header in app.main.get("header")] == [
-        "No judge at all",
-        "Step by step",
-        "The paper's tables",
-        "Votes seen jointly",
-        "Sources",
-    ]
+    assert [header.value for header in app.main.get("header")] == ["The paper's claim"]
+    assert [header.value for header in app.main.get("subheader")] == ["Votes seen jointly"]
+    heads = htmls(app, "<h3>")
+    assert heads == ["No judge at all", "Step by step", "The paper's tables", "Sources"]
     coded, honest, published, joint = (displayed(frame) for frame in app.dataframe)
     assert set(coded["measures"]) == {"measures the coding, not the judges"}
     assert min(float(value) for value in honest["NLL, all"]) > 0.2

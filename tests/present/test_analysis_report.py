@@ -153,7 +153,7 @@ def test_the_verdict_comes_first_and_the_studies_in_the_order_of_the_pages():
         "What it rests on",
         "Checks",
         *("Panel curve", "Recommended panel", "What judges are worth"),
-        *("Reliability", "Scope", "The claim"),
+        *("Reliability", "Scope", "The paper's claim"),
     ]
 
 

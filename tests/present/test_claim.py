@@ -8,9 +8,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from judgepanel.report.published import DATA_SETS, PUBLISHED, looks_like, published_of
 
-from judgepanel.report.claim import (
+from judgepanel.present.blocks import Box, Heading, Table, flat
+from judgepanel.present.understand.claim import (
+    ClaimView,
+    present,
+    published_table,
+    step_table,
+)
+from judgepanel.present.understand.claim_sentences import (
     MEASURES_CODING,
     claim_sentence,
     constant_sentence,
@@ -23,13 +29,16 @@ from judgepanel.report.claim import (
     step_sentences,
     tone,
 )
-from judgepanel.report.claim_tables import claim_text, published_table, step_table
+from judgepanel.present.understand.published import DATA_SETS, PUBLISHED, looks_like, published_of
+from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.steps import STEPS
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
+
+SPEC = ClaimSpec(Settings(splits=4), (3, 5))
 
 
 @cache
@@ -40,23 +49,23 @@ def result(joint: bool = True) -> Claim:
 
 def with_differences(raw: float, paper: float, honest: float) -> Claim:
     """The result with intervals of +-.01 about these differences of top-5 from all."""
-    found = result()
+    changed = result()
     fields = {}
     for name, shift in (
         ("against_all", 0.0),
         ("against_all_lo", -0.01),
         ("against_all_hi", 0.01),
     ):
-        values = getattr(found, name).copy()
+        values = getattr(changed, name).copy()
         for step, value in (
             ("raw_one_class", raw),
             ("raw_honest", raw),
             ("paper", paper),
             ("honest", honest),
         ):
-            values[found.row(step), found.sizes.tolist().index(5)] = value + shift
+            values[changed.row(step), changed.sizes.tolist().index(5)] = value + shift
         fields[name] = values
-    return replace(found, **fields)
+    return replace(changed, **fields)
 
 
 def levels(text: str) -> list[float]:
@@ -80,9 +89,9 @@ def test_the_answer_holds_both_codings_and_marks_the_one():
     ],
 )
 def test_the_answer_says_where_the_reversal_is(differences, says, colour):
-    found = with_differences(*differences)
-    assert f"The paper's reversal (top-5 against all) {says}" in claim_sentence(found)
-    assert tone(found) == colour
+    changed = with_differences(*differences)
+    assert f"The paper's reversal (top-5 against all) {says}" in claim_sentence(changed)
+    assert tone(changed) == colour
 
 
 def test_one_judge_and_one_split_are_answered_in_words():
@@ -91,7 +100,7 @@ def test_one_judge_and_one_split_are_answered_in_words():
     assert claim_sentence(alone).endswith("one judge only, so there is nothing to reverse.")
     assert reversal_sentences(alone, "honest") == ()
     assert joint_sentence(alone) == ""
-    assert "nan" not in claim_text(alone).lower()
+    assert "nan" not in terminal_text(present(alone, ClaimSpec(Settings(splits=2)))).lower()
     blank = np.full_like(result().nll, np.nan)
     early = replace(
         result(), **{f"{n}_{end}": blank for n in ("nll", "change") for end in ("lo", "hi")}
@@ -117,25 +126,28 @@ def test_a_map_that_falls_is_said_to_fall_and_one_that_rises_to_rise():
 
 
 def test_every_step_has_a_sentence_with_what_it_changed():
-    told = [*step_sentences(result(), "one_class"), *step_sentences(result(), "honest")]
-    assert len(told) == len(STEPS)
-    for name, sentence in told:
+    sentences = [*step_sentences(result(), "one_class"), *step_sentences(result(), "honest")]
+    assert len(sentences) == len(STEPS)
+    for name, sentence in sentences:
         assert name[0].isupper()
         assert re.match(r"All 9: NLL \d", sentence)
-    assert sum(" against '" in said or "hardly another" in said for _, said in told) == 12
+    assert (
+        sum(" against '" in sentence or "hardly another" in sentence for _, sentence in sentences)
+        == 12
+    )
 
 
 def test_a_judge_set_aside_is_said_to_leak():
     votes = make_votes(2, 60, 6, one_class=True)
     broken = np.array(votes.votes)
     broken[:, 0] = 0
-    found = run(
+    changed = run(
         CLAIM, replace(votes, votes=broken), ClaimSpec(Settings(splits=2), (3,), False), jobs=1
     )
-    said = dict(step_sentences(found, "one_class"))
-    assert "1 judge that honest labels set aside votes here" in said["One-class coding, raw"]
+    words = dict(step_sentences(changed, "one_class"))
+    assert "1 judge that honest labels set aside votes here" in words["One-class coding, raw"]
     assert (
-        "1 judge is set aside here" in dict(step_sentences(found, "honest"))["Honest labels, raw"]
+        "1 judge is set aside here" in dict(step_sentences(changed, "honest"))["Honest labels, raw"]
     )
 
 
@@ -180,12 +192,37 @@ def test_published_figures_belong_to_steps_panels_and_benchmarks_that_exist():
     assert looks_like(120) is None
 
 
-def test_the_text_for_a_terminal_marks_each_flattering_number():
-    text = claim_text(result())
-    for line in text.splitlines():
-        if any(value < 0.05 for value in levels(line)) and not line.startswith("- "):
-            assert "measures the coding" in line
-    head, tail = text.split("\nHonest labels\n")
-    assert "One-class coding (measures the coding, not the judges)" in head
-    assert min(levels(tail)) > 0.1
-    assert "nan" not in text.lower()
+def test_outside_the_boxes_of_one_class_coding_no_number_flatters_unmarked():
+    blocks = present(result(), SPEC, ClaimView(data=DATA_SETS[1]))
+    coded = [block for block in flat(blocks) if isinstance(block, Box) and block.coding]
+    assert len(coded) == 4
+    assert all(f"Everything in this box {MEASURES_CODING}." in box.words for box in coded)
+    inside = [block for box in coded for block in box.blocks]
+    others = [block for block in flat(blocks) if block not in inside and block not in coded]
+    stated = [line for block in others for line in getattr(block, "text", "").split(". ")]
+    assert any(levels(line) for line in stated)
+    for line in stated:
+        if any(value < 0.05 for value in levels(line)):
+            assert MEASURES_CODING in line
+    honest = [block.frame for block in others if isinstance(block, Table)]
+    assert [float(value) > 0.1 for value in honest[0]["NLL, all"]] == [True] * len(honest[0])
+    assert "nan" not in terminal_text(blocks).lower()
+
+
+def test_the_parts_of_a_page_make_up_the_whole():
+    whole, steps, joint = (
+        list(flat(present(result(), SPEC, ClaimView(part)))) for part in ("whole", "steps", "joint")
+    )
+    texts = [getattr(block, "text", "") for block in whole]
+    assert {getattr(block, "text", "") for block in steps} <= set(texts)
+    assert joint_sentence(result()) in texts
+    assert joint[0].text == joint_sentence(result())
+    assert not [block for block in joint if isinstance(block, Heading)]
+
+
+def test_the_papers_tables_come_only_with_a_benchmark_to_compare_with():
+    heads = [block.text for block in present(result(), SPEC) if isinstance(block, Heading)]
+    assert "The paper's tables" not in heads
+    same_size = replace(result(), n_items=DATA_SETS[3].n_items)
+    heads = [block.text for block in present(same_size, SPEC) if isinstance(block, Heading)]
+    assert "The paper's tables" in heads

@@ -91,9 +91,9 @@ the figures of four data sets differ by .003."""
 
 def published_of(data: str) -> Iterator[Published]:
     """The figures of one data set, in the order of the claim's steps."""
-    return (one for one in PUBLISHED if one.data == data)
+    return (figure for figure in PUBLISHED if figure.data == data)
 
 
 def looks_like(n_items: int) -> DataSet | None:
     """The benchmark with that many items, if there is one; panels of judges vary."""
-    return next((one for one in DATA_SETS if one.n_items == n_items), None)
+    return next((data for data in DATA_SETS if data.n_items == n_items), None)

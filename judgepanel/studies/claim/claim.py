@@ -241,7 +241,7 @@ def _warnings(found: Codings, steps: Sequence[Step], done: Tally) -> tuple[str, 
 
 CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     name="claim",
-    title="The claim",
+    title="The paper's claim",
     question="Does the paper's reversal hold here?",
     spec=ClaimSpec,
     result=Claim,

@@ -1,4 +1,4 @@
-"""Does the paper's reversal hold here? The claim in sentences, for a sceptical reader."""
+"""The claim in sentences, for a sceptical reader."""
 
 from __future__ import annotations
 
@@ -42,78 +42,78 @@ _OUTCOMES: dict[Outcome, str] = {
 }
 
 
-def headline_size(found: Claim) -> int | None:
+def headline_size(result: Claim) -> int | None:
     """The panel the answer speaks of: top-5 as in the paper's abstract, or the largest compared."""
-    if not len(found.panels):
+    if not len(result.panels):
         return None
-    return HEADLINE if HEADLINE in found.panels else int(found.panels[-1])
+    return HEADLINE if HEADLINE in result.panels else int(result.panels[-1])
 
 
-def claim_sentence(found: Claim) -> str:
+def claim_sentence(result: Claim) -> str:
     """One-class coding against honest labels, and where the reversal is."""
-    paper, honest = found.row("paper"), found.row("honest")
+    paper, honest = result.row("paper"), result.row("honest")
     text = (
-        f"With one-class coding NLL {sig(float(found.nll[paper, -1]))}, which {MEASURES_CODING}; "
-        f"with honest labels {_level(found, 'honest')}."
+        f"With one-class coding NLL {sig(float(result.nll[paper, -1]))}, which {MEASURES_CODING}; "
+        f"with honest labels {_level(result, 'honest')}."
     )
-    k = headline_size(found)
+    k = headline_size(result)
     if k is None:
         return f"{text} There is one judge only, so there is nothing to reverse."
-    if not math.isfinite(float(found.nll_lo[honest, -1])):
+    if not math.isfinite(float(result.nll_lo[honest, -1])):
         return f"{text} {NOT_YET}"
-    there, here = _outcome(found, "paper", k), _outcome(found, "honest", k)
+    there, here = _outcome(result, "paper", k), _outcome(result, "honest", k)
     where = f"{_OUTCOMES[there]} with one-class coding, {_OUTCOMES[here]} with honest labels"
     if there == here:
         where = f"{_OUTCOMES[there]} with either"
     return f"{text} The paper's reversal (top-{k} against all) is {where}."
 
 
-def tone(found: Claim) -> str:
+def tone(result: Claim) -> str:
     """Whether honest labels show the reversal (keep), its contrary (curate), or neither."""
-    k = headline_size(found)
-    outcome = None if k is None else _outcome(found, "honest", k)
+    k = headline_size(result)
+    outcome = None if k is None else _outcome(result, "honest", k)
     return {"appears": "keep", "does not appear": "curate"}.get(outcome or "", "open")
 
 
-def _outcome(found: Claim, calibrated: str, k: int) -> Outcome:
-    one = found.reversal(calibrated, k)
-    if one is None:
+def _outcome(result: Claim, calibrated: str, k: int) -> Outcome:
+    reversal = result.reversal(calibrated, k)
+    if reversal is None:
         raise ValueError(f"{calibrated} was not compared at {k}")
-    return one.outcome
+    return reversal.outcome
 
 
-def reversal_sentences(found: Claim, coding: str) -> tuple[str, ...]:
+def reversal_sentences(result: Claim, coding: str) -> tuple[str, ...]:
     """Before and after calibration under one-class coding, or under each honest recipe."""
-    k = headline_size(found)
-    told = {step.name for step in found.told(coding)}
+    k = headline_size(result)
+    names = {step.name for step in result.told(coding)}
     if k is None:
         return ()
-    tried = [found.reversal(after, k) for _, after in PAIRS if after in told]
-    return tuple(_reversal(one) for one in tried if one is not None)
+    tried = [result.reversal(after, k) for _, after in PAIRS if after in names]
+    return tuple(_reversal(reversal) for reversal in tried if reversal is not None)
 
 
-def _reversal(one: Reversal) -> str:
-    if not math.isfinite(one.lo):
+def _reversal(reversal: Reversal) -> str:
+    if not math.isfinite(reversal.lo):
         return NOT_YET
     recipe = {
         "paper": "after the paper's recipe",
         "honest_clipped": "after the paper's recipe",
         "honest": "after beta on scores that do not know their own label",
         "joint": "with votes seen jointly",
-    }[one.calibrated]
-    before = with_interval(one.raw_delta, one.raw_lo, one.raw_hi, sign=True)
-    after = with_interval(one.delta, one.lo, one.hi, sign=True)
+    }[reversal.calibrated]
+    before = with_interval(reversal.raw_delta, reversal.raw_lo, reversal.raw_hi, sign=True)
+    after = with_interval(reversal.delta, reversal.lo, reversal.hi, sign=True)
     return (
-        f"Top-{one.k} changes NLL against all judges by {before} before calibration and by {after} "
-        f"{recipe}: the reversal is {_OUTCOMES[one.outcome]}."
+        f"Top-{reversal.k} changes NLL against all judges by {before} before calibration and "
+        f"by {after} {recipe}: the reversal is {_OUTCOMES[reversal.outcome]}."
     )
 
 
-def constant_sentence(found: Claim) -> str:
+def constant_sentence(result: Claim) -> str:
     """What no judge at all gets under one-class coding."""
-    paper = found.row("paper")
-    null, constant = float(found.null_nll[paper]), float(found.constant_nll[paper])
-    lowest = float(np.nanmin(found.nll[paper]))
+    paper = result.row("paper")
+    null, constant = float(result.null_nll[paper]), float(result.constant_nll[paper])
+    lowest = float(np.nanmin(result.nll[paper]))
     return (
         f"No judge is needed: a score that says one half for every item gets NLL {sig(constant)} "
         f"through the paper's calibrator, and the base rate alone gets {sig(null)}. The best panel "
@@ -122,21 +122,21 @@ def constant_sentence(found: Claim) -> str:
     )
 
 
-def honest_constant_sentence(found: Claim) -> str:
+def honest_constant_sentence(result: Claim) -> str:
     """The same two yardsticks under honest labels."""
-    row = found.row("honest_clipped")
-    null, constant = float(found.null_nll[row]), float(found.constant_nll[row])
+    row = result.row("honest_clipped")
+    null, constant = float(result.null_nll[row]), float(result.constant_nll[row])
     return (
         f"With honest labels the same constant score gets NLL {fixed(constant, 3)} and the base "
         f"rate {fixed(null, 3)}: what a panel gains on them, its judges have given."
     )
 
 
-def map_sentence(found: Claim) -> str:
+def map_sentence(result: Claim) -> str:
     """What free signs do to the map that one-class labels fit."""
-    paper = found.maps[MAP_NAMES.index("paper")]
+    paper = result.maps[MAP_NAMES.index("paper")]
     a, b = float(paper[0]), float(paper[1])
-    share = percent(float(found.falling[found.row("paper"), -1]), 3)
+    share = percent(float(result.falling[result.row("paper"), -1]), 3)
     ends = apply(paper, np.array([0.001, 0.5]))
     seen = (
         "where all judges together give label 1 a chance of 0.1 % the map says "
@@ -155,39 +155,41 @@ def map_sentence(found: Claim) -> str:
     )
 
 
-def step_sentences(found: Claim, coding: str) -> tuple[tuple[str, str], ...]:
+def step_sentences(result: Claim, coding: str) -> tuple[tuple[str, str], ...]:
     """Name and sentence of every step under one-class coding, or of all others."""
     return tuple(
-        (capital(STEP_NAMES[step.name]), _step_sentence(found, step.name))
-        for step in found.told(coding)
+        (capital(STEP_NAMES[step.name]), _step_sentence(result, step.name))
+        for step in result.told(coding)
     )
 
 
-def _step_sentence(found: Claim, name: str) -> str:
-    row, step = found.row(name), STEPS[name]
-    text = f"{capital(found.arm(name, len(found.sizes)))}: NLL {_level(found, name)}"
-    change = float(found.change[row, -1])
-    if step.before is not None and math.isfinite(float(found.change_lo[row, -1])):
+def _step_sentence(result: Claim, name: str) -> str:
+    row, step = result.row(name), STEPS[name]
+    text = f"{capital(result.arm(name, len(result.sizes)))}: NLL {_level(result, name)}"
+    change = float(result.change[row, -1])
+    if step.before is not None and math.isfinite(float(result.change_lo[row, -1])):
         moved = with_interval(
-            change, float(found.change_lo[row, -1]), float(found.change_hi[row, -1]), sign=True
+            change, float(result.change_lo[row, -1]), float(result.change_hi[row, -1]), sign=True
         )
-        same = abs(change) < _HARDLY and found.n_judges[row] == found.n_judges[_before(found, name)]
+        same = (
+            abs(change) < _HARDLY and result.n_judges[row] == result.n_judges[_before(result, name)]
+        )
         text += (
             f", hardly another than '{STEP_NAMES[step.before]}'"
             if same
             else f", {moved} against '{STEP_NAMES[step.before]}'"
         )
-    return f"{text}. {_why(found, name)}"
+    return f"{text}. {_why(result, name)}"
 
 
-def _before(found: Claim, name: str) -> int:
+def _before(result: Claim, name: str) -> int:
     before = STEPS[name].before
-    return found.row(name if before is None else before)
+    return result.row(name if before is None else before)
 
 
-def _why(found: Claim, name: str) -> str:
+def _why(result: Claim, name: str) -> str:
     """What a step shows."""
-    aside = int(found.n_judges[found.row("paper")] - found.n_judges[found.row("honest")])
+    aside = int(result.n_judges[result.row("paper")] - result.n_judges[result.row("honest")])
     dropped = (
         f" {counted(aside, 'judge')} {'is' if aside == 1 else 'are'} set aside here."
         if aside
@@ -214,7 +216,7 @@ def _why(found: Claim, name: str) -> str:
         + dropped,
         "honest_random": "A coin in place of both orders at once.",
         "honest_monotone": "With honest labels the map rises by itself."
-        if not found.falling[found.row("honest_clipped"), -1]
+        if not result.falling[result.row("honest_clipped"), -1]
         else "In some splits the free map falls even here.",
         "honest_beta": "Clipping hides how far beyond 99.9 % the sum is.",
         "honest_temperature": "One parameter in place of three.",
@@ -224,36 +226,37 @@ def _why(found: Claim, name: str) -> str:
     }[name]
 
 
-def joint_sentence(found: Claim) -> str:
+def joint_sentence(result: Claim) -> str:
     """Keeping everyone under one-coin and under joint; empty without joint."""
-    k = headline_size(found)
-    if not found.has("joint") or k is None:
+    k = headline_size(result)
+    if not result.has("joint") or k is None:
         return ""
-    joint, honest = found.reversal("joint", k), found.reversal("honest", k)
+    joint, honest = result.reversal("joint", k), result.reversal("honest", k)
     if joint is None or honest is None or not math.isfinite(joint.lo):
         return NOT_YET
     text = (
         f"{_keeping(honest, 'one-coin, which sees the sum of the votes')}; "
         f"{_keeping(joint, 'joint, which sees them together')}. All judges get NLL "
-        f"{_level(found, 'honest')} and {_level(found, 'joint')}."
+        f"{_level(result, 'honest')} and {_level(result, 'joint')}."
     )
     return capital(text)
 
 
-def _keeping(one: Reversal, under: str) -> str:
-    against = f"NLL against top-{one.k} under {under}"
-    if one.lo > 0.0:
-        return f"keeping all saves {with_interval(one.delta, one.lo, one.hi)} {against}"
-    if one.hi < 0.0:
-        return f"keeping all costs {with_interval(-one.delta, -one.hi, -one.lo)} {against}"
-    moved = with_interval(-one.delta, -one.hi, -one.lo, sign=True)
-    return f"keeping all changes NLL by {moved} against top-{one.k} under {under}"
+def _keeping(reversal: Reversal, under: str) -> str:
+    against = f"NLL against top-{reversal.k} under {under}"
+    value, lo, hi = reversal.delta, reversal.lo, reversal.hi
+    if lo > 0.0:
+        return f"keeping all saves {with_interval(value, lo, hi)} {against}"
+    if hi < 0.0:
+        return f"keeping all costs {with_interval(-value, -hi, -lo)} {against}"
+    moved = with_interval(-value, -hi, -lo, sign=True)
+    return f"keeping all changes NLL by {moved} against top-{reversal.k} under {under}"
 
 
-def published_sentence(found: Claim) -> str:
+def published_sentence(result: Claim) -> str:
     """The paper's plain vote fraction, four times nearly the same."""
     values = list(VOTE_FRACTION.values())
-    constant = float(found.constant_nll[found.row("paper")])
+    constant = float(result.constant_nll[result.row("paper")])
     return (
         f"The paper's plain vote fraction under beta gets {fixed(min(values), 3)} to "
         f"{fixed(max(values), 3)} on four benchmarks of very different difficulty; a constant "
@@ -263,8 +266,8 @@ def published_sentence(found: Claim) -> str:
     )
 
 
-def _level(found: Claim, name: str) -> str:
-    row = found.row(name)
-    lo, hi = float(found.nll_lo[row, -1]), float(found.nll_hi[row, -1])
-    text = sig(float(found.nll[row, -1]))
+def _level(result: Claim, name: str) -> str:
+    row = result.row(name)
+    lo, hi = float(result.nll_lo[row, -1]), float(result.nll_hi[row, -1])
+    text = sig(float(result.nll[row, -1]))
     return f"{text} {interval(lo, hi)}" if math.isfinite(lo) else text

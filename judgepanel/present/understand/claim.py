@@ -1,0 +1,266 @@
+"""The paper's protocol beside the honest one: figures, every step, the paper's own figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from judgepanel.figures.claim import fitted_maps, protocol
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Box,
+    Heading,
+    Method,
+    Paragraph,
+    Row,
+    Table,
+    drawing,
+    paragraphs,
+)
+from judgepanel.present.understand.claim_sentences import (
+    MEASURES_CODING,
+    STEP_NAMES,
+    claim_sentence,
+    constant_sentence,
+    headline_size,
+    honest_constant_sentence,
+    joint_sentence,
+    map_sentence,
+    published_sentence,
+    reversal_sentences,
+    step_sentences,
+)
+from judgepanel.present.understand.published import PAPER, DataSet, looks_like, published_of
+from judgepanel.report.numbers import compared, fixed, interval, percent, sig
+from judgepanel.studies.claim.claim import ClaimSpec
+from judgepanel.studies.claim.claim_result import Claim
+
+JOINT_TITLE = "Votes seen jointly"
+_CLAIM = (
+    f"The paper ({PAPER}) says that calibration reverses a habit: before it, a few accurate judges "
+    "beat them all; after it, all beat the few. Its NLLs of 0.006 to 0.02 are what comes out when "
+    "every item is written as 'label 1, vote = the judge was right', which can be done to any "
+    "labelled votes. Below are the same votes, judges and splits under that coding, which "
+    f"{MEASURES_CODING}, and under honest labels; each step changes one thing."
+)
+_SOURCES = (
+    f"The paper: 'Calibrate, don't curate', {PAPER}. Its protocol: sections 2 and 4.1; the claim: "
+    "section 4.2.",
+    "Its benchmarks: JudgeBench, arXiv 2410.12784; RewardBench, arXiv 2403.13787; RewardBench 2, "
+    "arXiv 2506.01937; LLMBar, arXiv 2310.07641.",
+    "Beta calibration: Kull, Silva Filho and Flach 2017, doi:10.1214/17-EJS1338SI, who keep the "
+    "map monotone (a ≥ 0, b ≤ 0 in the paper's signs).",
+    "Codings, steps, intervals and what was measured on public votes: docs/claim.md.",
+)
+_HONEST = {
+    "raw_one_class": "raw_honest",
+    "paper": "honest_clipped",
+    "paper_temperature": "honest_temperature",
+}
+_RECIPES = {
+    "raw_one_class": "raw",
+    "paper": "beta, clipped",
+    "paper_temperature": "temperature",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """Which part is shown, and whose published figures stand beside ours.
+
+    ``joint`` is the part that compares one-coin with joint, ``steps`` all that comes before it.
+    Without ``data`` it is the benchmark with as many items, if there is one.
+    """
+
+    part: Literal["whole", "steps", "joint"] = "whole"
+    data: DataSet | None = None
+
+
+def step_table(result: Claim, coding: str) -> pd.DataFrame:
+    """Every step under one-class coding, or all others: panels, yardsticks, what it changed."""
+    k = headline_size(result)
+    rows = []
+    for step in result.told(coding):
+        s = result.row(step.name)
+        cells = {"step": STEP_NAMES[step.name]}
+        for column in result.columns():
+            arm = result.arm(step.name, column)
+            head = arm if column < len(result.sizes) else "all"
+            cells[f"NLL, {head}"] = sig(float(result.nll[s, column]))
+        lo, hi = float(result.nll_lo[s, -1]), float(result.nll_hi[s, -1])
+        cells["all, 95 %"] = interval(lo, hi)
+        cells["base rate"] = sig(float(result.null_nll[s]))
+        cells["skill, all"] = _skill(1.0 - float(result.nll[s, -1] / result.null_nll[s]))
+        cells["constant score"] = sig(float(result.constant_nll[s]))
+        if k is not None:
+            at = result.columns()[result.panels.tolist().index(k)]
+            cells[f"top-{k} less all"] = _difference(result, "against_all", s, at)
+            cells["verdict"] = result.verdict(step.name, at)
+        cells["all, less the step before"] = (
+            "" if step.before is None else _difference(result, "change", s, len(result.sizes))
+        )
+        cells["measures"] = "measures " + step.measures
+        rows.append(cells)
+    return pd.DataFrame(rows)
+
+
+def _skill(value: float) -> str:
+    return percent(value) if value > -1.0 else "far below 0"
+
+
+def _difference(result: Claim, kind: str, row: int, column: int) -> str:
+    value, lo, hi = (
+        float(getattr(result, f"{kind}{end}")[row, column]) for end in ("", "_lo", "_hi")
+    )
+    return compared(value, lo, hi) if math.isfinite(value) else ""
+
+
+def published_table(result: Claim, data: DataSet) -> pd.DataFrame:
+    """The paper's figures of a benchmark, ours under one-class coding, ours on honest labels."""
+    rows = []
+    for figure in published_of(data.name):
+        rows.append(
+            {
+                "recipe": _RECIPES[figure.step],
+                "panel": figure.panel,
+                f"the paper, {data.n_judges} judges": fixed(figure.nll, 3),
+                "ours, one-class coding": _cell(result, figure.step, figure.panel),
+                "ours, honest labels": _cell(result, _HONEST[figure.step], figure.panel),
+                "one-class columns": MEASURES_CODING,
+                "source": figure.source,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _cell(result: Claim, step: str, panel: str) -> str:
+    """NLL and interval of a panel, blank where it was not tried."""
+    row = result.row(step)
+    column = -1
+    if panel != "all":
+        k = int(panel.removeprefix("top-"))
+        if k not in result.sizes:
+            return ""
+        column = result.sizes.tolist().index(k)
+    lo, hi = float(result.nll_lo[row, column]), float(result.nll_hi[row, column])
+    return f"{sig(float(result.nll[row, column]))} {interval(lo, hi)}"
+
+
+def present(result: Claim, spec: ClaimSpec, view: ClaimView = ClaimView()) -> list[Block]:
+    """Both protocols side by side, then step by step, the paper's tables, and joint at the end."""
+    if view.part == "joint":
+        return [*_joint_alone(result), _method()]
+    blocks: list[Block] = [
+        Answer(claim_sentence(result)),
+        Paragraph(_CLAIM, quiet=True),
+        Row(
+            (
+                _coded("One-class coding.", _protocol(result, "one_class")),
+                Box("Honest labels.", tuple(_protocol(result, "honest"))),
+            )
+        ),
+        Heading("No judge at all", 3),
+        _coded("A constant score, and the fitted map.", _constant(result)),
+        *paragraphs(honest_constant_sentence(result)),
+        Heading("Step by step", 3),
+        _coded("One-class coding.", _steps(result, "one_class")),
+        Box("Honest labels.", tuple(_steps(result, "honest"))),
+        *_published(result, view.data or looks_like(result.n_items)),
+    ]
+    if view.part == "whole":
+        blocks += [*_joint(result), *sources()]
+    return [*blocks, _method()]
+
+
+def sources() -> list[Block]:
+    """Where the claim, its benchmarks and its calibrator come from."""
+    return [Heading("Sources", 3), *paragraphs(*_SOURCES)]
+
+
+def _coded(title: str, blocks: list[Block]) -> Box:
+    """A box for figures of one-class coding: it says what they measure, before the first."""
+    words = f"{title} Everything in this box {MEASURES_CODING}."
+    return Box(words, tuple(blocks), coding=True)
+
+
+def _protocol(result: Claim, coding: str) -> list[Block]:
+    """One of the two figures, and what it says of the reversal."""
+    shows = f"NLL against the number of judges, {coding.replace('_', ' ')} labels"
+    sentences = reversal_sentences(result, coding)
+    return [drawing(protocol(result, coding), shows), *paragraphs(*sentences)]
+
+
+def _constant(result: Claim) -> list[Block]:
+    shows = "what the paper's map makes of raw probabilities, one-class coding and honest labels"
+    return [
+        Paragraph(constant_sentence(result)),
+        drawing(fitted_maps(result), shows),
+        Paragraph(map_sentence(result)),
+    ]
+
+
+def _steps(result: Claim, coding: str) -> list[Block]:
+    sentences = (f"{name}: {sentence}" for name, sentence in step_sentences(result, coding))
+    return [Table(step_table(result, coding)), *paragraphs(*sentences)]
+
+
+def _published(result: Claim, data: DataSet | None) -> list[Block]:
+    """The paper's figures beside ours; nothing without a benchmark to compare with."""
+    if data is None:
+        return []
+    size = (
+        f"The paper's panel has {data.n_judges} judges on {data.n_items:,} pairs; these votes "
+        f"have {int(result.n_judges.max()):,} on {result.n_items:,}. Where panels differ, so do "
+        "raw figures."
+    )
+    blocks = [
+        Table(published_table(result, data)),
+        Paragraph(published_sentence(result)),
+        Paragraph(size, quiet=True),
+    ]
+    title = f"{data.name}: the paper's figures beside ours."
+    return [Heading("The paper's tables", 3), _coded(title, blocks)]
+
+
+def _joint(result: Claim) -> list[Block]:
+    sentence = joint_sentence(result)
+    if not sentence:
+        return []
+    return [Heading(JOINT_TITLE, 3), Paragraph(sentence), *_together(result)]
+
+
+def _joint_alone(result: Claim) -> list[Block]:
+    """The last step in a section of its own; without panels to compare there is no answer."""
+    sentence = joint_sentence(result)
+    files = f"Both files hold rows of one-class coding; each says that it {MEASURES_CODING}."
+    return [
+        *([Answer(sentence)] if sentence else []),
+        *_together(result),
+        Table(step_table(result, "honest").tail(2)),
+        Paragraph(files, quiet=True),
+    ]
+
+
+def _together(result: Claim) -> list[Block]:
+    shows = "NLL against the number of judges with honest labels, joint beside one-coin"
+    return [drawing(protocol(result, "together"), shows)]
+
+
+def _method() -> Method:
+    return Method(
+        "The random splits are the same for every step: on the calibration items judges are "
+        "ranked, weighted and calibrated, and all figures are scores of the others. One-class "
+        "coding turns vote V (+1 or -1) into V s and label s into 1. The paper's recipe: one-coin "
+        "weights log((c+1)/(n-c+1)) that know the item's label, raw probabilities clipped to "
+        "0.001 and 0.999, and the beta map σ(a log p + b log(1-p) + c) with a penalty of 0.01 and "
+        "free signs. Honest labels are those of the file where they are balanced; otherwise each "
+        "pair is used with its swap. Intervals are for new items, "
+        "Var = v/N + s_tr² (1/S + n_cal/n_eval). The reversal is shown where the interval of "
+        "NLL(top-k) - NLL(all) lies below 0 before calibration and above 0 after it; it is not "
+        "there where one of the two lies on the other side. The maps are drawn from a fit to all "
+        "labelled items."
+    )
