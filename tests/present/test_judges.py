@@ -7,6 +7,7 @@ import pytest
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.present.blocks import Figure
+from judgepanel.present.study import so_far
 from judgepanel.present.understand.judges import (
     JudgesView,
     cluster_table,
@@ -103,3 +104,8 @@ def test_without_pairs_there_is_a_sentence_in_place_of_the_map(result):
     blocks = present(alone, JudgesSpec(Settings(splits=6)))
     assert not [block for block in blocks if isinstance(block, Figure)]
     assert any("No two judges voted" in getattr(block, "text", "") for block in blocks)
+
+
+def test_an_answer_on_some_of_the_halves_says_so(result):
+    assert so_far(result) == ""
+    assert so_far(replace(result, n_rounds=2)) == "So far, 2 of 6 halves: "

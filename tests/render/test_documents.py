@@ -10,6 +10,7 @@ import pytest
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.blocks import (
     Answer,
+    Box,
     Caveat,
     Command,
     Document,
@@ -18,11 +19,14 @@ from judgepanel.present.blocks import (
     Heading,
     Method,
     Paragraph,
+    Row,
     Table,
+    flat,
 )
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
+from judgepanel.render.terminal import terminal_text
 from judgepanel.report.recommendation import recommendation_sentence
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -73,6 +77,18 @@ def test_figures_are_inside_the_file_and_nothing_is_fetched():
     assert "default-src 'none'" in text
     assert "*a line*" in markdown_text(Document("t", (Figure(figure, "a line"),)))
     assert "<script>" not in html_text(Document("t", (Paragraph("no figure"),)))
+
+
+def test_a_row_stands_in_documents_one_block_after_the_other():
+    figure = Figure(go.Figure(go.Scatter(x=[1, 2], y=[3, 4])), "a line")
+    row = Row((Box("left", (figure,), coding=True), Box("right", (figure, Paragraph("below")))))
+    document = Document("t", (row,))
+    texts = html_text(document), markdown_text(document), terminal_text(document.blocks)
+    for text in texts:
+        assert text.index("left") < text.index("right") < text.index("below")
+    assert texts[0].count("data-figure=") == 2
+    assert len(set(re.findall(r'data-figure="([^"]+)"', texts[0]))) == 2
+    assert [block for block in flat((row,)) if block == figure] == [figure, figure]
 
 
 @cache
