@@ -30,6 +30,7 @@ from judgepanel.present.blocks import (
     Heading,
     Method,
     Paragraph,
+    Row,
     Table,
 )
 from judgepanel.present.registry import ENTRIES, STUDIES
@@ -148,7 +149,8 @@ def test_the_verdict_comes_first_and_the_studies_in_the_order_of_the_pages():
     first = document.blocks[0]
     assert isinstance(first, Answer)
     assert first.text == recommendation_sentence(found(RECOMMEND.name).result)
-    assert [block.text for block in document.blocks if isinstance(block, Heading)] == [
+    heads = [block for block in document.blocks if isinstance(block, Heading)]
+    assert [block.text for block in heads if block.level == 2] == [
         "Decisions",
         "What it rests on",
         "Checks",
@@ -209,9 +211,12 @@ def test_a_section_answers_first_and_flatters_nobody_with_one_class_votes(name):
     document = Document("t", tuple(blocks))
     assert in_html(blocks[0].text) in html_text(document)
     assert markdown(blocks[0].text, 4_000) in markdown_text(document)
-    boxes = [block for block in blocks if isinstance(block, Box) and block.coding]
-    assert len(boxes) == (name == CLAIM.name)
-    open_ones = [block for block in blocks if block not in boxes]
+    boxes = [block for block in flat(blocks) if isinstance(block, Box) and block.coding]
+    assert bool(boxes) == (name == CLAIM.name)
+    inside = [block for box in boxes for block in (box, *box.blocks)]
+    open_ones = [
+        block for block in flat(blocks) if block not in inside and not isinstance(block, Box | Row)
+    ]
     read = [
         one
         for block in flat(open_ones)
