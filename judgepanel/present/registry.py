@@ -34,6 +34,14 @@ from judgepanel.present.robustness import (
     weighting,
 )
 from judgepanel.present.sections import decide, trust
+from judgepanel.present.trust import (
+    conformal,
+    fraction_sweep,
+    items,
+    label_budget,
+    reliability,
+    selective,
+)
 from judgepanel.present.understand import (
     calibrator_design,
     claim,
@@ -180,12 +188,12 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(ESCALATION, RECOMMENDED_PAGE, _whole(decide.cheap_first), after=escalation_spec),
             Entry(CURATORS_STUDY, RECOMMENDED_PAGE, _whole(decide.curator_losses)),
             Entry(WHAT_IF, RECOMMENDED_PAGE, _whole(decide.by_hand), by_hand=True),
-            Entry(RELIABILITY, CONFIDENCE_PAGE, _whole(trust.reliability)),
-            Entry(SELECTIVE, CONFIDENCE_PAGE, _whole(trust.selective)),
-            Entry(CONFORMAL, CONFIDENCE_PAGE, _whole(trust.conformal)),
-            Entry(ITEMS, CONFIDENCE_PAGE, _whole(trust.items)),
-            Entry(LABEL_BUDGET, BUDGET_PAGE, _whole(trust.budget), default=budget_specs),
-            Entry(FRACTION_SWEEP, BUDGET_PAGE, _whole(trust.sweep), default=sweep_specs),
+            Entry(RELIABILITY, CONFIDENCE_PAGE, reliability.present),
+            Entry(SELECTIVE, CONFIDENCE_PAGE, selective.present),
+            Entry(CONFORMAL, CONFIDENCE_PAGE, conformal.present),
+            Entry(ITEMS, CONFIDENCE_PAGE, items.present),
+            Entry(LABEL_BUDGET, BUDGET_PAGE, label_budget.present, default=budget_specs),
+            Entry(FRACTION_SWEEP, BUDGET_PAGE, fraction_sweep.present, default=sweep_specs),
             Entry(SCOPE, SCOPE_PAGE, _whole(trust.scope)),
             Entry(GROUP_CHANGE, SCOPE_PAGE, _whole(trust.group)),
             Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present),

@@ -94,8 +94,8 @@ def finished_budget(page: Page) -> None:
 
 
 def finished_confidence(page: Page) -> None:
-    """Wait for the last section, the items."""
-    page.get_by_role("button", name="All items as CSV").wait_for()
+    """Wait for all four sections, the items last."""
+    expect(page.get_by_role("button", name="Table as CSV")).to_have_count(4)
 
 
 def finished_claim(page: Page) -> None:

@@ -42,9 +42,10 @@ def test_the_answer_the_sections_the_commands_and_the_next_step_are_there() -> N
     assert re.match(r"When it says \d+ %( or more)?, it is right \d+ % \[", answer_of(app))
     headers = [header.value for header in app.main.get("header")]
     assert headers == [
-        *("Every bin", "Before and after", "Answer only where it is sure"),
-        *("Sets that hold the label", "Easy and hard items", "Items to look at"),
+        *("Reliability", "Selective prediction"),
+        *("Conformal sets", "Items and difficulty", "Items to look at"),
     ]
+    assert {"Every bin.", "Before and after calibration."} <= set(htmls(app, "jp-reading"))
     commands = [code.value for code in app.code if " study " in code.value]
     for name in ("reliability", "selective", "conformal", "items"):
         assert any(f" study {name} " in command for command in commands)

@@ -35,10 +35,10 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
+from judgepanel.present.trust.reliability import reliability_sentence
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.style import STYLE
-from judgepanel.report.confidence import reliability_sentence
 from judgepanel.report.recommendation import recommendation_sentence
 from judgepanel.report.text import in_html, markdown, plain
 from judgepanel.studies.claim.claim import CLAIM

@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from judgepanel.figures.fraction_sweep import fraction_sweep
-from judgepanel.figures.label_budget import budget_difference, label_budget
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, cross_fits
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.default_specs import BUDGET_PANELS, OFFERED, sweep_spec
-from judgepanel.report.fraction_sweep import share_sentence, share_table, why_sentence
-from judgepanel.report.label_budget import (
+from judgepanel.present.registry import ENTRIES
+from judgepanel.present.study import so_far
+from judgepanel.present.trust.fraction_sweep import SweepView
+from judgepanel.present.trust.label_budget import (
+    FIRST_PANEL,
+    BudgetView,
     beats_null,
     budget_sentence,
-    budget_table,
-    joint_sentence,
-    joint_table,
-    needed_table,
-    next_sentence,
-    paper_note,
-    target_sentence,
-    versus,
 )
-from judgepanel.report.methods import in_words
-from judgepanel.report.numbers import fixed
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
-from judgepanel.report.tables import PERCENTS
-from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
-from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
+from judgepanel.report.sentences import AGGREGATOR_NAMES
+from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
-from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
+from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
 from judgepanel.ui.controls import aggregator_control, calibrator_control
-from judgepanel.ui.frame import Shown, answer, next_step, notes
-from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.frame import Shown, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note
+from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
 
-_DEFAULT_PANEL = 5
 _HIGHEST_TARGET = 7.0
-_QUIET: Any = {"displayModeBar": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +52,22 @@ class _Asked:
 
 def page(shown: Shown) -> None:
     """Controls, then the curve as it grows; the shares when it has ended."""
+    entry = ENTRIES[LABEL_BUDGET.name]
     asked = _controls(shown)
-    known: set[str] = set()
+    view = BudgetView(asked.calibrator, asked.panel)
+    caveats = Caveats()
     pipeline_note(shown, asked.spec.aggregator, asked.calibrator, offered=OFFERED)
-    if show_result(
-        LABEL_BUDGET, shown, asked.spec, lambda found: _draw(shown, asked, found, known)
-    ):
-        _sweep(shown, asked, known)
+
+    def draw(stored: LabelBudget) -> None:
+        result = stored
+        if asked.whole != asked.spec:
+            result = read(stored, within=asked.within, target=asked.target, have=asked.have)
+        sentence = so_far(result) + budget_sentence(result, asked.calibrator)
+        answer(sentence, "keep" if beats_null(result, asked.calibrator) else "open")
+        draw_study(entry, shown, asked.whole, result, view, caveats=caveats, skip=(sentence,))
+
+    if show_result(LABEL_BUDGET, shown, asked.spec, draw):
+        _sweep(shown, asked, caveats)
     next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
 
 
@@ -82,7 +77,7 @@ def _controls(shown: Shown) -> _Asked:
     panel = second.segmented_control(
         "Beside all judges",
         BUDGET_PANELS,
-        default=_DEFAULT_PANEL,
+        default=FIRST_PANEL,
         required=True,
         key="panel",
         bind="query-params",
@@ -155,140 +150,8 @@ def _goals(
     return None if have == labelled else int(have), target, near / 100.0, beside
 
 
-def _draw(shown: Shown, asked: _Asked, whole: LabelBudget, known: set[str]) -> None:
-    found = whole
-    if asked.whole != asked.spec:
-        found = read(whole, within=asked.within, target=asked.target, have=asked.have)
-    calibrator = asked.calibrator
-    others = _others(found, asked.panel)
-    so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
-    sentence = budget_sentence(found, calibrator)
-    answer(so_far + sentence, "keep" if beats_null(found, calibrator) else "open")
-    notes(in_words(found.warnings))
-    known.update(found.warnings)
-    st.plotly_chart(
-        label_budget(found, calibrator, others),
-        key="budget",
-        alt="NLL against the number of labels. " + sentence,
-        config=_QUIET,
-    )
-    st.caption(_yardstick(found, calibrator))
-    for text in (next_sentence(found, calibrator), target_sentence(found, calibrator)):
-        if text:
-            said(text)
-    for arm in others:
-        _difference(found, calibrator, arm)
-    _tables(found, calibrator, others)
-    if not found.partial:
-        downloads(shown, LABEL_BUDGET, asked.whole, found)
-    how_study(shown, LABEL_BUDGET, asked.whole, _words(found))
-
-
-def _others(found: LabelBudget, panel: int) -> list[str]:
-    """Panels to draw beside all judges: the smaller one, then the second aggregator's."""
-    wanted = [arm_name(panel)]
-    if found.beside is not None:
-        wanted.append(found.arms[0])
-    return [arm for arm in wanted if arm in found.arms[:-1]]
-
-
-def _difference(found: LabelBudget, calibrator: str, arm: str) -> None:
-    st.header(versus(found, arm))
-    words = joint_sentence(found, calibrator, arm)
-    said(words)
-    st.plotly_chart(
-        budget_difference(found, calibrator, arm),
-        key=f"difference-{found.arms.index(arm)}",
-        alt="The difference in NLL against the number of labels. " + words,
-        config=_QUIET,
-    )
-
-
-def _tables(found: LabelBudget, calibrator: str, others: list[str]) -> None:
-    st.header("Every budget")
-    for number, arm in enumerate(others or [None]):
-        table(budget_table(found, calibrator, arm), key=f"budgets-{number}", percents=PERCENTS)
-    if found.needed:
-        st.header("Labels needed")
-        table(_named(found), key="needed")
-    if found.n_splits > 1 and len(found.panels) > 1:
-        st.header("The joint test, and the paper's (invalid)")
-        table(joint_table(found, calibrator), key="joint")
-        st.caption(paper_note())
-
-
-def _sweep(shown: Shown, asked: _Asked, known: set[str]) -> None:
-    st.header("Which share should calibrate?")
-    spec = sweep_spec(asked.spec)
-    show_result(
-        FRACTION_SWEEP, shown, spec, lambda found: _draw_sweep(shown, asked, spec, found, known)
-    )
-
-
-def _draw_sweep(
-    shown: Shown, asked: _Asked, spec: FractionSweepSpec, found: FractionSweep, known: set[str]
-) -> None:
-    calibrator = asked.calibrator
-    arm = arm_name(asked.panel) if arm_name(asked.panel) in found.arms[:-1] else None
-    sentence = share_sentence(found, calibrator)
-    said(sentence)
-    notes(in_words(tuple(text for text in found.warnings if text not in known)))
-    st.plotly_chart(
-        fraction_sweep(found, calibrator, arm),
-        key="shares",
-        alt="NLL against the share of the items that calibrates. " + sentence,
-        config=_QUIET,
-    )
-    st.caption(
-        f"{why_sentence(found, calibrator)} This analysis calibrates on "
-        f"{100.0 * shown.analysis.settings.fraction:g} %. Dashed upright line: the share that is "
-        "enough."
-    )
-    table(share_table(found, calibrator, arm), key="shares", percents=PERCENTS)
-    if not found.partial:
-        downloads(shown, FRACTION_SWEEP, spec, found)
-    how_study(shown, FRACTION_SWEEP, spec, _sweep_words(found))
-
-
-def _named(found: LabelBudget) -> pd.DataFrame:
-    frame = needed_table(found)
-    frame["calibrator"] = [CALIBRATOR_NAMES[name] for name in frame["calibrator"]]
-    return frame
-
-
-def _yardstick(found: LabelBudget, calibrator: str) -> str:
-    null = float(found.null_nll[-1])
-    constant = float(found.constant_nll[found.row(calibrator), -1])
-    text = f"Base rate alone: NLL {fixed(null, 3)}"
-    text += f" with {found.labels[-1]:,.0f} labels, {fixed(float(found.null_nll[0]), 3)} with "
-    text += f"{found.labels[0]:,.0f}."
-    if abs(constant - null) > 0.001:
-        text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
-    text += " Dotted lines on grey, right of the last marker, are extrapolated."
-    if found.needed_for(calibrator, found.arms[-1]) is not None:
-        end = "" if found.settled else ", the upper end of their interval"
-        text += f" Dashed upright line: the labels that come near the plateau{end}."
-    return text
-
-
-def _words(found: LabelBudget) -> str:
-    return (
-        f"{found.n_splits} random splits (seed {found.seed}): {found.n_evaluation:,.0f} items are "
-        "scored in each, whatever the budget. The other items are put in a random order, and a "
-        "budget of n takes the first n: judges are ranked and weighted, and calibrators fitted, on "
-        "those labels alone. Intervals are for new items and panels fitted on n labels. The band "
-        "holds at all budgets together, and the joint p tests that there is no difference at any "
-        f"of them. 'Next {NEXT} buy' reads a fitted curve a + b n^-c; its interval holds the doubt "
-        "about the scores, not that about the form of the curve."
-    )
-
-
-def _sweep_words(found: FractionSweep) -> str:
-    return (
-        f"{found.n_splits} random splits (seed {found.seed}): the items are put in a random order, "
-        "a share of them calibrates and all the others evaluate, so a larger share adds labels to "
-        "those of a smaller one. Judges are ranked and weighted, and calibrators fitted, on the "
-        "share alone. Intervals are for new items and panels fitted on that many labels: Var = v/N "
-        "+ s_tr² (1/S + n_cal/n_eval), and n_cal/n_eval is what widens them. An exported panel is "
-        "fitted on all labels whatever the share; the share decides what its measured NLL is of."
-    )
+def _sweep(shown: Shown, asked: _Asked, caveats: Caveats) -> None:
+    entry = ENTRIES[FRACTION_SWEEP.name]
+    st.header(entry.study.title)
+    view = SweepView(asked.calibrator, asked.panel, shown.analysis.settings.fraction)
+    show_study(entry, shown, sweep_spec(asked.spec), view, caveats=caveats)

@@ -10,18 +10,21 @@ import numpy as np
 import pytest
 
 from judgepanel.figures.label_budget import prepare_label_budget
-from judgepanel.report.label_budget import (
+from judgepanel.present.blocks import Answer, Heading, Paragraph, Table
+from judgepanel.present.trust.label_budget import (
+    BudgetView,
     beats_null,
     budget_sentence,
     budget_table,
-    budget_text,
     joint_sentence,
     joint_table,
     needed_table,
     next_sentence,
     paper_note,
+    present,
     target_sentence,
 )
+from judgepanel.render.terminal import terminal_text
 from judgepanel.report.sentences import CODING
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
@@ -30,32 +33,33 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
+SPEC = LabelBudgetSpec(Settings(splits=4), panels=(3,), budgets=(20, 30, 45), target=0.4)
+
 
 @cache
-def found() -> LabelBudget:
-    spec = LabelBudgetSpec(Settings(splits=4), panels=(3,), budgets=(20, 30, 45), target=0.4)
-    return run(LABEL_BUDGET, make_votes(1, 120, 9, low=0.7), spec, jobs=1)
+def result() -> LabelBudget:
+    return run(LABEL_BUDGET, make_votes(1, 120, 9, low=0.7), SPEC, jobs=1)
 
 
 def needing(**changes: object) -> LabelBudget:
     """The result of 100 splits with other labels needed by all judges."""
     needed = tuple(
-        replace(one, **changes) if one.panel == "all 9" else one  # type: ignore[arg-type]
-        for one in found().needed
+        replace(needed, **changes) if needed.panel == "all 9" else needed  # type: ignore[arg-type]
+        for needed in result().needed
     )
-    return replace(found(), needed=needed, n_splits=100)
+    return replace(result(), needed=needed, n_splits=100)
 
 
 def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
     sentence = budget_sentence(
         needing(n=31.6, n_lo=20.0, n_hi=50.4, at_start=False, extrapolated=False), "beta"
     )
-    level = f"{found().nll[0, -1, -1]:.3f} ["
+    level = f"{result().nll[0, -1, -1]:.3f} ["
     assert sentence.startswith(
         "On average over panels, 32 labels [20, 50] reach within 5 % of what 60 labels give (NLL "
     )
     assert level in sentence
-    assert f"base rate {found().null_nll[-1]:.3f})" in sentence
+    assert f"base rate {result().null_nll[-1]:.3f})" in sentence
     assert sentence.endswith("you have 120.")
 
 
@@ -93,17 +97,17 @@ def test_few_splits_without_an_upper_end_promise_nothing():
 
 
 def test_panels_not_shown_to_beat_the_base_rate_need_no_number():
-    weak = replace(found(), nll_hi=found().nll_hi + 1.0)
+    weak = replace(result(), nll_hi=result().nll_hi + 1.0)
     assert not beats_null(weak, "beta")
     assert "not shown to beat the base rate" in budget_sentence(weak, "beta")
 
 
 def test_figures_that_measure_the_coding_say_so():
-    assert budget_sentence(replace(found(), measures_coding=True), "beta").endswith(CODING)
+    assert budget_sentence(replace(result(), measures_coding=True), "beta").endswith(CODING)
 
 
 def test_a_single_split_answers_nothing():
-    bare = replace(found(), needed=(), joint_p=np.full((2, 1), np.nan))
+    bare = replace(result(), needed=(), joint_p=np.full((2, 1), np.nan))
     assert budget_sentence(bare, "beta") == "Not enough splits yet to say."
     assert joint_sentence(bare, "beta", "top-3") == "Not enough splits yet to compare panels."
 
@@ -131,53 +135,57 @@ def test_a_target_out_of_reach_still_shows_the_doubt_about_it():
 
 
 def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
-    one = found()
-    c, nll = one.row("beta"), one.nll[one.row("beta"), -1, -1]
+    c = result().row("beta")
+    nll = result().nll[c, -1, -1]
 
     def priced(gain, lo):
         parts = {"gain": gain, "gain_lo": lo, "gain_hi": 2 * gain}
-        changed = {name: getattr(one, name).copy() for name in parts}
+        changed = {name: getattr(result(), name).copy() for name in parts}
         for name, value in parts.items():
             changed[name][c, -1, -1] = value
-        return budget_sentence(replace(one, **changed), "beta")
+        return budget_sentence(replace(result(), **changed), "beta")
 
     falls = priced(0.2 * nll, 0.1 * nll)
     assert falls.startswith("No plateau yet: the next 100 labels buy about ")
-    flat = budget_sentence(one, "beta")
+    flat = budget_sentence(result(), "beta")
     assert falls.endswith(f" NLL. Until then o{flat[1:]}")
     for gain, lo in ((0.2 * nll, -0.01), (0.04 * nll, 0.03 * nll), (math.nan, math.nan)):
         assert priced(gain, lo) == flat
 
 
 def test_the_price_of_more_labels_is_marked_as_extrapolated():
-    sentence = next_sentence(found(), "beta")
+    sentence = next_sentence(result(), "beta")
     assert sentence.startswith("You have 120 labels: the next 100 buy you about ")
     assert "That is extrapolated: the fitted curve ends at 60." in sentence
-    blank = replace(found(), curve_a=np.full_like(found().curve_a, np.nan))
+    blank = replace(result(), curve_a=np.full_like(result().curve_a, np.nan))
     assert next_sentence(blank, "beta") == ""
 
 
 def test_the_price_follows_the_labels_that_the_reader_has():
-    inside = replace(found(), labels=np.array([20.0, 30.0, 45.0, 600.0]))
+    inside = replace(result(), labels=np.array([20.0, 30.0, 45.0, 600.0]))
     assert "extrapolated" not in next_sentence(inside, "beta")
-    few = read(found(), have=5)
+    few = read(result(), have=5)
     assert next_sentence(few, "beta") == (
         "You have 5 labels, fewer than the smallest budget here (20): what more would buy is not "
         "known."
     )
-    flat = replace(found(), curve_b=np.zeros_like(found().curve_b))
+    flat = replace(result(), curve_b=np.zeros_like(result().curve_b))
     assert "are not shown to buy you anything (at most" in next_sentence(flat, "beta")
     assert budget_sentence(few, "beta").endswith("you have 5.")
 
 
 def test_the_papers_test_is_never_shown_without_its_flaw():
-    table = joint_table(found(), "beta")
+    table = joint_table(result(), "beta")
     assert [name for name in table if "paper" in name] == [
         name for name in table if "(invalid)" in name
     ]
     assert "takes splits of one data set for independent samples" in paper_note()
-    text = budget_text(found())
-    assert text.index(paper_note()) < text.index("paper's joint p (invalid)")
+    blocks = present(result(), SPEC)
+    places = [i for i, b in enumerate(blocks) if isinstance(b, Table) and "joint p" in b.frame]
+    assert len(places) == 2
+    for place in places:
+        assert blocks[place + 1] == Paragraph(paper_note(), quiet=True)
+        assert "(invalid)" in blocks[place].caption
 
 
 def test_two_aggregators_are_told_apart_in_words():
@@ -194,7 +202,7 @@ def test_two_aggregators_are_told_apart_in_words():
 def test_the_joint_test_says_where_panels_differ():
     lo, hi = np.array([0.1, -0.1, 0.2, -0.1]), np.full(4, 0.3)
     differ = replace(
-        found(),
+        result(),
         joint_p=np.full((2, 1), 0.0004),
         band_lo=np.tile(lo, (2, 1, 1)),
         band_hi=np.tile(hi, (2, 1, 1)),
@@ -202,12 +210,12 @@ def test_the_joint_test_says_where_panels_differ():
     assert joint_sentence(differ, "beta", "top-3") == (
         "top-3 against all 9: it costs NLL at 20 and 45 labels (joint p < .001)."
     )
-    alike = replace(found(), joint_p=np.full((2, 1), 0.4))
+    alike = replace(result(), joint_p=np.full((2, 1), 0.4))
     assert "no difference is shown at any budget" in joint_sentence(alike, "beta", "top-3")
 
 
 def test_the_table_has_a_row_a_budget_and_marks_prices_beyond_the_data():
-    table = budget_table(found(), "beta", "top-3")
+    table = budget_table(result(), "beta", "top-3")
     assert table["labels"].tolist() == [20, 30, 45, 60]
     assert table["next 100 buy"].str.endswith("(extrapolated)").all()
     assert set(table["verdict"]) <= {
@@ -218,13 +226,39 @@ def test_the_table_has_a_row_a_budget_and_marks_prices_beyond_the_data():
         "undecided",
         "tie",
     }
-    assert "difference" not in budget_table(found(), "beta", None)
+    assert "difference" not in budget_table(result(), "beta", None)
 
 
-def test_the_terminal_gets_answers_tables_and_labels_needed():
-    text = budget_text(found())
-    assert budget_sentence(found(), "temperature") in text
-    assert joint_sentence(found(), "beta", "top-3") in text
-    assert "Labels needed" in text
-    assert "nan" not in text.lower()
-    assert len(needed_table(found())) == 8
+def texts_of(blocks):
+    return [block.text for block in blocks if isinstance(block, Answer | Paragraph)]
+
+
+def test_by_default_every_calibrator_and_panel_is_presented():
+    blocks = present(result(), SPEC)
+    for calibrator in ("beta", "temperature"):
+        assert Answer(budget_sentence(result(), calibrator)) in blocks
+        assert joint_sentence(result(), calibrator, "top-3") in texts_of(blocks)
+    captions = [block.caption for block in blocks if isinstance(block, Table)]
+    assert captions.count("Every budget.") == 2
+    assert len(needed_table(result())) == 8
+    assert captions.count("Labels needed.") == 1
+    assert "nan" not in terminal_text(blocks).lower()
+
+
+def test_a_page_shows_one_calibrator_and_one_panel():
+    blocks = present(result(), SPEC, BudgetView("temperature", 3))
+    (answer,) = [block for block in blocks if isinstance(block, Answer)]
+    assert answer.text == budget_sentence(result(), "temperature")
+    assert Heading("top-3 against all 9", 3) in blocks
+    alone = present(result(), SPEC, BudgetView("temperature", 10))
+    (table,) = [b for b in alone if isinstance(b, Table) and b.caption == "Every budget."]
+    assert "difference" not in table.frame
+
+
+def test_the_figure_is_read_with_its_yardsticks():
+    (_, _, reading, *_) = present(result(), SPEC)
+    null = result().null_nll
+    assert reading.quiet
+    assert f"NLL {null[-1]:.3f} with 60 labels, {null[0]:.3f} with 20." in reading.text
+    assert "right of the last marker, are extrapolated" in reading.text
+    assert reading.text.endswith("near the plateau, the upper end of their interval.")

@@ -1,0 +1,1 @@
+"""Confidence, label budget and scope as blocks."""

@@ -1,0 +1,427 @@
+"""How many labels are needed, to come near the plateau or to a target, and what more would buy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+
+from judgepanel.figures.label_budget import budget_difference, label_budget
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+    drawing,
+    paragraphs,
+)
+from judgepanel.report.numbers import (
+    capital,
+    counted,
+    fixed,
+    interval,
+    level,
+    p_value,
+    with_interval,
+)
+from judgepanel.report.sentences import (
+    CALIBRATED,
+    CALIBRATOR_NAMES,
+    CODING,
+    first_calibrator,
+    pipeline_name,
+)
+from judgepanel.studies.budget.label_budget import LabelBudgetSpec
+from judgepanel.studies.budget.label_budget_result import (
+    NEXT,
+    PAPER_NOTE,
+    LabelBudget,
+    LabelsNeeded,
+)
+from judgepanel.studies.compare import arm_name
+
+ALPHA = 0.05
+FIRST_PANEL = 5
+"""The panel that is drawn beside all judges until another is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """Which calibrator, and which panel beside all judges; None shows every one of them."""
+
+    calibrator: str | None = None
+    panel: int | None = None
+
+
+def budget_sentence(result: LabelBudget, calibrator: str) -> str:
+    """How many labels bring all judges near what the most labels give."""
+    text = _needed_answer(result, calibrator)
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def beats_null(result: LabelBudget, calibrator: str) -> bool:
+    """Whether all judges on all calibration labels are shown to beat the base rate."""
+    return bool(result.nll_hi[result.row(calibrator), -1, -1] < result.null_nll[-1])
+
+
+def _needed_answer(result: LabelBudget, calibrator: str) -> str:
+    needed = result.needed_for(calibrator, result.arms[-1])
+    if needed is None:
+        return "Not enough splits yet to say."
+    c, most = result.row(calibrator), counted(round(float(result.labels[-1])), "label")
+    reached = f"NLL {_level(result, c, -1)}, base rate {fixed(float(result.null_nll[-1]), 3)}"
+    if not beats_null(result, calibrator):
+        return (
+            f"At {most}, {result.arms[-1]} {_are(result)} not shown to beat the base rate "
+            f"({reached}), so nothing says how many are needed."
+        )
+    if len(result.labels) == 1:
+        return f"There is one budget only, {most} ({reached}): too few labels for a curve."
+    near = f"within {_share(result)} of what {most} give ({reached})"
+    falls = _still_falls(result, c)
+    average = "on average over panels" if falls else "On average over panels"
+    return f"{falls}{average}, {_enough(result, needed)} reach {near}; you have {result.have:,}."
+
+
+def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
+    """How many labels are enough: the estimate, or the upper end while splits are few."""
+    if needed.at_start and needed.n_hi == needed.n:
+        return f"{_count(needed.n)} or fewer"
+    if not result.settled:
+        return f"{_count(needed.n_hi)}, the upper end of {_span(needed)} after {_splits(result)},"
+    if needed.at_start:
+        return f"{_count(needed.n)}, perhaps up to {round(needed.n_hi):,},"
+    return f"{_count(needed.n)} {_span(needed)}"
+
+
+def _splits(result: LabelBudget) -> str:
+    return counted(result.n_splits, "split")
+
+
+def _still_falls(result: LabelBudget, c: int) -> str:
+    """That there is no plateau yet: the next labels are shown to buy something, by far enough."""
+    gain, lo, hi = _gain(result, c, -1)
+    if not (lo > 0 and gain > result.within * float(result.nll[c, -1, -1])):
+        return ""
+    buy = f"the next {NEXT} labels buy about {with_interval(gain, lo, hi)} NLL"
+    return f"No plateau yet: {buy}. Until then "
+
+
+def target_sentence(result: LabelBudget, calibrator: str) -> str:
+    """How many labels bring all judges to the target; empty without needed."""
+    needed = result.needed_for(calibrator, result.arms[-1], "target")
+    if needed is None:
+        return ""
+    goal = f"NLL {needed.goal:g}"
+    if not math.isfinite(needed.n):
+        pipeline = pipeline_name(result.aggregator, calibrator)
+        never = f"The fitted curve of {result.arms[-1]} with {pipeline} never falls to {goal}"
+        if not math.isfinite(needed.n_lo):
+            return f"{never}."
+        return f"{never}, but that is not sure: the 95 % interval starts at {_count(needed.n_lo)}."
+    how = ", by extrapolating the fitted curve," if needed.extrapolated else ""
+    arm = result.arms[-1]
+    if not math.isfinite(result.quoted(needed)):
+        return (
+            f"How many labels bring {arm} to {goal} on average over panels is not shown after "
+            f"{_splits(result)}: {_count(needed.n)} {_span(needed)}{how.rstrip(',')}."
+        )
+    enough = _enough(result, needed).rstrip("," * bool(how))
+    return f"On average over panels, {enough}{how} bring {arm} to {goal}."
+
+
+def next_sentence(result: LabelBudget, calibrator: str) -> str:
+    """What the next 100 labels buy beyond those that the reader has; empty without a curve."""
+    c = result.row(calibrator)
+    if not math.isfinite(result.curve_a[c, -1]):
+        return ""
+    have = f"You have {counted(result.have, 'label')}"
+    gain, lo, hi = _gain(result, c, -1)
+    if not math.isfinite(gain):
+        return (
+            f"{have}, fewer than the smallest budget here ({round(float(result.labels[0])):,}): "
+            "what more would buy is not known."
+        )
+    text = f"{have}: the next {NEXT} buy you about {with_interval(gain, lo, hi)} NLL."
+    if not result.curve_b[c, -1] > 0:
+        text = (
+            f"{have}: the curve does not fall, so the next {NEXT} are not shown to buy you "
+            f"anything (at most {fixed(hi, 3)} NLL)."
+        )
+    if result.extrapolates:
+        text += (
+            f" That is extrapolated: the fitted curve ends at {round(float(result.labels[-1])):,}."
+        )
+    return text
+
+
+def versus(result: LabelBudget, panel: str) -> str:
+    """A panel and what it is held against: ``top-5 against all 65``."""
+    reference = result.arms[-1]
+    if result.aggregator_of(result.arms.index(panel)) != result.aggregator:
+        reference += f" by {result.aggregator.replace('_', '-')}"
+    return f"{panel} against {reference}"
+
+
+def joint_sentence(result: LabelBudget, calibrator: str, panel: str) -> str:
+    """Whether a panel differs from all judges at any budget, and where."""
+    c, p = result.row(calibrator), result.arms.index(panel)
+    joint = float(result.joint_p[c, p])
+    if not math.isfinite(joint):
+        return "Not enough splits yet to compare panels."
+    start = versus(result, panel)
+    if joint >= ALPHA:
+        return f"{start}: no difference is shown at any budget (joint {p_value(joint)})."
+    worse, better = (
+        [round(float(n)) for n, differs in zip(result.labels, where, strict=True) if differs]
+        for where in (result.band_lo[c, p] > 0, result.band_hi[c, p] < 0)
+    )
+    parts = [
+        f"{word} at {_budgets(where)}"
+        for word, where in (("costs NLL", worse), ("saves NLL", better))
+        if where
+    ]
+    if not parts:
+        parts = ["they differ at some budget"]
+    return f"{start}: it {' and '.join(parts)} (joint {p_value(joint)})."
+
+
+def joint_table(result: LabelBudget, calibrator: str) -> pd.DataFrame:
+    """The joint tests of every panel: ours, and the paper's, which is invalid."""
+    c, rows = result.row(calibrator), range(len(result.panels) - 1)
+    return pd.DataFrame(
+        {
+            "panel": [versus(result, result.arms[p]) for p in rows],
+            "joint p": [_p(result.joint_p[c, p]) for p in rows],
+            "paper's joint p (invalid)": [_p(result.paper_p[c, p]) for p in rows],
+            "paper's largest t (invalid)": [fixed(float(result.paper_t[c, p]), 2) for p in rows],
+            "paper's 95 % limit (invalid)": [
+                fixed(float(result.paper_critical[c, p]), 2) for p in rows
+            ],
+        }
+    )
+
+
+def paper_note() -> str:
+    """What the reader must know beside the paper's test."""
+    return (
+        f"The paper's joint test is {PAPER_NOTE}. Splits share their items, so its t grows with "
+        "the number of splits whatever the votes say: in simulations it finds equal panels "
+        "different more often than not. It is shown for comparison, and nothing rests on it."
+    )
+
+
+def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> pd.DataFrame:
+    """All judges and one panel at every budget, differences, and the price of more labels."""
+    c, everyone = result.row(calibrator), len(result.panels) - 1
+    rows = range(len(result.labels))
+    columns: dict[str, object] = {
+        "labels": [round(float(n)) for n in result.labels],
+        f"NLL, {result.arms[-1]}": [_level(result, c, b) for b in rows],
+        "base rate": result.null_nll,
+        "skill": 1.0 - result.nll[c, everyone] / result.null_nll,
+        "constant score": result.constant_nll[c],
+    }
+    if panel is not None:
+        p = result.arms.index(panel)
+        columns[f"NLL, {panel}"] = [_level(result, c, b, p) for b in rows]
+        columns["difference"] = [
+            with_interval(
+                float(result.delta[c, p, b]),
+                float(result.delta_lo[c, p, b]),
+                float(result.delta_hi[c, p, b]),
+                sign=True,
+            )
+            for b in rows
+        ]
+        columns["all rows together"] = [
+            interval(float(result.band_lo[c, p, b]), float(result.band_hi[c, p, b]), sign=True)
+            for b in rows
+        ]
+        columns["verdict"] = [result.decided(c, p, b) for b in rows]
+    columns[f"next {NEXT} buy"] = [_price(result, c, b) for b in rows]
+    return pd.DataFrame(columns)
+
+
+def needed_table(result: LabelBudget) -> pd.DataFrame:
+    """Labels needed by every calibrator and panel, to the plateau and to the target."""
+    return pd.DataFrame(
+        {
+            "calibrator": [CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed],
+            "panel": [needed.panel for needed in result.needed],
+            "to reach": [
+                f"NLL {needed.goal:.3f}"
+                + (f", {_share(result)} from the plateau" if needed.kind == "plateau" else "")
+                for needed in result.needed
+            ],
+            "labels": [_words(result, needed) for needed in result.needed],
+            "95 %": [_span(needed) for needed in result.needed],
+        }
+    )
+
+
+def _share(result: LabelBudget) -> str:
+    return f"{100.0 * result.within:g} %"
+
+
+def _level(result: LabelBudget, c: int, b: int, p: int = -1) -> str:
+    lo, hi = float(result.nll_lo[c, p, b]), float(result.nll_hi[c, p, b])
+    return level(float(result.nll[c, p, b]), lo, hi)
+
+
+def _gain(result: LabelBudget, c: int, b: int) -> tuple[float, float, float]:
+    """What the next labels buy all judges from a budget on, with its interval."""
+    at = c, -1, b
+    return float(result.gain[at]), float(result.gain_lo[at]), float(result.gain_hi[at])
+
+
+def _price(result: LabelBudget, c: int, b: int) -> str:
+    gain, lo, hi = _gain(result, c, b)
+    text = with_interval(gain, lo, hi)
+    beyond = result.labels[b] + NEXT > result.labels[-1]
+    return f"{text} (extrapolated)" if beyond and math.isfinite(gain) else text
+
+
+def _words(result: LabelBudget, needed: LabelsNeeded) -> str:
+    if not math.isfinite(needed.n):
+        return "never, by the curve"
+    if not math.isfinite(result.quoted(needed)):
+        return "no limit shown"
+    words = f"{round(result.quoted(needed)):,}"
+    if needed.at_start and result.quoted(needed) == needed.n:
+        return f"{words} or fewer"
+    words = words if result.settled else f"up to {words}"
+    return f"{words} (extrapolated)" if needed.extrapolated else words
+
+
+def _span(needed: LabelsNeeded) -> str:
+    if not math.isfinite(needed.n_lo):
+        return "[no limit]"
+    hi = f"{round(needed.n_hi):,}" if math.isfinite(needed.n_hi) else "no limit"
+    return f"[{round(needed.n_lo):,}, {hi}]"
+
+
+def _p(value: float) -> str:
+    return p_value(float(value)).removeprefix("p ").removeprefix("= ")
+
+
+def _count(n: float) -> str:
+    return counted(round(n), "label")
+
+
+def _budgets(budgets: list[int]) -> str:
+    if len(budgets) == 1:
+        return f"{budgets[0]:,} labels"
+    return ", ".join(f"{n:,}" for n in budgets[:-1]) + f" and {budgets[-1]:,} labels"
+
+
+def _are(result: LabelBudget) -> str:
+    return "is" if result.n_judges == 1 else "are"
+
+
+def present(
+    result: LabelBudget, spec: LabelBudgetSpec, view: BudgetView = BudgetView()
+) -> list[Block]:
+    """The curve of one calibrator, then those of the others where none was chosen."""
+    first = view.calibrator or first_calibrator(result.calibrators)
+    arms = _arms(result, view.panel)
+    blocks = _curve(result, first, arms)
+    for arm in arms:
+        blocks += [Heading(versus(result, arm), 3), *_difference(result, first, arm)]
+    if arms:
+        blocks.append(Heading("Labels needed, and the joint test", 3))
+    if result.needed:
+        blocks.append(Table(needed_table(result), "Labels needed."))
+    blocks += _joint(result, first)
+    for calibrator in result.calibrators if view.calibrator is None else ():
+        if calibrator != first:
+            blocks.append(Heading(capital(CALIBRATED[calibrator]), 3))
+            blocks += _curve(result, calibrator, arms)
+            for arm in arms:
+                blocks.append(Paragraph(joint_sentence(result, calibrator, arm)))
+                blocks.append(_budgets_table(result, calibrator, arm))
+            blocks += _joint(result, calibrator)
+    return [*blocks, _method()]
+
+
+def _arms(result: LabelBudget, panel: int | None) -> list[str]:
+    """Panels to hold against all judges: the smaller ones, then the second aggregator's."""
+    arms = list(result.arms[:-1])
+    second = [] if result.beside is None else arms[:1]
+    smaller = arms[len(second) :]
+    if panel is not None:
+        smaller = [arm for arm in smaller if arm == arm_name(panel)]
+    return [*smaller, *second]
+
+
+def _curve(result: LabelBudget, calibrator: str, arms: list[str]) -> list[Block]:
+    blocks: list[Block] = [
+        Answer(budget_sentence(result, calibrator)),
+        drawing(
+            label_budget(result, calibrator, _drawn(result, arms)),
+            "panels on more and more labels",
+        ),
+        Paragraph(_reading(result, calibrator), quiet=True),
+        *paragraphs(next_sentence(result, calibrator), target_sentence(result, calibrator)),
+    ]
+    return blocks if arms else [*blocks, _budgets_table(result, calibrator, None)]
+
+
+def _drawn(result: LabelBudget, arms: list[str]) -> list[str]:
+    """One smaller panel, all of which look alike, and the second aggregator's."""
+    second = [arm for arm in arms if result.beside is not None and arm == result.arms[0]]
+    smaller = [arm for arm in arms if arm not in second]
+    chosen = [arm for arm in smaller if arm == arm_name(FIRST_PANEL)] or smaller
+    return [*chosen[:1], *second]
+
+
+def _difference(result: LabelBudget, calibrator: str, arm: str) -> list[Block]:
+    return [
+        Paragraph(joint_sentence(result, calibrator, arm)),
+        drawing(budget_difference(result, calibrator, arm), "the difference in NLL"),
+        _budgets_table(result, calibrator, arm),
+    ]
+
+
+def _budgets_table(result: LabelBudget, calibrator: str, arm: str | None) -> Table:
+    return Table(budget_table(result, calibrator, arm), "Every budget.")
+
+
+def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
+    """Our test of every panel beside the paper's, once there are splits to test with."""
+    if result.n_splits < 2 or len(result.panels) < 2:
+        return []
+    return [
+        Table(joint_table(result, calibrator), "The joint test, and the paper's (invalid)."),
+        Paragraph(paper_note(), quiet=True),
+    ]
+
+
+def _reading(result: LabelBudget, calibrator: str) -> str:
+    null = float(result.null_nll[-1])
+    constant = float(result.constant_nll[result.row(calibrator), -1])
+    text = (
+        f"Base rate alone: NLL {fixed(null, 3)} with {result.labels[-1]:,.0f} labels, "
+        f"{fixed(float(result.null_nll[0]), 3)} with {result.labels[0]:,.0f}."
+    )
+    if abs(constant - null) > 0.001:
+        text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
+    text += " Dotted lines on grey, right of the last marker, are extrapolated."
+    if result.needed_for(calibrator, result.arms[-1]) is not None:
+        end = "" if result.settled else ", the upper end of their interval"
+        text += f" Dashed upright line: the labels that come near the plateau{end}."
+    return text
+
+
+def _method() -> Method:
+    return Method(
+        "In each split the same items are scored, whatever the budget. The other items are put in "
+        "a random order, and a budget of n takes the first n: judges are ranked and weighted, and "
+        "calibrators fitted, on those labels alone. Intervals are for new items and panels fitted "
+        "on n labels. The band holds at all budgets together, and the joint p tests that there is "
+        f"no difference at any of them. 'Next {NEXT} buy' reads a fitted curve a + b n^-c; its "
+        "interval holds the doubt about the scores, not that about the form of the curve."
+    )

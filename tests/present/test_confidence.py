@@ -1,0 +1,240 @@
+"""What is said of confidence: never more than the results hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgepanel.present.blocks import Answer, Heading, Method, Paragraph, Table
+from judgepanel.present.trust import conformal, items, reliability, selective
+from judgepanel.present.trust.conformal import (
+    ConformalView,
+    conformal_sentence,
+    coverage_table,
+    groups_sentence,
+    kinds_table,
+)
+from judgepanel.present.trust.items import ItemsView, item_table, items_sentence, strata_table
+from judgepanel.present.trust.reliability import (
+    ReliabilityView,
+    asked_bin,
+    believed,
+    bins_table,
+    error_sentence,
+    measures_table,
+    reliability_sentence,
+    slope_sentence,
+)
+from judgepanel.present.trust.selective import selective_sentence, selective_table
+from judgepanel.present.trust.shares import panel_name, share_interval
+from judgepanel.render.terminal import terminal_text
+from judgepanel.report.sentences import CODING
+from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
+from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
+from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
+from judgepanel.studies.confidence.reliability_result import STATED_BINS
+from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
+from judgepanel.studies.contract import split_chunks
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from tests.helpers import make_votes
+
+SETTINGS = Settings(splits=6)
+STUDIES = (
+    (RELIABILITY, ReliabilitySpec, reliability.present),
+    (SELECTIVE, SelectiveSpec, selective.present),
+    (CONFORMAL, ConformalSpec, conformal.present),
+    (ITEMS, ItemsSpec, items.present),
+)
+
+
+@cache
+def votes():
+    table = pd.DataFrame({"tag": np.where(np.arange(200) % 4 == 0, "x\x1b[31m", "y")})
+    return replace(make_votes(1, 200, 15), features=table)
+
+
+@cache
+def of(number, **options):
+    study, spec, _ = STUDIES[number]
+    return run(study, votes(), spec(SETTINGS, **options), jobs=1)
+
+
+def blocks_of(number, *view):
+    _, spec, present = STUDIES[number]
+    return present(of(number), spec(SETTINGS), *view)
+
+
+def test_the_answer_is_the_bin_about_ninety_per_cent():
+    result = of(0)
+    bins = result.binned(STATED_BINS)
+    value, lo, hi = (round(100 * float(part[1, 4])) for part in (bins.accuracy, bins.lo, bins.hi))
+    sentence = reliability_sentence(result)
+    assert sentence.startswith(f"When it says 90 %, it is right {value} % [{lo}, {hi}] of the time")
+    assert "before calibration it said" in sentence
+
+
+def test_where_ninety_per_cent_is_hardly_ever_said_the_fullest_bin_answers():
+    weak = run(
+        RELIABILITY, make_votes(3, 160, 3, low=0.52, high=0.6), ReliabilitySpec(SETTINGS), jobs=1
+    )
+    sentence = reliability_sentence(weak)
+    assert sentence.startswith("It hardly ever says 90 %. When it says ")
+    assert weak.binned(STATED_BINS).items[1].argmax() == asked_bin(weak)
+    if not weak.nll_hi[1] < weak.null_nll:
+        assert "not shown to beat the base rate" in sentence
+        assert not believed(weak)
+
+
+def test_an_error_is_held_against_chance_both_ways():
+    result = of(0)
+    likely, rare = result.ece_p.copy(), result.ece_p.copy()
+    likely[:], rare[:] = 0.4, 0.01
+    assert "no more than chance (p = .400)" in error_sentence(replace(result, ece_p=likely), 10)
+    worse = replace(result, ece_p=rare)
+    assert "more than chance explains (p = .010)" in error_sentence(worse, 15)
+    assert not believed(worse)
+
+
+def test_the_slope_is_called_extreme_or_timid_only_where_its_interval_says_so():
+    result = of(0)
+    for lo, slope, hi, words in (
+        (0.5, 0.7, 0.9, "too extreme"),
+        (1.1, 1.3, 1.6, "too timid"),
+        (0.8, 1.0, 1.2, "nothing shows"),
+    ):
+        ends = {"slope_lo": lo, "slope": slope, "slope_hi": hi}
+        shifted = replace(result, **{name: np.array([0.1, value]) for name, value in ends.items()})
+        assert words in slope_sentence(shifted)
+    blank = replace(result, slope=np.full(2, np.nan))
+    assert slope_sentence(blank) == ""
+
+
+def test_tables_have_the_bins_that_hold_items_and_both_stages():
+    result = of(0)
+    table = bins_table(result, "10")
+    assert len(table) == int((result.binned("10").items > 0).any(axis=0).sum())
+    figures = measures_table(result)
+    assert figures["figure"].tolist()[:5] == [
+        *("NLL", "accuracy", "mean stated confidence", "slope", "intercept")
+    ]
+    coded = run(
+        RELIABILITY, make_votes(2, 90, 8, one_class=True), ReliabilitySpec(SETTINGS), jobs=1
+    )
+    assert "does not apply" in measures_table(coded).loc[4, "after"]
+
+
+def test_selective_prediction_is_held_against_answering_everything():
+    sentence = selective_sentence(of(1))
+    assert re.match(r"Answering only where it is at least \d+ % sure: [\d.]+ % \[", sentence)
+    assert "Answering everything: " in sentence
+    table = selective_table(of(1))
+    assert table.loc[0, "at least"] == "everything"
+    assert len(table) == 7
+
+
+def test_sets_are_said_in_words_by_kind_and_group():
+    result = of(2, feature="tag")
+    sentence = conformal_sentence(result, 1)
+    assert sentence.startswith("Sets meant for 90 % hold the true label of ")
+    assert kinds_table(result, 1)["set"].tolist() == ["{}", "{0}", "{1}", "{0, 1}"]
+    table = coverage_table(result, 1, "feature")
+    assert table["sets"].tolist() == ["plain", "within each group"] * 3
+    assert groups_sentence(result, 1, "class").startswith("By label, plain sets")
+    coverage_hi = result.coverage_hi.copy()
+    coverage_hi[0, 1, result.groupings.index("difficulty")] = 0.85
+    short = groups_sentence(replace(result, coverage_hi=coverage_hi), 1, "difficulty")
+    assert "plain sets fall short for judges agree" in short
+    assert "Sets made within each group are no longer shown to fall short there (" in short
+    assert "mean size there" in short
+
+
+def test_hard_and_easy_items_are_compared_with_what_is_said_of_them():
+    result = of(3)
+    assert items_sentence(result).startswith("Where judges agree most it is right ")
+    confidence = np.full_like(result.confidence, 0.9999)
+    assert "(too sure)" in items_sentence(replace(result, confidence=confidence))
+    assert len(strata_table(result, "errors")) == 3
+    table = item_table(result, result.worst(4))
+    assert table["surprise (NLL)"].is_monotonic_decreasing
+    assert "\x1b" not in table.to_string()
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_every_study_names_its_panel_and_prints_no_escape_sequences(number):
+    blocks = blocks_of(number)
+    (method,) = [block for block in blocks if isinstance(block, Method)]
+    assert method.text.startswith("In every split all 15 judges and the calibrator are fitted on ")
+    text = terminal_text(blocks)
+    assert "nan" not in text
+    assert "\x1b" not in text
+
+
+def captions(blocks):
+    return [block.caption for block in blocks if isinstance(block, Table)]
+
+
+def test_the_bins_that_are_chosen_are_those_of_the_sentence_and_the_table():
+    blocks = blocks_of(0, ReliabilityView(15))
+    assert Paragraph(error_sentence(of(0), 15)) in blocks
+    assert captions(blocks) == ["Every bin.", "Before and after calibration."]
+    frames = [block.frame for block in blocks if isinstance(block, Table)]
+    pd.testing.assert_frame_equal(frames[0], bins_table(of(0), "15"))
+    assert blocks_of(0, ReliabilityView(7))[1].alt == blocks_of(0)[1].alt
+
+
+def test_by_default_every_level_and_every_grouping_of_sets_is_presented():
+    blocks = blocks_of(2)
+    answers = [block.text for block in blocks if isinstance(block, Answer)]
+    assert answers == [conformal_sentence(of(2), 1), conformal_sentence(of(2), 0)]
+    assert Heading("Sets meant for 80 %", 3) in blocks
+    kinds = ["Kinds of plain sets.", "Coverage by label.", "Coverage by difficulty."]
+    assert captions(blocks) == 2 * kinds
+    chosen = blocks_of(2, ConformalView(0, "difficulty"))
+    assert chosen[0] == Answer(conformal_sentence(of(2), 0))
+    assert captions(chosen) == ["Kinds of plain sets.", "Coverage by difficulty."]
+
+
+def test_strata_that_hold_the_label_say_so_and_items_are_listed_unless_the_page_does():
+    blocks = blocks_of(3)
+    notes = [block.text for block in blocks if isinstance(block, Paragraph)]
+    (note,) = notes
+    assert note.startswith("The label is in these strata")
+    strata = ["By difficulty.", "By judges that erred."]
+    assert captions(blocks) == [*strata, "Worst misses.", "Most contested."]
+    assert captions(blocks_of(3, ItemsView("difficulty", listed=False))) == strata[:1]
+
+
+def test_a_single_split_says_that_it_is_too_early():
+    for study, spec, _ in STUDIES:
+        one = study.merge(
+            votes(), spec(SETTINGS), study.run_chunk(votes(), spec(SETTINGS), split_chunks(1)[0])
+        )
+        say = {
+            "reliability": reliability_sentence,
+            "selective": selective_sentence,
+            "conformal": lambda result: conformal_sentence(result, 0),
+            "items": items_sentence,
+        }[study.name]
+        assert say(one) == "Not enough splits yet to say."
+
+
+def test_the_papers_protocol_is_labelled_as_the_coding():
+    coded = make_votes(2, 90, 8, one_class=True)
+    result = run(RELIABILITY, coded, ReliabilitySpec(Settings(splits=4, protocol="paper")), jobs=1)
+    assert reliability_sentence(result).endswith(CODING)
+    assert panel_name(result) == "all 8 judges"
+    assert panel_name(replace(result, k=3)) == "top-3"
+    assert panel_name(replace(result, n_judges=1, k=1)) == "the one judge"
+
+
+def test_shares_without_a_value_or_an_interval_say_so():
+    assert share_interval(float("nan"), 0.1, 0.2) == "n/a"
+    assert share_interval(0.891, float("nan"), 0.2) == "89 % [n/a]"
+    assert share_interval(0.891, 0.856, 0.923) == "89 % [86, 92]"
+    assert share_interval(0.8914, 0.8561, 0.9234, 3) == "89.1 % [85.6, 92.3]"
