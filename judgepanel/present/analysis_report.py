@@ -23,6 +23,7 @@ from judgepanel.present.recommendation_report import candidates, panel, verdict,
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.sections.outputs import outputs
 from judgepanel.present.study import caveats, run_line, study_blocks
+from judgepanel.present.trust.scope import ScopeView
 from judgepanel.report.commands import inspect_command, recommend_command, study_command
 from judgepanel.report.numbers import counted, listed, minute, percent
 from judgepanel.report.scope import check_numbers, check_sentences
@@ -226,7 +227,9 @@ def _sections(report: AnalysisReport) -> Iterator[Block]:
             yield Method(run_line(result))
             yield Command(command)
         else:
-            yield from study_blocks(entry, result, finding.spec, command=command, known=known)
+            # The head of the report has what the checks say.
+            view = ScopeView(sentences=False) if name == SCOPE.name else None
+            yield from study_blocks(entry, result, finding.spec, view, command=command, known=known)
         known.update(result.warnings)
 
 

@@ -33,13 +33,15 @@ from judgepanel.present.robustness import (
     transfer,
     weighting,
 )
-from judgepanel.present.sections import decide, trust
+from judgepanel.present.sections import decide
 from judgepanel.present.trust import (
     conformal,
     fraction_sweep,
+    group_change,
     items,
     label_budget,
     reliability,
+    scope,
     selective,
 )
 from judgepanel.present.understand import (
@@ -194,8 +196,8 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(ITEMS, CONFIDENCE_PAGE, items.present),
             Entry(LABEL_BUDGET, BUDGET_PAGE, label_budget.present, default=budget_specs),
             Entry(FRACTION_SWEEP, BUDGET_PAGE, fraction_sweep.present, default=sweep_specs),
-            Entry(SCOPE, SCOPE_PAGE, _whole(trust.scope)),
-            Entry(GROUP_CHANGE, SCOPE_PAGE, _whole(trust.group)),
+            Entry(SCOPE, SCOPE_PAGE, scope.present),
+            Entry(GROUP_CHANGE, SCOPE_PAGE, group_change.present),
             Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present),
             Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, default=slice_specs),
             Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present),

@@ -85,10 +85,12 @@ def draw_study(
     caveats: Caveats,
     skip: Collection[str] = (),
     beside: Callable[[], None] | None = None,
+    below: Callable[[], None] | None = None,
 ) -> None:
     """A study's blocks, with its downloads where the result is whole.
 
-    ``beside`` draws what stands to the right of the blocks under the first heading.
+    ``beside`` draws what stands to the right of the blocks under the first heading, ``below`` what
+    only this page has between the blocks and the downloads.
     """
     votes, analysis = shown.votes, shown.analysis
     blocks = study_blocks(
@@ -116,6 +118,8 @@ def draw_study(
         with right:
             beside()
         draw_blocks(content[end:], key=f"{entry.name}-below", skip=skip)
+    if below is not None:
+        below()
     if not getattr(result, "partial", False):
         downloads(shown, entry.study, spec, result)
     with st.expander("How this was computed"):

@@ -50,7 +50,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     for title in ("P0 Item order: look.", "P1 ", "P2 ", "P3 "):
         assert any(text.startswith(title) for text in said)
     commands = [code.value for code in app.code]
-    assert sum(" study scope " in command for command in commands) == 4
+    assert sum(" study scope " in command for command in commands) == 1
     assert any(" inspect " in command for command in commands)
     assert links(app) == ["Next: which judges, which pipeline?"]
     app.segmented_control(key="group").set_value("filter")

@@ -307,7 +307,7 @@ def rounds(spec: GroupChangeSpec) -> int:
 
 GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
     name="group_change",
-    title="Group of judges",
+    title="With and without some judges",
     question="What does a group of judges add?",
     spec=GroupChangeSpec,
     result=GroupChange,

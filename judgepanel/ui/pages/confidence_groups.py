@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,8 @@ def items_section(shown: Shown, options: dict[str, Any], caveats: Caveats) -> No
 
     def draw(result: Items) -> None:
         view = ItemsView(_strata_choice(result), listed=False)
-        draw_study(entry, shown, spec, result, view, caveats=caveats)
-        _single_items(shown, result)
+        items = partial(_single_items, shown, result)
+        draw_study(entry, shown, spec, result, view, caveats=caveats, below=items)
 
     show_result(ITEMS, shown, spec, draw)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
-from judgepanel.figures.scope.with_and_without import group_figure
-from judgepanel.report.group_change import group_sentence, group_table, members_sentence
-from judgepanel.report.methods import in_words
-from judgepanel.report.scope import filter_sentence
-from judgepanel.report.sentences import AGGREGATOR_NAMES
+from judgepanel.present.registry import ENTRIES
+from judgepanel.present.trust.scope import filter_sentence
 from judgepanel.studies.scope.group_change import (
     GROUP_CHANGE,
     KINDS,
@@ -22,9 +20,10 @@ from judgepanel.studies.scope.group_change import (
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.frame import Shown, notes
+from judgepanel.ui.frame import Shown
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.parts import downloads, how_study, said, table
+from judgepanel.ui.parts import said
+from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.session import PARAMETER, is_reader, workspace
 from judgepanel.ui.work import show_result
 
@@ -36,12 +35,13 @@ _LABELS = {
 }
 
 
-def groups(shown: Shown, spec: ScopeSpec, found: Scope) -> None:
+def groups(shown: Shown, spec: ScopeSpec, result: Scope, caveats: Caveats) -> None:
     """The filter and what to do with it, then the comparison that is asked for."""
-    st.header("With and without some judges")
-    said(filter_sentence(found))
-    if found.suggested:
-        dropped = [one.judge for one in found.suggested]
+    entry = ENTRIES[GROUP_CHANGE.name]
+    st.header(entry.study.title)
+    said(filter_sentence(result))
+    if result.suggested:
+        dropped = [drop.judge for drop in result.suggested]
         _apply(shown, dropped, "Apply the filter as a new analysis", "apply-filter")
     by = st.segmented_control(
         "Compare the panel with and without",
@@ -52,8 +52,14 @@ def groups(shown: Shown, spec: ScopeSpec, found: Scope) -> None:
         help="Both panels share splits, labels and calibrator, under each of the aggregators.",
     )
     chosen = None if by is None else _spec(shown, spec, by)
-    if chosen is not None:
-        show_result(GROUP_CHANGE, shown, chosen, lambda change: _draw(shown, chosen, change))
+    if chosen is None:
+        return
+
+    def draw(change: GroupChange) -> None:
+        button = partial(_without, shown, chosen, change)
+        draw_study(entry, shown, chosen, change, caveats=caveats, below=button)
+
+    show_result(GROUP_CHANGE, shown, chosen, draw)
 
 
 def _spec(shown: Shown, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
@@ -105,48 +111,19 @@ def _pick(label: str, names: Sequence[str], key: str) -> str:
     return str(chosen) if chosen in names else names[0]
 
 
-def _draw(shown: Shown, spec: GroupChangeSpec, found: GroupChange) -> None:
-    so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
-    in_use = found.arms[0]
-    said(so_far + group_sentence(found, in_use.aggregator))
-    for arm in found.arms[1:]:
-        if arm.verdict != in_use.verdict:
-            said(group_sentence(found, arm.aggregator))
-    said(members_sentence(found))
-    notes(in_words(found.warnings))
-    if not found.members:
-        return
-    st.plotly_chart(
-        group_figure(found, AGGREGATOR_NAMES),
-        key="group-figure",
-        alt="NLL of every aggregator with the group and without it.",
-        config={"displayModeBar": False},
-    )
-    table(group_table(found), key="group")
-    if not found.partial:
-        downloads(shown, GROUP_CHANGE, spec, found)
-        if spec.by != "filter" and not found.added:
-            members = list(found.members)
-            _apply(shown, members, "Apply without them as a new analysis", "apply-group")
-    how_study(shown, GROUP_CHANGE, spec, _words(found))
+def _without(shown: Shown, spec: GroupChangeSpec, change: GroupChange) -> None:
+    """The analysis without the group, where the group is part of it and not the filter's."""
+    if not change.partial and change.members and spec.by != "filter" and not change.added:
+        members = list(change.members)
+        _apply(shown, members, "Apply without them as a new analysis", "apply-group")
 
 
 def _apply(shown: Shown, dropped: list[str], label: str, key: str) -> None:
     """A new analysis without these judges, one click away."""
     settings = shown.analysis.settings
     own = settings.judges or shown.votes.judges
-    kept = tuple(judge for judge in own if judge not in set(dropped))
-    if kept and not is_reader() and st.button(label, key=key):
-        changed = workspace().with_settings(shown.analysis, replace(settings, judges=kept))
+    remaining = tuple(judge for judge in own if judge not in set(dropped))
+    if remaining and not is_reader() and st.button(label, key=key):
+        changed = workspace().with_settings(shown.analysis, replace(settings, judges=remaining))
         st.query_params[PARAMETER] = changed.id
         st.rerun()
-
-
-def _words(found: GroupChange) -> str:
-    return (
-        f"{found.n_splits} random splits (seed {found.seed}): both panels are fitted on the same "
-        f"{found.n_calibration:,.0f} labels and scored on the same {found.n_evaluation:,.0f} "
-        "items, so the difference is paired. Verdicts are held against a margin of 2 % of the NLL "
-        "with the group. The filter is applied anew to the calibration items of every split, as "
-        "it would be on new votes."
-    )

@@ -4,19 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from judgepanel.report.group_change import group_sentence, group_table, group_text
-from judgepanel.report.scope import (
-    checks_table,
+from judgepanel.present.blocks import Answer, Figure, Heading, Method, Paragraph, Table
+from judgepanel.present.trust import group_change, scope
+from judgepanel.present.trust.group_change import group_sentence, group_table, members_sentence
+from judgepanel.present.trust.scope import (
+    ScopeView,
     curve_table,
     filter_sentence,
     parse_table,
     safe,
     scope_sentence,
-    scope_text,
     switch_table,
 )
+from judgepanel.render.terminal import terminal_text
+from judgepanel.report.scope import check_numbers, check_sentences
 from judgepanel.scoring.inference import verdict
 from judgepanel.studies.runner import run
+from judgepanel.studies.scope.group_change import GroupChangeSpec
 from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
@@ -31,13 +35,13 @@ def hard():
     return run(SCOPE, sample_votes("hard_panel"), FEW, jobs=1)
 
 
-def outcomes(found, **wanted):
+def outcomes(result, **wanted):
     """The result with other outcomes."""
     checks = [
-        replace(one, outcome=wanted[one.code]) if one.code in wanted else one
-        for one in found.checks
+        replace(check, outcome=wanted[check.code]) if check.code in wanted else check
+        for check in result.checks
     ]
-    return replace(found, checks=tuple(checks))
+    return replace(result, checks=tuple(checks))
 
 
 def test_the_answer_counts_and_names_the_worst(hard):
@@ -85,24 +89,41 @@ def test_the_filter_says_whom_and_why(hard):
 
 
 def test_tables_have_their_null_and_every_row(hard):
-    assert len(checks_table(hard)) == 4
     assert parse_table(hard)["judge"][0] == "fam4-judge14"
     assert curve_table(hard)["judges kept"].tolist() == [3, 6, 9, 12, 15, 18, 21, 24, 27, 30]
     assert (switch_table(hard)["base rate"] > 0.69).all()
 
 
-def test_the_terminal_gets_every_check_and_no_nan(hard):
-    text = scope_text(hard)
-    for word in ("P0 Item order: review", "P1 ", "P2 ", "P3 ", "Judges kept", "The filter drops"):
-        assert word in text
-    assert "nan" not in text.lower()
+def test_every_check_is_presented_with_its_words_numbers_and_figures(hard):
+    blocks = scope.present(hard, FEW)
+    for check in hard.checks:
+        place = blocks.index(Heading(check.title, 3))
+        assert blocks[place + 1] == Paragraph(check_sentences(check))
+        assert blocks[place + 2] == Paragraph(check_numbers(check), quiet=True)
+    captions = [block.caption for block in blocks if isinstance(block, Table)]
+    assert captions[:3] == ["Every judge.", "Every share.", "Every aggregator."]
+    assert sum(isinstance(block, Figure) for block in blocks) == 3
+    assert blocks[-2] == Paragraph(filter_sentence(hard))
+    assert isinstance(blocks[-1], Method)
+    assert all(f" {code}: " in blocks[-1].text for code in ("P0", "P1", "P2", "P3"))
+    assert "nan" not in terminal_text(blocks).lower()
+
+
+def test_a_report_leaves_out_the_sentences_and_a_page_the_figures_too(hard):
+    report = scope.present(hard, FEW, ScopeView(sentences=False))
+    titles = [block.text for block in report if isinstance(block, Heading)]
+    assert titles == [check.title for check in hard.checks[1:]]
+    assert Paragraph(check_sentences(hard.checks[1])) not in report
+    page = scope.present(hard, FEW, ScopeView(sentences=False, figures=False))
+    assert [type(block) for block in page] == [Answer, Method]
 
 
 def test_a_name_with_escape_sequences_stays_harmless():
     votes = make_votes(1, 60, 6)
     bad = replace(votes, judges=("a\x1b[31m\nb", *votes.judges[1:]))
-    text = scope_text(run(SCOPE, bad, FEW, jobs=1))
-    assert "\x1b" not in text
+    blocks = scope.present(run(SCOPE, bad, FEW, jobs=1), FEW)
+    assert "\x1b" not in terminal_text(blocks)
+    assert not any("\x1b" in b.frame.to_string() for b in blocks if isinstance(b, Table))
 
 
 def changed(lo, hi, **more):
@@ -143,11 +164,30 @@ def test_a_group_of_nobody_changes_nothing():
     assert "nobody in the group" in group_sentence(changed(0.0, 0.0, members=()), "joint")
 
 
-def test_the_group_table_and_text_have_the_null():
-    assert group_table(changed(0.01, 0.03))["base rate"].tolist() == [0.693]
-    assert "null NLL 0.6930" in group_text(changed(0.01, 0.03))
+def test_a_group_is_presented_with_its_members_figure_and_table():
+    change = changed(0.01, 0.03)
+    blocks = group_change.present(change, GroupChangeSpec(by="judges", group=("a", "b")))
+    assert blocks[0] == Answer(group_sentence(change, "joint"))
+    assert blocks[1] == Paragraph(members_sentence(change))
+    assert [type(block) for block in blocks[2:]] == [Figure, Table, Method]
+    assert group_table(change)["base rate"].tolist() == [0.693]
+
+
+def test_aggregators_that_decide_otherwise_are_told_apart():
+    first, other = changed(0.01, 0.03), changed(-0.03, 0.03).arms[0]
+    both = replace(first, arms=(*first.arms, replace(other, aggregator="majority")))
+    blocks = group_change.present(both, GroupChangeSpec(by="judges", group=("a", "b")))
+    assert blocks[1] == Paragraph(group_sentence(both, "majority"))
+    assert blocks[1].text.startswith("Undecided for the judges named")
+
+
+def test_a_group_of_nobody_is_one_sentence():
+    blocks = group_change.present(changed(0.0, 0.0, members=()), GroupChangeSpec())
+    assert [type(block) for block in blocks] == [Answer]
 
 
 def test_a_family_with_escape_sequences_stays_harmless_on_a_terminal():
-    text = group_text(changed(0.01, 0.03, name="family a\x1b[31mb", members=("x\x1by",)))
+    change = changed(0.01, 0.03, name="family a\x1b[31mb", members=("x\x1by",))
+    text = terminal_text(group_change.present(change, GroupChangeSpec()))
+    assert "family a" in text
     assert "\x1b" not in text
