@@ -75,7 +75,7 @@ def show_study(
     return show_result(entry.study, shown, spec, draw)
 
 
-def draw_study(
+def draw_study(  # noqa: PLR0913
     entry: Entry,
     shown: Shown,
     spec: Spec,
