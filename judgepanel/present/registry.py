@@ -14,6 +14,7 @@ from typing import Any
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Block
+from judgepanel.present.decide import panel_curve
 from judgepanel.present.default_specs import (
     budget_specs,
     claim_specs,
@@ -183,7 +184,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {
         entry.name: entry
         for entry in (
-            Entry(PANEL_CURVE, CURVE_PAGE, _whole(decide.curve)),
+            Entry(PANEL_CURVE, CURVE_PAGE, panel_curve.present),
             Entry(RECOMMEND, RECOMMENDED_PAGE, _whole(decide.recommendation)),
             Entry(VALUE, RECOMMENDED_PAGE, _whole(decide.worth), after=value_spec),
             Entry(COST, RECOMMENDED_PAGE, _whole(decide.cost_frontier), after=cost_spec),

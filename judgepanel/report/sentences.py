@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed
-from judgepanel.studies.compare import CHOSEN, Comparison
-from judgepanel.studies.curve.panel_curve import PanelCurve
+from judgepanel.report.numbers import counted, fixed, interval, percent, signed
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import check_repeats
@@ -99,64 +97,6 @@ def votes_sentence(votes: VoteMatrix, *, group_duplicates: bool = False) -> str:
     return f"{size}, {known}, {balance}: {state}."
 
 
-def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
-    """Keep all, or curate? The answer never contradicts an arm that is shown below it."""
-    text = if_positions_mean_nothing(curve.position(calibrator), _curve_answer(curve, calibrator))
-    return f"{text} {CODING}" if curve.measures_coding else text
-
-
-def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
-    if curve.n_judges == 1:
-        return "There is one judge only, so there is nothing to curate."
-    arm = headline(curve, calibrator)
-    return "Not enough splits yet to say." if arm is None else _verdict_sentence(curve, arm)
-
-
-def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
-    """The comparison the answer rests on.
-
-    Where a smaller panel is shown to be better, that one (the k chosen on calibration rows first,
-    for nobody could choose a fixed k in hindsight); else top-5, the habit, or the largest fixed
-    panel compared, or the chosen k.
-    """
-    arms = {c.arm: c for c in curve.comparisons if c.calibrator == calibrator}
-    fixed_arms = [found for name, found in arms.items() if name != CHOSEN]
-    better = [found for found in arms.values() if found.verdict == "curate"]
-    for found in better:
-        if found.arm == CHOSEN:
-            return found
-    if better:
-        return min(better, key=lambda found: found.delta)
-    if "top-5" in arms:
-        return arms["top-5"]
-    return fixed_arms[-1] if fixed_arms else arms.get(CHOSEN)
-
-
-def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
-    n = curve.n_judges
-    chosen = arm.arm == CHOSEN
-    name = "the k chosen on calibration rows" if chosen else arm.arm
-    size = f"about {arm.k}" if chosen else f"{arm.k}"
-    bounds = interval(arm.lo, arm.hi, sign=True)
-    against = f"{name} changes NLL by {signed(arm.delta)} {bounds}"
-    if arm.delta > 0:
-        against = f"{name} costs {signed(arm.delta)} NLL {bounds}"
-    if arm.verdict == "tie" and chosen and arm.k_lo == n:
-        return f"A tie: the k chosen on calibration rows is the {SAME_PANEL} {n} in every split."
-    if arm.lo > -arm.margin and arm.hi < arm.margin and arm.verdict != "tie":
-        return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
-    return {
-        "keep all": f"Keep all {n}: {against}.",
-        "curate": f"Curate to {size}: {name} saves {sig(-arm.delta, 2)} NLL "
-        f"{interval(-arm.hi, -arm.lo)} against all {n}.",
-        "no loss from keeping": f"At most 2 % is lost by keeping all {n}: {against} against all.",
-        "no loss from curating": f"At most 2 % is lost by curating to {size}: {against} against "
-        f"all {n}.",
-        "undecided": f"Undecided: {against} against all {n}.",
-        "tie": f"A tie: {name} and all {n} give the same probabilities.",
-    }[arm.verdict]
-
-
 SAME_PANEL = "same panel as all"
 SAME_PROBABILITIES = "same probabilities as all"
 
@@ -167,18 +107,6 @@ def tie_words(k_lo: int, n_judges: int) -> str:
     ``k_lo`` is the smallest panel of the arm in any split.
     """
     return SAME_PANEL if k_lo == n_judges else SAME_PROBABILITIES
-
-
-def optimism_sentence(curve: PanelCurve, calibrator: str) -> str | None:
-    """How much the best k flatters itself where it was chosen."""
-    arm = curve.comparison(calibrator, CHOSEN)
-    if arm is None:
-        return None
-    return (
-        f"Choosing k on calibration rows (median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}) "
-        f"promised NLL {sig(arm.chosen_on)} and gave {sig(arm.nll)} on untouched items: an "
-        f"optimism of {signed(arm.optimism)}."
-    )
 
 
 def pipeline_name(aggregator: str, calibrator: str) -> str:

@@ -8,10 +8,8 @@ import pandas as pd
 
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
-from judgepanel.report.numbers import fixed, interval, p_value, percent, sig, signed
-from judgepanel.report.sentences import tie_words
+from judgepanel.report.numbers import fixed, interval, percent, signed
 from judgepanel.report.terminal import one_line
-from judgepanel.studies.curve.panel_curve import PanelCurve
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes import csv_safe
 
@@ -19,59 +17,6 @@ PERCENTS = ("skill", "accuracy", "chosen in", "covered at 80 %", "covered at 90 
 """Columns of the tables here that hold shares."""
 
 _QUOTED = frozenset(',;\t"\r\n')
-
-
-def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
-    """All judges and every compared panel under one calibrator."""
-    c, last = curve.row(calibrator), len(curve.k) - 1
-    skill = 1.0 - float(curve.nll[c, last]) / curve.null_nll
-    rows = [
-        {
-            "panel": f"all {curve.n_judges}",
-            "NLL": sig(float(curve.nll[c, last])),
-            "NLL 95 %": interval(float(curve.nll_lo[c, last]), float(curve.nll_hi[c, last]), 3),
-            "skill": percent(skill),
-            "difference": "",
-            "difference 95 %": "",
-            "all rows together": "",
-            "p": "",
-            "verdict": "reference",
-            "optimism": "",
-            "paper's median": "",
-            "paper's interval": "",
-            "paper's p": "",
-        }
-    ]
-    for found in curve.comparisons:
-        if found.calibrator != calibrator:
-            continue
-        tie = found.verdict == "tie"
-        rows.append(
-            {
-                "panel": found.arm
-                if found.k_lo == found.k_hi
-                else f"{found.arm} ({found.k_lo}-{found.k_hi})",
-                "NLL": sig(found.nll),
-                "NLL 95 %": interval(found.nll_lo, found.nll_hi, 3),
-                "skill": percent(1.0 - found.nll / curve.null_nll),
-                "difference": tie_words(found.k_lo, curve.n_judges) if tie else signed(found.delta),
-                "difference 95 %": "" if tie else interval(found.lo, found.hi, sign=True),
-                "all rows together": ""
-                if tie
-                else interval(found.band_lo, found.band_hi, sign=True),
-                "p": "" if tie else p_value(found.p).removeprefix("p ").removeprefix("= "),
-                "verdict": found.verdict,
-                "optimism": "" if found.arm.startswith("top") else signed(found.optimism),
-                "paper's median": "" if tie else signed(found.paper_median),
-                "paper's interval": ""
-                if tie
-                else interval(found.paper_lo, found.paper_hi, sign=True),
-                "paper's p": ""
-                if tie
-                else p_value(found.paper_p).removeprefix("p ").removeprefix("= "),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def accuracy_table(judges: JudgeTable) -> pd.DataFrame:

@@ -68,7 +68,7 @@ def as_upload(name: str, content: str | bytes) -> dict[str, Any]:
 
 def finished_curve(page: Page) -> None:
     """Wait for the final curve."""
-    page.get_by_role("button", name="Curve as CSV").wait_for()
+    page.get_by_role("button", name="Table as CSV").wait_for()
 
 
 def finished_panel(page: Page) -> None:

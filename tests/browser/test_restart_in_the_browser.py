@@ -54,7 +54,7 @@ def test_an_upload_its_link_and_a_restart_show_the_same_page(
     upload(page, VOTES)
     page.get_by_role("button", name="Analyse").click()
     finished_curve(page)
-    sentence, csv = answer(page).inner_text(), downloaded(page, "Curve as CSV")
+    sentence, csv = answer(page).inner_text(), downloaded(page, "Table as CSV")
     second = open_page(page.url)
     finished_curve(second)
     expect(answer(second)).to_have_text(sentence)
@@ -69,7 +69,7 @@ def test_an_upload_its_link_and_a_restart_show_the_same_page(
     third = open_page(link)
     finished_curve(third)
     expect(answer(third)).to_have_text(sentence)
-    assert downloaded(third, "Curve as CSV") == csv
+    assert downloaded(third, "Table as CSV") == csv
     guard.check()
 
 
@@ -102,7 +102,7 @@ def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
     whole = open_page(address(server, CURVE, prepared(server.home, "hard_panel", SPLITS)))
     finished_curve(whole)
     expect(answer(after)).to_have_text(answer(whole).inner_text())
-    assert downloaded(after, "Curve as CSV") == downloaded(whole, "Curve as CSV")
+    assert downloaded(after, "Table as CSV") == downloaded(whole, "Table as CSV")
     guard.check()
 
 
@@ -118,5 +118,5 @@ def test_two_servers_on_one_postgresql_show_each_others_work(
     for seen in (page, beside):
         finished_curve(seen)
     expect(answer(beside)).to_have_text(answer(page).inner_text())
-    assert downloaded(beside, "Curve as CSV") == downloaded(page, "Curve as CSV")
+    assert downloaded(beside, "Table as CSV") == downloaded(page, "Table as CSV")
     guard.check()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.present.registry import ENTRIES, Entry
 from judgepanel.service import NotFound
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
@@ -44,6 +46,13 @@ def sample(name: str) -> AppTest:
 def is_in(block: Any, kind: str) -> bool:
     """Whether a block holds an element of that kind, at any depth."""
     return hasattr(block, "children") and bool(block.get(kind))
+
+
+def entries_with(run_chunk: Callable[..., Any]) -> dict[str, Entry]:
+    """The registry with another way to compute the panel curve."""
+    entry = ENTRIES[PANEL_CURVE.name]
+    study = replace(PANEL_CURVE, run_chunk=run_chunk)
+    return {**ENTRIES, PANEL_CURVE.name: replace(entry, study=study)}
 
 
 def form_button(app: AppTest):
@@ -101,7 +110,7 @@ def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
     assert answer_of(app).startswith("Keep all 24: top-5 costs +")
     (table,) = app.dataframe
     assert table.value["panel"].tolist()[:4] == ["all 24", "top-3", "top-5", "top-10"]
-    assert downloads_of(app) == ["Curve as CSV", "Result as JSON"]
+    assert downloads_of(app) == ["Table as CSV", "Result as JSON"]
     assert links(app) == ["Next: which judges, which pipeline?"]
 
 
@@ -194,9 +203,7 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.Monk
         is None
     )
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "judgepanel.ui.pages.curve.PANEL_CURVE", replace(PANEL_CURVE, run_chunk=broken)
-        )
+        patch.setattr("judgepanel.ui.pages.curve.ENTRIES", entries_with(broken))
         until_done(turn_to(app, CURVE))
         (sentence,) = htmls(app, "jp-problem")
         assert sentence.startswith("Something went wrong")
@@ -211,8 +218,7 @@ def test_what_is_polled_is_alone_in_its_block(monkeypatch: pytest.MonkeyPatch) -
         assert chunk.first == 0 or go_on.wait(60)
         return PANEL_CURVE.run_chunk(votes, spec, chunk)
 
-    patched = replace(PANEL_CURVE, run_chunk=waiting)
-    monkeypatch.setattr("judgepanel.ui.pages.curve.PANEL_CURVE", patched)
+    monkeypatch.setattr("judgepanel.ui.pages.curve.ENTRIES", entries_with(waiting))
     app = open_app(CURVE, analysis=prepared("sparse_humans", splits=11))
     try:
         until(app, lambda: htmls(app, "jp-answer"))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.report.sentences import curve_sentence
+from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run

@@ -5,7 +5,6 @@ from __future__ import annotations
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.cost import cost, escalation
 from judgepanel.figures.curators import curators
-from judgepanel.figures.panel_curve import panel_curve
 from judgepanel.present.blocks import Answer, Block, Paragraph, Table, drawing, paragraphs
 from judgepanel.report.cost import READING, cost_sentence, cost_table, price_sentence
 from judgepanel.report.curators import curators_sentence, curators_table
@@ -21,8 +20,7 @@ from judgepanel.report.recommendation import (
     rival_sentence,
     tied_sentence,
 )
-from judgepanel.report.sentences import curve_sentence, first_calibrator, optimism_sentence
-from judgepanel.report.tables import candidate_table, comparison_table
+from judgepanel.report.tables import candidate_table
 from judgepanel.report.value import (
     copies_sentence,
     droppable_sentence,
@@ -36,20 +34,9 @@ from judgepanel.report.value import (
 from judgepanel.report.what_if import BY_HAND, what_if_sentence, what_if_table
 from judgepanel.studies.cost.cost_result import Cost
 from judgepanel.studies.cost.escalation_result import Escalation
-from judgepanel.studies.curve.panel_curve import PanelCurve
 from judgepanel.studies.panel.curators_result import Curators
 from judgepanel.studies.panel.what_if_result import WhatIf
 from judgepanel.studies.value.value_result import Value
-
-
-def curve(found: PanelCurve) -> list[Block]:
-    calibrator = first_calibrator(found.calibrators)
-    return [
-        Answer(curve_sentence(found, calibrator)),
-        drawing(panel_curve(found, calibrator), "raw and calibrated panels of every size"),
-        *paragraphs(optimism_sentence(found, calibrator)),
-        Table(comparison_table(found, calibrator), "Panels against all judges."),
-    ]
 
 
 def cost_frontier(found: Cost) -> list[Block]:

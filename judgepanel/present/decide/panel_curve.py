@@ -1,0 +1,232 @@
+"""Whether to keep all judges or the best k, at every size of the panel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
+from judgepanel.kernels.aggregate.aggregation import cross_fits
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+    drawing,
+    paragraphs,
+)
+from judgepanel.report.numbers import capital, fixed, interval, p_cell, percent, sig, signed
+from judgepanel.report.sentences import (
+    AGGREGATOR_NAMES,
+    CALIBRATED,
+    CODING,
+    SAME_PANEL,
+    first_calibrator,
+    if_positions_mean_nothing,
+    tie_words,
+)
+from judgepanel.studies.compare import CHOSEN, Comparison
+from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
+
+_VISIBLE = 0.001
+"""What a constant score differs from the base rate by where that is worth a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class PanelCurveView:
+    """Which calibrator and which score; None shows every calibrator."""
+
+    calibrator: str | None = None
+    metric: str = "nll"
+
+
+def curve_answer(curve: PanelCurve, calibrator: str) -> str:
+    """The answer, after the name of an aggregator other than the default."""
+    under = f"Under {AGGREGATOR_NAMES[curve.aggregator]}: " * (curve.aggregator != "one_coin")
+    return under + curve_sentence(curve, calibrator)
+
+
+def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
+    """Keep all, or curate? The answer never contradicts an arm that is shown below it."""
+    text = if_positions_mean_nothing(curve.position(calibrator), _curve_answer(curve, calibrator))
+    return f"{text} {CODING}" if curve.measures_coding else text
+
+
+def _curve_answer(curve: PanelCurve, calibrator: str) -> str:
+    if curve.n_judges == 1:
+        return "There is one judge only, so there is nothing to curate."
+    arm = headline(curve, calibrator)
+    return "Not enough splits yet to say." if arm is None else _verdict_sentence(curve, arm)
+
+
+def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
+    """The comparison the answer rests on.
+
+    Where a smaller panel is shown to be better, that one (the k chosen on calibration rows first,
+    for nobody could choose a fixed k in hindsight); else top-5, the habit, or the largest fixed
+    panel compared, or the chosen k.
+    """
+    arms = {c.arm: c for c in curve.comparisons if c.calibrator == calibrator}
+    fixed_arms = [arm for name, arm in arms.items() if name != CHOSEN]
+    better = [arm for arm in arms.values() if arm.verdict == "curate"]
+    for arm in better:
+        if arm.arm == CHOSEN:
+            return arm
+    if better:
+        return min(better, key=lambda arm: arm.delta)
+    if "top-5" in arms:
+        return arms["top-5"]
+    return fixed_arms[-1] if fixed_arms else arms.get(CHOSEN)
+
+
+def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
+    n = curve.n_judges
+    chosen = arm.arm == CHOSEN
+    name = "the k chosen on calibration rows" if chosen else arm.arm
+    size = f"about {arm.k}" if chosen else f"{arm.k}"
+    bounds = interval(arm.lo, arm.hi, sign=True)
+    against = f"{name} changes NLL by {signed(arm.delta)} {bounds}"
+    if arm.delta > 0:
+        against = f"{name} costs {signed(arm.delta)} NLL {bounds}"
+    if arm.verdict == "tie" and chosen and arm.k_lo == n:
+        return f"A tie: the k chosen on calibration rows is the {SAME_PANEL} {n} in every split."
+    if arm.lo > -arm.margin and arm.hi < arm.margin and arm.verdict != "tie":
+        return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
+    return {
+        "keep all": f"Keep all {n}: {against}.",
+        "curate": f"Curate to {size}: {name} saves {sig(-arm.delta, 2)} NLL "
+        f"{interval(-arm.hi, -arm.lo)} against all {n}.",
+        "no loss from keeping": f"At most 2 % is lost by keeping all {n}: {against} against all.",
+        "no loss from curating": f"At most 2 % is lost by curating to {size}: {against} against "
+        f"all {n}.",
+        "undecided": f"Undecided: {against} against all {n}.",
+        "tie": f"A tie: {name} and all {n} give the same probabilities.",
+    }[arm.verdict]
+
+
+def optimism_sentence(curve: PanelCurve, calibrator: str) -> str:
+    """How much the best k flatters itself where it was chosen; empty where none was compared."""
+    arm = curve.comparison(calibrator, CHOSEN)
+    if arm is None:
+        return ""
+    return (
+        f"Choosing k on calibration rows (median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}) "
+        f"promised NLL {sig(arm.chosen_on)} and gave {sig(arm.nll)} on untouched items: an "
+        f"optimism of {signed(arm.optimism)}."
+    )
+
+
+def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
+    """All judges and every compared panel under one calibrator."""
+    c, last = curve.row(calibrator), len(curve.k) - 1
+    skill = 1.0 - float(curve.nll[c, last]) / curve.null_nll
+    rows = [
+        {
+            "panel": f"all {curve.n_judges}",
+            "NLL": sig(float(curve.nll[c, last])),
+            "NLL 95 %": interval(float(curve.nll_lo[c, last]), float(curve.nll_hi[c, last]), 3),
+            "skill": percent(skill),
+            "difference": "",
+            "difference 95 %": "",
+            "all rows together": "",
+            "p": "",
+            "verdict": "reference",
+            "optimism": "",
+            "paper's median": "",
+            "paper's interval": "",
+            "paper's p": "",
+        }
+    ]
+    for arm in curve.comparisons:
+        if arm.calibrator != calibrator:
+            continue
+        tie = arm.verdict == "tie"
+        rows.append(
+            {
+                "panel": arm.arm if arm.k_lo == arm.k_hi else f"{arm.arm} ({arm.k_lo}-{arm.k_hi})",
+                "NLL": sig(arm.nll),
+                "NLL 95 %": interval(arm.nll_lo, arm.nll_hi, 3),
+                "skill": percent(1.0 - arm.nll / curve.null_nll),
+                "difference": tie_words(arm.k_lo, curve.n_judges) if tie else signed(arm.delta),
+                "difference 95 %": "" if tie else interval(arm.lo, arm.hi, sign=True),
+                "all rows together": "" if tie else interval(arm.band_lo, arm.band_hi, sign=True),
+                "p": "" if tie else p_cell(arm.p),
+                "verdict": arm.verdict,
+                "optimism": "" if arm.arm.startswith("top") else signed(arm.optimism),
+                "paper's median": "" if tie else signed(arm.paper_median),
+                "paper's interval": "" if tie else interval(arm.paper_lo, arm.paper_hi, sign=True),
+                "paper's p": "" if tie else p_cell(arm.paper_p),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def present(
+    result: PanelCurve, spec: PanelCurveSpec, view: PanelCurveView = PanelCurveView()
+) -> list[Block]:
+    """The curve of one calibrator, then those of the others where none was chosen."""
+    if view.calibrator is not None:
+        return [*_curve(result, view.calibrator, view.metric), _method(result)]
+    first = first_calibrator(result.calibrators)
+    blocks = _curve(result, first, view.metric)
+    for calibrator in result.calibrators:
+        if calibrator != first:
+            blocks.append(Heading(capital(CALIBRATED[calibrator]), 3))
+            blocks += _curve(result, calibrator, view.metric)
+    return [*blocks, _method(result)]
+
+
+def _curve(result: PanelCurve, calibrator: str, metric: str) -> list[Block]:
+    raw = "uncalibrated" if calibrator == "none" else "raw and calibrated"
+    return [
+        Answer(curve_answer(result, calibrator)),
+        drawing(panel_curve(result, calibrator, metric), f"{raw} panels of every size"),
+        Paragraph(_reading(result, calibrator, metric), quiet=True),
+        *paragraphs(optimism_sentence(result, calibrator)),
+        Table(
+            comparison_table(result, calibrator),
+            f"Panels against all judges, with {CALIBRATED[calibrator]}.",
+        ),
+    ]
+
+
+def _reading(result: PanelCurve, calibrator: str, metric: str) -> str:
+    constant = float(result.constant_nll[result.row(calibrator)])
+    text = f"Base rate alone: NLL {fixed(result.null_nll, 3)}."
+    if abs(constant - result.null_nll) > _VISIBLE:
+        text += f" A constant score through the same calibrator: {fixed(constant, 3)}."
+    if metric != "nll":
+        text = f"The figure shows {METRIC_NAMES[metric]}; answer and table are about NLL. {text}"
+    return text
+
+
+def _method(result: PanelCurve) -> Method:
+    return Method(
+        f"On the {result.n_calibration:,.0f} calibration items of a split judges are ranked, "
+        "weighted and calibrated; all figures are scores of the other "
+        f"{result.n_evaluation:,.0f}. {_own_label(result)} Intervals are for new items: "
+        "Var = v/N + s_tr² (1/S + n_cal/n_eval), with v/N from the items' mean differences and "
+        "s_tr² what the calibration sets add to the variance over splits. A verdict needs the "
+        "interval to clear 2 % of the NLL of all judges. The paper's bootstrap over splits and "
+        "sign-flip test stand beside it for comparison only: they cover the truth far too rarely. "
+        "The best k is chosen on calibration items in every split; the diamond marks the best in "
+        "hindsight, which nobody could have chosen."
+    )
+
+
+def _own_label(result: PanelCurve) -> str:
+    """What calibrators see of an item."""
+    if result.protocol == "paper":
+        return "As in the paper, calibrators see scores that know their own labels."
+    if cross_fits(result.aggregator):  # type: ignore[arg-type]
+        return (
+            "Calibrators see each item through a ranking and a fit made without its fold. Every "
+            f"panel size needs fits of its own, so {len(result.k)} sizes are shown."
+        )
+    return (
+        "Calibrators see each item through weights and a ranking from which its own label was "
+        "removed."
+    )
