@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,15 +16,16 @@ from judgepanel.present.blocks import (
     Document,
     Facts,
     Heading,
-    Method,
     Paragraph,
+    opening,
 )
-from judgepanel.present.recommendation_report import candidates, panel, verdict, worth_of_judges
+from judgepanel.present.decide.recommend import RecommendationView
+from judgepanel.present.decide.value import ValueView
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.sections.outputs import outputs
-from judgepanel.present.study import caveats, run_line, study_blocks
+from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
-from judgepanel.report.commands import inspect_command, recommend_command, study_command
+from judgepanel.report.commands import inspect_command, study_command
 from judgepanel.report.numbers import counted, listed, minute, percent
 from judgepanel.report.scope import check_numbers, check_sentences
 from judgepanel.report.sentences import votes_sentence
@@ -109,7 +110,7 @@ def analysis_document(report: AnalysisReport) -> Document:
     return Document(f"{report.name}: report", tuple(blocks))
 
 
-def _status(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
+def _statuses(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
     worth = report.of(VALUE)
     if worth is None:
         return ()
@@ -117,11 +118,12 @@ def _status(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
 
 
 def _verdict(report: AnalysisReport) -> Iterator[Block]:
-    found = report.of(RECOMMEND)
-    if found is None:
+    finding = report.of(RECOMMEND)
+    if finding is None:
         yield Answer("No recommendation has been computed for this analysis.")
     else:
-        yield from verdict(found.result, _status(report))
+        answer, _ = opening(_blocks(report, finding))
+        yield from answer
     if report.missing:
         yield Paragraph(f"Not computed: {_titles(report.missing)}.", quiet=True)
     if report.outdated:
@@ -206,36 +208,39 @@ def _checks(report: AnalysisReport) -> Iterator[Block]:
 
 
 def _sections(report: AnalysisReport) -> Iterator[Block]:
-    """The recommendation with its evidence, then every other study in the order of the pages."""
-    known: set[str] = set()
-    for name, entry in ENTRIES.items():
+    """Every study in the order of the pages; what the verdict has shown is not repeated."""
+    recommended = report.of(RECOMMEND)
+    known: set[str] = set() if recommended is None else set(recommended.result.warnings)
+    for entry in ENTRIES.values():
         finding = report.of(entry.study)
         if finding is None:
             continue
-        result, command = finding.result, _command(report, finding)
         yield Heading(finding.study.title)
         yield Paragraph(finding.study.question, quiet=True)
-        if name == RECOMMEND.name:
-            known.update(result.warnings)
-            yield from panel(report.votes, result)
-            yield from candidates(result)
-            yield Method(run_line(result))
-            yield Command(command)
-        elif name == VALUE.name:
-            yield from worth_of_judges(result, _status(report))
-            yield from caveats(result, known)
-            yield Method(run_line(result))
-            yield Command(command)
-        else:
-            # The head of the report has what the checks say.
-            view = ScopeView(sentences=False) if name == SCOPE.name else None
-            yield from study_blocks(entry, result, finding.spec, view, command=command, known=known)
-        known.update(result.warnings)
+        blocks = _blocks(report, finding, known)
+        yield from opening(blocks)[1] if finding is recommended else blocks
+        known.update(finding.result.warnings)
 
 
-def _command(report: AnalysisReport, finding: Finding) -> str:
-    task, columns = report.votes.task, report.columns
-    if finding.study.name == RECOMMEND.name:
-        spec: Any = finding.spec
-        return recommend_command(report.file, spec, task=task, columns=columns)
-    return study_command(finding.study.name, report.file, finding.spec, task=task, columns=columns)
+def _blocks(report: AnalysisReport, finding: Finding, known: Collection[str] = ()) -> list[Block]:
+    name = finding.study.name
+    command = study_command(
+        name, report.file, finding.spec, task=report.votes.task, columns=report.columns
+    )
+    return study_blocks(
+        ENTRIES[name],
+        finding.result,
+        finding.spec,
+        _view(report, name),
+        command=command,
+        known=known,
+    )
+
+
+def _view(report: AnalysisReport, name: str) -> Any:
+    """What a study shows besides its result; None for its default."""
+    if name == RECOMMEND.name:
+        return RecommendationView(report.votes, _statuses(report))
+    if name == SCOPE.name:
+        return ScopeView(sentences=False)  # The head of the report has what the checks say.
+    return ValueView(_statuses(report)) if name == VALUE.name else None

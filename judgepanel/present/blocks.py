@@ -134,6 +134,13 @@ def flat(blocks: Iterable[Block]) -> Iterator[Block]:
             yield from flat(block.blocks)
 
 
+def opening(blocks: Iterable[Block]) -> tuple[list[Block], list[Block]]:
+    """What stands before the first heading, and the rest."""
+    blocks = list(blocks)
+    end = next((i for i, block in enumerate(blocks) if isinstance(block, Heading)), len(blocks))
+    return blocks[:end], blocks[end:]
+
+
 def paragraphs(*sentences: str | None) -> list[Block]:
     """A paragraph for every sentence that is not empty."""
     return [Paragraph(sentence) for sentence in sentences if sentence]

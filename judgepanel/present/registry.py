@@ -14,7 +14,15 @@ from typing import Any
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Block
-from judgepanel.present.decide import panel_curve
+from judgepanel.present.decide import (
+    cost,
+    curators,
+    escalation,
+    panel_curve,
+    recommend,
+    value,
+    what_if,
+)
 from judgepanel.present.default_specs import (
     budget_specs,
     claim_specs,
@@ -34,7 +42,6 @@ from judgepanel.present.robustness import (
     transfer,
     weighting,
 )
-from judgepanel.present.sections import decide
 from judgepanel.present.trust import (
     conformal,
     fraction_sweep,
@@ -185,12 +192,12 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
         entry.name: entry
         for entry in (
             Entry(PANEL_CURVE, CURVE_PAGE, panel_curve.present),
-            Entry(RECOMMEND, RECOMMENDED_PAGE, _whole(decide.recommendation)),
-            Entry(VALUE, RECOMMENDED_PAGE, _whole(decide.worth), after=value_spec),
-            Entry(COST, RECOMMENDED_PAGE, _whole(decide.cost_frontier), after=cost_spec),
-            Entry(ESCALATION, RECOMMENDED_PAGE, _whole(decide.cheap_first), after=escalation_spec),
-            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, _whole(decide.curator_losses)),
-            Entry(WHAT_IF, RECOMMENDED_PAGE, _whole(decide.by_hand), by_hand=True),
+            Entry(RECOMMEND, RECOMMENDED_PAGE, recommend.present),
+            Entry(VALUE, RECOMMENDED_PAGE, value.present, after=value_spec),
+            Entry(COST, RECOMMENDED_PAGE, cost.present, after=cost_spec),
+            Entry(ESCALATION, RECOMMENDED_PAGE, escalation.present, after=escalation_spec),
+            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, curators.present),
+            Entry(WHAT_IF, RECOMMENDED_PAGE, what_if.present, by_hand=True),
             Entry(RELIABILITY, CONFIDENCE_PAGE, reliability.present),
             Entry(SELECTIVE, CONFIDENCE_PAGE, selective.present),
             Entry(CONFORMAL, CONFIDENCE_PAGE, conformal.present),

@@ -30,7 +30,9 @@ def recommend_command(
 
 
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
-    """The ``study`` command of a spec; knobs of its own are written where they differ."""
+    """The command that runs a study; knobs of its own are written where they differ."""
+    if isinstance(spec, RecommendSpec):
+        return recommend_command(file, spec, task=task, columns=columns)
     options = [*_shared(spec.settings, task, columns), *written_knobs(spec)]
     return _command(f"study {name}", [file], [*options, ("--out", f"{name}.json")])
 

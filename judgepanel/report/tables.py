@@ -6,9 +6,7 @@ import math
 
 import pandas as pd
 
-from judgepanel.decision.recommend import REFERENCE
-from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
-from judgepanel.report.numbers import fixed, interval, percent, signed
+from judgepanel.report.numbers import fixed, percent
 from judgepanel.report.terminal import one_line
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes import csv_safe
@@ -35,53 +33,6 @@ def accuracy_table(judges: JudgeTable) -> pd.DataFrame:
             "coverage": [percent(share, 3) for share in frame["coverage"]],
         }
     )
-
-
-def candidate_table(found: Recommendation) -> pd.DataFrame:
-    """Every candidate, best expected NLL first."""
-    ranked = sorted(found.candidates, key=lambda row: row.nll)
-    return pd.DataFrame(
-        {
-            "panel": [row.panel for row in ranked],
-            "judges": [row.k for row in ranked],
-            "aggregator": [row.aggregator for row in ranked],
-            "calibrator": [row.calibrator for row in ranked],
-            "NLL": [fixed(row.nll, 3) for row in ranked],
-            "NLL 95 %": [interval(row.lo, row.hi, 3) for row in ranked],
-            "skill": [percent(row.skill) for row in ranked],
-            "difference": [_reference_or(row, signed(row.delta)) for row in ranked],
-            "difference 95 %": [
-                _reference_or(row, interval(row.delta_lo, row.delta_hi, sign=True))
-                for row in ranked
-            ],
-            "Brier": [fixed(row.brier, 3) for row in ranked],
-            "accuracy": [percent(row.accuracy, 3) for row in ranked],
-            "ECE": [fixed(row.ece, 3) for row in ranked],
-            "chosen in": [percent(row.chosen_share) for row in ranked],
-        }
-    )
-
-
-def weights_table(found: Recommendation) -> pd.DataFrame:
-    """Judges of the panel in panel order with weight and counts, then those that are not in it."""
-    model = found.model
-    kept = pd.DataFrame(
-        {
-            "judge": list(model.judges),
-            "status": "kept",
-            "weight": list(model.weights),
-            "correct": [str(count) for count in model.correct],
-            "voted": [str(count) for count in model.voted],
-        }
-    )
-    others = [(name, "left out") for name in found.left_out]
-    others += [(name, "set aside") for name in found.set_aside]
-    rest = pd.DataFrame(others, columns=["judge", "status"]).assign(correct="", voted="")
-    return pd.concat([kept, rest], ignore_index=True)
-
-
-def _reference_or(row: CandidateFigures, text: str) -> str:
-    return "reference" if (row.panel, row.aggregator, row.calibrator) == REFERENCE else text
 
 
 def printed(table: pd.DataFrame) -> str:

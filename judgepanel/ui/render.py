@@ -92,6 +92,30 @@ def draw_study(  # noqa: PLR0913
     ``beside`` draws what stands to the right of the blocks under the first heading, ``below`` what
     only this page has between the blocks and the downloads.
     """
+    blocks, how = page_blocks(entry, shown, spec, result, view, caveats=caveats)
+    heads = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
+    if beside is None or not heads:
+        draw_blocks(blocks, key=entry.name, skip=skip)
+    else:
+        first, end = [*heads, len(blocks)][:2]
+        draw_blocks(blocks[:first], key=entry.name, skip=skip)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            draw_blocks(blocks[first:end], key=f"{entry.name}-left", skip=skip)
+        with right:
+            beside()
+        draw_blocks(blocks[end:], key=f"{entry.name}-below", skip=skip)
+    if below is not None:
+        below()
+    if not getattr(result, "partial", False):
+        downloads(shown, entry.study, spec, result)
+    draw_how(how, key=entry.name)
+
+
+def page_blocks(
+    entry: Entry, shown: Shown, spec: Spec, result: Any, view: Any = None, *, caveats: Caveats
+) -> tuple[list[Block], list[Block]]:
+    """A study's blocks, and apart from them its method and command."""
     votes, analysis = shown.votes, shown.analysis
     blocks = study_blocks(
         entry,
@@ -105,25 +129,13 @@ def draw_study(  # noqa: PLR0913
     )
     caveats.add(entry.name, result.warnings)
     how = [block for block in blocks if isinstance(block, Method | Command)]
-    content = [block for block in blocks if block not in how]
-    heads = [place for place, block in enumerate(content) if isinstance(block, Heading)]
-    if beside is None or not heads:
-        draw_blocks(content, key=entry.name, skip=skip)
-    else:
-        first, end = [*heads, len(content)][:2]
-        draw_blocks(content[:first], key=entry.name, skip=skip)
-        left, right = st.columns([3, 2], gap="large")
-        with left:
-            draw_blocks(content[first:end], key=f"{entry.name}-left", skip=skip)
-        with right:
-            beside()
-        draw_blocks(content[end:], key=f"{entry.name}-below", skip=skip)
-    if below is not None:
-        below()
-    if not getattr(result, "partial", False):
-        downloads(shown, entry.study, spec, result)
+    return [block for block in blocks if block not in how], how
+
+
+def draw_how(how: Iterable[Block], *, key: str) -> None:
+    """Method and command, which a click opens."""
     with st.expander("How this was computed"):
-        draw_blocks(how, key=f"{entry.name}-how")
+        draw_blocks(how, key=f"{key}-how")
 
 
 def draw_blocks(blocks: Iterable[Block], *, key: str, skip: Collection[str] = ()) -> None:

@@ -253,7 +253,7 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
     checked(app.run())
     assert any(text.startswith("Keep: ") for text in htmls(app, "jp-said"))
     headers = [header.value for header in app.header]
-    for wanted in ("What if", "What each judge is worth", "What it costs", "All candidates"):
+    for wanted in ("What if", "What each judge is worth", "Cost", "Curators", "Score new votes"):
         assert wanted in headers
 
 

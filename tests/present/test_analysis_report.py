@@ -33,13 +33,13 @@ from judgepanel.present.blocks import (
     Row,
     Table,
 )
+from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.reliability import reliability_sentence
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.style import STYLE
-from judgepanel.report.recommendation import recommendation_sentence
 from judgepanel.report.text import in_html, markdown, plain
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.confidence.reliability import RELIABILITY
@@ -154,7 +154,7 @@ def test_the_verdict_comes_first_and_the_studies_in_the_order_of_the_pages():
         "Decisions",
         "What it rests on",
         "Checks",
-        *("Panel curve", "Recommended panel", "What judges are worth"),
+        *("Panel curve", "Recommended panel", "What each judge is worth"),
         *("Reliability", "Scope", "The paper's claim"),
     ]
 

@@ -23,11 +23,11 @@ from judgepanel.present.blocks import (
     Table,
     flat,
 )
+from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.recommendation import recommendation_sentence
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

@@ -250,7 +250,7 @@ def rounds(spec: ValueSpec) -> int:
 
 VALUE: Study[ValueSpec, ValuePartial, Value] = Study(
     name="value",
-    title="What judges are worth",
+    title="What each judge is worth",
     question="What is each judge worth, and how many can go?",
     spec=ValueSpec,
     result=Value,

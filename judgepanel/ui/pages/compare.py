@@ -8,6 +8,7 @@ import streamlit as st
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.decide.panel_curve import curve_sentence
+from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.default_specs import OFFERED
 from judgepanel.report.compare import (
     Relation,
@@ -19,7 +20,6 @@ from judgepanel.report.compare import (
     relation,
     result_table,
 )
-from judgepanel.report.recommendation import recommendation_sentence
 from judgepanel.report.text import in_html
 from judgepanel.service import Analysis, NotFound
 from judgepanel.studies.contract import Spec, Study

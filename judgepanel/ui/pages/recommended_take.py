@@ -13,11 +13,13 @@ from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Document
+from judgepanel.present.decide.recommend import weights_table
+from judgepanel.present.default_specs import value_spec
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.report.commands import recommend_command, score_command
 from judgepanel.report.scored import labelled_sentence
-from judgepanel.report.tables import csv_text, weights_table
+from judgepanel.report.tables import csv_text
 from judgepanel.report.text import csv_name, plain
 from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import Shown, notes, problem
@@ -31,24 +33,24 @@ from judgepanel.votes.checks import item_checks
 _PREVIEW = 200
 
 
-def panel_text(shown: Shown, spec: RecommendSpec, found: Recommendation) -> str:
+def panel_text(shown: Shown, spec: RecommendSpec, result: Recommendation) -> str:
     """panel.json."""
     checks = item_checks(shown.votes, group_duplicates=spec.settings.group_duplicates)
-    return panel_json(export_panel(found, shown.votes, spec, checks))
+    return panel_json(export_panel(result, shown.votes, spec, checks))
 
 
-def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
+def exports(shown: Shown, spec: RecommendSpec, result: Recommendation) -> None:
     """Four files to take away.
 
     They are made when a button is clicked, by a thread that knows nothing of who is here: what
     needs the workspace is asked for now.
     """
-    worth, status = known_value(shown, spec, found), known_statuses(shown, spec, found)
+    value, statuses = known_value(shown, spec, result), known_statuses(shown, spec, result)
     st.header("Take it away")
     left, middle, right, last = st.columns([1, 1, 1, 1])
     left.download_button(
         "Panel (panel.json)",
-        data=lambda: panel_text(shown, spec, found),
+        data=lambda: panel_text(shown, spec, result),
         file_name="panel.json",
         mime="application/json",
         on_click="ignore",
@@ -67,7 +69,7 @@ def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     )
     right.download_button(
         "Judges and weights (CSV)",
-        data=lambda: csv_text(weights_table(found)),
+        data=lambda: csv_text(weights_table(result)),
         file_name=csv_name(shown.analysis.name, "panel-judges.csv"),
         mime="text/csv",
         on_click="ignore",
@@ -75,7 +77,7 @@ def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
     )
     last.download_button(
         "Report (HTML)",
-        data=lambda: html_text(_report(shown, spec, found, worth, status)),
+        data=lambda: html_text(_report(shown, spec, result, value, statuses)),
         file_name=csv_name(shown.analysis.name, "report.html"),
         mime="text/html",
         on_click="ignore",
@@ -87,19 +89,19 @@ def exports(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
 def _report(
     shown: Shown,
     spec: RecommendSpec,
-    found: Recommendation,
-    worth: Value | None,
-    status: tuple[JudgeStatus, ...],
+    result: Recommendation,
+    value: Value | None,
+    statuses: tuple[JudgeStatus, ...],
 ) -> Document:
     votes, analysis = shown.votes, shown.analysis
     return recommendation_report(
         analysis.name,
         votes,
         spec,
-        found,
+        result,
         command=recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns),
-        worth=worth,
-        status=status,
+        worth=None if value is None else (value_spec(spec, result), value),
+        statuses=statuses,
     )
 
 

@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 from judgepanel.decision.preference import cost_of
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.what_if import what_if as what_if_figure
+from judgepanel.present.registry import ENTRIES
 from judgepanel.report.numbers import sig
-from judgepanel.report.what_if import BY_HAND, what_if_sentence, what_if_table
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
-from judgepanel.studies.panel.what_if_result import WhatIf
-from judgepanel.ui.frame import Shown, notes
+from judgepanel.ui.frame import Shown
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pages.recommended_knobs import known_of
 from judgepanel.ui.pages.recommended_value import known_statuses
-from judgepanel.ui.parts import how_study, said, table
+from judgepanel.ui.render import Caveats, show_study
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
-from judgepanel.ui.work import show_result
 
 Bools = NDArray[np.bool_]
 
@@ -31,28 +28,28 @@ WITHOUT = "without"
 _VERSION, _BASE = "what-if-version", "what-if-base"
 
 
-def what_if(shown: Shown, spec: RecommendSpec, found: Recommendation) -> None:
+def what_if(shown: Shown, spec: RecommendSpec, recommendation: Recommendation) -> None:
     """The editor and its answer; who is left out is in the URL, by place among sorted names."""
     st.header("What if")
-    names = tuple(sorted((*found.model.judges, *found.left_out)))
+    names = tuple(sorted((*recommendation.model.judges, *recommendation.left_out)))
     if len(names) < 2:
         st.caption("There is one judge only, so there is nothing to leave out.")
         return
-    _editor(shown, spec, found, names)
+    _editor(shown, spec, recommendation, names)
 
 
 @st.fragment
 def _editor(
-    shown: Shown, spec: RecommendSpec, found: Recommendation, names: tuple[str, ...]
+    shown: Shown, spec: RecommendSpec, recommendation: Recommendation, names: tuple[str, ...]
 ) -> None:
     st.html(
         '<p class="jp-note">Untick judges to leave them out. Who is left, and everybody, '
         "are fitted anew in every split, under the recommended pipeline.</p>"
     )
-    base = _base(shown, found, names)
+    base = _base(shown, recommendation, names)
     version = st.session_state.setdefault(_VERSION, 0)
     edited = st.data_editor(
-        _rows(shown, spec, found, names, base),
+        _rows(shown, spec, recommendation, names, base),
         key=f"what-if-{hash(shown.analysis.id)}-{version}",
         hide_index=True,
         height=300,
@@ -64,8 +61,8 @@ def _editor(
         },
     )
     keep = np.array(edited["keep"], dtype=bool)
-    _remember(found, names, keep)
-    _buttons(shown, spec, found, names, keep)
+    _remember(recommendation, names, keep)
+    _buttons(shown, spec, recommendation, names, keep)
     if not keep.any():
         st.caption("Keep at least one judge.")
         return
@@ -74,22 +71,23 @@ def _editor(
         settings=spec.settings,
         keep=kept,
         against=names,
-        aggregator=found.model.aggregator,
-        calibrator=found.model.calibrator,
+        aggregator=recommendation.model.aggregator,
+        calibrator=recommendation.model.calibrator,
     )
-    same = bool((keep == _recommended(found, names)).all())
+    same = bool((keep == _recommended(recommendation, names)).all())
     if same or keep.all():
         whose = "the recommended panel itself" if same else "everybody"
         st.caption(f"This is {whose}; untick a judge to compare with everybody.")
         return
-    show_result(WHAT_IF, shown, asked, lambda one: _draw(shown, asked, one))
+    known = Caveats(recommendation.warnings)
+    show_study(ENTRIES[WHAT_IF.name], shown, asked, caveats=known)
 
 
-def _base(shown: Shown, found: Recommendation, names: tuple[str, ...]) -> Bools:
+def _base(shown: Shown, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
     """Who was ticked when the editor was made: from the URL, else the recommended panel."""
-    key = f"{_BASE}-{shown.analysis.id}-{hash(found.model.judges)}"
+    key = f"{_BASE}-{shown.analysis.id}-{hash(recommendation.model.judges)}"
     if key not in st.session_state:
-        keep = _recommended(found, names)
+        keep = _recommended(recommendation, names)
         text = st.query_params.get(WITHOUT)
         if text is not None:
             places = {int(part) for part in text.split("-") if part.isdecimal()}
@@ -99,20 +97,20 @@ def _base(shown: Shown, found: Recommendation, names: tuple[str, ...]) -> Bools:
     return base
 
 
-def _recommended(found: Recommendation, names: tuple[str, ...]) -> Bools:
-    kept = set(found.model.judges)
+def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
+    kept = set(recommendation.model.judges)
     return np.array([name in kept for name in names])
 
 
-def _set(shown: Shown, found: Recommendation, keep: Bools) -> None:
+def _set(shown: Shown, recommendation: Recommendation, keep: Bools) -> None:
     """Start the editor again from these ticks."""
-    st.session_state[f"{_BASE}-{shown.analysis.id}-{hash(found.model.judges)}"] = keep
+    st.session_state[f"{_BASE}-{shown.analysis.id}-{hash(recommendation.model.judges)}"] = keep
     st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
 
 
-def _remember(found: Recommendation, names: tuple[str, ...], keep: Bools) -> None:
+def _remember(recommendation: Recommendation, names: tuple[str, ...], keep: Bools) -> None:
     """Put who is left out into the URL, unless it is the recommended panel."""
-    same = bool((keep == _recommended(found, names)).all())
+    same = bool((keep == _recommended(recommendation, names)).all())
     text = "-".join(str(place + 1) for place in np.flatnonzero(~keep)) or "0"
     if same:
         if WITHOUT in st.query_params:
@@ -124,7 +122,7 @@ def _remember(found: Recommendation, names: tuple[str, ...], keep: Bools) -> Non
 def _rows(
     shown: Shown,
     spec: RecommendSpec,
-    found: Recommendation,
+    recommendation: Recommendation,
     names: tuple[str, ...],
     keep: Bools,
 ) -> pd.DataFrame:
@@ -132,7 +130,7 @@ def _rows(
     place = {name: j for j, name in enumerate(judges.judges)}
     columns = [place[name] for name in names]
     labels = labels_of(list(names))
-    status = {one.judge: one.status for one in known_statuses(shown, spec, found)}
+    status = {row.judge: row.status for row in known_statuses(shown, spec, recommendation)}
     frame = pd.DataFrame(
         {
             "keep": keep,
@@ -158,16 +156,17 @@ def _costs(shown: Shown, names: tuple[str, ...]) -> NDArray[np.float64]:
 def _buttons(
     shown: Shown,
     spec: RecommendSpec,
-    found: Recommendation,
+    recommendation: Recommendation,
     names: tuple[str, ...],
     keep: Bools,
 ) -> None:
     first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
     if first.button("Back to recommended", width="stretch"):
-        _set(shown, found, _recommended(found, names))
+        _set(shown, recommendation, _recommended(recommendation, names))
         st.query_params.pop(WITHOUT, None)
         st.rerun(scope="fragment")
-    drop = {one.judge for one in known_statuses(shown, spec, found) if one.status == "drop"}
+    statuses = known_statuses(shown, spec, recommendation)
+    drop = {row.judge for row in statuses if row.status == "drop"}
     going = np.array([name in drop for name in names])
     if second.button(
         "Leave out all to drop",
@@ -175,17 +174,17 @@ def _buttons(
         disabled=not going.any() or bool(going.all()),
         help="Those that fail a check, that the panel is better without, or that can go together.",
     ):
-        _set(shown, found, keep & ~going)
+        _set(shown, recommendation, keep & ~going)
         st.rerun(scope="fragment")
     if known_of(shown).costs is not None:
-        _budget(shown, found, names, keep, third, last)
+        _budget(shown, recommendation, names, keep, third, last)
     else:
         _open(shown, names, keep, third)
 
 
 def _budget(
     shown: Shown,
-    found: Recommendation,
+    recommendation: Recommendation,
     names: tuple[str, ...],
     keep: Bools,
     where: st.delta_generator.DeltaGenerator,
@@ -211,7 +210,7 @@ def _budget(
         if not fewer.any():
             where.caption("No judge of these costs so little.")
         elif last.button("Leave out until it fits", width="stretch"):
-            _set(shown, found, fewer)
+            _set(shown, recommendation, fewer)
             st.rerun(scope="fragment")
     else:
         _open(shown, names, keep, last)
@@ -235,29 +234,3 @@ def _open(
     st.query_params.pop(WITHOUT, None)
     st.query_params[PARAMETER] = changed.id
     st.rerun()
-
-
-def _draw(shown: Shown, spec: WhatIfSpec, found: WhatIf) -> None:
-    so_far = f"So far, {found.n_splits} of {found.planned_splits} splits: " * found.partial
-    said(so_far + what_if_sentence(found))
-    notes((*found.warnings, BY_HAND))
-    st.plotly_chart(
-        what_if_figure(found),
-        key="what-if-figure",
-        alt="NLL of the ticked judges and of everybody, with intervals.",
-        config={"displayModeBar": False},
-    )
-    table(what_if_table(found), key="what-if")
-    if found.planned_splits < spec.settings.splits:
-        st.caption(
-            f"From {found.planned_splits} splits, so that an answer is quick; the figures above "
-            f"are from {spec.settings.splits} and differ a little."
-        )
-    how_study(
-        shown,
-        WHAT_IF,
-        spec,
-        f"{found.n_splits} random splits (seed {found.seed}); both panels are fitted on the same "
-        f"{found.n_calibration:,.0f} labels and scored on the same {found.n_evaluation:,.0f} "
-        "items.",
-    )

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from judgepanel.figures.what_if import prepare_what_if, what_if
+from judgepanel.present.blocks import Answer, Caveat, Paragraph
+from judgepanel.present.decide.what_if import BY_HAND, present, what_if_sentence, what_if_table
 from judgepanel.report.sentences import CODING
-from judgepanel.report.what_if import BY_HAND, what_if_sentence, what_if_table, what_if_text
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -58,11 +59,19 @@ def test_the_table_has_both_panels_and_costs_where_they_are_known():
     assert list(what_if_table(result(costs=True))["cost"]) == ["3.00", "21.0"]
 
 
-def test_the_terminal_is_told_that_picking_by_hand_flatters():
-    text = what_if_text(result())
-    assert BY_HAND in text
-    assert "seed 0; null NLL" in text
-    assert what_if_sentence(result()) in text
+def test_that_picking_by_hand_flatters_limits_the_answer():
+    answer, limit, *_ = present(result(), WhatIfSpec(Settings(splits=3)))
+    assert answer == Answer(what_if_sentence(result()))
+    assert limit == Caveat(BY_HAND)
+
+
+def test_fewer_splits_than_elsewhere_are_told():
+    def quiet(splits):
+        blocks = present(result(), WhatIfSpec(Settings(splits=splits)))
+        return [block.text for block in blocks if isinstance(block, Paragraph)]
+
+    assert quiet(3) == []
+    assert quiet(1000)[0].startswith("From 3 splits, so that an answer is quick;")
 
 
 def test_both_levels_are_drawn_with_their_intervals():

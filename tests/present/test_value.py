@@ -8,11 +8,12 @@ from functools import cache
 import pytest
 
 from judgepanel.decision.statuses import JudgeStatus
-from judgepanel.report.sentences import CODING
-from judgepanel.report.value import (
+from judgepanel.present.decide.value import (
+    ValueView,
     copies_sentence,
     droppable_sentence,
     group_table,
+    present,
     removal_sentence,
     removal_table,
     role_sentence,
@@ -20,8 +21,9 @@ from judgepanel.report.value import (
     shapley_sentence,
     status_table,
     value_sentence,
-    value_text,
 )
+from judgepanel.render.terminal import terminal_text
+from judgepanel.report.sentences import CODING
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE, ValueSpec
@@ -151,8 +153,8 @@ def test_tables_have_a_row_each_and_names_on_one_line():
     assert len(group_table(result())) == len(result().groups)
 
 
-def test_the_text_for_a_terminal_has_all_of_it():
-    text = value_text(result())
+def test_the_terminal_gets_all_of_it():
+    text = terminal_text(present(result(), ValueSpec()))
     for part in (
         value_sentence(result()),
         shapley_sentence(result()),
@@ -161,3 +163,13 @@ def test_the_text_for_a_terminal_has_all_of_it():
         "Statuses here leave out the scope checks P0 and P1.",
     ):
         assert part in text
+
+
+def test_how_many_can_go_is_told_once_and_statuses_with_checks_need_no_reservation():
+    statuses = tuple(JudgeStatus(row.judge, "keep", "why", None) for row in result().judges)
+    text = terminal_text(present(result(), ValueSpec(), ValueView(statuses)))
+    assert text.count(removal_sentence(result())) == 1
+    assert "leave out the scope checks" not in text
+    weak = replace(result(), nll_all_lo=0.9)
+    assert removal_sentence(weak) not in value_sentence(weak)
+    assert terminal_text(present(weak, ValueSpec())).count(removal_sentence(weak)) == 1

@@ -7,15 +7,16 @@ from functools import cache
 
 import pytest
 
-from judgepanel.report.curators import (
+from judgepanel.present.decide.curators import (
     chosen_sentence,
     chosen_table,
     curators_sentence,
     curators_table,
-    curators_text,
     looked_best_sentence,
+    present,
     selector_sentence,
 )
+from judgepanel.render.terminal import terminal_text
 from judgepanel.report.sentences import CODING
 from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
@@ -94,9 +95,14 @@ def test_the_table_has_a_row_a_curator_and_marks_the_oracle():
     assert len(chosen_table(result())) == 6
 
 
-def test_the_terminal_gets_it_all_and_hostile_names_stay_on_their_line():
-    text = curators_text(result())
-    for part in ("null NLL", "not deployable: chosen on the evaluation rows", "Stability"):
+def test_it_is_all_presented_and_hostile_names_stay_on_their_line():
+    text = terminal_text(present(result(), CuratorsSpec()))
+    for part in (
+        looked_best_sentence(result()),
+        selector_sentence(result()),
+        "not deployable: chosen on the evaluation rows",
+        "Stability",
+    ):
         assert part in text
     hostile = replace(result(), judges=("a\x1b[31m\nb", *result().judges[1:]))
     said = chosen_sentence(hostile, "random") + chosen_sentence(hostile, "forward")
@@ -106,4 +112,12 @@ def test_the_terminal_gets_it_all_and_hostile_names_stay_on_their_line():
 
 @pytest.mark.parametrize("n_judges", [1, 2])
 def test_small_panels_have_words_too(n_judges):
-    assert curators_text(result(("forward", "fixed_size"), n_judges))
+    found = result(("forward", "fixed_size"), n_judges)
+    assert curators_sentence(found) in terminal_text(present(found, CuratorsSpec()))
+
+
+def test_a_refit_under_another_aggregator_is_told():
+    refitted = replace(result(), refit="joint")
+    assert "compared under one-coin and refitted under joint" in terminal_text(
+        present(refitted, CuratorsSpec())
+    )

@@ -9,21 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.report.cost import (
+from judgepanel.present.decide.cost import (
     amount,
     cost_sentence,
     cost_table,
-    cost_text,
     panel_sentence,
     panels_table,
+    present,
     price_sentence,
 )
-from judgepanel.report.escalation import (
+from judgepanel.present.decide.escalation import (
     cheap_sentence,
     escalation_sentence,
     escalation_table,
     promise_sentence,
 )
+from judgepanel.render.terminal import terminal_text
 from judgepanel.report.sentences import CODING
 from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
@@ -126,10 +127,12 @@ def test_tables_have_a_row_a_budget():
 
 
 @pytest.mark.parametrize("more", [{}, {"budget": 0.33}, {"costs": None}, {"n_judges": 1}])
-def test_the_terminal_gets_the_frontier(more):
-    text = cost_text(frontier(**more))
-    assert "null NLL" in text
+def test_every_frontier_is_presented_with_its_panels(more):
+    result = frontier(**more)
+    text = terminal_text(present(result, CostSpec()))
+    assert cost_sentence(result) in text
     assert "a reading of the figures" in text
+    assert "as all labelled items choose it" in text
 
 
 def test_the_recommended_threshold_is_the_answer():

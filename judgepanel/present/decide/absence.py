@@ -13,21 +13,21 @@ from judgepanel.votes.errors import shown
 _WIDTH = 120
 
 
-def absence_words(found: Recommendation) -> tuple[str, ...]:
+def absence_words(result: Recommendation) -> tuple[str, ...]:
     """The worst absence that was measured, and what the fallback is for; nothing if none was."""
-    if found.absence is None:
+    if result.absence is None:
         return ()
-    name, worst = max(_absences(found), key=lambda row: row[1].delta)
-    nll, base = found.nll + worst.delta, found.null_nll
+    name, worst = max(_absences(result), key=lambda row: row[1].delta)
+    nll, base = result.nll + worst.delta, result.null_nll
     against = "worse than" if nll > base else "against"
     sentences = [
         f"The worst absence that was measured is {name}: the NLL changes by "
         f"{with_interval(worst.delta, worst.lo, worst.hi, sign=True)}, to about {fixed(nll, 3)}, "
         f"{against} {fixed(base, 3)} of the base rate alone."
     ]
-    rule = found.absence.fallback
+    rule = result.absence.fallback
     if rule is not None:
-        without = fixed(_without(found, worst), 3)
+        without = fixed(_without(result, worst), 3)
         sentences.append(
             f"An item on which judges with more than {percent(rule.beyond)} of the weight did not "
             "vote is scored by the panel's fallback: one-coin with a temperature for the judges "
@@ -36,44 +36,44 @@ def absence_words(found: Recommendation) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def absence_table(found: Recommendation) -> pd.DataFrame:
+def absence_table(result: Recommendation) -> pd.DataFrame:
     """One row an absence: groups, then numbers at random, then single judges, the worst first."""
     rows = [
         {
             "absent": name,
             "judges absent": figures.n_absent,
-            "NLL": found.nll + figures.delta,
+            "NLL": result.nll + figures.delta,
             "rise": figures.delta,
             "rise from": figures.lo,
             "rise to": figures.hi,
-            "NLL without the fallback": _without(found, figures),
-            "worse than the base rate": _against_base(found, figures),
+            "NLL without the fallback": _without(result, figures),
+            "worse than the base rate": _against_base(result, figures),
         }
-        for name, figures in _absences(found)
+        for name, figures in _absences(result)
     ]
     return pd.DataFrame(rows)
 
 
-def _absences(found: Recommendation) -> list[tuple[str, AbsenceFigures]]:
-    measured = found.absence
+def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
+    measured = result.absence
     if measured is None:
         return []
-    groups = [(f"{one.kind} {shown(one.name)}", one.figures) for one in measured.groups]
-    several = [(f"{counted(one.n_absent, 'judge')} at random", one) for one in measured.several]
+    groups = [(f"{row.kind} {shown(row.name)}", row.figures) for row in measured.groups]
+    several = [(f"{counted(row.n_absent, 'judge')} at random", row) for row in measured.several]
     single = [
-        (plain(name, _WIDTH), one)
-        for name, one in zip(measured.judges, measured.single, strict=True)
+        (plain(name, _WIDTH), figures)
+        for name, figures in zip(measured.judges, measured.single, strict=True)
     ]
     parts = (sorted(part, key=lambda row: -row[1].delta) for part in (groups, several, single))
     return [row for part in parts for row in part]
 
 
-def _without(found: Recommendation, figures: AbsenceFigures) -> float:
+def _without(result: Recommendation, figures: AbsenceFigures) -> float:
     """The NLL under an absence, had the panel no fallback."""
-    return found.nll + figures.delta + figures.main_nll - figures.nll
+    return result.nll + figures.delta + figures.main_nll - figures.nll
 
 
-def _against_base(found: Recommendation, figures: AbsenceFigures) -> str:
-    if found.nll + figures.delta > found.null_nll:
+def _against_base(result: Recommendation, figures: AbsenceFigures) -> str:
+    if result.nll + figures.delta > result.null_nll:
         return "yes"
-    return "may be" if found.nll + figures.hi > found.null_nll else "no"
+    return "may be" if result.nll + figures.hi > result.null_nll else "no"

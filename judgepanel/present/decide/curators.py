@@ -1,0 +1,231 @@
+"""Whether choosing judges pays, in words and tables for people."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.figures.curators import curators
+from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
+from judgepanel.report.numbers import (
+    capital,
+    counted,
+    fixed,
+    interval,
+    listed,
+    percent,
+    sig,
+    signed,
+    with_interval,
+)
+from judgepanel.report.sentences import (
+    AGGREGATOR_NAMES,
+    CODING,
+    SAME_PANEL,
+    tie_words,
+)
+from judgepanel.report.terminal import one_line
+from judgepanel.studies.panel.curators import CuratorsSpec
+from judgepanel.studies.panel.curators_result import (
+    LOOKED_BEST,
+    CuratorFigures,
+    Curators,
+)
+
+_NAMED = 5
+
+
+def curators_sentence(result: Curators) -> str:
+    """Whether any curator is shown to beat all judges, all of them looked at together."""
+    text = _answer(result)
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def _answer(result: Curators) -> str:
+    rivals = _rivals(result)
+    if not rivals:
+        return "No curator was compared with all judges."
+    if result.n_judges == 1:
+        return "There is one judge only, so there is nothing to choose."
+    if result.n_splits < 2:
+        return "Not enough splits yet to say."
+    best = _best(rivals)
+    if result.everyone.nll_lo >= result.null_nll and best.nll_lo >= result.null_nll:
+        return (
+            f"Neither all judges nor any chosen ones beat the base rate (NLL "
+            f"{fixed(result.null_nll, 3)}), so there is nothing to choose from."
+        )
+    return _best_of(result, rivals, best)
+
+
+def _rivals(result: Curators) -> list[CuratorFigures]:
+    """What all judges are compared with."""
+    return [row for row in result.deployable if row.curator not in ("all", LOOKED_BEST)]
+
+
+def _best(rivals: list[CuratorFigures]) -> CuratorFigures:
+    return min(rivals, key=lambda row: row.nll)
+
+
+def _best_of(result: Curators, rivals: list[CuratorFigures], best: CuratorFigures) -> str:
+    """What the best curator does to NLL, and how many others cost some."""
+    change = (
+        f"{_keeps(best, result)} and changes NLL by "
+        f"{with_interval(best.delta, best.band_lo, best.band_hi, sign=True)}"
+    )
+    if best.verdict == "tie":
+        change = f"is the {SAME_PANEL} in every split"
+    if best.band_hi < -best.margin:
+        return f"Choosing pays: {best.title} {change}, all curators taken together."
+    worse = sum(row.band_lo > row.margin for row in rivals)
+    rest = f" {worse} of {counted(len(rivals), 'curator')} are shown to cost NLL." if worse else ""
+    return (
+        f"No curator is shown to beat all {counted(result.n_judges, 'judge')}. The best of them, "
+        f"{best.title}, {change}.{rest}"
+    )
+
+
+def looked_best_sentence(result: Curators) -> str:
+    """What taking the most promising curator costs; empty where nothing was chosen."""
+    row = result.named(LOOKED_BEST)
+    if row is None or not math.isfinite(row.optimism) or len(result.curators) < 3:
+        return ""
+    rivals = [r for r in result.curators[:-1] if r.looked_best_share > 0]
+    often = max(rivals, key=lambda r: r.looked_best_share)
+    return (
+        f"What looked best (most often {often.title}, in {percent(often.looked_best_share)} of the "
+        f"splits) promised NLL {fixed(row.seen, 3)} where it was chosen and has "
+        f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)} on new items: an optimism of "
+        f"{signed(row.optimism)}."
+    )
+
+
+def selector_sentence(result: Curators) -> str:
+    """What the finite-calibration selector took; empty where it did not take part."""
+    row = result.selector
+    if row is None:
+        return ""
+    return (
+        f"The finite-calibration selector (our reading of arXiv:2606.01034) took "
+        f"{sig(row.judges, 2)} judges on average, and a table of vote patterns in "
+        f"{percent(row.table_share)} of the splits. Such a table has {row.occupied:.0f} occupied "
+        f"cells ({sig(row.labels_a_cell, 2)} labels a cell); {percent(row.expected_new)} of new "
+        f"items were expected in cells never seen (Good-Turing), {percent(row.new)} were."
+    )
+
+
+def chosen_sentence(result: Curators, curator: str) -> str:
+    """Whom a curator chooses most often, and how much its panels agree over the splits."""
+    row = result.named(curator)
+    if row is None:
+        return ""
+    share = result.shares(curator)
+    order = np.argsort(-share, kind="stable")
+    if row.size == result.n_judges:
+        return f"{capital(row.title)} keeps everybody in every split."
+    always = int(np.count_nonzero(share == 1.0))
+    never = int(np.count_nonzero(share == 0.0))
+    names = [
+        f"{one_line(result.judges[j])} ({percent(float(share[j]), 3)})" for j in order[:_NAMED]
+    ]
+    agree = f" Stability {row.stability:.2f}." if math.isfinite(row.stability) else ""
+    return (
+        f"{capital(row.title)} chooses most often {listed(names)}; {always} of "
+        f"{counted(result.n_judges, 'judge')} in every split, {never} in none.{agree}"
+    )
+
+
+def curators_table(result: Curators) -> pd.DataFrame:
+    """Every curator, in the order asked for."""
+    rows = result.curators
+    return pd.DataFrame(
+        {
+            "curator": [row.title for row in rows],
+            "judges": [_size(row) for row in rows],
+            "NLL where it chose": ["n/a" if _blind(row) else fixed(row.seen, 3) for row in rows],
+            "NLL on new items": [
+                f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)}" for row in rows
+            ],
+            "optimism": [signed(row.optimism) for row in rows],
+            "skill": [percent(row.skill) for row in rows],
+            "against all judges": [
+                "reference"
+                if row.curator == "all"
+                else tie_words(row.size_lo, result.n_judges)
+                if row.verdict == "tie"
+                else with_interval(row.delta, row.lo, row.hi, sign=True)
+                for row in rows
+            ],
+            "verdict": [_verdict(row) for row in rows],
+            "stability": [fixed(row.stability, 2) for row in rows],
+            "looked best in": [
+                "" if row.curator == LOOKED_BEST else percent(row.looked_best_share) for row in rows
+            ],
+        }
+    )
+
+
+def chosen_table(result: Curators) -> pd.DataFrame:
+    """How often every curator chose each judge; one row per judge, one column per curator."""
+    table: dict[str, object] = {"judge": list(result.judges)}
+    for row, share in zip(result.curators, result.chosen_share, strict=True):
+        table[row.title] = [percent(float(part), 3) for part in share]
+    return pd.DataFrame(table)
+
+
+def _blind(row: CuratorFigures) -> bool:
+    return not math.isfinite(row.seen)
+
+
+def _keeps(row: CuratorFigures, result: Curators) -> str:
+    return f"keeps {sig(row.size, 2)} of {counted(result.n_judges, 'judge')} on average"
+
+
+def _size(row: CuratorFigures) -> str:
+    if row.size_lo == row.size_hi:
+        return f"{row.size_lo}"
+    return f"{sig(row.size, 2)} ({row.size_lo}-{row.size_hi})"
+
+
+def _verdict(row: CuratorFigures) -> str:
+    if row.curator == "all":
+        return "reference"
+    return row.verdict if row.deployable else "not deployable"
+
+
+def present(result: Curators, spec: CuratorsSpec) -> list[Block]:
+    """Every way of choosing, and whom the best of them chooses."""
+    notes = [f"{capital(row.title)}: {row.note}." for row in result.curators if row.note]
+    rivals = _rivals(result)
+    chosen = chosen_sentence(result, _best(rivals).curator) if rivals else ""
+    return [
+        Answer(curators_sentence(result)),
+        *paragraphs(looked_best_sentence(result), selector_sentence(result)),
+        drawing(
+            curators(result),
+            "NLL of every way of choosing, where it chose and on new items, against all judges",
+        ),
+        Table(curators_table(result)),
+        *paragraphs(*notes, chosen),
+        Table(
+            chosen_table(result),
+            "Share of the splits in which every curator chose each judge.",
+            height=320,
+        ),
+        Method(_method(result)),
+    ]
+
+
+def _method(result: Curators) -> str:
+    text = (
+        "Every curator chooses on the calibration items of a split, its panel is refitted there "
+        "and scored on the other items against all judges. Optimism is the NLL on new items less "
+        "the NLL where the panel was chosen: what choosing promises too much. A constant score "
+        f"through the same calibrator gives NLL {fixed(result.constant_nll, 3)}."
+    )
+    if result.refit == result.aggregator:
+        return text
+    compared, refit = (AGGREGATOR_NAMES[name] for name in (result.aggregator, result.refit))
+    return f"{text} Panels are compared under {compared} and refitted under {refit}."

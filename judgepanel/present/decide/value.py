@@ -1,0 +1,282 @@
+"""What judges are worth, in words and tables for people."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+
+from judgepanel.decision.statuses import JudgeStatus, statuses
+from judgepanel.figures.value import removal, value
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Heading,
+    Method,
+    Paragraph,
+    Table,
+    drawing,
+    paragraphs,
+)
+from judgepanel.report.numbers import counted, fixed, interval, percent, with_interval
+from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.report.terminal import one_line
+from judgepanel.scoring.inference import MARGIN
+from judgepanel.studies.value.value import ValueSpec
+from judgepanel.studies.value.value_result import Copied, JudgeValue, Value
+from judgepanel.votes.errors import listed
+
+_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class ValueView:
+    """Statuses of the judges, scope checks among their reasons; None leaves the checks out."""
+
+    statuses: tuple[JudgeStatus, ...] | None = None
+
+
+def value_sentence(result: Value) -> str:
+    """How many judges are shown to be worth having, and how many can go."""
+    text = _answer(result)
+    return f"{text} {CODING}" if result.measures_coding else text
+
+
+def _answer(result: Value) -> str:
+    if result.nll_all_lo >= result.null_nll:
+        return (
+            f"All judges together do not beat the base rate (NLL {fixed(result.null_nll, 3)}), so "
+            "what each is worth to them says little."
+        )
+    if not math.isfinite(result.judges[0].lo):
+        return "Not enough splits yet to say."
+    needed = sum(row.lo > 0.0 for row in result.judges)
+    helps = sum(row.lo > 0.0 or row.shapley_lo > 0.0 for row in result.judges)
+    text = (
+        f"Of {counted(result.n_judges, 'judge')} under {AGGREGATOR_NAMES[result.aggregator]}, "
+        f"{needed} {'is' if needed == 1 else 'are'} shown to be missed when left out alone, and "
+        f"{helps} to help either then or on average over panels of all sizes."
+    )
+    return f"{text} {removal_sentence(result)}"
+
+
+def removal_sentence(result: Value) -> str:
+    """How many judges can go together without loss, and what happens beyond."""
+    if not result.removal:
+        return "With one judge there is nobody to let go."
+    limit = f"{percent(MARGIN)} of NLL"
+    if not math.isfinite(result.removal[0].band_lo):
+        return "Not enough splits yet to say how many can go."
+    if result.droppable == 0:
+        text = f"That any can go without losing more than {limit} is not shown."
+    else:
+        row = next(row for row in result.removal if row.m == result.droppable)
+        change = with_interval(row.delta, row.lo, row.hi, sign=True)
+        who = "the judge" if row.m == 1 else f"the {row.m} judges"
+        text = f"Without {who} worth least no loss above {limit} is seen: {change}."
+    lost = next((row for row in result.removal if row.band_lo > result.margin), None)
+    if lost is not None:
+        change = with_interval(lost.delta, lost.band_lo, lost.band_hi, sign=True)
+        text += f" Without {lost.m} NLL is worse: {change}."
+    return text
+
+
+def droppable_sentence(result: Value) -> str:
+    """Who they are; empty where nobody can go or the ranking is still to come."""
+    if not result.droppable_judges:
+        return ""
+    names = listed(result.droppable_judges, _NAMED)
+    return f"Worth least on all labelled items, least first: {names}."
+
+
+def shapley_sentence(result: Value) -> str:
+    """Under what Shapley values were taken."""
+    same = result.shapley_aggregator == result.aggregator
+    how = f"{AGGREGATOR_NAMES[result.shapley_aggregator]}, {CALIBRATED[result.shapley_calibrator]}"
+    text = (
+        f"Shapley values are means over {result.permutations} orders a split and add up to what "
+        f"all judges save: NLL {fixed(result.null_nll, 3)} to {fixed(result.shapley_nll, 3)}"
+    )
+    if same:
+        return f"{text}."
+    return (
+        f"{text}. Panels of all sizes are compared under {how}, since refitting "
+        f"{AGGREGATOR_NAMES[result.aggregator]} thousands of times would be too slow."
+    )
+
+
+def copies_sentence(result: Value) -> str:
+    """Whether copies of a judge move the panel; empty where nobody was copied."""
+    if not result.copies or not math.isfinite(result.copies[0].lo):
+        return ""
+    worse = [row for row in result.copies if row.lo > result.margin]
+    unmoved = [row for row in result.copies if -result.margin < row.lo and row.hi < result.margin]
+    how = f"{AGGREGATOR_NAMES[result.aggregator]}, {CALIBRATED[result.calibrator]}"
+    if worse:
+        row = max(worse, key=lambda row: row.delta)
+        return f"Copies are counted again under {how}: {_copied(row)}."
+    if len(unmoved) == len(result.copies):
+        return f"Copies hardly move the panel under {how}: at the most, {_copied(_most(result))}."
+    return f"Whether copies move the panel under {how} is not settled: {_copied(_most(result))}."
+
+
+def _most(result: Value) -> Copied:
+    return max(result.copies, key=lambda row: abs(row.delta))
+
+
+def _copied(row: Copied) -> str:
+    change = with_interval(row.delta, row.lo, row.hi, sign=True)
+    name = one_line(row.judge)
+    return f"{row.times} more of {name} ({row.why}) change NLL by {change}"
+
+
+def roles_sentence(result: Value) -> str:
+    """How many judges have each role."""
+    count = {role: sum(row.role == role for row in result.judges) for role in _ROLES}
+    parts = [f"{n} {_ROLES[role][n != 1]}" for role, n in count.items() if n]
+    return f"Roles: {', '.join(parts)}." if parts else "No judge has a role of its own."
+
+
+_ROLES = {
+    "copy": ("copy of another", "copies of others"),
+    "specialist": ("specialist", "specialists"),
+    "complement": ("complement", "complements"),
+}
+
+
+def role_sentence(row: JudgeValue) -> str:
+    """One judge's role and what shows it."""
+    value = with_interval(row.value, row.lo, row.hi, sign=True)
+    if row.role == "copy":
+        near = f"{fixed(row.correlation, 2)} {interval(row.correlation_lo, row.correlation_hi)}"
+        return f"Copy: its errors correlate {near} with those of {one_line(row.nearest)}."
+    if row.role == "specialist":
+        gap = with_interval(row.slice_gap, row.slice_lo, row.slice_hi, sign=True)
+        return f"Specialist: worth {gap} NLL more on {one_line(row.slice)} than elsewhere."
+    if row.role == "complement":
+        return f"Complement: the others do not make up for it; without it NLL changes by {value}."
+    return f"Ordinary: without it NLL changes by {value}."
+
+
+def status_table(result: Value, status: tuple[JudgeStatus, ...] | None = None) -> pd.DataFrame:
+    """Every judge by value, the most valuable first; then those that only the checks know.
+
+    ``status`` are those of :func:`judgepanel.decision.statuses.statuses`, by default without
+    checks.
+    """
+    given = statuses(result) if status is None else status
+    values = {row.judge: row for row in result.judges}
+    known = [row for row in given if row.judge in values]
+    ranked = sorted(known, key=lambda row: -values[row.judge].value)
+    rows = [_row(values[row.judge], row) for row in ranked]
+    rows += [
+        {
+            "judge": one_line(row.judge),
+            "status": row.status,
+            "value": "",
+            "Shapley": "",
+            "role": "",
+            "why": row.reason,
+        }
+        for row in given
+        if row.judge not in values
+    ]
+    return pd.DataFrame(rows)
+
+
+def _row(row: JudgeValue, status: JudgeStatus) -> dict[str, str]:
+    return {
+        "judge": one_line(row.judge),
+        "status": status.status,
+        "value": with_interval(row.value, row.lo, row.hi, sign=True),
+        "Shapley": with_interval(row.shapley, row.shapley_lo, row.shapley_hi, sign=True),
+        "role": row.role,
+        "why": status.reason,
+    }
+
+
+def removal_table(result: Value) -> pd.DataFrame:
+    """One row a number of judges that go."""
+    return pd.DataFrame(
+        {
+            "without": [row.m for row in result.removal],
+            "NLL": [
+                f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)}"
+                for row in result.removal
+            ],
+            "against all judges": [
+                with_interval(row.delta, row.lo, row.hi, sign=True) for row in result.removal
+            ],
+            "all rows together": [
+                interval(row.band_lo, row.band_hi, sign=True) for row in result.removal
+            ],
+            "verdict": [row.verdict for row in result.removal],
+            "can go": ["yes" if row.free else "not shown" for row in result.removal],
+        }
+    )
+
+
+def group_table(result: Value) -> pd.DataFrame:
+    """One row a family or cluster."""
+    return pd.DataFrame(
+        {
+            "group": [f"{row.kind} {one_line(row.name)}" for row in result.groups],
+            "judges": [len(row.members) for row in result.groups],
+            "value": [with_interval(row.value, row.lo, row.hi, sign=True) for row in result.groups],
+            "Shapley": [
+                with_interval(row.shapley, row.shapley_lo, row.shapley_hi, sign=True)
+                if math.isfinite(row.shapley)
+                else ""
+                for row in result.groups
+            ],
+        }
+    )
+
+
+def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> list[Block]:
+    """Every judge with its status, then how many can go."""
+    blocks = [
+        Answer(value_sentence(result)),
+        drawing(
+            value(result, view.statuses),
+            "what NLL loses without each judge, with intervals; keep, drop and watch told apart",
+        ),
+        *paragraphs(shapley_sentence(result)),
+        Table(status_table(result, view.statuses), height=360),
+    ]
+    if view.statuses is None:
+        blocks.append(Paragraph("Statuses here leave out the scope checks P0 and P1.", quiet=True))
+    blocks += paragraphs(roles_sentence(result), copies_sentence(result))
+    if result.groups:
+        blocks.append(
+            Table(group_table(result), "What families and clusters of judges are worth together.")
+        )
+    if result.removal:
+        blocks += _removal(result)
+    return [*blocks, _method(result)]
+
+
+def _removal(result: Value) -> list[Block]:
+    """What goes with the judges worth least; the answer says how many where it can."""
+    sentence = removal_sentence(result)
+    if sentence in value_sentence(result):
+        sentence = ""
+    return [
+        Heading("How many can go", 3),
+        *paragraphs(sentence, droppable_sentence(result)),
+        drawing(
+            removal(result), "NLL against the number of least valuable judges that are taken out"
+        ),
+        Table(removal_table(result)),
+    ]
+
+
+def _method(result: Value) -> Method:
+    return Method(
+        "Without a judge means that the panel is fitted anew without its votes on the calibration "
+        "items, and scored on the other items against the panel with everybody. Who goes first is "
+        "found on calibration items alone. Shapley values average what a judge adds over orders in "
+        f"which judges join. All judges have NLL {fixed(result.nll_all, 3)}; a constant score "
+        f"through the same calibrator gives {fixed(result.constant_nll, 3)}."
+    )
