@@ -149,8 +149,8 @@ def test_the_verdict_comes_first_and_the_studies_in_the_order_of_the_pages():
     first = document.blocks[0]
     assert isinstance(first, Answer)
     assert first.text == recommendation_sentence(found(RECOMMEND.name).result)
-    heads = [block for block in document.blocks if isinstance(block, Heading)]
-    assert [block.text for block in heads if block.level == 2] == [
+    headings = [block for block in document.blocks if isinstance(block, Heading)]
+    assert [block.text for block in headings if block.level == 2] == [
         "Decisions",
         "What it rests on",
         "Checks",

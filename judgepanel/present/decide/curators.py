@@ -95,8 +95,8 @@ def looked_best_sentence(result: Curators) -> str:
     rivals = [r for r in result.curators[:-1] if r.looked_best_share > 0]
     often = max(rivals, key=lambda r: r.looked_best_share)
     return (
-        f"What looked best (most often {often.title}, in {percent(often.looked_best_share)} of the "
-        f"splits) promised NLL {fixed(row.seen, 3)} where it was chosen and has "
+        f"What looked best (in {percent(often.looked_best_share)} of the splits {often.title}) "
+        f"promised NLL {fixed(row.seen, 3)} where it was chosen and has "
         f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)} on new items: an optimism of "
         f"{signed(row.optimism)}."
     )
