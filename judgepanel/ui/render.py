@@ -128,7 +128,7 @@ def page_blocks(
         known=caveats.before(entry.name),
     )
     caveats.add(entry.name, result.warnings)
-    how = [block for block in blocks if isinstance(block, Method | Command)]
+    how: list[Block] = [block for block in blocks if isinstance(block, Method | Command)]
     return [block for block in blocks if block not in how], how
 
 

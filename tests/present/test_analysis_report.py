@@ -44,7 +44,6 @@ from judgepanel.report.text import in_html, markdown, plain
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
-from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
@@ -203,7 +202,7 @@ def test_text_of_figures_has_the_colour_that_the_dark_exchanges():
     assert json.loads(first)["layout"]["template"]["layout"]["font"]["color"] == INK
 
 
-@pytest.mark.parametrize("name", sorted(set(STUDIES) - {RECOMMEND.name, VALUE.name, WHAT_IF.name}))
+@pytest.mark.parametrize("name", sorted(STUDIES))
 def test_a_section_answers_first_and_flatters_nobody_with_one_class_votes(name):
     finding = found(name, one_class=True)
     blocks = study_blocks(ENTRIES[name], finding.result, finding.spec)
