@@ -32,6 +32,7 @@ from judgepanel.present.blocks import (
     Paragraph,
     Row,
     Table,
+    flat,
 )
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.registry import ENTRIES, STUDIES
@@ -106,13 +107,6 @@ def report(*names, **changes):
 def whole():
     names = (RECOMMEND.name, VALUE.name, PANEL_CURVE.name, RELIABILITY.name, SCOPE.name, CLAIM.name)
     return analysis_document(report(*names, missing=("cost",), outdated=("jury",)))
-
-
-def flat(blocks):
-    for block in blocks:
-        yield block
-        if isinstance(block, Box):
-            yield from flat(block.blocks)
 
 
 def of(document, kind):
