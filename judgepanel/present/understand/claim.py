@@ -217,7 +217,7 @@ def _published(result: Claim, data: DataSet | None) -> list[Block]:
         f"have {int(result.n_judges.max()):,} on {result.n_items:,}. Where panels differ, so do "
         "raw figures."
     )
-    blocks = [
+    blocks: list[Block] = [
         Table(published_table(result, data)),
         Paragraph(published_sentence(result)),
         Paragraph(size, quiet=True),
