@@ -11,7 +11,6 @@ import pandas as pd
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table, say
-from judgepanel.report.numbers import fixed, interval, percent, sig, with_interval
 from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.cost_result import Cost
 from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
@@ -19,6 +18,7 @@ from judgepanel.studies.cost.escalation_result import Escalation
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
+from judgepanel.words.numbers import fixed, interval, percent, sig, with_interval
 
 SPLITS = {"llmbar": 20, "rewardbench": 6}
 SPREAD = 1.0

@@ -48,9 +48,9 @@ _WHERE = {
     **dict.fromkeys(("StudyResult", "curve", "study"), "api.studies"),
     **dict.fromkeys(("Panel", "RecommendedPanel", "load_panel", "recommend"), "api.panels"),
     "InputError": "votes.errors",
+    "report": "api.reports",
 }
-"""Modules of the public names; ``report`` is a package that can be called as a function."""
-_PACKAGES = ("models", "report")
+"""Modules of the public names."""
 
 __all__ = [
     "ENGINE",
@@ -75,7 +75,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
+    if name == "models":
         return import_module(f"{__name__}.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

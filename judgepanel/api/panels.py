@@ -28,16 +28,16 @@ from judgepanel.present.blocks import Answer, Document, Table
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
-from judgepanel.report.commands import recommend_command
-from judgepanel.report.numbers import counted, with_interval
-from judgepanel.report.output import check_output, write_whole
-from judgepanel.report.sentences import pipeline_name
-from judgepanel.report.terminal import printable
 from judgepanel.studies.judges.judge_table import JudgeTable, wilson
 from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.transcripts import transcribed
+from judgepanel.words.commands import recommend_command
+from judgepanel.words.numbers import counted, with_interval
+from judgepanel.words.output import check_output, write_whole
+from judgepanel.words.sentences import pipeline_name
+from judgepanel.words.terminal import printable
 
 DOCUMENTS = (".html", ".md")
 """Files that hold a report: with figures, or its words alone."""

@@ -13,7 +13,6 @@ from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
 from judgepanel.present.registry import STUDIES, default_specs, specs_after, study_named
-from judgepanel.report.output import check_output
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION
@@ -23,6 +22,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.build import check_labels
+from judgepanel.words.output import check_output
 
 REPORTED = tuple(name for name in STUDIES if name != WHAT_IF.name)
 """Studies of a report: all but those that need something picked by hand."""

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from judgepanel.present.blocks import Block, Caveat, Figure, flat
 from judgepanel.render.html import fragment
-from judgepanel.report.methods import in_words
 from judgepanel.votes import InputError
+from judgepanel.words.sentences import in_words
 
 _STYLE = "<style>.judgepanel .wide{overflow-x:auto}.judgepanel .answer{font-weight:600}</style>"
 

@@ -16,12 +16,12 @@ from judgepanel.present.blocks import Block
 from judgepanel.present.registry import ENTRIES, study_named
 from judgepanel.present.study import study_blocks
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.output import check_output, write_whole
-from judgepanel.report.tables import csv_text
 from judgepanel.studies.columns import described
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.words.output import check_output, write_whole
+from judgepanel.words.tables import csv_text
 
 TABLES = (".csv", ".json")
 """Files that hold a result: its table, or all of it."""

@@ -14,11 +14,6 @@ import plotly.graph_objects as go
 from judgepanel.api.show import blocks_html, on_white, warning_blocks
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.present.blocks import Answer, Block, Paragraph, Table
-from judgepanel.report.commands import column_options
-from judgepanel.report.outputs import coverage_sentence
-from judgepanel.report.sentences import votes_sentence
-from judgepanel.report.tables import accuracy_table
-from judgepanel.report.terminal import printable
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
@@ -28,6 +23,11 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.orientation import Oriented, Policy, orient
 from judgepanel.votes.transcripts import transcribed
+from judgepanel.words.commands import column_options
+from judgepanel.words.outputs import coverage_sentence
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.tables import accuracy_table
+from judgepanel.words.terminal import printable
 
 Source = str | Path
 VOTES_FILE = "votes.csv"

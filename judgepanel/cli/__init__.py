@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 from judgepanel.cli.options import read_options
 from judgepanel.cli.terminal import never_fail_to_print, refuse
-from judgepanel.report.terminal import printable
 from judgepanel.studies.runner import WorkersEnded
 from judgepanel.votes import InputError
+from judgepanel.words.terminal import printable
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from judgepanel.report.numbers import counted
-from judgepanel.report.terminal import printable
 from judgepanel.service import DatabaseProblem, default_home, default_url
 from judgepanel.service.backup import Copied, back_up, restore
 from judgepanel.service.database import connect
 from judgepanel.service.sqlite_file import file_of
 from judgepanel.votes import InputError
+from judgepanel.words.numbers import counted
+from judgepanel.words.terminal import printable
 
 _POSTGRESQL = (
     "this is for SQLite: the database is PostgreSQL, whose pg_dump and pg_restore do it "

@@ -25,12 +25,12 @@ from judgepanel.collect import (
     read_pairs,
     votes_of,
 )
-from judgepanel.report.output import write_whole
-from judgepanel.report.outputs import coverage_sentence
-from judgepanel.report.tables import csv_text
-from judgepanel.report.terminal import printable
 from judgepanel.votes import InputError, VoteMatrix, write_votes
 from judgepanel.votes.errors import shown
+from judgepanel.words.output import write_whole
+from judgepanel.words.outputs import coverage_sentence
+from judgepanel.words.tables import csv_text
+from judgepanel.words.terminal import printable
 
 VOTES, JUDGES = "votes.csv", "judges.csv"
 

@@ -15,18 +15,18 @@ from judgepanel.api.studies import TABLES, StudyResult
 from judgepanel.api.votes import Votes
 from judgepanel.api.votes import inspect as inspect_votes
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.output import check_output, write_whole
-from judgepanel.report.outputs import coverage_sentence, coverage_text
-from judgepanel.report.scored import scored_text
-from judgepanel.report.sentences import votes_sentence
-from judgepanel.report.tables import csv_text
-from judgepanel.report.terminal import printable
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.samples import sample_votes, write_panel
 from judgepanel.votes.simulate import simulate as simulated
 from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.table import check_size
+from judgepanel.words.output import check_output, write_whole
+from judgepanel.words.outputs import coverage_sentence, coverage_text
+from judgepanel.words.scored import scored_text
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.tables import csv_text
+from judgepanel.words.terminal import printable
 
 
 def inspect(options: argparse.Namespace) -> None:

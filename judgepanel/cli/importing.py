@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from judgepanel.report.numbers import counted
-from judgepanel.report.output import write_whole
-from judgepanel.report.outputs import coverage_sentence
-from judgepanel.report.sentences import votes_sentence
-from judgepanel.report.terminal import printable
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.imports import read_kind, source_of
+from judgepanel.words.numbers import counted
+from judgepanel.words.output import write_whole
+from judgepanel.words.outputs import coverage_sentence
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.terminal import printable
 
 
 def run_import(options: argparse.Namespace) -> None:

@@ -21,14 +21,10 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.decide.recommend import RecommendationView
 from judgepanel.present.decide.value import ValueView
+from judgepanel.present.outputs import outputs
 from judgepanel.present.registry import ENTRIES, STUDIES
-from judgepanel.present.sections.outputs import outputs
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
-from judgepanel.report.commands import inspect_command, study_command
-from judgepanel.report.numbers import counted, listed, minute, percent
-from judgepanel.report.scope import check_numbers, check_sentences
-from judgepanel.report.sentences import votes_sentence
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
@@ -37,6 +33,10 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.orientation import resolve
+from judgepanel.words.commands import inspect_command, study_command
+from judgepanel.words.numbers import counted, listed, minute, percent
+from judgepanel.words.scope import check_numbers, check_sentences
+from judgepanel.words.sentences import votes_sentence
 
 
 class Decided(Protocol):

@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.figures.methods.method_grid import GridCells
-from judgepanel.report.numbers import percent
-from judgepanel.report.tables import PERCENTS
+from judgepanel.words.numbers import percent
+from judgepanel.words.tables import PERCENTS
 
 SHARES = (*PERCENTS, "parse rate", "coded ties", "share", "coverage")
 """Columns that hold shares in every table."""

@@ -11,11 +11,11 @@ from judgepanel.present.decide.recommend import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
-from judgepanel.report.scope import check_sentences
 from judgepanel.studies.value.value import VALUE, ValueSpec
 from judgepanel.studies.value.value_result import Value
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import item_checks
+from judgepanel.words.scope import check_sentences
 
 
 def recommendation_report(

@@ -178,15 +178,6 @@ class Entry:
         return (self.study.spec(settings=settings),)
 
 
-def _whole(section: Callable[[Any], list[Block]]) -> Present:
-    """A presentation that knows the result alone."""
-
-    def present(result: Any, spec: Spec, view: None = None) -> list[Block]:
-        return section(result)
-
-    return present
-
-
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
     {
         entry.name: entry

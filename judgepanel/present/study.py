@@ -9,11 +9,10 @@ import numpy as np
 
 from judgepanel.present.blocks import Answer, Block, Caveat, Command, Method
 from judgepanel.present.registry import Entry
-from judgepanel.report.methods import in_words
-from judgepanel.report.numbers import counted, fixed
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.contract import Spec
+from judgepanel.words.numbers import counted, fixed
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words
 
 
 def study_blocks(

@@ -34,7 +34,7 @@ from judgepanel.present.blocks import (
     rows_left,
 )
 from judgepanel.render.style import DRAW, STYLE
-from judgepanel.report.text import LONGEST, in_html
+from judgepanel.words.text import LONGEST, in_html
 
 _WRAPS = 40
 """Characters from which on a cell wraps."""

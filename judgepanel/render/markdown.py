@@ -22,7 +22,7 @@ from judgepanel.present.blocks import (
     cells,
     rows_left,
 )
-from judgepanel.report.text import LONGEST, markdown
+from judgepanel.words.text import LONGEST, markdown
 
 
 def markdown_text(document: Document) -> str:

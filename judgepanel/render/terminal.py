@@ -22,7 +22,7 @@ from judgepanel.present.blocks import (
     cells,
     rows_left,
 )
-from judgepanel.report.terminal import one_line, printable
+from judgepanel.words.terminal import one_line, printable
 
 
 def terminal_text(blocks: Iterable[Block]) -> str:

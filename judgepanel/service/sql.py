@@ -18,7 +18,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgepanel import ENGINE
-from judgepanel.report.commands import column_options
 from judgepanel.service.archive import Archive, draw_of
 from judgepanel.service.cache import Cache
 from judgepanel.service.database import connect, default_url, transaction
@@ -47,6 +46,7 @@ from judgepanel.studies.contract import Chunk, Spec, Study
 from judgepanel.studies.runner import merged
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, VoteMatrix
+from judgepanel.words.commands import column_options
 
 _KEPT_RESULTS = 64
 _KEPT_LOOKS = 16

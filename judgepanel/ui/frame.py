@@ -11,8 +11,6 @@ from typing import NoReturn
 import streamlit as st
 
 from judgepanel.present.registry import COVERAGE_PAGE, PAGES, Page
-from judgepanel.report.numbers import counted
-from judgepanel.report.text import in_html
 from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
 from judgepanel.ui.glossary import TERMS
@@ -21,6 +19,8 @@ from judgepanel.ui.session import current, is_reader, link_parameters
 from judgepanel.ui.sharing import share
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import resolve
+from judgepanel.words.numbers import counted
+from judgepanel.words.text import in_html
 
 START = "app.py"
 _STYLE = """

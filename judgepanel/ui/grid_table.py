@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from judgepanel.figures.methods.method_grid import GridCells
 from judgepanel.figures.style import text_on
-from judgepanel.report.text import in_html
+from judgepanel.words.text import in_html
 
 
 def grid_table_html(

@@ -9,16 +9,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from judgepanel.report.commands import study_command
-from judgepanel.report.scope import CHECK_MARKS, check_numbers
-from judgepanel.report.sort_keys import with_sort_keys
-from judgepanel.report.tables import csv_text
-from judgepanel.report.text import csv_name, in_html, plain
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import Shown
 from judgepanel.votes.checks import Check
+from judgepanel.words.commands import study_command
+from judgepanel.words.scope import CHECK_MARKS, check_numbers
+from judgepanel.words.sort_keys import with_sort_keys
+from judgepanel.words.tables import csv_text
+from judgepanel.words.text import csv_name, in_html, plain
 
 
 def check_card(check: Check, below: Callable[[], None] | None = None) -> None:

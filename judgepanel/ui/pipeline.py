@@ -10,10 +10,10 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.report.sentences import pipeline_name
 from judgepanel.ui.frame import Shown, told
 from judgepanel.ui.session import workspace
 from judgepanel.votes import InputError
+from judgepanel.words.sentences import pipeline_name
 
 
 def pipeline_note(

@@ -23,14 +23,14 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.present.registry import Entry
 from judgepanel.present.study import study_blocks
-from judgepanel.report.commands import study_command
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
-from judgepanel.report.text import LONGEST, in_html
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.frame import Shown
 from judgepanel.ui.grid_table import grid_table_html
 from judgepanel.ui.parts import downloads, table
 from judgepanel.ui.work import show_result
+from judgepanel.words.commands import study_command
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
+from judgepanel.words.text import LONGEST, in_html
 
 _PLOT = {"displayModeBar": False}
 

@@ -11,12 +11,12 @@ from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.blocks import Document
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
-from judgepanel.report.numbers import minute
-from judgepanel.report.text import csv_name, in_html
 from judgepanel.service import Analysis, Decision, Workspace
 from judgepanel.ui.access import is_team, signed_in, user
 from judgepanel.ui.collecting import Decisions, collected
 from judgepanel.ui.session import SHARE, is_reader, workspace
+from judgepanel.words.numbers import minute
+from judgepanel.words.text import csv_name, in_html
 
 LONGEST = 2_000
 _ROUND = "decision-round"

@@ -11,11 +11,11 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from judgepanel.report.numbers import minute
 from judgepanel.service import Analysis, Share
 from judgepanel.ui.access import is_team
 from judgepanel.ui.address import PUBLIC_URL, is_local, public_origins
 from judgepanel.ui.session import COMPARE, PARAMETER, SHARE, workspace
+from judgepanel.words.numbers import minute
 
 _DAY = 24 * 3600.0
 _LASTS: dict[str, float | None] = {

@@ -9,12 +9,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from judgepanel.report.tables import csv_text
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
+from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import address, answer, downloaded, finished_claim, idle, pick
 from tests.browser.service import prepared

@@ -8,13 +8,13 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from judgepanel.report.tables import csv_text
 from judgepanel.studies.judges.judges import JUDGES as STUDY
 from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
+from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     JUDGES,

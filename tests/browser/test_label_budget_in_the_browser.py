@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from judgepanel.present.default_specs import BUDGET_PANELS, OFFERED
-from judgepanel.report.tables import csv_text
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
+from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,

@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.score import score
-from judgepanel.report.tables import csv_text
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
+from judgepanel.words.tables import csv_text
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     RECOMMENDED,

@@ -5,13 +5,13 @@ import shlex
 
 import pytest
 
-from judgepanel.report.commands import study_command
 from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
+from judgepanel.words.commands import study_command
 
 FEW = ("--splits", 2, "--jobs", 1, "--aggregator", "one_coin")
 

@@ -6,12 +6,12 @@ import shlex
 
 import pytest
 
-from judgepanel.report.commands import study_command
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.result_file import result_content
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
+from judgepanel.words.commands import study_command
 
 FEW = ("--splits", 2, "--jobs", 1)
 

@@ -8,7 +8,6 @@ import pytest
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.report.commands import study_command
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
@@ -16,6 +15,7 @@ from judgepanel.studies.result_file import result_content
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
+from judgepanel.words.commands import study_command
 
 FEW = ("--splits", 2, "--jobs", 1)
 QUICK = ("--aggregators", "majority,one_coin", "--calibrators", "none,temperature")

@@ -8,7 +8,7 @@ from scipy import stats
 
 from judgepanel.decision.labelled import labelled_figures
 from judgepanel.decision.seen import Seen
-from judgepanel.report.scored import labelled_sentence
+from judgepanel.words.scored import labelled_sentence
 from tests.helpers import make_votes
 
 

@@ -16,11 +16,11 @@ from judgepanel.decision.snippet import SNIPPET, script
 from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.models.conformal import SplitConformal
 from judgepanel.models.panel import fit_panel
-from judgepanel.report.scored import labelled_sentence, scored_text
 from judgepanel.scoring.conformal import LEVELS, SET_NAMES, labels_needed
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes, write_votes
+from judgepanel.words.scored import labelled_sentence, scored_text
 from tests.helpers import flip_items, make_votes
 
 _GIVEN: dict = {}

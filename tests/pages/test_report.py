@@ -13,7 +13,6 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import analysis_document
 from judgepanel.present.registry import PAGES, STUDIES, default_specs, specs_after
 from judgepanel.render.markdown import markdown_text
-from judgepanel.report.text import markdown
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
@@ -23,6 +22,7 @@ from judgepanel.ui.access import User
 from judgepanel.ui.collecting import collected
 from judgepanel.ui.reporting import LONGEST, missing_words
 from judgepanel.ui.session import workspace
+from judgepanel.words.text import markdown
 from tests.helpers import make_votes
 from tests.pages.driver import CURVE, checked, htmls, open_app, prepared, until_done
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from judgepanel.present.understand.pipeline_ablation import ablation_sentence, ablation_table
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.methods.ablation_result import PipelineAblation
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 

@@ -41,7 +41,6 @@ from judgepanel.present.trust.reliability import reliability_sentence
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.style import STYLE
-from judgepanel.report.text import in_html, markdown, plain
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
@@ -52,6 +51,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
+from judgepanel.words.text import in_html, markdown, plain
 from tests.browser.flattery import flattering, in_sentence, in_table
 from tests.helpers import make_votes, transcripts
 

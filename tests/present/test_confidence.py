@@ -33,7 +33,6 @@ from judgepanel.present.trust.reliability import (
 from judgepanel.present.trust.selective import selective_sentence, selective_table
 from judgepanel.present.trust.shares import panel_name, share_interval
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
@@ -42,6 +41,7 @@ from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=6)

@@ -25,11 +25,11 @@ from judgepanel.present.decide.escalation import (
     promise_sentence,
 )
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 COSTS = (0.3, 0.1, 0.2, 0.5, 0.1, 0.05, 0.4)

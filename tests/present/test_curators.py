@@ -17,10 +17,10 @@ from judgepanel.present.decide.curators import (
     selector_sentence,
 )
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 

@@ -16,11 +16,11 @@ from judgepanel.present.trust.fraction_sweep import (
     why_sentence,
 )
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 SPEC = FractionSweepSpec(Settings(splits=4), panels=(3,), shares=(0.2, 0.4, 0.7))

@@ -25,12 +25,12 @@ from judgepanel.present.trust.label_budget import (
     target_sentence,
 )
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import read
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 SPEC = LabelBudgetSpec(Settings(splits=4), panels=(3,), budgets=(20, 30, 45), target=0.4)

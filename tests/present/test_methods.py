@@ -24,9 +24,6 @@ from judgepanel.present.understand.method_grid import (
     present,
     ties_sentence,
 )
-from judgepanel.report.methods import in_words
-from judgepanel.report.sentences import CODING
-from judgepanel.report.tables import PERCENTS
 from judgepanel.studies.methods.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
@@ -35,6 +32,8 @@ from judgepanel.studies.methods.calibrator_design import (
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING, in_words
+from judgepanel.words.tables import PERCENTS
 from tests.helpers import make_votes
 
 AGGREGATED = ("majority", "log_odds", "one_coin")

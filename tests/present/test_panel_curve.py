@@ -14,10 +14,10 @@ from judgepanel.present.decide.panel_curve import (
     optimism_sentence,
     present,
 )
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 FEW = Settings(splits=6)

@@ -20,9 +20,9 @@ from judgepanel.present.decide.recommend import (
     tied_sentence,
     way_sentence,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CODING
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 from tests.helpers import make_votes
 
 FEW = Settings(splits=6)

@@ -21,7 +21,6 @@ from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortio
 from judgepanel.present.robustness.jury import bound_sentence, jury_sentence, jury_table
 from judgepanel.present.robustness.narrow_band import band_sentence, placed_sentence
 from judgepanel.present.robustness.weighting import signal_name, weighting_sentence
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
 from judgepanel.studies.robustness.distortion_result import Distortion
@@ -34,6 +33,7 @@ from judgepanel.studies.robustness.reliability_weighting import (
 from judgepanel.studies.robustness.vote_damage import ABSENT, SCENARIOS
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)

@@ -17,7 +17,6 @@ from judgepanel.present.trust.scope import (
     switch_table,
 )
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.scope import check_numbers, check_sentences
 from judgepanel.scoring.inference import verdict
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.group_change import GroupChangeSpec
@@ -25,6 +24,7 @@ from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
+from judgepanel.words.scope import check_numbers, check_sentences
 from tests.helpers import make_votes
 
 FEW = ScopeSpec(Settings(splits=4), others=("majority",))

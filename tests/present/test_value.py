@@ -23,10 +23,10 @@ from judgepanel.present.decide.value import (
     value_sentence,
 )
 from judgepanel.render.terminal import terminal_text
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE, ValueSpec
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 

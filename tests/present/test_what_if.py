@@ -10,10 +10,10 @@ import pytest
 from judgepanel.figures.what_if import prepare_what_if, what_if
 from judgepanel.present.blocks import Answer, Caveat, Paragraph
 from judgepanel.present.decide.what_if import BY_HAND, present, what_if_sentence, what_if_table
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 

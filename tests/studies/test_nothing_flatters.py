@@ -41,7 +41,7 @@ def test_no_study_flatters_one_class_votes(name):
     spec = study.spec(settings=Settings(splits=2))
     found = run(study, votes, spec, jobs=1)
     assert flattered(found.frame()).empty
-    if study is not CLAIM:  # its text marks sections, see tests/report
+    if study is not CLAIM:  # its text marks sections, see tests/words
         blocks = study_blocks(ENTRIES[name], found, spec)
         lines = terminal_text(blocks).splitlines()
         assert [one for line in lines for one in flattering(in_sentence(line))] == []

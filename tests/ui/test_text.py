@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.report.text import csv_name, in_html, markdown, plain
+from judgepanel.words.text import csv_name, in_html, markdown, plain
 
 # Text in which marks are as likely as letters.
 NASTY = st.text(

@@ -6,9 +6,9 @@ import pandas as pd
 
 from judgepanel.decision.absence_figures import AbsenceFigures
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.report.numbers import counted, fixed, percent, with_interval
-from judgepanel.report.text import plain
 from judgepanel.votes.errors import shown
+from judgepanel.words.numbers import counted, fixed, percent, with_interval
+from judgepanel.words.text import plain
 
 _WIDTH = 120
 

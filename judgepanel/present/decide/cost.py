@@ -8,7 +8,10 @@ import pandas as pd
 
 from judgepanel.figures.cost import cost
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
-from judgepanel.report.numbers import (
+from judgepanel.studies.cost.cost import CostSpec
+from judgepanel.studies.cost.cost_result import Cost, CostPoint
+from judgepanel.studies.panel.costs import WRITTEN
+from judgepanel.words.numbers import (
     counted,
     fixed,
     level,
@@ -17,11 +20,8 @@ from judgepanel.report.numbers import (
     sig,
     with_interval,
 )
-from judgepanel.report.sentences import CODING
-from judgepanel.report.terminal import one_line
-from judgepanel.studies.cost.cost import CostSpec
-from judgepanel.studies.cost.cost_result import Cost, CostPoint
-from judgepanel.studies.panel.costs import WRITTEN
+from judgepanel.words.sentences import CODING
+from judgepanel.words.terminal import one_line
 
 _NAMED = 6
 

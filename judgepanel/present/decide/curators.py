@@ -9,7 +9,13 @@ import pandas as pd
 
 from judgepanel.figures.curators import curators
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.report.numbers import (
+from judgepanel.studies.panel.curators import CuratorsSpec
+from judgepanel.studies.panel.curators_result import (
+    LOOKED_BEST,
+    CuratorFigures,
+    Curators,
+)
+from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
@@ -20,19 +26,13 @@ from judgepanel.report.numbers import (
     signed,
     with_interval,
 )
-from judgepanel.report.sentences import (
+from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CODING,
     SAME_PANEL,
     tie_words,
 )
-from judgepanel.report.terminal import one_line
-from judgepanel.studies.panel.curators import CuratorsSpec
-from judgepanel.studies.panel.curators_result import (
-    LOOKED_BEST,
-    CuratorFigures,
-    Curators,
-)
+from judgepanel.words.terminal import one_line
 
 _NAMED = 5
 

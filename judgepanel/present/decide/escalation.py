@@ -9,7 +9,9 @@ import pandas as pd
 from judgepanel.figures.cost import escalation
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.decide.cost import amount
-from judgepanel.report.numbers import (
+from judgepanel.studies.cost.escalation import EscalationSpec
+from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures
+from judgepanel.words.numbers import (
     fixed,
     interval,
     listed,
@@ -18,10 +20,8 @@ from judgepanel.report.numbers import (
     signed,
     with_interval,
 )
-from judgepanel.report.sentences import CODING
-from judgepanel.report.terminal import one_line
-from judgepanel.studies.cost.escalation import EscalationSpec
-from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures
+from judgepanel.words.sentences import CODING
+from judgepanel.words.terminal import one_line
 
 _NAMED = 6
 _OUTCOMES = {

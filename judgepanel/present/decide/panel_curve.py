@@ -18,8 +18,10 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.report.numbers import capital, fixed, interval, p_cell, percent, sig, signed
-from judgepanel.report.sentences import (
+from judgepanel.studies.compare import CHOSEN, Comparison
+from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
+from judgepanel.words.numbers import capital, fixed, interval, p_cell, percent, sig, signed
+from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
     CODING,
@@ -28,8 +30,6 @@ from judgepanel.report.sentences import (
     if_positions_mean_nothing,
     tie_words,
 )
-from judgepanel.studies.compare import CHOSEN, Comparison
-from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
 
 _VISIBLE = 0.001
 """What a constant score differs from the base rate by where that is worth a sentence."""

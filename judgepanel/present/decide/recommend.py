@@ -23,17 +23,17 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.decide.absence import absence_table, absence_words
-from judgepanel.report.numbers import counted, fixed, interval, percent, sig, signed, with_interval
-from judgepanel.report.sentences import (
+from judgepanel.studies.judges.judge_table import judge_table
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.checks import repeats_sentence
+from judgepanel.words.numbers import counted, fixed, interval, percent, sig, signed, with_interval
+from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATOR_NAMES,
     CODING,
     if_positions_mean_nothing,
     pipeline_name,
 )
-from judgepanel.studies.judges.judge_table import judge_table
-from judgepanel.votes import VoteMatrix
-from judgepanel.votes.checks import repeats_sentence
 
 
 @dataclass(frozen=True, slots=True)

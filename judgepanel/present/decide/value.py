@@ -19,13 +19,13 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.report.numbers import counted, fixed, interval, percent, with_interval
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
-from judgepanel.report.terminal import one_line
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import Copied, JudgeValue, Value
 from judgepanel.votes.errors import listed
+from judgepanel.words.numbers import counted, fixed, interval, percent, with_interval
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
+from judgepanel.words.terminal import one_line
 
 _NAMED = 6
 

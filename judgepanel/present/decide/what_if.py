@@ -6,10 +6,10 @@ import pandas as pd
 
 from judgepanel.figures.what_if import what_if
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
-from judgepanel.report.numbers import counted, fixed, interval, percent, sig, with_interval
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.panel.what_if import WhatIfSpec
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
+from judgepanel.words.numbers import counted, fixed, interval, percent, sig, with_interval
+from judgepanel.words.sentences import CODING
 
 BY_HAND = (
     "No interval here knows how the judges were picked. Where labels had a say in it (accuracy, "

@@ -19,11 +19,11 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.report.numbers import capital, fixed, level, percent, with_interval
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.robustness.corruption import DRAWS, CorruptionSpec
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.vote_damage import ABSENT, CLEAN
+from judgepanel.words.numbers import capital, fixed, level, percent, with_interval
+from judgepanel.words.sentences import CODING
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ import pandas as pd
 
 from judgepanel.figures.robustness.distortion import distortion
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
-from judgepanel.report.numbers import fixed, interval, listed, percent
-from judgepanel.report.sentences import CALIBRATOR_NAMES, CODING
 from judgepanel.studies.robustness.distortion import DistortionSpec
 from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.words.numbers import fixed, interval, listed, percent
+from judgepanel.words.sentences import CALIBRATOR_NAMES, CODING
 
 DISTORTION_NAMES = {
     "undistorted": "as it is",

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.robustness.jury import jury
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.report.numbers import interval, percent, sig, with_interval
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.robustness.jury import PRIOR_VOTES, JurySpec
 from judgepanel.studies.robustness.jury_result import Jury
+from judgepanel.words.numbers import interval, percent, sig, with_interval
+from judgepanel.words.sentences import CODING
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ import pandas as pd
 
 from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.report.numbers import fixed, interval, listed, percent, sig, with_interval
 from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
+from judgepanel.words.numbers import fixed, interval, listed, percent, sig, with_interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import math
 
 from judgepanel.figures.robustness.permuted import permuted_labels
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, drawing
-from judgepanel.report.numbers import fixed, interval, p_value
-from judgepanel.report.sentences import CODING
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.robustness.permutation import PermutationSpec
 from judgepanel.studies.robustness.permutation_result import Permutation
+from judgepanel.words.numbers import fixed, interval, p_value
+from judgepanel.words.sentences import CODING
 
 ALPHA = 0.05
 

@@ -9,7 +9,9 @@ import pandas as pd
 from judgepanel.figures.robustness.slice_losses import slice_losses
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.robustness.transfer import WAITING
-from judgepanel.report.numbers import (
+from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
+from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
+from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
@@ -19,10 +21,8 @@ from judgepanel.report.numbers import (
     p_cell,
     with_interval,
 )
-from judgepanel.report.sentences import CODING
-from judgepanel.report.terminal import one_line
-from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
-from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
+from judgepanel.words.sentences import CODING
+from judgepanel.words.terminal import one_line
 
 _NAME = 60
 

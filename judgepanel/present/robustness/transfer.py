@@ -18,17 +18,6 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.report.numbers import (
-    compared,
-    fixed,
-    level,
-    p_cell,
-    p_value,
-    percent,
-    with_interval,
-)
-from judgepanel.report.sentences import CALIBRATED, CODING, first_calibrator
-from judgepanel.report.text import plain
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.robustness.difficulty_transfer_result import (
     ABROAD,
@@ -37,6 +26,17 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     Cell,
     DifficultyTransfer,
 )
+from judgepanel.words.numbers import (
+    compared,
+    fixed,
+    level,
+    p_cell,
+    p_value,
+    percent,
+    with_interval,
+)
+from judgepanel.words.sentences import CALIBRATED, CODING, first_calibrator
+from judgepanel.words.text import plain
 
 ALPHA = 0.05
 METHOD_NAMES = {

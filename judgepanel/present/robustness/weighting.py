@@ -6,12 +6,12 @@ import pandas as pd
 
 from judgepanel.figures.robustness.weighting import weighting
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
-from judgepanel.report.numbers import counted, fixed, interval, p_cell, sig, with_interval
-from judgepanel.report.sentences import CODING
-from judgepanel.report.terminal import one_line
 from judgepanel.studies.robustness.reliability_weighting import ReliabilityWeightingSpec
 from judgepanel.studies.robustness.signals import AGREEMENT, COVERAGE, RANDOM
 from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
+from judgepanel.words.numbers import counted, fixed, interval, p_cell, sig, with_interval
+from judgepanel.words.sentences import CODING
+from judgepanel.words.terminal import one_line
 
 _SIGNAL_NAMES = {
     (AGREEMENT, "high"): "items judges agree on",

@@ -24,12 +24,12 @@ from judgepanel.present.trust.shares import (
     share_of,
     share_text,
 )
-from judgepanel.report.numbers import fixed, listed, percent
-from judgepanel.report.sentences import CODING
-from judgepanel.report.terminal import one_line
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.studies.confidence.conformal import ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
+from judgepanel.words.numbers import fixed, listed, percent
+from judgepanel.words.sentences import CODING
+from judgepanel.words.terminal import one_line
 
 ONE_LABEL = "Only that label is credible at this level."
 

@@ -10,17 +10,17 @@ import pandas as pd
 from judgepanel.figures.fraction_sweep import fraction_sweep
 from judgepanel.present.blocks import Answer, Block, Heading, Method, Paragraph, Table, drawing
 from judgepanel.present.trust.label_budget import FIRST_PANEL
-from judgepanel.report.numbers import (
+from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
+from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
+from judgepanel.studies.compare import arm_name
+from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
     level,
     with_interval,
 )
-from judgepanel.report.sentences import CALIBRATED, CODING, first_calibrator
-from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
-from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
-from judgepanel.studies.compare import arm_name
+from judgepanel.words.sentences import CALIBRATED, CODING, first_calibrator
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,10 @@ import pandas as pd
 
 from judgepanel.figures.scope.with_and_without import group_figure
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.report.numbers import (
+from judgepanel.studies.scope.group_change import GroupChangeSpec
+from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
+from judgepanel.votes.errors import listed
+from judgepanel.words.numbers import (
     counted,
     interval,
     level,
@@ -14,10 +17,7 @@ from judgepanel.report.numbers import (
     sig,
     with_interval,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CODING
-from judgepanel.studies.scope.group_change import GroupChangeSpec
-from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
-from judgepanel.votes.errors import listed
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 
 VERDICTS = {
     "keep all": "better with it",

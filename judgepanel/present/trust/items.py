@@ -18,13 +18,13 @@ from judgepanel.present.trust.shares import (
     share_of,
     share_text,
 )
-from judgepanel.report.numbers import fixed
-from judgepanel.report.sentences import CODING
-from judgepanel.report.terminal import one_line
 from judgepanel.studies.confidence.items import ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
+from judgepanel.words.numbers import fixed
+from judgepanel.words.sentences import CODING
+from judgepanel.words.terminal import one_line
 
 _LISTED = 10
 

@@ -18,22 +18,6 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.report.numbers import (
-    capital,
-    counted,
-    fixed,
-    interval,
-    level,
-    p_value,
-    with_interval,
-)
-from judgepanel.report.sentences import (
-    CALIBRATED,
-    CALIBRATOR_NAMES,
-    CODING,
-    first_calibrator,
-    pipeline_name,
-)
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import (
     NEXT,
@@ -42,6 +26,22 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelsNeeded,
 )
 from judgepanel.studies.compare import arm_name
+from judgepanel.words.numbers import (
+    capital,
+    counted,
+    fixed,
+    interval,
+    level,
+    p_value,
+    with_interval,
+)
+from judgepanel.words.sentences import (
+    CALIBRATED,
+    CALIBRATOR_NAMES,
+    CODING,
+    first_calibrator,
+    pipeline_name,
+)
 
 ALPHA = 0.05
 FIRST_PANEL = 5

@@ -27,8 +27,6 @@ from judgepanel.present.trust.shares import (
     panel_name,
     share_interval,
 )
-from judgepanel.report.numbers import fixed, interval, p_value, percent, with_interval
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
@@ -39,6 +37,8 @@ from judgepanel.studies.confidence.reliability_result import (
     Bins,
     Reliability,
 )
+from judgepanel.words.numbers import fixed, interval, p_value, percent, with_interval
+from judgepanel.words.sentences import CODING
 
 Floats = NDArray[np.float64]
 

@@ -20,7 +20,14 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.report.numbers import (
+from judgepanel.studies.scope.compatibility import gap_sentence
+from judgepanel.studies.scope.parse import REVIEW_RATE
+from judgepanel.studies.scope.saturation import written_change
+from judgepanel.studies.scope.scope import ScopeSpec
+from judgepanel.studies.scope.scope_result import Scope
+from judgepanel.votes.checks import Check
+from judgepanel.votes.errors import shown as quoted
+from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
@@ -30,16 +37,9 @@ from judgepanel.report.numbers import (
     percent,
     with_interval,
 )
-from judgepanel.report.scope import check_numbers, check_sentences
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CODING
-from judgepanel.report.text import plain
-from judgepanel.studies.scope.compatibility import gap_sentence
-from judgepanel.studies.scope.parse import REVIEW_RATE
-from judgepanel.studies.scope.saturation import written_change
-from judgepanel.studies.scope.scope import ScopeSpec
-from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.votes.checks import Check
-from judgepanel.votes.errors import shown as quoted
+from judgepanel.words.scope import check_numbers, check_sentences
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.text import plain
 
 _WORST = ("fail", "review")
 _HEIGHT = 280

@@ -14,13 +14,13 @@ from judgepanel.present.trust.shares import (
     panel_name,
     share_of,
 )
-from judgepanel.report.numbers import fixed, percent, with_interval
-from judgepanel.report.sentences import CODING
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
 from judgepanel.studies.confidence.selective import SelectiveSpec
 from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.words.numbers import fixed, percent, with_interval
+from judgepanel.words.sentences import CODING
 
 
 def selective_sentence(result: Selective) -> str:

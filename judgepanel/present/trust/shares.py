@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from judgepanel.report.numbers import counted, percent, with_interval
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items_result import Items
 from judgepanel.studies.confidence.reliability_result import FEW_ITEMS, Reliability
 from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.words.numbers import counted, percent, with_interval
 
 NOT_YET = "Not enough splits yet to say."
 ASKED = 0.9

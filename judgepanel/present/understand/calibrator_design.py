@@ -8,9 +8,9 @@ import pandas as pd
 
 from judgepanel.figures.methods.calibrator_design import calibrator_shapes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
-from judgepanel.report.numbers import fixed, interval
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 from judgepanel.studies.methods.calibrator_design import CalibratorDesign, CalibratorDesignSpec
+from judgepanel.words.numbers import fixed, interval
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ from judgepanel.present.understand.claim_sentences import (
     step_sentences,
 )
 from judgepanel.present.understand.published import PAPER, DataSet, looks_like, published_of
-from judgepanel.report.numbers import compared, fixed, interval, percent, sig
 from judgepanel.studies.claim.claim import ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
+from judgepanel.words.numbers import compared, fixed, interval, percent, sig
 
 JOINT_TITLE = "Votes seen jointly"
 _CLAIM = (

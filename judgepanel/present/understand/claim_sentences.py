@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from judgepanel.present.understand.published import VOTE_FRACTION
-from judgepanel.report.numbers import capital, counted, fixed, interval, percent, sig, with_interval
 from judgepanel.studies.claim.claim_result import PAIRS, Claim, Outcome, Reversal
 from judgepanel.studies.claim.maps import MAP_NAMES, apply
 from judgepanel.studies.claim.steps import STEPS
+from judgepanel.words.numbers import capital, counted, fixed, interval, percent, sig, with_interval
 
 MEASURES_CODING = "measures the coding, not the judges"
 HEADLINE = 5

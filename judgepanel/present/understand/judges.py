@@ -19,12 +19,12 @@ from judgepanel.present.blocks import (
     Table,
     paragraphs,
 )
-from judgepanel.report.numbers import counted, fixed, interval, sig
-from judgepanel.report.sentences import AGGREGATOR_NAMES
-from judgepanel.report.terminal import one_line
-from judgepanel.report.text import plain
 from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Estimate, Judges
+from judgepanel.words.numbers import counted, fixed, interval, sig
+from judgepanel.words.sentences import AGGREGATOR_NAMES
+from judgepanel.words.terminal import one_line
+from judgepanel.words.text import plain
 
 _FAMILIES_NAMED = 3
 _FIRST = (

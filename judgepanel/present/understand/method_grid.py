@@ -17,7 +17,8 @@ from judgepanel.present.blocks import (
     Table,
     paragraphs,
 )
-from judgepanel.report.numbers import (
+from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
+from judgepanel.words.numbers import (
     capital,
     compared,
     counted,
@@ -26,8 +27,7 @@ from judgepanel.report.numbers import (
     listed,
     percent,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
-from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 
 _NAMED = 3
 """Calibrators that a list names; more are counted."""

@@ -8,7 +8,9 @@ import pandas as pd
 
 from judgepanel.figures.methods.pipeline_ablation import pipeline_ablation
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
-from judgepanel.report.numbers import (
+from judgepanel.studies.methods.ablation_result import STEP_WORDS, PipelineAblation
+from judgepanel.studies.methods.pipeline_ablation import PipelineAblationSpec
+from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
@@ -16,9 +18,7 @@ from judgepanel.report.numbers import (
     percent,
     with_interval,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
-from judgepanel.studies.methods.ablation_result import STEP_WORDS, PipelineAblation
-from judgepanel.studies.methods.pipeline_ablation import PipelineAblationSpec
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 
 
 def ablation_sentence(result: PipelineAblation) -> str:

@@ -6,12 +6,12 @@ import pandas as pd
 
 from judgepanel.figures.judges.variance_decomposition import judge_abilities, share_bars
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.report.numbers import fixed, interval, percent
-from judgepanel.report.terminal import one_line
 from judgepanel.studies.judges.variance_decomposition import (
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
+from judgepanel.words.numbers import fixed, interval, percent
+from judgepanel.words.terminal import one_line
 
 
 def variance_sentence(result: VarianceDecomposition) -> str:

@@ -10,17 +10,6 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.default_specs import OFFERED
-from judgepanel.report.compare import (
-    Relation,
-    Side,
-    data_rows,
-    data_sentence,
-    paired_sentence,
-    paired_spec,
-    relation,
-    result_table,
-)
-from judgepanel.report.text import in_html
 from judgepanel.service import Analysis, NotFound
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
@@ -31,6 +20,17 @@ from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.parts import how_study, said, table
 from judgepanel.ui.session import COMPARE, PARAMETER, is_reader, workspace
 from judgepanel.ui.work import show_result, stored_result
+from judgepanel.words.compare import (
+    Relation,
+    Side,
+    data_rows,
+    data_sentence,
+    paired_sentence,
+    paired_spec,
+    relation,
+    result_table,
+)
+from judgepanel.words.text import in_html
 
 _STYLE = """<style>
 .jp-pair { border-collapse: collapse; width: 100%; font-size: .86rem; table-layout: fixed; }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.report.sentences import CALIBRATOR_NAMES
 from judgepanel.studies.compare import arm_name
 from judgepanel.ui.frame import Shown
+from judgepanel.words.sentences import CALIBRATOR_NAMES
 
 _PANELS = (0, 3, 5, 10)
 OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto", "none")

@@ -13,8 +13,6 @@ from judgepanel.present.registry import ENTRIES
 from judgepanel.present.trust.conformal import ConformalView
 from judgepanel.present.trust.items import ItemsView, item_table
 from judgepanel.present.trust.shares import GROUPING_NAMES
-from judgepanel.report.numbers import counted, percent
-from judgepanel.report.text import in_html, plain
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
@@ -24,6 +22,8 @@ from judgepanel.ui.parts import table
 from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.work import show_result
 from judgepanel.votes import MISSING
+from judgepanel.words.numbers import counted, percent
+from judgepanel.words.text import in_html, plain
 
 _LISTED = 25
 _NO_FEATURE = "none"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from judgepanel.figures.outputs import parse_levels
-from judgepanel.report.commands import inspect_command
-from judgepanel.report.numbers import counted
-from judgepanel.report.outputs import coverage_sentence, coverage_table
-from judgepanel.report.tables import csv_text
-from judgepanel.report.text import csv_name, in_html
 from judgepanel.studies.outputs.parse_rate import check_outputs
 from judgepanel.ui.frame import Shown, answer, next_step, notes
 from judgepanel.ui.parts import check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
+from judgepanel.words.commands import inspect_command
+from judgepanel.words.numbers import counted
+from judgepanel.words.outputs import coverage_sentence, coverage_table
+from judgepanel.words.tables import csv_text
+from judgepanel.words.text import csv_name, in_html
 
 _WORDS = (
     "Each output is read from strict to loose forms: [[A]], a JSON field such as winner, **A**, a "

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from judgepanel.report.compare import settings_words
-from judgepanel.report.numbers import counted, minute
-from judgepanel.report.text import in_html, markdown, plain
 from judgepanel.service import Analysis, DatabaseProblem, NotFound, SignInFirst
 from judgepanel.ui.access import AccessProblem
 from judgepanel.ui.frame import problem
 from judgepanel.ui.session import COMPARE, PARAMETER, workspace
+from judgepanel.words.compare import settings_words
+from judgepanel.words.numbers import counted, minute
+from judgepanel.words.text import in_html, markdown, plain
 
 CURVE = "pages/panel_curve.py"
 FIRST_ROWS, MORE_ROWS = 5, 20

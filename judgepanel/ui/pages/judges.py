@@ -12,10 +12,6 @@ from judgepanel.figures.outputs import both_orders
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import so_far
 from judgepanel.present.understand.judges import JudgesView, judges_sentence
-from judgepanel.report.numbers import percent
-from judgepanel.report.outputs import position_sentence, position_table
-from judgepanel.report.sentences import AGGREGATOR_NAMES
-from judgepanel.report.text import in_html, plain
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Judges
 from judgepanel.studies.judges.variance_decomposition import (
@@ -28,6 +24,10 @@ from judgepanel.ui.parts import said, table
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.work import show_result
+from judgepanel.words.numbers import percent
+from judgepanel.words.outputs import position_sentence, position_table
+from judgepanel.words.sentences import AGGREGATOR_NAMES
+from judgepanel.words.text import in_html, plain
 
 _NEAREST = 5
 

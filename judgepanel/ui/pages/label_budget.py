@@ -18,7 +18,6 @@ from judgepanel.present.trust.label_budget import (
     beats_null,
     budget_sentence,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
@@ -29,6 +28,7 @@ from judgepanel.ui.frame import Shown, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
+from judgepanel.words.sentences import AGGREGATOR_NAMES
 
 _HIGHEST_TARGET = 7.0
 

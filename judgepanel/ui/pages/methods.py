@@ -13,7 +13,6 @@ from judgepanel.present.registry import ENTRIES, METHODS_PAGE, entries_of
 from judgepanel.present.study import so_far
 from judgepanel.present.understand.calibrator_design import CalibratorDesignView
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
-from judgepanel.report.sentences import CALIBRATOR_NAMES
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
@@ -22,6 +21,7 @@ from judgepanel.ui.controls import aggregator_control, score_control
 from judgepanel.ui.frame import Shown, answer, next_step
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
+from judgepanel.words.sentences import CALIBRATOR_NAMES
 
 _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 _DRAWN = ("none", "temperature", "platt", "beta", "isotonic")

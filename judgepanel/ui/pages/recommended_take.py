@@ -17,10 +17,6 @@ from judgepanel.present.decide.recommend import weights_table
 from judgepanel.present.default_specs import value_spec
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
-from judgepanel.report.commands import recommend_command, score_command
-from judgepanel.report.scored import labelled_sentence
-from judgepanel.report.tables import csv_text
-from judgepanel.report.text import csv_name, plain
 from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import Shown, notes, problem
 from judgepanel.ui.pages.recommended_value import known_statuses, known_value
@@ -29,6 +25,10 @@ from judgepanel.ui.session import is_reader
 from judgepanel.ui.uploads import read_upload
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import item_checks
+from judgepanel.words.commands import recommend_command, score_command
+from judgepanel.words.scored import labelled_sentence
+from judgepanel.words.tables import csv_text
+from judgepanel.words.text import csv_name, plain
 
 _PREVIEW = 200
 

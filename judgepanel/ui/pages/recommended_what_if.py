@@ -13,7 +13,6 @@ from judgepanel.decision.preference import cost_of
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.registry import ENTRIES
-from judgepanel.report.numbers import sig
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.ui.frame import Shown
 from judgepanel.ui.pages.judges import labels_of
@@ -21,6 +20,7 @@ from judgepanel.ui.pages.recommended_knobs import known_of
 from judgepanel.ui.pages.recommended_value import known_statuses
 from judgepanel.ui.render import Caveats, show_study
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
+from judgepanel.words.numbers import sig
 
 Bools = NDArray[np.bool_]
 

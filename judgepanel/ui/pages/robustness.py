@@ -19,9 +19,6 @@ from judgepanel.present.robustness.narrow_band import NarrowBandView
 from judgepanel.present.robustness.transfer import METHOD_NAMES, TransferView
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.present.study import so_far
-from judgepanel.report.numbers import capital, percent
-from judgepanel.report.sentences import CALIBRATOR_NAMES
-from judgepanel.report.text import plain
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import (
@@ -40,6 +37,9 @@ from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
+from judgepanel.words.numbers import capital, percent
+from judgepanel.words.sentences import CALIBRATOR_NAMES
+from judgepanel.words.text import plain
 
 _CALIBRATORS: tuple[Calibrator, ...] = ("beta", "platt")
 _DRAWN = ("temperature", "beta", "beta_clipped", "isotonic")

@@ -12,7 +12,6 @@ from judgepanel.present.default_specs import OFFERED
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import so_far
 from judgepanel.present.trust.scope import ScopeView, check_figures, safe, scope_sentence
-from judgepanel.report.commands import inspect_command
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.controls import aggregator_control, calibrator_control
@@ -24,6 +23,7 @@ from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check, check_repeats
+from judgepanel.words.commands import inspect_command
 
 
 def page(shown: Shown) -> None:

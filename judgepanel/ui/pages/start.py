@@ -6,10 +6,6 @@ import streamlit as st
 
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.present.registry import COVERAGE_PAGE
-from judgepanel.report.commands import inspect_command
-from judgepanel.report.outputs import coverage_sentence
-from judgepanel.report.sentences import votes_sentence
-from judgepanel.report.text import plain
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
@@ -34,6 +30,10 @@ from judgepanel.votes.checks import item_checks
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
+from judgepanel.words.commands import inspect_command
+from judgepanel.words.outputs import coverage_sentence
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.text import plain
 
 CURVE = "pages/panel_curve.py"
 NONE = "(none)"

@@ -14,7 +14,6 @@ from judgepanel.figures.methods.calibrator_design import (
     prepare_calibrator_shapes,
 )
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.report.sentences import CALIBRATOR_NAMES
 from judgepanel.studies.methods.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
@@ -22,6 +21,7 @@ from judgepanel.studies.methods.calibrator_design import (
 )
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CALIBRATOR_NAMES
 from tests.helpers import make_votes
 
 

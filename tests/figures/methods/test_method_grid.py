@@ -21,10 +21,10 @@ from judgepanel.figures.methods.method_grid import (
     prepare_method_grid,
 )
 from judgepanel.figures.panel_curve import METRIC_NAMES
-from judgepanel.report.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 from tests.figures.test_style import contrast
 from tests.helpers import make_votes
 

@@ -13,7 +13,6 @@ from judgepanel.figures.robustness.jury import FLOOR, jury, prepare_jury
 from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.figures.robustness.weighting import weighting
 from judgepanel.present.robustness.distortion import DISTORTION_NAMES
-from judgepanel.report.sentences import CALIBRATOR_NAMES
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
 from judgepanel.studies.robustness.jury import JURY, JurySpec
@@ -24,6 +23,7 @@ from judgepanel.studies.robustness.reliability_weighting import (
 )
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CALIBRATOR_NAMES
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)

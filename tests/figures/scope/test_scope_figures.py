@@ -11,12 +11,12 @@ from judgepanel.figures.scope.with_and_without import (
     prepare_switch,
     switch_figure,
 )
-from judgepanel.report.sentences import AGGREGATOR_NAMES
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.group_change import GROUP_CHANGE, GroupChangeSpec
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
+from judgepanel.words.sentences import AGGREGATOR_NAMES
 
 FEW = Settings(splits=2)
 TWO = ("one_coin", "majority")

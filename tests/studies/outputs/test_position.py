@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.report.outputs import coverage_sentence, position_sentence
 from judgepanel.studies.outputs.parse_rate import check_outputs
 from judgepanel.studies.outputs.position import lean_interval, positions
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.verdicts import LEVELS, REASONS
+from judgepanel.words.outputs import coverage_sentence, position_sentence
 
 
 def judge(

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.report.scope import check_numbers
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec, compared_splits, run_chunk
@@ -15,6 +14,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from judgepanel.votes.samples import find_sample, sample_votes
 from judgepanel.votes.simulate import simulate
+from judgepanel.words.scope import check_numbers
 from tests.helpers import make_votes
 
 CURVE_ONLY = ScopeSpec(Settings(splits=10), others=())

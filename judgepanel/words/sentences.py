@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from judgepanel.report.numbers import counted, fixed, interval, percent, signed
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import check_repeats
 from judgepanel.votes.orientation import BALANCED_SHARE
+from judgepanel.words.numbers import capital, counted, fixed, interval, percent, signed
 
 CALIBRATOR_NAMES = {
     "none": "raw",
@@ -112,3 +112,12 @@ def tie_words(k_lo: int, n_judges: int) -> str:
 def pipeline_name(aggregator: str, calibrator: str) -> str:
     """``one-coin + beta``."""
     return f"{AGGREGATOR_NAMES[aggregator]} + {CALIBRATOR_NAMES[calibrator]}"
+
+
+def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:
+    """Warnings of the studies here, calibrators named as elsewhere on the page."""
+    words = []
+    for sentence in warnings:
+        name, _, rest = sentence.partition(" ")
+        words.append(f"{capital(CALIBRATED[name])} {rest}" if name in CALIBRATED else sentence)
+    return tuple(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from judgepanel.decision.labelled import Labelled
 from judgepanel.decision.score import Scored
-from judgepanel.report.numbers import counted, percent, sig, with_interval
+from judgepanel.words.numbers import counted, percent, sig, with_interval
 
 _FEW_WRONG = 10
 

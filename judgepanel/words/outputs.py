@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 
 from judgepanel.figures.outputs import FORM_TITLES
-from judgepanel.report.numbers import counted, percent
-from judgepanel.report.text import plain
 from judgepanel.studies.outputs.position import Positions
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.verdicts import LEVELS, REASONS
+from judgepanel.words.numbers import counted, percent
+from judgepanel.words.text import plain
 
 
 def coverage_sentence(coverage: Coverage) -> str:

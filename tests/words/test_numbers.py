@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.report.numbers import (
+from judgepanel.words.numbers import (
     capital,
     compared,
     counted,

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.report.compare import (
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.words.compare import (
     MARKED,
     Side,
     data_rows,
@@ -18,11 +22,7 @@ from judgepanel.report.compare import (
     result_table,
     settings_words,
 )
-from judgepanel.report.sentences import CODING
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.panel.what_if import WHAT_IF
-from judgepanel.studies.runner import run
-from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
 QUICK = Settings(splits=4)

@@ -6,10 +6,10 @@ import math
 
 import pandas as pd
 
-from judgepanel.report.numbers import fixed, percent
-from judgepanel.report.terminal import one_line
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes import csv_safe
+from judgepanel.words.numbers import fixed, percent
+from judgepanel.words.terminal import one_line
 
 PERCENTS = ("skill", "accuracy", "chosen in", "covered at 80 %", "covered at 90 %")
 """Columns of the tables here that hold shares."""

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.report.numbers import fixed, interval, level, percent, sig, signed, with_interval
-from judgepanel.report.sort_keys import sort_key, with_sort_keys
+from judgepanel.words.numbers import fixed, interval, level, percent, sig, signed, with_interval
+from judgepanel.words.sort_keys import sort_key, with_sort_keys
 
 FINITE = st.floats(-1e6, 1e6)
 

@@ -13,17 +13,17 @@ from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
-from judgepanel.report.commands import (
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import TASKS
+from judgepanel.votes.orientation import POLICIES, PROTOCOLS
+from judgepanel.words.commands import (
     inspect_command,
     quoted,
     recommend_command,
     score_command,
     study_command,
 )
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
-from judgepanel.studies.settings import Settings
-from judgepanel.votes import TASKS
-from judgepanel.votes.orientation import POLICIES, PROTOCOLS
 
 HOSTILE = (
     *("-votes.csv", "--out=x", "-", "a b.csv", "it's.csv", "$(touch x).csv", "`id`.csv", "a;b&c|d"),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from judgepanel.figures.outputs import both_orders, parse_levels
 from judgepanel.present.blocks import Block, Heading, Table, drawing, paragraphs
-from judgepanel.report.outputs import (
+from judgepanel.studies.outputs.parse_rate import check_outputs
+from judgepanel.studies.outputs.position import positions
+from judgepanel.votes.coverage import Coverage
+from judgepanel.words.outputs import (
     coverage_sentence,
     coverage_table,
     position_sentence,
     position_table,
 )
-from judgepanel.report.scope import check_sentences
-from judgepanel.studies.outputs.parse_rate import check_outputs
-from judgepanel.studies.outputs.position import positions
-from judgepanel.votes.coverage import Coverage
+from judgepanel.words.scope import check_sentences
 
 
 def outputs(coverage: Coverage) -> list[Block]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.report.tables import accuracy_table, csv_text
 from judgepanel.studies.judges.judge_table import judge_table
+from judgepanel.words.tables import accuracy_table, csv_text
 from tests.helpers import make_votes
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.report.sentences import votes_sentence
 from judgepanel.votes.samples import sample_votes
+from judgepanel.words.sentences import votes_sentence
 from tests.helpers import make_votes
 
 

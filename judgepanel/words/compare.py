@@ -17,7 +17,11 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
-from judgepanel.report.numbers import (
+from judgepanel.studies.panel.what_if import WhatIfSpec
+from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.studies.settings import Settings, grouped_votes, prepare
+from judgepanel.votes import VoteMatrix
+from judgepanel.words.numbers import (
     counted,
     fixed,
     interval,
@@ -26,12 +30,8 @@ from judgepanel.report.numbers import (
     percent,
     with_interval,
 )
-from judgepanel.report.sentences import CODING, pipeline_name
-from judgepanel.report.text import plain
-from judgepanel.studies.panel.what_if import WhatIfSpec
-from judgepanel.studies.panel.what_if_result import WhatIf
-from judgepanel.studies.settings import Settings, grouped_votes, prepare
-from judgepanel.votes import VoteMatrix
+from judgepanel.words.sentences import CODING, pipeline_name
+from judgepanel.words.text import plain
 
 MARKED = "measures the coding, not the judges"
 _NAMES = 3

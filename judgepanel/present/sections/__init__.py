@@ -1,1 +1,0 @@
-"""Studies as blocks, those of one page together."""

@@ -1,0 +1,1 @@
+"""Results in words: numbers, names and sentences; untrusted text made safe; commands."""
