@@ -49,7 +49,7 @@ def test_without_costs_judges_are_counted_and_one_note_says_so(cli, clean):
         ran = cli("study", *more, *FEW)
         assert ran.status == 0
         assert "24 judges" in ran.out or "24.0 judges" in ran.out
-        assert ran.err.count("every judge counts 1") == 1
+        assert ran.out.count("every judge counts 1") == 1
 
 
 def test_refusals_are_one_line(cli, clean, prices):
