@@ -48,8 +48,6 @@ class Counter:
             run_chunk=self.run_chunk,
             combine=lambda one, other: one + other,
             merge=lambda votes, spec, total: Count(total, spec.settings.splits),
-            figure="none",
-            page="none",
         )
 
     def hold(self, number):
