@@ -12,15 +12,15 @@ if __name__ == "__main__":
     # shows, and the next click would send that old one.
     st.query_params.from_dict(st.query_params.to_dict())
     if compare.is_asked():
-        shown = frame("Two analyses", "What changed, and what did it do to the answer?")
+        context = frame("Two analyses", "What changed, and what did it do to the answer?")
     else:
-        shown = frame("Start", "What did you bring?")
-    if shown is None:
+        context = frame("Start", "What did you bring?")
+    if context is None:
         start.fresh()
     elif compare.is_asked():
-        compare.page(shown)
+        compare.page(context)
     else:
-        start.existing(shown)
+        start.existing(context)
 else:
     from judgepanel.ui.server import protection
 

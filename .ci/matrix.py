@@ -128,11 +128,11 @@ def kernel_legs(python: Path) -> Iterator[Leg | str]:
 
 def legs() -> Iterator[Leg | str]:
     """Every leg, or one sentence for one that cannot run here."""
-    found = other_python()
-    if found is None:
+    python = other_python()
+    if python is None:
         yield f"another Python: none of 3.11 to 3.13 beside this one, {sys.version.split()[0]}"
     else:
-        path, version = found
+        path, version = python
         own = {"JUDGEPANEL_VENV": f".venv-{version}"}
         yield Leg(f"Python {version}", (*NUMERICAL_TESTS, *STORED_TESTS), path, own)
     if sys.version_info[:2] <= PYTHONS[0]:

@@ -64,8 +64,8 @@ def run() -> Report:
             if source == "rewardbench" and k:
                 continue
             key = f"{source}: {label}"
-            one, two = families.setdefault(key, Count()), pairs.setdefault(key, Count())
-            absences(votes, n_labels, seed, (aggregator, calibrator, k), one, two)
+            first, two = families.setdefault(key, Count()), pairs.setdefault(key, Count())
+            absences(votes, n_labels, seed, (aggregator, calibrator, k), first, two)
         say(f"{name}: {time.perf_counter() - started:.0f} s")
     cases, inside = (sum(getattr(c, key) for c in families.values()) for key in ("cases", "inside"))
     everything = [*families.values(), *pairs.values()]
@@ -123,7 +123,7 @@ def absences(
     n_labels: int,
     seed: int,
     pipeline: tuple[Aggregator, Calibrator, int],
-    one: Count,
+    result: Count,
     two: Count,
 ) -> None:
     """Count absences of each family, and of some pairs of families, for one panel."""
@@ -144,7 +144,7 @@ def absences(
     world = _World(replace(model, fallback=absence.fallback), absence, new)
     measured = [group.judges for group in absence.groups if group.kind == "family"]
     for positions in measured:
-        world.count(positions, one)
+        world.count(positions, result)
     for first, second in islice(combinations(measured, 2), PAIRS):
         if len(first) + len(second) < len(model.judges):
             world.count((*first, *second), two)
@@ -312,7 +312,7 @@ class _Ways:
 
 
 def _twice(ballots: Ballots, masks: Bools, rng: np.random.Generator) -> Ballots:
-    """Every row whole, and once more with the judges of a random absence gone."""
+    """Every row whole, and again with the judges of a random absence gone."""
     gone = masks[rng.integers(1, len(masks), ballots.n_items)]
     return replace(
         ballots,

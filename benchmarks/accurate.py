@@ -125,18 +125,18 @@ def measure(cell: tuple[float, int, int, float], seed: int) -> Row:
     )
 
 
-def _nll(ballots: Ballots, one: Split) -> Floats:
+def _nll(ballots: Ballots, one_split: Split) -> Floats:
     ks = np.array([TOP, ballots.n_judges])
-    return evaluate_split(ballots, one, ks, RECIPE).evaluation["temperature"].nll
+    return evaluate_split(ballots, one_split, ks, RECIPE).evaluation["temperature"].nll
 
 
 def _truth(spec: SimulationSpec, n_calibration: int, seed: int) -> Floats:
     """Expected NLL (2,) of panels fitted on fresh labels, top judges and all."""
     size = n_calibration + TRUTH_ITEMS
     ballots = draw(Scenario("truth", spec), TRUTH_PANELS * size, seed)
-    one = Split(0, np.arange(n_calibration), np.arange(n_calibration, size))
+    one_split = Split(0, np.arange(n_calibration), np.arange(n_calibration, size))
     means = [
-        _nll(part(ballots, slice(start, start + size)), one).mean(axis=1)
+        _nll(part(ballots, slice(start, start + size)), one_split).mean(axis=1)
         for start in range(0, TRUTH_PANELS * size, size)
     ]
     return np.asarray(np.mean(means, axis=0))
@@ -147,10 +147,10 @@ def _intervals(ballots: Ballots, *, rare: bool) -> list[list[tuple[float, float]
     n = ballots.n_items
     sums, times, means = np.zeros((2, n)), np.zeros(n), []
     for number in range(N_SPLITS):
-        one = split(ballots.units, number)
-        values = _nll(ballots, one)
-        sums[:, one.evaluation] += values
-        times[one.evaluation] += 1
+        one_split = split(ballots.units, number)
+        values = _nll(ballots, one_split)
+        sums[:, one_split.evaluation] += values
+        times[one_split.evaluation] += 1
         means.append(values.mean(axis=1))
     seen = times > 0
     items, splits, units = sums[:, seen] / times[seen], np.array(means), ballots.units[seen]

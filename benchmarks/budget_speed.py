@@ -67,8 +67,8 @@ def run() -> Report:
         ours, loops = [], []
         for number in range(ROUNDS):
             ours.append(Cost(**measured("benchmarks.budget_speed", job_text(Job(name)))))
-            one = plain_loop(prepared.ballots, budgets, seed=number)
-            loops.append(Cost(fits * one.seconds, fits * one.cpu))
+            result = plain_loop(prepared.ballots, budgets, seed=number)
+            loops.append(Cost(fits * result.seconds, fits * result.cpu))
             say(f"{name}: {ours[-1].seconds:.1f} s, the loop {loops[-1].seconds:.0f} s")
         lines.append(_verdict(name, f"{len(budgets)} budgets", target, ours, loops))
         for number, (own, loop) in enumerate(zip(ours, loops, strict=True), start=1):
@@ -87,7 +87,7 @@ def run() -> Report:
         f"Seconds; each round is ours and then the loop, extrapolated to all fits from {SAMPLE} "
         f"sampled ones. {cores()} cores, which other work may have shared. Ours includes "
         "intervals, bands, joint tests, learning curves and labels needed, and removes own labels "
-        "from the scores that calibrate, which for the top 5 ranks the judges anew for every item."
+        "from the scores that calibrate, which for the top 5 ranks the judges again for every item."
     )
     headings = (
         *("votes", "shape", "round", "ours", "its CPU", "plain loop", "its CPU"),
@@ -121,8 +121,8 @@ def plain_loop(ballots: Ballots, budgets: NDArray[np.int64], *, seed: int) -> Co
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(SAMPLE):
-            one = split(ballots.units, int(rng.integers(SPLITS)))
-            rows = label_sets(one, ballots.units, budgets, 0)[rng.integers(len(budgets))]
+            one_split = split(ballots.units, int(rng.integers(SPLITS)))
+            rows = label_sets(one_split, ballots.units, budgets, 0)[rng.integers(len(budgets))]
             k = int(rng.choice([TOP, ballots.n_judges]))
             labels = ballots.signs[rows] > 0
             if labels.all() or not labels.any():
@@ -131,9 +131,9 @@ def plain_loop(ballots: Ballots, budgets: NDArray[np.int64], *, seed: int) -> Co
             top, weights = ranked(ballots, rows)
             seen, held = (
                 ballots.votes[part][:, top[:k]] @ weights[top[:k]]
-                for part in (rows, one.evaluation)
+                for part in (rows, one_split.evaluation)
             )
-            metrics(betacal_map(seen, labels)(held), ballots.signs[one.evaluation] > 0)
+            metrics(betacal_map(seen, labels)(held), ballots.signs[one_split.evaluation] > 0)
             seconds += time.perf_counter() - started
             cpu += time.process_time() - used
     return Cost(seconds / SAMPLE, cpu / SAMPLE)

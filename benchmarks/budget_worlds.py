@@ -42,14 +42,14 @@ _BASE = SimulationSpec(n_judges=N_JUDGES, costs=False)
 _HARD = replace(_BASE, difficulty_sd=1.0)
 
 
-def halves(name: str, gap: float = 0.0, **knobs: object) -> Scenario:
+def halves(name: str, gap: float = 0.0, **options: object) -> Scenario:
     """Two halves of judges, alike but for ``gap`` in accuracy; with none the arms are equal.
 
     The judges of a half are drawn alike and are fitted to their own votes, so the arms differ on
     every data set, and in expectation not at all.
     """
     accuracies = tuple(a + gap * (j >= N_JUDGES // 2) for j, a in enumerate(EVEN))
-    return Scenario(name, replace(_BASE, accuracies=accuracies, **knobs), halves=True)  # type: ignore[arg-type]
+    return Scenario(name, replace(_BASE, accuracies=accuracies, **options), halves=True)  # type: ignore[arg-type]
 
 
 EQUAL = (
@@ -72,14 +72,16 @@ def data_sets(world: Scenario, n: int, seed: int) -> Iterator[Ballots]:
         yield part(ballots, slice(start, start + N_ITEMS))
 
 
-def raw_scores(world: Scenario, ballots: Ballots, one: Split) -> tuple[Floats, Floats]:
+def raw_scores(world: Scenario, ballots: Ballots, one_split: Split) -> tuple[Floats, Floats]:
     """Raw logits (2, n) of both arms on either side: the halves, or the top 3 and all judges."""
     if not world.halves:
-        found = panel_scores(ballots, one, np.array([TOP, N_JUDGES]))
-        return found.calibration, found.evaluation
+        scores = panel_scores(ballots, one_split, np.array([TOP, N_JUDGES]))
+        return scores.calibration, scores.evaluation
     half = N_JUDGES // 2
     sides = [
-        panel_scores(replace(ballots, votes=np.ascontiguousarray(votes)), one, np.array([half]))
+        panel_scores(
+            replace(ballots, votes=np.ascontiguousarray(votes)), one_split, np.array([half])
+        )
         for votes in (ballots.votes[:, :half], ballots.votes[:, half:])
     ]
     calibration = np.concatenate([side.calibration for side in sides])
@@ -91,11 +93,11 @@ def item_nll(world: Scenario, ballots: Ballots, pieces: Sequence[Split]) -> Floa
 
     The maps of all pieces are fitted in one call; :func:`check` holds them against the study's.
     """
-    raw = [raw_scores(world, ballots, one) for one in pieces]
-    seen = [ballots.signs[one.calibration].astype(np.float64) for one in pieces]
-    held = [ballots.signs[one.evaluation].astype(np.float64) for one in pieces]
+    raw = [raw_scores(world, ballots, piece) for piece in pieces]
+    seen = [ballots.signs[piece.calibration].astype(np.float64) for piece in pieces]
+    held = [ballots.signs[piece.evaluation].astype(np.float64) for piece in pieces]
     fitted = fit(
-        ("temperature",), np.concatenate([one for one, _ in raw]), np.repeat(seen, 2, axis=0)
+        ("temperature",), np.concatenate([entry for entry, _ in raw]), np.repeat(seen, 2, axis=0)
     )
     logits = fitted["temperature"](np.concatenate([other for _, other in raw]))
     nll = item_scores(logits, np.repeat(held, 2, axis=0)).nll
@@ -107,9 +109,9 @@ def check(world: Scenario, ballots: Ballots) -> None:
     pieces = [Split(0, rows, np.arange(80, N_ITEMS)) for rows in (np.arange(40), np.arange(20, 60))]
     batched = item_nll(world, ballots, pieces)
     ks = np.array([TOP, N_JUDGES])
-    for piece, found in zip(pieces, batched, strict=True):
+    for piece, result in zip(pieces, batched, strict=True):
         alone = evaluate_split(ballots, piece, ks, RECIPE).evaluation["temperature"].nll
-        np.testing.assert_allclose(found, alone, atol=1e-9)
+        np.testing.assert_allclose(result, alone, atol=1e-9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,22 +136,22 @@ class Analyst:
     def scores(self, world: Scenario, ballots: Ballots) -> LabelBudget:
         """Levels, differences and tests of one data set, by the code of the study."""
         drawn = [split(ballots.units, number) for number in range(self.splits)]
-        sets = [label_sets(one, ballots.units, BUDGETS, 0) for one in drawn]
+        sets = [label_sets(one_split, ballots.units, BUDGETS, 0) for one_split in drawn]
         nll = np.stack(
             [
                 item_nll(
                     world,
                     ballots,
                     [
-                        Split(one.number, rows[b], one.evaluation)
-                        for one, rows in zip(drawn, sets, strict=True)
+                        Split(one_split.number, rows[b], one_split.evaluation)
+                        for one_split, rows in zip(drawn, sets, strict=True)
                     ],
                 )
                 for b in range(len(BUDGETS))
             ],
             axis=2,
         )
-        scored = ((one, _arms(values)) for one, values in zip(drawn, nll, strict=True))
+        scored = ((one_split, _arms(values)) for one_split, values in zip(drawn, nll, strict=True))
         labels = np.array([len(rows) for rows in sets[0]], dtype=np.float64)
         estimates = budget_estimates(
             tally(scored, n_items=ballots.n_items, seed=0),
@@ -188,8 +190,8 @@ def expected_levels(world: Scenario, repeats: int, seed: int) -> Floats:
     ballots = draw(world, repeats * size, seed)
     rows = np.arange(repeats * size).reshape(repeats, size)
     held = rows[:, GRID[-1] :]
-    found = np.empty((repeats, 2, len(GRID)))
+    levels = np.empty((repeats, 2, len(GRID)))
     for g, n in enumerate(GRID.tolist()):
         pieces = [Split(0, own[:n], own_held) for own, own_held in zip(rows, held, strict=True)]
-        found[:, :, g] = item_nll(world, ballots, pieces).mean(axis=-1)
-    return found
+        levels[:, :, g] = item_nll(world, ballots, pieces).mean(axis=-1)
+    return levels

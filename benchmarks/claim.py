@@ -47,26 +47,26 @@ KNOWN = (
 
 
 def run() -> Report:
-    found, together = {}, {}
+    by_name, together = {}, {}
     for name, joint_splits in JOINT_SPLITS.items():
         votes = real_votes(name)
         say(f"{name}: {SPLITS} splits")
-        found[name] = run_study(CLAIM, votes, ClaimSpec(Settings(splits=SPLITS), joint=False))
+        by_name[name] = run_study(CLAIM, votes, ClaimSpec(Settings(splits=SPLITS), joint=False))
         if joint_splits:
             say(f"{name}: joint, {joint_splits} splits")
             together[name] = run_study(CLAIM, votes, ClaimSpec(Settings(splits=joint_splits)))
-    beside, agree = _beside(found)
+    beside, agree = _beside(by_name)
     heads = ("data", "step", "top-3", "top-5", "top-10", "all")
     return Report(
         "The claim: one-class coding and honest labels",
         "Are the figures of both protocols reproduced, and where is the reversal?",
         [
             Table("Beside an independent implementation", (*heads, "within"), beside, _NOTE),
-            Table("Beside the paper", (*heads, "measures"), _published(found)),
+            Table("Beside the paper", (*heads, "measures"), _published(by_name)),
             Table(
                 "Every step",
                 (*heads, "base rate", "constant", "measures"),
-                [row for name, claim in found.items() for row in _steps(name, claim)],
+                [row for name, claim in by_name.items() for row in _steps(name, claim)],
                 f"{SPLITS} splits, half and half, seed 0.",
             ),
             Table(
@@ -74,7 +74,7 @@ def run() -> Report:
                 ("data", "recipe", "raw", "calibrated", "outcome", "measures"),
                 [
                     row
-                    for name, claim in {**found, **_only_joint(together)}.items()
+                    for name, claim in {**by_name, **_only_joint(together)}.items()
                     for row in _reversals(name, claim)
                 ],
                 "NLL(top-5) - NLL(all) with 95 % intervals for new items; the reversal is below 0 "
@@ -105,10 +105,10 @@ def _cells(claim: Claim, step: str) -> list[float]:
     return [_level(claim, step, panel) for panel in PANELS]
 
 
-def _beside(found: dict[str, Claim]) -> tuple[list[tuple[str, ...]], int]:
+def _beside(by_name: dict[str, Claim]) -> tuple[list[tuple[str, ...]], int]:
     rows, agree = [], 0
     for known in KNOWN:
-        ours = _cells(found[known.data], known.step)
+        ours = _cells(by_name[known.data], known.step)
         near = [
             abs(a - b) <= known.rel * b + _last_digit(b)
             for a, b in zip(ours, known.nll, strict=True)
@@ -123,13 +123,16 @@ def _last_digit(value: float) -> float:
     return 0.00005 if value < 0.02 else 0.0005
 
 
-def _published(found: dict[str, Claim]) -> list[tuple[str, ...]]:
+def _published(by_name: dict[str, Claim]) -> list[tuple[str, ...]]:
     rows = []
     for name in ("rewardbench_correctness", "llmbar"):
-        claim = found[name]
+        claim = by_name[name]
         data = looks_like(claim.n_items)
         assert data is not None
-        theirs = {(one.step, one.panel): one.nll for one in published_of(data.name)}
+        theirs = {
+            (published.step, published.panel): published.nll
+            for published in published_of(data.name)
+        }
         for step in ("raw_one_class", "paper", "paper_temperature"):
             cells = [
                 f"{_text(ours)} ({theirs.get((step, panel), 'n/a')})"
@@ -159,17 +162,17 @@ def _only_joint(together: dict[str, Claim]) -> dict[str, Claim]:
 
 def _reversals(name: str, claim: Claim) -> list[tuple[str, ...]]:
     rows = []
-    for one in claim.reversals():
-        if one.k != 5 or (", joint" in name) != (one.calibrated == "joint"):
+    for reversal in claim.reversals():
+        if reversal.k != 5 or (", joint" in name) != (reversal.calibrated == "joint"):
             continue
         rows.append(
             (
                 name,
-                one.calibrated,
-                f"{one.raw_delta:+.3f} [{one.raw_lo:+.3f}, {one.raw_hi:+.3f}]",
-                f"{one.delta:+.4f} [{one.lo:+.4f}, {one.hi:+.4f}]",
-                one.outcome,
-                STEPS[one.calibrated].measures,
+                reversal.calibrated,
+                f"{reversal.raw_delta:+.3f} [{reversal.raw_lo:+.3f}, {reversal.raw_hi:+.3f}]",
+                f"{reversal.delta:+.4f} [{reversal.lo:+.4f}, {reversal.hi:+.4f}]",
+                reversal.outcome,
+                STEPS[reversal.calibrated].measures,
             )
         )
     return rows

@@ -73,9 +73,9 @@ def run() -> Report:
     with tempfile.TemporaryDirectory() as folder:
         for calls in (FEW, MANY):
             say(f"{calls:,} calls")
-            found = _run(Path(folder) / str(calls), calls)
-            rate = found["made"] / found["seconds"]
-            first, last = found["peak"]
+            result = _run(Path(folder) / str(calls), calls)
+            rate = result["made"] / result["seconds"]
+            first, last = result["peak"]
             rows.append((f"{calls:,}", f"{rate:,.0f}", f"{first:,.0f}", f"{last:,.0f}"))
         met = "met" if rate >= TARGET_RATE else "MISSED"
         verdicts.append(
@@ -120,10 +120,10 @@ def _run(folder: Path, calls: int) -> dict:
             )
         )
         paths = [str(folder / name) for name in ("pairs.jsonl", "judges.toml", "out")]
-        found = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", RUNNER, *paths], capture_output=True, text=True, check=True
         )
-        return json.loads(found.stdout)
+        return json.loads(result.stdout)
     finally:
         server.kill()
         server.wait()

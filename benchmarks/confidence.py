@@ -55,20 +55,20 @@ def run() -> Report:
     stated, sizes, worlds, promises = [], [], [], []
     with Parallel(n_jobs=cores()) as parallel:
         for n, per_unit in STATED_SIZES:
-            found = parallel(
+            result = parallel(
                 delayed(_stated_chunk)(n, per_unit, first)
                 for first in range(0, N_STATED, 10 * _CHUNK)
             )
-            rows, size = _stated_rows(n, per_unit, [one for part in found for one in part])
+            rows, size = _stated_rows(n, per_unit, [entry for part in result for entry in part])
             stated += rows
             sizes.append(size)
             say(f"calibrated scores, {n} items: {time.monotonic() - started:.0f} s")
         for which, n in CELLS:
-            found = parallel(
+            result = parallel(
                 delayed(_world_chunk)(SCENARIOS[which], n, first)
                 for first in range(0, N_DATA_SETS, _CHUNK)
             )
-            sets = [one for part in found for one in part]
+            sets = [entry for part in result for entry in part]
             worlds += _coverage_rows(SCENARIOS[which].name, n, sets)
             promises += _promise_rows(SCENARIOS[which].name, n, sets)
             say(f"{SCENARIOS[which].name}, {n} items: {time.monotonic() - started:.0f} s")
@@ -88,11 +88,11 @@ def _stated(seed: int, n: int, per_unit: int) -> dict[str, Any]:
     units = np.repeat(np.arange(n // per_unit), per_unit)
     signs = np.where(luck < 1 / (1 + np.exp(-level)), 1, -1).astype(np.int8)
     splits = [split(units, number, seed=seed) for number in range(SPLITS)]
-    rows = np.concatenate([one.evaluation for one in splits])
-    done = OutOfSample(
+    rows = np.concatenate([one_split.evaluation for one_split in splits])
+    predictions = OutOfSample(
         numbers=np.arange(SPLITS),
-        n_calibration=np.array([len(one.calibration) for one in splits]),
-        n_evaluation=np.array([len(one.evaluation) for one in splits]),
+        n_calibration=np.array([len(one_split.calibration) for one_split in splits]),
+        n_evaluation=np.array([len(one_split.evaluation) for one_split in splits]),
         rows=rows,
         logits=np.stack([level[rows]] * 2),
         null=np.zeros(SPLITS),
@@ -100,7 +100,7 @@ def _stated(seed: int, n: int, per_unit: int) -> dict[str, Any]:
         replaced=np.zeros(SPLITS, dtype=np.int64),
     )
     ballots = Ballots(np.zeros((n, 1), np.int8), signs, units)
-    of = evaluations(done, SimpleNamespace(ballots=ballots))  # type: ignore[arg-type]
+    of = evaluations(predictions, SimpleNamespace(ballots=ballots))  # type: ignore[arg-type]
     slopes, errors = reliability.slopes(of), reliability.errors(of, seed)
     names = ("slope", "intercept")
     return {
@@ -122,11 +122,11 @@ def _world_chunk(scenario: Scenario, n: int, first: int) -> list[dict[str, Any]]
             votes.with_items(np.arange(end - size, end))
             for end, size in zip(ends, [n, fresh] * _CHUNK, strict=True)
         ]
-        one = Settings(splits=2, fraction=(n // 2 + 0.5) / fresh)
+        settings = Settings(splits=2, fraction=(n // 2 + 0.5) / fresh)
         return [
             {
                 **_analysed(data, Settings(splits=SPLITS), SPLITS),
-                "panel": _analysed(other, one, 1),
+                "panel": _analysed(other, settings, 1),
             }
             for data, other in zip(parts[::2], parts[1::2], strict=True)
         ]
@@ -139,9 +139,9 @@ def _analysed(votes: VoteMatrix, settings: Settings, splits: int) -> dict[str, A
     """
     whole = Chunk(0, 0, splits)
     spec = reliability.ReliabilitySpec(settings)
-    done = reliability.run_chunk(votes, spec, whole)
-    reliable = reliability.merge(votes, spec, done)
-    sure = selective.merge(votes, selective.SelectiveSpec(settings), done)
+    chunk = reliability.run_chunk(votes, spec, whole)
+    reliable = reliability.merge(votes, spec, chunk)
+    sure = selective.merge(votes, selective.SelectiveSpec(settings), chunk)
     set_spec = conformal.ConformalSpec(settings, levels=LEVELS)
     sets = conformal.merge(votes, set_spec, conformal.run_chunk(votes, set_spec, whole))
     stated = reliable.binned("stated")
@@ -182,10 +182,13 @@ def _stated_rows(
     name = f"{n}" if per_unit == 1 else f"{n} in groups of {per_unit}"
     rows = []
     for field, truth in (("slope", 1.0), ("intercept", 0.0)):
-        values = np.array([one[field] for one in sets])
+        values = np.array([prediction_set[field] for prediction_set in sets])
         rows.append((name, field, *_covered(values[np.isfinite(values).all(axis=1)], truth)))
-    size = float(np.mean([one["p"] < 0.05 for one in sets]))
-    means = [float(np.mean([one[field] for one in sets])) for field in ("ece", "null", "corrected")]
+    size = float(np.mean([prediction_set["p"] < 0.05 for prediction_set in sets]))
+    means = [
+        float(np.mean([prediction_set[field] for prediction_set in sets]))
+        for field in ("ece", "null", "corrected")
+    ]
     rows.append(
         (
             name,
@@ -205,8 +208,8 @@ def _coverage_rows(name: str, n: int, sets: Sequence[dict[str, Any]]) -> list[tu
         *("slope", "right where it says 90 %", "right where 80 % sure or more"),
         *("AUAC", _SETS),
     ):
-        values = np.array([one[field] for one in sets])
-        panels = np.array([one["panel"][field][0] for one in sets])
+        values = np.array([prediction_set[field] for prediction_set in sets])
+        panels = np.array([prediction_set["panel"][field][0] for prediction_set in sets])
         known = np.isfinite(values).all(axis=1) & np.isfinite(panels)
         values, panels = values[known], panels[known]
         mean = float(values[:, 0].mean())
@@ -237,13 +240,20 @@ def _covered(values: Floats, truth: float | Floats) -> tuple[str, str, str, str]
 def _promise_rows(name: str, n: int, sets: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
     """Mean coverage of every kind of set, over all items and in its own groups."""
     rows = []
-    most = max(len(one["methods"]) for one in sets)
-    methods = next(one["methods"] for one in sets if len(one["methods"]) == most)
+    most = max(len(prediction_set["methods"]) for prediction_set in sets)
+    methods = next(
+        prediction_set["methods"]
+        for prediction_set in sets
+        if len(prediction_set["methods"]) == most
+    )
     for m, method in enumerate(methods):
         for level_row, level in enumerate(LEVELS):
-            overall = np.array([one["sets"][m, level_row] for one in sets])
+            overall = np.array([prediction_set["sets"][m, level_row] for prediction_set in sets])
             groups = np.array(
-                [[part[0][level_row] for part in one["within"][method][:2]] for one in sets]
+                [
+                    [part[0][level_row] for part in prediction_set["within"][method][:2]]
+                    for prediction_set in sets
+                ]
             )
             lowest = groups.mean(axis=0).min()
             rows.append(

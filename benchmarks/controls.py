@@ -1,4 +1,4 @@
-"""Three real matrices whose verdicts are known (METHODS, section 7)."""
+"""Three real matrices whose verdicts are known (docs/inference.md)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ def controls() -> tuple[Table, bool]:
     rows, right = [], True
     for name, k, expected, known in CONTROLS:
         spec = PanelCurveSpec(Settings(), calibrators=("temperature",), ks=(k,), compare=(k,))
-        found = run(PANEL_CURVE, real_votes(name), spec).comparison("temperature", f"top-{k}")
-        if found is None:
+        comparison = run(PANEL_CURVE, real_votes(name), spec).comparison("temperature", f"top-{k}")
+        if comparison is None:
             raise RuntimeError(f"{name} has no comparison of top-{k} with all judges")
-        right &= found.verdict == expected
-        low, high = 100 * found.lo / found.nll_all, 100 * found.hi / found.nll_all
+        right &= comparison.verdict == expected
+        low, high = (
+            100 * comparison.lo / comparison.nll_all,
+            100 * comparison.hi / comparison.nll_all,
+        )
         rows.append(
             (
                 f"{name}, top-{k}",
-                f"{100 * found.delta / found.nll_all:+.1f} %",
+                f"{100 * comparison.delta / comparison.nll_all:+.1f} %",
                 f"{low:+.1f} to {high:+.1f} %",
                 known,
-                found.verdict,
+                comparison.verdict,
                 expected,
             )
         )

@@ -38,10 +38,10 @@ def run() -> Report:
         ):
             say(f"{name}: {study.name}, {splits} splits")
             start = time.process_time()
-            found: Any = run_study(study, votes, spec, jobs=1)
+            result: Any = run_study(study, votes, spec, jobs=1)
             taken = time.process_time() - start
             times.append((name, study.name, str(splits), sig(taken, 2), sig(taken / splits, 2)))
-            rows.extend(_frontier(name, found) if study is COST else _escalated(name, found))
+            rows.extend(_frontier(name, result) if study is COST else _escalated(name, result))
     note = (
         f"Costs are drawn: log-normal with sigma {SPREAD:g}, and {SLOPE:g} more on the log scale "
         "for each unit of accuracy. Joint, no calibrator, seed 0."
@@ -84,33 +84,33 @@ def priced(votes: VoteMatrix) -> VoteMatrix:
     return replace(votes, judge_table=pd.DataFrame({"cost_usd": 0.001 * np.exp(logs)}))
 
 
-def _frontier(name: str, found: Cost) -> list[tuple[str, ...]]:
+def _frontier(name: str, result: Cost) -> list[tuple[str, ...]]:
     return [
         (
             name,
-            percent(one.share),
-            sig(one.found.size, 2),
-            fixed(one.found.nll, 3),
-            interval(one.found.nll_lo, one.found.nll_hi, 3),
-            with_interval(one.found.delta, one.found.lo, one.found.hi, sign=True),
-            one.found.verdict,
-            fixed(one.found.stability, 2),
+            percent(point.share),
+            sig(point.found.size, 2),
+            fixed(point.found.nll, 3),
+            interval(point.found.nll_lo, point.found.nll_hi, 3),
+            with_interval(point.found.delta, point.found.lo, point.found.hi, sign=True),
+            point.found.verdict,
+            fixed(point.found.stability, 2),
         )
-        for one in found.points
+        for point in result.points
     ]
 
 
-def _escalated(name: str, found: Escalation) -> list[tuple[str, ...]]:
-    names = [*(f"{one.threshold:g}" for one in found.rows), "chosen"]
+def _escalated(name: str, result: Escalation) -> list[tuple[str, ...]]:
+    names = [*(f"{row.threshold:g}" for row in result.rows), "chosen"]
     return [
         (
             name,
             limit,
-            percent(one.escalated),
-            percent(one.cost / found.full_cost),
-            percent(one.accuracy, 3),
-            fixed(one.nll, 3),
-            with_interval(one.delta, one.lo, one.hi, sign=True),
+            percent(row.escalated),
+            percent(row.cost / result.full_cost),
+            percent(row.accuracy, 3),
+            fixed(row.nll, 3),
+            with_interval(row.delta, row.lo, row.hi, sign=True),
         )
-        for limit, one in zip(names, (*found.rows, found.recommended), strict=True)
+        for limit, row in zip(names, (*result.rows, result.recommended), strict=True)
     ]

@@ -19,7 +19,7 @@ from benchmarks.report import Report, Table, say
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, Calibrator
 from judgepanel.kernels.select.groups import found_groups
-from judgepanel.kernels.select.search import Found, backward, exhaustive
+from judgepanel.kernels.select.search import SearchResult, backward, exhaustive
 from judgepanel.kernels.select.subsets import Comparison, by_folds
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, split
@@ -68,7 +68,7 @@ def run() -> Report:
 
 
 def _elimination(ballots: Ballots) -> tuple[Table, list[str]]:
-    one = split(ballots.units, 0)
+    one_split = split(ballots.units, 0)
     n_judges = ballots.n_judges
     panels = n_judges * (n_judges + 1) // 2
     rows, lines = [], []
@@ -80,9 +80,9 @@ def _elimination(ballots: Ballots) -> tuple[Table, list[str]]:
     for calibrator, name, peer in peers:
         ratios, worst = [], 0.0
         for number in range(ROUNDS):
-            seconds, found, compared = _ours(ballots, one, calibrator)
+            seconds, outcome, compared = _ours(ballots, one_split, calibrator)
             learnt = [_learnt(ballots, trial.split) for trial in compared.trials]
-            sample = _sample(found, number)
+            sample = _sample(outcome, number)
             each, nll = _theirs(learnt, sample, peer)
             worst = max(worst, float(np.abs(nll - compared(sample).nll).max()))
             ratios.append(each * panels / seconds)
@@ -95,7 +95,7 @@ def _elimination(ballots: Ballots) -> tuple[Table, list[str]]:
                     f"{1e3 * each:.1f}",
                     f"{each * panels:.0f}",
                     f"{ratios[-1]:.1f}",
-                    f"{found.best.sum()}",
+                    f"{outcome.best.sum()}",
                 )
             )
             say(f"{calibrator}, round {number + 1}: {ratios[-1]:.1f} times faster")
@@ -119,30 +119,32 @@ def _elimination(ballots: Ballots) -> tuple[Table, list[str]]:
     return Table("Backward elimination", headings, rows, note), lines
 
 
-def _ours(ballots: Ballots, one: Split, calibrator: Calibrator) -> tuple[float, Found, Comparison]:
+def _ours(
+    ballots: Ballots, one_split: Split, calibrator: Calibrator
+) -> tuple[float, SearchResult, Comparison]:
     started = time.process_time()
     compared = by_folds(
-        ballots, one.calibration, "one_coin", calibrator, n_folds=FOLDS, seed=0, key=(0, 1)
+        ballots, one_split.calibration, "one_coin", calibrator, n_folds=FOLDS, seed=0, key=(0, 1)
     )
-    found = backward(compared, np.ones(ballots.n_judges, dtype=bool))
-    return time.process_time() - started, found, compared
+    outcome = backward(compared, np.ones(ballots.n_judges, dtype=bool))
+    return time.process_time() - started, outcome, compared
 
 
-def _sample(found: Found, number: int) -> Bools:
+def _sample(outcome: SearchResult, number: int) -> Bools:
     """Panels that the search compared, steps in proportion to how many it compared there."""
     rng = np.random.default_rng(number)
-    sizes = found.path.sum(axis=1).astype(np.float64)
+    sizes = outcome.path.sum(axis=1).astype(np.float64)
     large = np.flatnonzero(sizes > 1)
     steps = rng.choice(large, SAMPLED, p=sizes[large] / sizes[large].sum())
-    masks: Bools = found.path[steps].copy()
+    masks: Bools = outcome.path[steps].copy()
     for mask in masks:
         mask[rng.choice(np.flatnonzero(mask))] = False
     return masks
 
 
-def _learnt(ballots: Ballots, one: Split) -> Learnt:
+def _learnt(ballots: Ballots, one_split: Split) -> Learnt:
     """As a user would write it: counts, and weights without the item's own vote."""
-    votes, signs = ballots.votes[one.calibration], ballots.signs[one.calibration, None]
+    votes, signs = ballots.votes[one_split.calibration], ballots.signs[one_split.calibration, None]
     agree = votes * signs
     right, voted = (agree > 0).sum(axis=0), (agree != 0).sum(axis=0)
     own_right, own_voted = right - (agree > 0), voted - (agree != 0)
@@ -150,9 +152,9 @@ def _learnt(ballots: Ballots, one: Split) -> Learnt:
     weights = np.log((right + 1) / (voted - right + 1))
     return Learnt(
         learn=votes * own,
-        held=ballots.votes[one.evaluation] * weights,
-        labels=ballots.signs[one.calibration] > 0,
-        truth=ballots.signs[one.evaluation] > 0,
+        held=ballots.votes[one_split.evaluation] * weights,
+        labels=ballots.signs[one_split.calibration] > 0,
+        truth=ballots.signs[one_split.evaluation] > 0,
     )
 
 
@@ -161,12 +163,12 @@ def _theirs(
 ) -> tuple[float, Floats]:
     """CPU seconds a panel, and the NLL (n_masks,) of each."""
     nll = np.zeros(len(masks))
-    items = sum(len(one.truth) for one in learnt)
+    items = sum(len(fold.truth) for fold in learnt)
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for place, mask in enumerate(masks):
-            nll[place] = sum(peer(one, mask) for one in learnt) / items
+            nll[place] = sum(peer(fold, mask) for fold in learnt) / items
     return (time.process_time() - started) / len(masks), nll
 
 
@@ -175,11 +177,11 @@ def _loss(p: Floats, truth: Bools) -> float:
     return float(-np.log(np.where(truth, p, 1.0 - p)).sum())
 
 
-def _scipy_beta(one: Learnt, mask: Bools) -> float:
+def _scipy_beta(fold: Learnt, mask: Bools) -> float:
     """a, b and c of the elastic net, split into what is above and below the identity."""
-    raw = one.learn[:, mask].sum(axis=1)
+    raw = fold.learn[:, mask].sum(axis=1)
     log_p, log_q = log_expit(raw), log_expit(-raw)
-    signs = np.where(one.labels, 1.0, -1.0)
+    signs = np.where(fold.labels, 1.0, -1.0)
     design = np.stack([log_p, log_q, np.ones_like(raw)])
     sides = np.concatenate([np.eye(3), -np.eye(3)])
 
@@ -192,26 +194,26 @@ def _scipy_beta(one: Learnt, mask: Bools) -> float:
 
     bounds = [(0, None)] * 3 + [(0, 1), (0, None), (0, None)]
     bounds[1] = (0, 1)  # b stays below 0, a above
-    found = minimize(objective, np.zeros(6), jac=True, method="L-BFGS-B", bounds=bounds)
-    a, b, c = START + found.x @ sides
-    held = one.held[:, mask].sum(axis=1)
-    return _loss(expit(a * log_expit(held) + b * log_expit(-held) + c), one.truth)
+    solution = minimize(objective, np.zeros(6), jac=True, method="L-BFGS-B", bounds=bounds)
+    a, b, c = START + solution.x @ sides
+    held = fold.held[:, mask].sum(axis=1)
+    return _loss(expit(a * log_expit(held) + b * log_expit(-held) + c), fold.truth)
 
 
-def _scipy_temperature(one: Learnt, mask: Bools) -> float:
-    raw = one.learn[:, mask].sum(axis=1) * np.where(one.labels, 1.0, -1.0)
+def _scipy_temperature(fold: Learnt, mask: Bools) -> float:
+    raw = fold.learn[:, mask].sum(axis=1) * np.where(fold.labels, 1.0, -1.0)
 
     def objective(x: Floats) -> tuple[float, Floats]:
         return float(-log_expit(x * raw).mean()), np.array([-(raw * expit(-x * raw)).mean()])
 
-    found = minimize(objective, np.ones(1), jac=True, method="L-BFGS-B", bounds=[(0, None)])
-    return _loss(expit(found.x[0] * one.held[:, mask].sum(axis=1)), one.truth)
+    solution = minimize(objective, np.ones(1), jac=True, method="L-BFGS-B", bounds=[(0, None)])
+    return _loss(expit(solution.x[0] * fold.held[:, mask].sum(axis=1)), fold.truth)
 
 
-def _sklearn_platt(one: Learnt, mask: Bools) -> float:
-    raw = one.learn[:, mask].sum(axis=1)
-    model = LogisticRegression(C=1e10).fit(raw[:, None], one.labels)
-    return _loss(model.predict_proba(one.held[:, mask].sum(axis=1)[:, None])[:, 1], one.truth)
+def _sklearn_platt(fold: Learnt, mask: Bools) -> float:
+    raw = fold.learn[:, mask].sum(axis=1)
+    model = LogisticRegression(C=1e10).fit(raw[:, None], fold.labels)
+    return _loss(model.predict_proba(fold.held[:, mask].sum(axis=1)[:, None])[:, 1], fold.truth)
 
 
 def _unions() -> tuple[Table, list[str]]:
@@ -223,8 +225,8 @@ def _unions() -> tuple[Table, list[str]]:
             sizes = [_every_union(ballots, number, calibrator) for number in range(SPLITS)]
             seconds = time.process_time() - started
             met = "met" if seconds < TARGET_SECONDS else "MISSED"
-            kept = f"{np.mean(sizes):.0f} of {ballots.n_judges}"
-            rows.append((name, calibrator, f"{2**GROUPS - 1}", f"{seconds:.1f}", met, kept))
+            text = f"{np.mean(sizes):.0f} of {ballots.n_judges}"
+            rows.append((name, calibrator, f"{2**GROUPS - 1}", f"{seconds:.1f}", met, text))
             say(f"{name}, {calibrator}: {seconds:.1f} s")
             lines.append(
                 f"Every union of {GROUPS} groups on {name}, {SPLITS} splits, {calibrator}: "

@@ -119,8 +119,8 @@ def _against_crowd_kit() -> tuple[Table, list[str]]:
     for (name, theirs, mine), what in zip(
         cases, ("same steps", "to convergence", "to convergence"), strict=True
     ):
-        (peer, wanted, peer_steps), (fast, found, our_steps), ratio = _paired(theirs, mine)
-        difference = float(np.abs(found - wanted).max())
+        (peer, wanted, peer_steps), (fast, result, our_steps), ratio = _paired(theirs, mine)
+        difference = float(np.abs(result - wanted).max())
         say(f"crowd-kit {name}, ours {what}: {peer / fast:.0f} times faster")
         rows.append(
             (

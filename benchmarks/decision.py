@@ -54,8 +54,8 @@ def run() -> Report:
         wide = {name: _halves(name, SEEDS, "wide") for name in MATRICES}
         more = {name: _halves(name, TUNED, "default") for name in MATRICES}
     rows, lines, regrets = [], [], []
-    for name, found in wide.items():
-        row, regret, ratio = _row(name, found, "nll")
+    for name, result in wide.items():
+        row, regret, ratio = _row(name, result, "nll")
         rows.append(row)
         regrets.append(regret)
         lines.append(_target(f"{name}: NLL below one-coin + beta on all judges", ratio < 1.0))
@@ -64,8 +64,8 @@ def run() -> Report:
     )
     lines.insert(1, _target(f"largest regret {max(regrets):.1%}", max(regrets) <= MOST_REGRET))
     others = [
-        _row(f"{name}, {prefer}", found, prefer)[0]
-        for name, found in wide.items()
+        _row(f"{name}, {prefer}", outcome, prefer)[0]
+        for name, outcome in wide.items()
         for prefer in PREFERENCES[1:]
     ]
     return Report(
@@ -85,7 +85,7 @@ def run() -> Report:
             Table(
                 f"Seeds {TUNED.start} to {TUNED.stop - 1}, on which the rule of choice was set",
                 _HEADINGS,
-                [_row(name, found, "nll")[0] for name, found in more.items()],
+                [_row(name, outcome, "nll")[0] for name, outcome in more.items()],
                 "Held against the best of the default list.",
             ),
         ],
@@ -126,15 +126,15 @@ def _halves(name: str, seeds: range, listed: str) -> Halves:
     taken: dict[str, list[int]] = {prefer: [] for prefer in PREFERENCES}
     started = time.process_time()
     for place, seed in enumerate(seeds):
-        one = split(ballots.units, seed)
-        found = compete(ballots, one, choices, terms)
-        nll[place] = found.items.nll.mean(axis=1)
-        sums[:, one.evaluation] += found.items.nll
-        times[one.evaluation] += 1
+        one_split = split(ballots.units, seed)
+        results = compete(ballots, one_split, choices, terms)
+        nll[place] = results.items.nll.mean(axis=1)
+        sums[:, one_split.evaluation] += results.items.nll
+        times[one_split.evaluation] += 1
         for row, prefer in enumerate(PREFERENCES):
-            position = _taken(ballots, one, found, choices, len(default), prefer)
+            position = _taken(ballots, one_split, results, choices, len(default), prefer)
             taken[prefer].append(position)
-            sums_of[row, one.evaluation] += found.items.nll[position]
+            sums_of[row, one_split.evaluation] += results.items.nll[position]
     seen = times > 0
     return Halves(
         candidates,
@@ -150,33 +150,36 @@ def _halves(name: str, seeds: range, listed: str) -> Halves:
 
 def _taken(
     ballots: Ballots,
-    one: Split,
-    found: Results,
+    one_split: Split,
+    results: Results,
     choices: Candidates,
     n_default: int,
     prefer: Preference,
 ) -> int:
     """What is taken from the default list alone."""
     return pick(
-        found.standing.losses[:n_default],
-        found.standing.panels[:n_default],
-        ballots.units[one.calibration],
+        results.standing.losses[:n_default],
+        results.standing.panels[:n_default],
+        ballots.units[one_split.calibration],
         choices.all()[:n_default],
         prefer,
     )
 
 
-def _row(name: str, found: Halves, prefer: str) -> tuple[tuple[str, ...], float, float]:
-    mean = found.nll.mean(axis=0)
+def _row(name: str, halves: Halves, prefer: str) -> tuple[tuple[str, ...], float, float]:
+    mean = halves.nll.mean(axis=0)
     best = int(mean.argmin())
-    rows = np.arange(len(found.nll))
-    ours = float(found.nll[rows, found.taken[prefer]].mean())
-    names = [(one.name, one.aggregator, one.calibrator) for one in found.candidates]
+    rows = np.arange(len(halves.nll))
+    ours = float(halves.nll[rows, halves.taken[prefer]].mean())
+    names = [
+        (candidate.name, candidate.aggregator, candidate.calibrator)
+        for candidate in halves.candidates
+    ]
     reference = float(mean[names.index(REFERENCE)])
-    gap = found.items_of[prefer] - found.items[best]
-    floor = float(np.sqrt(sampling_variance(gap[None], found.units)[0])) / mean[best]
+    gap = halves.items_of[prefer] - halves.items[best]
+    floor = float(np.sqrt(sampling_variance(gap[None], halves.units)[0])) / mean[best]
     regret = ours / float(mean[best]) - 1.0
-    chosen = [", ".join(names[i]) for i in found.taken[prefer]]
+    chosen = [", ".join(names[i]) for i in halves.taken[prefer]]
     often = max(set(chosen), key=chosen.count)
     return (
         (
@@ -188,7 +191,7 @@ def _row(name: str, found: Halves, prefer: str) -> tuple[tuple[str, ...], float,
             f"{floor:.1%}",
             f"{ours / reference:.3f}",
             f"{often} ({chosen.count(often)} of {len(chosen)})",
-            f"{found.seconds:.1f}",
+            f"{halves.seconds:.1f}",
         ),
         regret,
         ours / reference,

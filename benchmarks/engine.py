@@ -57,12 +57,12 @@ def _against_peers(ballots: Ballots) -> tuple[Table, list[str]]:
         say(f"round {number + 1} of {ROUNDS}: ours {ours.seconds:.1f} s")
     fits = SPLITS * ballots.n_judges
     rows = [
-        _round_row(i, one, ours, laps, fits)
-        for i, (one, (ours, laps)) in enumerate(zip(same, rounds, strict=True), start=1)
+        _round_row(i, entry, ours, laps, fits)
+        for i, (entry, (ours, laps)) in enumerate(zip(same, rounds, strict=True), start=1)
     ]
     costs = [ours for ours, _ in rounds]
     peak = max(cost.peak for cost in costs)
-    found = agreement(ballots, pairs(SAMPLE, SPLITS, ballots.n_judges, seed=ROUNDS))
+    result = agreement(ballots, pairs(SAMPLE, SPLITS, ballots.n_judges, seed=ROUNDS))
     lines = [
         f"{what}, against the {name} loop: "
         + _compared(name, measured, [laps[i] for _, laps in rounds], fits, target=target)
@@ -75,8 +75,8 @@ def _against_peers(ballots: Ballots) -> tuple[Table, list[str]]:
     lines += [
         f"Peak memory of the whole process: {peak:.0f} MiB (target below {TARGET_MIB:.0f} MiB: "
         f"{_met(peak < TARGET_MIB)}).",
-        f"Objective on {SAMPLE} sampled fits: L-BFGS-B ends at most {found.peer_above:.0e} above "
-        f"ours, ours at most {max(found.ours_above, 0.0):.0e} above L-BFGS-B.",
+        f"Objective on {SAMPLE} sampled fits: L-BFGS-B ends at most {result.peer_above:.0e} above "
+        f"ours, ours at most {max(result.ours_above, 0.0):.0e} above L-BFGS-B.",
     ]
     note = (
         f"The peers are extrapolated to all {fits:,} (split, k) from {2 * SAMPLE} sampled ones a "
@@ -105,8 +105,8 @@ def _laps(ballots: Ballots, sample: list[tuple[int, int]]) -> list[Lap]:
     return [plain_loop(ballots, sample, peer) for peer in PEERS]
 
 
-def _mean(one: Lap, other: Lap) -> Lap:
-    return Lap((one.fit + other.fit) / 2, (one.whole + other.whole) / 2, (one.cpu + other.cpu) / 2)
+def _mean(lap: Lap, other: Lap) -> Lap:
+    return Lap((lap.fit + other.fit) / 2, (lap.whole + other.whole) / 2, (lap.cpu + other.cpu) / 2)
 
 
 def _met(good: bool) -> str:

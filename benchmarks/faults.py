@@ -3,7 +3,7 @@
 Sessions speak Streamlit's own protocol over its websocket, as `load` does, on a team's PostgreSQL.
 Each reads one of a few shared analyses, whose studies are computed meanwhile. In turn one of the
 server's worker processes, the server and the database get SIGKILL and are started again, spread
-evenly over the page views. A session whose connection breaks opens it anew, as a browser does.
+evenly over the page views. A session whose connection breaks opens it again, as a browser does.
 Every page view must come to an end without an error of ours. Every result that was stored must stay
 as it was, and every result at the end must equal that of a run that nothing disturbed.
 """
@@ -135,7 +135,7 @@ class Dashboard:
         return 0 if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start it and wait until it answers; once more where its port was still taken."""
+        """Start it and wait until it answers; again where its port was still taken."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
@@ -389,8 +389,8 @@ def _report(
                     _row(f"{sessions} sessions, no kills", calm),
                 ],
                 "From the question to the last byte of the page. *Broken* are connections that "
-                "were opened anew, their views asked again; *put off* are pages that said what was "
-                "away or busy, asked again after a pause. Neither wait is in the seconds.",
+                "were opened again, their views asked again; *put off* are pages that said what "
+                "was away or busy, asked again after a pause. Neither wait is in the seconds.",
             ),
         ),
     )

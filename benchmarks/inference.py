@@ -115,7 +115,7 @@ def simulate_cell(scenario: Scenario, n_calibration: int, parallel: Parallel) ->
         delayed(_chunk)(scenario, n_calibration, seed + number, repeats)
         for number in range(len(firsts))
     )
-    data_sets = [data for found, _, _ in pieces for data in found]
+    data_sets = [data for result, _, _ in pieces for data in result]
     truths = np.array([truth for _, truth, _ in pieces])
     errors = np.array([error for _, _, error in pieces])
     error = float(np.sqrt((errors**2).sum())) / len(errors)
@@ -143,12 +143,12 @@ def report(cells: Sequence[Cell], seconds: float) -> Report:
         values = np.array([data.split_means.mean() for data in cell.data_sets])
         spread = float(values.std(ddof=1))
         for name, method in METHODS.items():
-            found = np.array([method(data, cell.n_calibration) for data in cell.data_sets])
-            rows.append(_coverage_row(cell, name, found, spread))
+            result = np.array([method(data, cell.n_calibration) for data in cell.data_sets])
+            rows.append(_coverage_row(cell, name, result, spread))
             if name == "ours":
-                shares.append(_covered(found, cell.truth).mean())
+                shares.append(_covered(result, cell.truth).mean())
             if cell.scenario.halves:
-                equal.append(_verdict_row(cell, name, found))
+                equal.append(_verdict_row(cell, name, result))
     worst = min(shares)
     most = max(float(row[3].rstrip("%")) for row in equal if row[2] == "ours")
     controlled, as_expected = controls()
@@ -193,14 +193,14 @@ def _around(value: float, se: float, df: int) -> Interval:
     return value - reach, value + reach
 
 
-def _covered(found: Floats, truth: float) -> NDArray[np.bool_]:
-    return np.asarray((found[:, 0] <= truth) & (truth <= found[:, 1]))
+def _covered(result: Floats, truth: float) -> NDArray[np.bool_]:
+    return np.asarray((result[:, 0] <= truth) & (truth <= result[:, 1]))
 
 
-def _coverage_row(cell: Cell, name: str, found: Floats, spread: float) -> tuple[str, ...]:
-    covered = _covered(found, cell.truth)
+def _coverage_row(cell: Cell, name: str, result: Floats, spread: float) -> tuple[str, ...]:
+    covered = _covered(result, cell.truth)
     limits = stats.binomtest(int(covered.sum()), len(covered)).proportion_ci()
-    width = float((found[:, 1] - found[:, 0]).mean()) / (2 * 1.96 * spread)
+    width = float((result[:, 1] - result[:, 0]).mean()) / (2 * 1.96 * spread)
     return (
         cell.scenario.name,
         str(cell.n_calibration),
@@ -213,14 +213,14 @@ def _coverage_row(cell: Cell, name: str, found: Floats, spread: float) -> tuple[
     )
 
 
-def _verdict_row(cell: Cell, name: str, found: Floats) -> tuple[str, ...]:
+def _verdict_row(cell: Cell, name: str, result: Floats) -> tuple[str, ...]:
     decided = np.mean(
         [
             verdict(lo, hi, MARGIN * data.nll) in ("keep all", "curate")
-            for (lo, hi), data in zip(found.tolist(), cell.data_sets, strict=True)
+            for (lo, hi), data in zip(result.tolist(), cell.data_sets, strict=True)
         ]
     )
-    outside = 1.0 - _covered(found, 0.0).mean()
+    outside = 1.0 - _covered(result, 0.0).mean()
     return (
         cell.scenario.name,
         str(cell.n_calibration),

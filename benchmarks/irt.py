@@ -112,12 +112,12 @@ def _against_girth() -> tuple[Table, list[str]]:
     say(f"ours: {ours:.3f} s")
     rows = [_row("judgepanel", ours, fit.theta, fit.log_alpha, panel)]
     right = (panel.marks > 0).astype(int)
-    found, seconds = _girth(right.T)
-    theta, log_alpha = -found["Difficulty"], np.log(found["Discrimination"])
+    result, seconds = _girth(right.T)
+    theta, log_alpha = -result["Difficulty"], np.log(result["Discrimination"])
     rows.append(_row("girth, its items are judges", seconds, theta, log_alpha, panel))
     other = _other_way_round(right)
-    shown = f"{other:.2f}" if other < PATIENCE else f"> {PATIENCE:.0f}"
-    rows.append(("girth, its items are items, 1 round", shown, "-", "-", "-"))
+    displayed = f"{other:.2f}" if other < PATIENCE else f"> {PATIENCE:.0f}"
+    rows.append(("girth, its items are items, 1 round", displayed, "-", "-", "-"))
     ratio = min(seconds, other) / ours
     correlations = (
         np.corrcoef(fit.theta, panel.theta)[0, 1],
@@ -146,10 +146,10 @@ def _girth(table: np.ndarray, options: dict[str, int] | None = None) -> tuple[An
     started = time.perf_counter()
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        found = twopl_mml(table, options)
+        result = twopl_mml(table, options)
     seconds = time.perf_counter() - started
     say(f"girth, {table.shape[0]} items: {seconds:.1f} s")
-    return found, seconds
+    return result, seconds
 
 
 def _other_way_round(right: np.ndarray) -> float:
@@ -190,9 +190,9 @@ def _recovery() -> tuple[Table, list[str]]:
     rows, worst, least = [], 0.0, 1.0
     for name, truth in PANELS.items():
         fits = [(draw(truth, seed), seed) for seed in range(SIMULATIONS)]
-        found = [_recovered(panel) for panel, _ in fits]
-        errors = np.array([one[0] for one in found])
-        theta, alpha = (np.array([one[k] for one in found]) for k in (1, 2))
+        result = [_recovered(panel) for panel, _ in fits]
+        errors = np.array([entry[0] for entry in result])
+        theta, alpha = (np.array([entry[k] for entry in result]) for k in (1, 2))
         worst, least = max(worst, np.abs(errors).max()), min(least, theta.min(), alpha.min())
         rows.append(
             (
@@ -234,15 +234,15 @@ def _coverage() -> Table:
     rows = []
     for name, truth in {"1865 x 174": Truth(), **SMALLER}.items():
         population = truth.sigma**2 / (1.0 + truth.sigma**2)
-        found = []
+        result = []
         for seed in range(COVERED):
             panel = draw(truth, 10_000 + seed)
             fit = fit_two_pl(panel.marks)
             shares = variance_shares(fit)
             inside = shares.lo <= population <= shares.hi
             errors = (shares.judges - panel.share, shares.hi - shares.lo)
-            found.append((inside, *errors, *_covered(fit, panel), fit.converged))
-        means = np.mean(np.array(found, dtype=float), axis=0)
+            result.append((inside, *errors, *_covered(fit, panel), fit.converged))
+        means = np.mean(np.array(result, dtype=float), axis=0)
         rows.append((name, *(f"{value:.3f}" for value in means)))
         say(f"coverage {name}: {means[0]:.2f}")
     note = (

@@ -48,7 +48,7 @@ def run() -> Report:
         studied = {name: _study(name) for name in TARGETS}
         speed, lines = _speed()
     sparse, peak = _sparse()
-    verdicts = [_verdict(name, one) for name, one in studied.items()]
+    verdicts = [_verdict(name, entry) for name, entry in studied.items()]
     return Report(
         "Joint: all judges seen jointly",
         f"{HALVES} random halves of every real matrix: fitted on one half, mean NLL on the other. "
@@ -64,8 +64,8 @@ def linear_joint(ballots: Ballots, fits: list[Fit], ks: Index, ranking: Ranking)
     """Joint without agreement, as a kernel."""
     sizes = [fit_panels(ballots, fits, int(k), ranking, one_coin=True) for k in ks]
     return [
-        np.array([panels[i].logits(ballots.votes[one.score]) for panels in sizes])
-        for i, one in enumerate(fits)
+        np.array([panels[i].logits(ballots.votes[one_fit.score]) for panels in sizes])
+        for i, one_fit in enumerate(fits)
     ]
 
 
@@ -82,12 +82,12 @@ class Studied:
 
     best: tuple[str, int]
     reference: Floats
-    found: dict[str, dict[str, Floats]]
+    losses: dict[str, dict[str, Floats]]
     by_size: dict[int, Floats]
 
     def ratio(self, kind: str, calibrator: str) -> tuple[float, float]:
         """Ratio of mean NLLs to the reference, and its standard error over items."""
-        difference = self.found[kind][calibrator] - self.reference
+        difference = self.losses[kind][calibrator] - self.reference
         scale = self.reference.mean()
         error = difference.std(ddof=1) / np.sqrt(len(difference)) / scale
         return 1.0 + float(difference.mean() / scale), float(error)
@@ -106,15 +106,15 @@ def _study(name: str) -> Studied:
         for place, k in enumerate(ks)
     }
     best = min(cells, key=lambda cell: float(cells[cell].mean()))
-    found, by_size = {}, {}
+    by_name, by_size = {}, {}
     for kind, kernel in KERNELS.items():
         sizes = np.array([*JOINT_SIZES, everyone] if kind == "joint" else [everyone])
         items = _items(ballots, _cross_fitting(ballots, kernel, sizes), len(sizes))
-        found[kind] = {calibrator: items[calibrator][-1] for calibrator in CALIBRATORS}
+        by_name[kind] = {calibrator: items[calibrator][-1] for calibrator in CALIBRATORS}
         if kind == "joint":
             by_size = {int(k): items["none"][place] for place, k in enumerate(sizes)}
-        say(f"{name}, {kind}: {found[kind]['none'].mean() / cells[best].mean():.3f}")
-    return Studied(best, cells[best], found, by_size)
+        say(f"{name}, {kind}: {by_name[kind]['none'].mean() / cells[best].mean():.3f}")
+    return Studied(best, cells[best], by_name, by_size)
 
 
 def _cross_fitting(ballots: Ballots, kernel: Kernel, ks: Index) -> Callable[[Split], PrefixScores]:
@@ -158,13 +158,14 @@ def _items(
 
 def _ratios(studied: dict[str, Studied]) -> Table:
     rows = []
-    for name, one in studied.items():
+    for name, one_studied in studied.items():
         for kind in KERNELS:
-            cells = [one.ratio(kind, calibrator) for calibrator in CALIBRATORS]
+            cells = [one_studied.ratio(kind, calibrator) for calibrator in CALIBRATORS]
             rows.append(
                 (
                     name,
-                    f"{one.best[0]}, {one.best[1]}: {one.reference.mean():.4f}",
+                    f"{one_studied.best[0]}, {one_studied.best[1]}: "
+                    f"{one_studied.reference.mean():.4f}",
                     kind,
                     *(f"{ratio:.3f} ± {error:.3f}" for ratio, error in cells),
                 )
@@ -176,15 +177,15 @@ def _ratios(studied: dict[str, Studied]) -> Table:
 
 def _sizes(studied: dict[str, Studied]) -> Table:
     rows = []
-    for name, one in studied.items():
-        cells = [f"{nll.mean():.4f}" for nll in one.by_size.values()]
+    for name, one_studied in studied.items():
+        cells = [f"{nll.mean():.4f}" for nll in one_studied.by_size.values()]
         rows.append((name, *cells))
     headings = ("votes", *(f"top {k}" for k in JOINT_SIZES), "all")
     return Table("Joint on the best judges and on all, NLL, not calibrated", headings, rows)
 
 
-def _verdict(name: str, one: Studied) -> str:
-    ratio, error = one.ratio("joint", "none")
+def _verdict(name: str, studied: Studied) -> str:
+    ratio, error = studied.ratio("joint", "none")
     met = _met(ratio <= TARGETS[name])
     return (
         f"{name}: joint on all judges {ratio:.3f} ± {error:.3f} of the best one-coin cell "
@@ -273,8 +274,8 @@ def _from_zero(ballots: Ballots, whole: Fit, solver: str) -> None:
     judges = np.arange(ballots.n_judges)
     for left in (-1, *np.unique(whole.fold)):
         rows = whole.learn[whole.fold != left]
-        one = features(ballots, rows, judges, one_coin=True, agreement=True)
-        X = np.column_stack([one.votes, one.span, one.score])
+        one_features = features(ballots, rows, judges, one_coin=True, agreement=True)
+        X = np.column_stack([one_features.votes, one_features.span, one_features.score])
         for C in CS:
             LogisticRegression(C=C, solver=solver, max_iter=1000).fit(X, ballots.signs[rows])
 
@@ -320,10 +321,10 @@ def _here(name: str, kind: str) -> Cost:
     alone = [_one_fit(ballots, half)]
     all_judges = np.array([ballots.n_judges])
     with threadpool_limits(1):
-        one = _seconds(lambda: KERNELS[kind](ballots, alone, all_judges, "accuracy"))
+        seconds = _seconds(lambda: KERNELS[kind](ballots, alone, all_judges, "accuracy"))
         whole = _cross_fitting(ballots, KERNELS[kind], all_judges)
         every = _seconds(lambda: whole(half))
-    return Cost(one, every, peak_bytes() / GIB)
+    return Cost(seconds, every, peak_bytes() / GIB)
 
 
 if __name__ == "__main__":

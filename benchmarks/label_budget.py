@@ -74,7 +74,7 @@ def chunked(work: Callable[[int, int], list[T]], n: int) -> list[T]:
             delayed(_quiet)(work, min(_CHUNK, n - first), number)
             for number, first in enumerate(range(0, n, _CHUNK))
         )
-    return [one for piece in pieces for one in piece]
+    return [entry for piece in pieces for entry in piece]
 
 
 def _quiet(work: Callable[[int, int], list[T]], count: int, seed: int) -> list[T]:
@@ -87,11 +87,11 @@ def p_values(world: Scenario, n: int, splits: int, seed: int) -> Floats:
 
     def work(count: int, piece: int) -> list[tuple[float, float]]:
         analyst = Analyst.with_splits(splits)
-        found = [
+        result = [
             analyst.scores(world, ballots)
             for ballots in data_sets(world, count, seed=10_000 * seed + piece)
         ]
-        return [(float(one.joint_p[0, 0]), float(one.paper_p[0, 0])) for one in found]
+        return [(float(entry.joint_p[0, 0]), float(entry.paper_p[0, 0])) for entry in result]
 
     return np.array(chunked(work, n))
 
@@ -138,8 +138,8 @@ def truths(world: Scenario, seed: int) -> tuple[Floats, Floats]:
     def work(count: int, piece: int) -> list[Floats]:
         return list(expected_levels(world, count, seed=900_000 + 10_000 * seed + piece))
 
-    found = np.array(chunked(work, TRUTH_REPEATS))
-    return found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
+    result = np.array(chunked(work, TRUTH_REPEATS))
+    return result.mean(axis=0), result.std(axis=0, ddof=1) / np.sqrt(len(result))
 
 
 def readings(world: Scenario, n: int, target: float, seed: int) -> list[LabelBudget]:
@@ -164,8 +164,8 @@ def coverage_table() -> tuple[Table, float]:
         curve = truth[1, tried]
         goal = 1.05 * curve[-1]
         target = float(truth[1, GRID == 43][0])
-        found = readings(world, N_CURVES, target, seed)
-        shares = coverage(found, truth, _reached(GRID[tried], curve, goal))
+        results = readings(world, N_CURVES, target, seed)
+        shares = coverage(results, truth, _reached(GRID[tried], curve, goal))
         lowest = min(lowest, *(shares[name] for name in _PROMISED))
         rows.append(
             (
@@ -195,23 +195,23 @@ def coverage_table() -> tuple[Table, float]:
 _PROMISED = ("band", "plateau", "target")
 
 
-def coverage(found: Sequence[LabelBudget], truth: Floats, plateau: float) -> dict[str, float]:
+def coverage(results: Sequence[LabelBudget], truth: Floats, plateau: float) -> dict[str, float]:
     """Shares of the data sets whose intervals hold what they are for."""
     at = np.isin(GRID, BUDGETS)
     gap = truth[0, at] - truth[1, at]
     gain = truth[1, GRID == N_ITEMS] - truth[1, GRID == N_ITEMS + NEXT]
     needed = {"plateau": plateau, "target": 43.0}
     held: dict[str, list[bool]] = {"band": [], "gain": [], **{kind: [] for kind in needed}}
-    for one in found:
-        band = (one.band_lo[0, 0] <= gap) & (gap <= one.band_hi[0, 0])
+    for result in results:
+        band = (result.band_lo[0, 0] <= gap) & (gap <= result.band_hi[0, 0])
         held["band"].append(bool(band.all()))
-        held["gain"].append(bool(one.gain_lo[0, 1, -1] <= gain[0] <= one.gain_hi[0, 1, -1]))
+        held["gain"].append(bool(result.gain_lo[0, 1, -1] <= gain[0] <= result.gain_hi[0, 1, -1]))
         for kind, n in needed.items():
-            said = one.needed_for("temperature", one.arms[-1], kind)
-            if said is None:
+            need = result.needed_for("temperature", result.arms[-1], kind)
+            if need is None:
                 raise RuntimeError("labels needed are missing")
-            hi = said.n_hi if np.isfinite(said.n_hi) else np.inf
-            held[kind].append(said.n_lo <= n <= hi)
+            hi = need.n_hi if np.isfinite(need.n_hi) else np.inf
+            held[kind].append(need.n_lo <= n <= hi)
     return {name: float(np.mean(values)) for name, values in held.items()}
 
 
@@ -220,5 +220,5 @@ def _reached(grid: NDArray[np.int64], curve: Floats, goal: float) -> float:
 
 
 def _limits(share: float, n: int) -> str:
-    found = stats.binomtest(round(share * n), n).proportion_ci()
-    return f"[{found.low:.1%}, {found.high:.1%}]"
+    result = stats.binomtest(round(share * n), n).proportion_ci()
+    return f"[{result.low:.1%}, {result.high:.1%}]"

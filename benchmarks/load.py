@@ -72,14 +72,14 @@ async def view(socket_: ClientConnection, query: str, page: str) -> View:
     await socket_.send(message.SerializeToString())
     error, working, started = "", False, False
     while True:
-        found = ForwardMsg.FromString(await socket_.recv(decode=False))
-        kind = found.WhichOneof("type")
+        result = ForwardMsg.FromString(await socket_.recv(decode=False))
+        kind = result.WhichOneof("type")
         if kind == "new_session":
             started = True
         elif kind == "page_not_found":
             error = "page not found"
         elif kind == "delta":
-            element = found.delta.new_element
+            element = result.delta.new_element
             what = element.WhichOneof("type") or ""
             working = working or what == "progress"
             if what == "exception":
@@ -89,7 +89,7 @@ async def view(socket_: ClientConnection, query: str, page: str) -> View:
             elif what == "alert" and "opens nothing" in element.alert.body:
                 error = "the link opens nothing"
         elif kind == "script_finished" and started:
-            if found.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+            if result.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                 error = "compile error"
             return View(time.perf_counter() - began, error, working)
 
@@ -104,9 +104,9 @@ async def warm(url: str, query: str) -> None:
     deadline = time.monotonic() + WARM_SECONDS
     for page in PAGES:
         while True:
-            async with opened(url) as one:
-                found = await view(one, query, page)
-            if not found.working:
+            async with opened(url) as one_page:
+                result = await view(one_page, query, page)
+            if not result.working:
                 break
             if time.monotonic() > deadline:
                 raise RuntimeError(f"the page {page or 'start'} is not done in time")
@@ -118,12 +118,12 @@ async def reader(url: str, query: str, views: int, pause: float, seed: int, seen
     chance = random.Random(seed)  # noqa: S311
     if pause:
         await asyncio.sleep(chance.uniform(0, 2 * pause))
-    async with opened(url) as one:
+    async with opened(url) as one_page:
         for number in range(views):
-            found = await view(one, query, chance.choice(PAGES))
-            (seen.later if number else seen.first).append(found.seconds)
-            if found.error:
-                seen.errors.append(found.error)
+            page = await view(one_page, query, chance.choice(PAGES))
+            (seen.later if number else seen.first).append(page.seconds)
+            if page.error:
+                seen.errors.append(page.error)
             if pause:
                 await asyncio.sleep(chance.uniform(0, 2 * pause))
 
@@ -142,8 +142,8 @@ async def together(url: str, query: str, pause: float) -> tuple[Seen, float]:
 async def alone(url: str, query: str, page: str) -> float:
     """Seconds until a page is there for a new visitor of a server with nothing else to do."""
     began = time.perf_counter()
-    async with opened(url) as one:
-        await view(one, query, page)
+    async with opened(url) as one_page:
+        await view(one_page, query, page)
     return time.perf_counter() - began
 
 

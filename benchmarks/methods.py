@@ -61,7 +61,7 @@ def run() -> Report:
     rows, lines = [], []
     for job in JOBS:
         costs = [measure(job) for _ in range(ROUNDS if job is JOBS[0] else 1)]
-        cost = min(costs, key=lambda one: one.seconds)
+        cost = min(costs, key=lambda result: result.seconds)
         say(f"{job.name}: {cost.seconds:.1f} s, {cost.peak:.2f} GiB")
         rows.append(
             (

@@ -80,7 +80,7 @@ def _scores(ballots: Ballots, spec: PanelCurveSpec, chunk: Chunk) -> np.ndarray:
     """Means (splits, calibrators, 4, K) of all metrics, for the splits of a chunk."""
     ks = np.arange(1, ballots.n_judges + 1)
     with threadpool_limits(1):
-        found = [
+        mappings = [
             evaluate_split(ballots, split(ballots.units, number), ks, spec.recipe).evaluation
             for number in range(chunk.first, chunk.first + chunk.count)
         ]
@@ -90,7 +90,7 @@ def _scores(ballots: Ballots, spec: PanelCurveSpec, chunk: Chunk) -> np.ndarray:
                 [s.nll.mean(axis=1), s.brier.mean(axis=1), s.hit.mean(axis=1), s.ece]
                 for s in scores.values()
             ]
-            for scores in found
+            for scores in mappings
         ]
     )
 

@@ -24,7 +24,7 @@ class World:
 
     name: str
     judges: int
-    kept: int
+    n_panel: int
     past: int
     new: int
     as_given: bool
@@ -99,7 +99,7 @@ def _drift(world: World) -> tuple[str, ...]:
         accuracy = rng.uniform(*world.accuracy, world.judges)
         past = _world_votes(rng, world.past, accuracy)
         right = (past.votes == past.labels[:, None]).sum(axis=0) / (past.votes >= 0).sum(axis=0)
-        best = [past.judges[j] for j in np.argsort(-right, kind="stable")[: world.kept]]
+        best = [past.judges[j] for j in np.argsort(-right, kind="stable")[: world.n_panel]]
         profile = profile_content(past, best)
         new = _world_votes(rng, world.new, accuracy).with_judges(best)
         for number, column in enumerate(_columns(rng, new)):
@@ -110,9 +110,9 @@ def _drift(world: World) -> tuple[str, ...]:
                 best,
                 replace(new, votes=votes),
                 as_given=world.as_given,
-                chosen=world.kept < world.judges,
+                chosen=world.n_panel < world.judges,
             )
-            named = [change.judge for change in drift.found]
+            named = [change.judge for change in drift.significant]
             warned[number] += best[0] in named if number else bool(named)
     return (world.name, *(f"{100 * share:.1f} %" for share in warned / FILES))
 
@@ -141,12 +141,12 @@ def _warns(votes: VoteMatrix, size: int, rng: np.random.Generator) -> np.ndarray
     past, new = np.sort(order[:half]), np.sort(order[half:])
     again = np.concatenate([order[: len(new) // 10], new])
     numbered = _numbered(votes.with_items(past))
-    found = (
+    vote_matrixes = (
         (numbered, _numbered(votes.with_items(new))),
         (votes.with_items(past), votes.with_items(again)),
         (numbered, _numbered(votes.with_items(again), "new")),
     )
-    return np.array([_any_seen(one, other, judges) for one, other in found])
+    return np.array([_any_seen(first, other, judges) for first, other in vote_matrixes])
 
 
 def _any_seen(past: VoteMatrix, new: VoteMatrix, judges: list[str]) -> bool:

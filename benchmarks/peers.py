@@ -57,18 +57,18 @@ def plain_loop(ballots: Ballots, sample: list[tuple[int, int]], peer: str) -> La
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number, k in sample:
-            one = split(ballots.units, number)
-            top, weights = ranked(ballots, one.calibration)
+            one_split = split(ballots.units, number)
+            top, weights = ranked(ballots, one_split.calibration)
             started, used = time.perf_counter(), time.process_time()
             seen, held = (
                 ballots.votes[rows][:, top[:k]] @ weights[top[:k]]
-                for rows in (one.calibration, one.evaluation)
+                for rows in (one_split.calibration, one_split.evaluation)
             )
-            labels = ballots.signs[one.calibration] > 0
+            labels = ballots.signs[one_split.calibration] > 0
             fitting = time.perf_counter()
             predict = betacal_map(seen, labels) if peer == "betacal" else _lbfgs(seen, labels)
             fits += time.perf_counter() - fitting
-            metrics(predict(held), ballots.signs[one.evaluation] > 0)
+            metrics(predict(held), ballots.signs[one_split.evaluation] > 0)
             whole += time.perf_counter() - started
             cpu += time.process_time() - used
     return Lap(fits / len(sample), whole / len(sample), cpu / len(sample))
@@ -78,10 +78,10 @@ def agreement(ballots: Ballots, sample: list[tuple[int, int]]) -> Agreement:
     """Our beta fit and L-BFGS-B's on the same scores, by the objective both minimise."""
     peer_above = ours_above = -np.inf
     for number, k in sample:
-        one: Split = split(ballots.units, number)
-        top, weights = ranked(ballots, one.calibration)
-        raw = ballots.votes[one.calibration][:, top[:k]] @ weights[top[:k]]
-        signs = ballots.signs[one.calibration].astype(np.float64)
+        one_split: Split = split(ballots.units, number)
+        top, weights = ranked(ballots, one_split.calibration)
+        raw = ballots.votes[one_split.calibration][:, top[:k]] @ weights[top[:k]]
+        signs = ballots.signs[one_split.calibration].astype(np.float64)
         ours = fit(("beta",), raw[None], signs)["beta"].params[0]
         difference = _objective(elastic_net(raw, signs > 0), raw, signs) - _objective(
             ours, raw, signs
@@ -103,8 +103,8 @@ def elastic_net(raw: Floats, labels: NDArray[np.bool_]) -> Floats:
         value = softplus(u).mean() + LAMBDA * (ALPHA * parts.sum() + (1 - ALPHA) * d @ d)
         return float(value), _SIDES.T @ slope + LAMBDA * ALPHA
 
-    found = minimize(objective, np.full(6, 0.01), jac=True, method="L-BFGS-B", bounds=_BOUNDS)
-    return np.asarray(IDENTITY + _SIDES @ found.x)
+    solution = minimize(objective, np.full(6, 0.01), jac=True, method="L-BFGS-B", bounds=_BOUNDS)
+    return np.asarray(IDENTITY + _SIDES @ solution.x)
 
 
 def _lbfgs(raw: Floats, labels: NDArray[np.bool_]):  # type: ignore[no-untyped-def]

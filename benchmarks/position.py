@@ -67,14 +67,14 @@ def _of_prevalence(prevalence: float) -> tuple[int, ...]:
             continue
         n += 1
         settings = Settings(orientation="symmetric", splits=N_SPLITS, seed=seed)
-        found = run_study(RECOMMEND, votes, RecommendSpec(settings=settings, folds=2), jobs=1)
+        study = run_study(RECOMMEND, votes, RecommendSpec(settings=settings, folds=2), jobs=1)
         curve = run_study(
             PANEL_CURVE, votes, PanelCurveSpec(settings, calibrators=("temperature",)), jobs=1
         )
         position = curve.position("temperature")
-        beats += beats_null(found)
-        held += beats_null(found) and explained_by_position(found)
-        recommended += beats_null(found) and not explained_by_position(found)
+        beats += beats_null(study)
+        held += beats_null(study) and explained_by_position(study)
+        recommended += beats_null(study) and not explained_by_position(study)
         curves += position is None or not position.explains
     say(f"prevalence {prevalence:.0%}: {n} cases, {recommended} + {curves} unconditional")
     return n, beats, held, recommended, curves

@@ -17,10 +17,10 @@ MIB, GIB = 2**20, 2**30
 def measured(module: str, *arguments: str) -> Any:
     """Run `python -m MODULE ...` and return the JSON that it prints."""
     command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return json.loads(done.stdout)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise RuntimeError(result.stderr)
+    return json.loads(result.stdout)
 
 
 def job_text(job: Any) -> str:
@@ -28,9 +28,9 @@ def job_text(job: Any) -> str:
     return json.dumps(asdict(job))
 
 
-def answer(found: Any) -> None:
+def answer(result: Any) -> None:
     """Print what a job found, for :func:`measured`."""
-    print(json.dumps(asdict(found) if is_dataclass(found) else found))  # type: ignore[arg-type]
+    print(json.dumps(asdict(result) if is_dataclass(result) else result))  # type: ignore[arg-type]
     # Idle worker processes would hold the output open, and the caller with it.
     get_reusable_executor().shutdown(wait=True)
 

@@ -82,10 +82,10 @@ def _permutation_p(seed: int, orientation: Any, groups: int) -> float:
 
 def transfer_size() -> Table:
     """How often a loss is shown where the kinds of items do not differ."""
-    found = np.array(_several(_null_ps, N_SETS))
+    result = np.array(_several(_null_ps, N_SETS))
     names = ("easy to hard", "hard to easy", "either, Holm", "any of 3 slices, Holm")
     rows = [
-        (name, f"{np.mean(found[:, i] < LEVEL):.3f}", f"{np.median(found[:, i]):.2f}")
+        (name, f"{np.mean(result[:, i] < LEVEL):.3f}", f"{np.median(result[:, i]):.2f}")
         for i, name in enumerate(names)
     ]
     return Table(
@@ -119,8 +119,8 @@ def weighting() -> Table:
     """A shift that weights can repair, and one that they cannot."""
     rows = []
     for name, overlap in (("kinds overlap in disagreement", True), ("cut by disagreement", False)):
-        found = np.array(_several(_weighted, N_SETS // 4, overlap))
-        rows.append((name, *(f"{value:+.4f}" for value in found.mean(axis=0))))
+        result = np.array(_several(_weighted, N_SETS // 4, overlap))
+        rows.append((name, *(f"{value:+.4f}" for value in result.mean(axis=0))))
     return Table(
         "What importance weights take back, from easy to hard",
         ("kinds of item", "loss, plain", "weighted - plain", "standard error", "effective labels"),
@@ -153,9 +153,9 @@ def _weighted(seed: int, overlap: bool) -> tuple[float, float, float, float]:
         calibrators=("platt",),
         by="effort" if overlap else None,
     )
-    found = run_study(DIFFICULTY_TRANSFER, shared_error(seed, 900), spec, jobs=1)
-    cell = found.cell("platt", "weighted", "easy", "hard")
-    plain = found.cell("platt", "plain", "easy", "hard")
+    study = run_study(DIFFICULTY_TRANSFER, shared_error(seed, 900), spec, jobs=1)
+    cell = study.cell("platt", "weighted", "easy", "hard")
+    plain = study.cell("platt", "plain", "easy", "hard")
     width = (cell.gain_hi - cell.gain_lo) / 4.0
     return plain.delta, cell.gain, width, cell.effective
 

@@ -146,15 +146,15 @@ def _coverage_rows(n_splits: int, n_worlds: int, *, late: bool = False) -> list[
                 costs=False,
             )
         )
-        found: Corruption = run_study(CORRUPTION, votes, damage, jobs=1)
-        for name in dict.fromkeys(found.scenarios[1:]):
+        result: Corruption = run_study(CORRUPTION, votes, damage, jobs=1)
+        for name in dict.fromkeys(result.scenarios[1:]):
             if late and name.endswith("_both"):
                 continue
-            at = found.of(name)[-1]
+            at = result.of(name)[-1]
             for label, value, lo, hi in (
-                ("rise of all", found.rise[-1], found.rise_lo[-1], found.rise_hi[-1]),
-                ("rise of top-4", found.rise[0], found.rise_lo[0], found.rise_hi[0]),
-                ("gap, top-4 - all", found.gap[0], found.gap_lo[0], found.gap_hi[0]),
+                ("rise of all", result.rise[-1], result.rise_lo[-1], result.rise_hi[-1]),
+                ("rise of top-4", result.rise[0], result.rise_lo[0], result.rise_hi[0]),
+                ("gap, top-4 - all", result.gap[0], result.gap_lo[0], result.gap_hi[0]),
             ):
                 parts.setdefault(f"{name}: {label}", []).append((value[at], lo[at], hi[at]))
         if late:
@@ -195,21 +195,21 @@ def real_table() -> Table:
     for name in REAL:
         votes, settings = real_votes(name), Settings(splits=REAL_SPLITS)
         started = time.perf_counter()
-        found: Corruption = run_study(CORRUPTION, votes, CorruptionSpec(settings))
+        result: Corruption = run_study(CORRUPTION, votes, CorruptionSpec(settings))
         seconds = time.perf_counter() - started
         weighed: ReliabilityWeighting = run_study(
             RELIABILITY_WEIGHTING, votes, ReliabilityWeightingSpec(settings)
         )
         jury: Jury = run_study(JURY, votes, JurySpec(settings))
-        at, both = (found.of(kind)[-1] for kind in ("random_evaluation", "concentrated_both"))
+        at, both = (result.of(kind)[-1] for kind in ("random_evaluation", "concentrated_both"))
         contested = 1  # agreement, low
         rows.append(
             (
                 name,
-                f"{found.nll[-1, 0]:.3f} -> {found.nll[-1, at]:.3f}",
-                f"{found.nll[0, 0]:.3f} -> {found.nll[0, at]:.3f}",
-                found.slower(0, at),
-                f"{found.rise[-1, both]:+.3f}",
+                f"{result.nll[-1, 0]:.3f} -> {result.nll[-1, at]:.3f}",
+                f"{result.nll[0, 0]:.3f} -> {result.nll[0, at]:.3f}",
+                result.slower(0, at),
+                f"{result.rise[-1, both]:+.3f}",
                 f"{weighed.delta[contested]:+.3f} "
                 f"[{weighed.band_lo[contested]:+.3f}, {weighed.band_hi[contested]:+.3f}]",
                 f"{100 * jury.majority[-1]:.1f} %, {100 * jury.independent[-1]:.2g} %",

@@ -72,7 +72,7 @@ def part(ballots: Ballots, rows: slice) -> Ballots:
     return Ballots(ballots.votes[rows], ballots.signs[rows], units - units.min())
 
 
-def difference(scenario: Scenario, ballots: Ballots, one: Split) -> tuple[Floats, float]:
+def difference(scenario: Scenario, ballots: Ballots, one_split: Split) -> tuple[Floats, float]:
     """Per-item NLL(arm) - NLL(reference) on the evaluation rows, and the mean NLL(reference)."""
     if scenario.halves:
         half = N_JUDGES // 2
@@ -82,11 +82,14 @@ def difference(scenario: Scenario, ballots: Ballots, one: Split) -> tuple[Floats
         ]
         ks = np.array([half])
         arm, reference = (
-            evaluate_split(side, one, ks, RECIPE).evaluation["temperature"].nll[0] for side in sides
+            evaluate_split(side, one_split, ks, RECIPE).evaluation["temperature"].nll[0]
+            for side in sides
         )
     else:
         ks = np.array([TOP, N_JUDGES])
-        arm, reference = evaluate_split(ballots, one, ks, RECIPE).evaluation["temperature"].nll
+        arm, reference = (
+            evaluate_split(ballots, one_split, ks, RECIPE).evaluation["temperature"].nll
+        )
     return arm - reference, float(reference.mean())
 
 
@@ -109,10 +112,10 @@ def analyse(scenario: Scenario, ballots: Ballots, n_calibration: int) -> DataSet
     means, levels = [], []
     for number in range(N_SPLITS):
         fraction = (n_calibration + 0.5) / ballots.n_items
-        one = split(ballots.units, number, fraction=fraction)
-        values, level = difference(scenario, ballots, one)
-        sums[one.evaluation] += values
-        times[one.evaluation] += 1
+        one_split = split(ballots.units, number, fraction=fraction)
+        values, level = difference(scenario, ballots, one_split)
+        sums[one_split.evaluation] += values
+        times[one_split.evaluation] += 1
         means.append(values.mean())
         levels.append(level)
     seen = times > 0
@@ -136,6 +139,6 @@ def expected_delta(
     for start in range(0, repeats * size, size):
         own = part(ballots, slice(start, start + size))
         rows = np.arange(size)
-        one = Split(0, rows[:n_calibration], rows[n_calibration:])
-        means.append(difference(scenario, own, one)[0].mean())
+        one_split = Split(0, rows[:n_calibration], rows[n_calibration:])
+        means.append(difference(scenario, own, one_split)[0].mean())
     return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(repeats))

@@ -51,8 +51,8 @@ def by_difficulty(slope: float, judges: int) -> Chance:
 
     def chance(made: Simulated) -> NDArray[np.float64]:
         hard = (made.difficulty - made.difficulty.mean()) / made.difficulty.std()
-        one = expit(np.log(0.1 / 0.9) + slope * hard)
-        return np.where(np.arange(made.votes.n_judges) < judges, one[:, None], 0.0)
+        entry = expit(np.log(0.1 / 0.9) + slope * hard)
+        return np.where(np.arange(made.votes.n_judges) < judges, entry[:, None], 0.0)
 
     return chance
 
@@ -61,8 +61,8 @@ def by_label(ratio: float, judges: int) -> Chance:
     """5 % missing where the label is 0, ``ratio`` times as many where it is 1."""
 
     def chance(made: Simulated) -> NDArray[np.float64]:
-        one = np.where(made.truth == 1, 0.05 * ratio, 0.05)
-        return np.where(np.arange(made.votes.n_judges) < judges, one[:, None], 0.0)
+        entry = np.where(made.truth == 1, 0.05 * ratio, 0.05)
+        return np.where(np.arange(made.votes.n_judges) < judges, entry[:, None], 0.0)
 
     return chance
 
@@ -78,8 +78,8 @@ def _scope(spec: SimulationSpec, seed: int) -> Scope:
 
 def _parallel(jobs: list[tuple[Callable[..., object], tuple[object, ...]]]) -> list[object]:
     with threadpool_limits(1):
-        found: list[object] = Parallel(n_jobs=cores())(delayed(f)(*args) for f, args in jobs)
-    return found
+        parallel: list[object] = Parallel(n_jobs=cores())(delayed(f)(*args) for f, args in jobs)
+    return parallel
 
 
 def _rate(hits: int, n: int) -> str:
@@ -89,25 +89,25 @@ def _rate(hits: int, n: int) -> str:
 def clean_table() -> tuple[Table, int]:
     seeds = range(FIRST_SEED, FIRST_SEED + N_PANELS)
     started = time.monotonic()
-    found = _parallel([(_scope, (CLEAN, seed)) for seed in seeds])
+    parallel = _parallel([(_scope, (CLEAN, seed)) for seed in seeds])
     say(f"clean panels: {time.monotonic() - started:.0f} s")
-    results = [one for one in found if isinstance(one, Scope)]
-    sound = sum(one.counted("pass") == 4 for one in results)
+    results = [entry for entry in parallel if isinstance(entry, Scope)]
+    sound = sum(result.counted("pass") == 4 for result in results)
     rows = []
     for code in ("P0", "P1", "P2", "P3"):
-        outcomes = Counter(one.check(code).outcome for one in results)
+        outcomes = Counter(result.check(code).outcome for result in results)
         rows.append((code, *(str(outcomes[name]) for name in ("pass", "review", "fail"))))
     tenth = Counter(
-        one.saturation.outcome[one.saturation.last] for one in results if one.saturation
+        result.saturation.outcome[result.saturation.last] for result in results if result.saturation
     )
     moved = np.array(
         [
             [
-                one.saturation.relative(place)[0]
-                for place in (one.saturation.last, one.saturation.fifth)
+                result.saturation.relative(place)[0]
+                for place in (result.saturation.last, result.saturation.fifth)
             ]
-            for one in results
-            if one.saturation
+            for result in results
+            if result.saturation
         ]
     )
     mean, spread = moved.mean(axis=0), moved.std(axis=0, ddof=1)
@@ -121,11 +121,11 @@ def clean_table() -> tuple[Table, int]:
 
 
 def hard_table() -> Table:
-    found = _parallel([(_scope, (HARD, HARD.seed + i)) for i in range(N_HARD)])
-    results = [one for one in found if isinstance(one, Scope)]
+    parallel = _parallel([(_scope, (HARD, HARD.seed + i)) for i in range(N_HARD)])
+    results = [entry for entry in parallel if isinstance(entry, Scope)]
     rows = []
     for code in ("P0", "P1", "P2", "P3"):
-        outcomes = Counter(one.check(code).outcome for one in results)
+        outcomes = Counter(result.check(code).outcome for result in results)
         rows.append((code, *(str(outcomes[name]) for name in ("pass", "review", "fail"))))
     note = f"The hard sample and {N_HARD - 1} more panels of its kind (other seeds)."
     return Table("Hard panels", ("check", "pass", "review", "fail"), rows, note)
@@ -176,9 +176,9 @@ def chance_table() -> Table:
                 votes = simulate(replace(spec, seed=seed))
                 if votes.minority_share == 0.0:
                     continue
-                found = legible(prepare(votes, Settings(orientation="as_given")).ballots)
-                ours += bool(found.below.any())
-                wald += bool(found.wald_below.any())
+                legibility = legible(prepare(votes, Settings(orientation="as_given")).ballots)
+                ours += bool(legibility.below.any())
+                wald += bool(legibility.wald_below.any())
             rows.append(
                 (str(n), f"{accuracy:g}", _rate(ours, N_DATA_SETS), _rate(wald, N_DATA_SETS))
             )

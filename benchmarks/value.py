@@ -56,9 +56,9 @@ def _refits() -> tuple[Table, list[str]]:
     rows, lines = [], []
     for name, (splits, most) in REFITTED.items():
         ballots = prepare(real_votes(name), Settings()).ballots
-        found = [_one_split(ballots, number, most) for number in range(splits)]
-        quick, exact = (np.array([part[i] for part in found]) for i in (0, 1))
-        seconds = [float(np.mean([part[i] for part in found])) for i in (2, 3)]
+        result = [_one_split(ballots, number, most) for number in range(splits)]
+        quick, exact = (np.array([part[i] for part in result]) for i in (0, 1))
+        seconds = [float(np.mean([part[i] for part in result])) for i in (2, 3)]
         error = np.sqrt(np.mean((quick - exact) ** 2))
         correlation = float(np.corrcoef(quick.ravel(), exact.ravel())[0, 1])
         ratio = seconds[1] / seconds[0]
@@ -98,15 +98,15 @@ def _refits() -> tuple[Table, list[str]]:
 
 def _one_split(ballots: Ballots, number: int, most: int) -> tuple[Floats, Floats, float, float]:
     """Values of some judges, quick and exact, and CPU seconds a judge of each."""
-    one = split(ballots.units, number)
-    fold = fold_of(choice_folds(ballots, one, 0), ballots.n_items)[one.calibration]
-    fit = Fit(one.calibration, one.evaluation, fold)
-    signs = ballots.signs[one.evaluation].astype(np.float64)
+    one_split = split(ballots.units, number)
+    fold = fold_of(choice_folds(ballots, one_split, 0), ballots.n_items)[one_split.calibration]
+    fit = Fit(one_split.calibration, one_split.evaluation, fold)
+    signs = ballots.signs[one_split.evaluation].astype(np.float64)
     (held,) = held_joints(ballots, [fit])
     started = time.process_time()
-    less = item_nll(held.without_each(one.evaluation), signs)
+    less = item_nll(held.without_each(one_split.evaluation), signs)
     quick_seconds = (time.process_time() - started) / ballots.n_judges
-    quick = (less - item_nll(held.everyone(one.evaluation), signs)).mean(axis=1)
+    quick = (less - item_nll(held.everyone(one_split.evaluation), signs)).mean(axis=1)
     judges = np.random.default_rng(number).permutation(ballots.n_judges)[:most]
     full = _exact(ballots, fit, np.arange(ballots.n_judges), signs)
     started = time.process_time()
@@ -128,10 +128,10 @@ def _times() -> tuple[Table, list[str]]:
     rows, lines = [], []
     for name, target in TARGETS.items():
         started = time.process_time()
-        found = run_study(VALUE, real_votes(name), ValueSpec(Settings(splits=SPLITS)), jobs=1)
+        study = run_study(VALUE, real_votes(name), ValueSpec(Settings(splits=SPLITS)), jobs=1)
         seconds = time.process_time() - started
         met = "met" if seconds < target else "MISSED"
-        rows.append((name, f"{found.n_judges}", f"{seconds:.0f}", met, f"{found.droppable}"))
+        rows.append((name, f"{study.n_judges}", f"{seconds:.0f}", met, f"{study.droppable}"))
         say(f"{name}: {seconds:.0f} s")
         lines.append(
             f"The study on {name}, {SPLITS} splits: {seconds:.0f} s (target {target:.0f} s: {met})."
@@ -141,12 +141,12 @@ def _times() -> tuple[Table, list[str]]:
 
 
 def _covered() -> tuple[Table, list[str]]:
-    found = [_world(seed) for seed in range(WORLDS)]
+    results = [_world(seed) for seed in range(WORLDS)]
     rows = []
     for name in ("value", "shapley"):
         lo_name, hi_name = ("lo", "hi") if name == "value" else ("shapley_lo", "shapley_hi")
         value, lo, hi = (
-            np.array([[getattr(one, part) for one in world.judges] for world in found])
+            np.array([[getattr(judge, part) for judge in world.judges] for world in results])
             for part in (name, lo_name, hi_name)
         )
         truth = value.mean(axis=0)
@@ -162,10 +162,10 @@ def _covered() -> tuple[Table, list[str]]:
                 f"{100 * above[:, -NOISE:].mean():.1f} %",
             )
         )
-    gone = [set(world.droppable_judges) for world in found]
+    gone = [set(world.droppable_judges) for world in results]
     noise = {f"judge{j:02d}" for j in range(WORLD.n_judges - NOISE + 1, WORLD.n_judges + 1)}
-    wrong = float(np.mean([bool(one - noise) for one in gone]))
-    right = float(np.mean([bool(one & noise) for one in gone]))
+    wrong = float(np.mean([bool(entry - noise) for entry in gone]))
+    right = float(np.mean([bool(entry & noise) for entry in gone]))
     lines = [
         f"Intervals over {WORLDS} simulated panels cover {rows[0][1]} (left out) and {rows[1][1]} "
         "(Shapley) of the time.",

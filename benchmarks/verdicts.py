@@ -48,11 +48,11 @@ def _compared(rows: list[dict[str, str]]) -> Counter[str]:
     """Outputs that the benchmark read, by what we make of them; what it did not, apart."""
     counts: Counter[str] = Counter()
     for row in rows:
-        found, theirs = read_verdict(row["raw_text"]).side, _SIDES.get(row["parsed_verdict"])
+        side, theirs = read_verdict(row["raw_text"]).side, _SIDES.get(row["parsed_verdict"])
         if theirs is None:
-            counts["read by us alone" if found else "read by neither"] += 1
+            counts["read by us alone" if side else "read by neither"] += 1
         else:
-            counts["not read" if not found else "alike" if found == theirs else "against"] += 1
+            counts["not read" if not side else "alike" if side == theirs else "against"] += 1
     return counts
 
 
@@ -86,9 +86,9 @@ def _speed(texts: list[str]) -> tuple[Table, str]:
         last = texts[end][-LENGTH // 2 :]
         outputs.append(long[start : start + LENGTH - len(last) - 1] + "\n" + last)
     began = time.perf_counter()
-    found = Counter(read_verdict(text).level or "none" for text in outputs)
+    counter = Counter(read_verdict(text).level or "none" for text in outputs)
     seconds = time.perf_counter() - began
-    rows = tuple((level, f"{found[level]:,}") for level in (*LEVELS, "none"))
+    rows = tuple((level, f"{counter[level]:,}") for level in (*LEVELS, "none"))
     met = "met" if seconds < TARGET_SECONDS else "MISSED"
     return (
         Table(f"{N_OUTPUTS:,} outputs by level", ("level", "number"), rows),

@@ -4,5 +4,5 @@ from judgepanel.present.registry import CONFIDENCE_PAGE
 from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import confidence
 
-shown = page_frame(CONFIDENCE_PAGE)
-confidence.page(guard(shown, "This page shows how often the panel is right when it says it is."))
+context = page_frame(CONFIDENCE_PAGE)
+confidence.page(guard(context, "This page shows how often the panel is right when it says it is."))

@@ -4,5 +4,5 @@ from judgepanel.present.registry import CURVE_PAGE
 from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import curve
 
-shown = page_frame(CURVE_PAGE)
-curve.page(guard(shown, "This page compares all judges with the most accurate few."))
+context = page_frame(CURVE_PAGE)
+curve.page(guard(context, "This page compares all judges with the most accurate few."))

@@ -4,5 +4,7 @@ from judgepanel.present.registry import RECOMMENDED_PAGE
 from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import recommended
 
-shown = page_frame(RECOMMENDED_PAGE)
-recommended.page(guard(shown, "This page chooses a panel that holds up on items it has not seen."))
+context = page_frame(RECOMMENDED_PAGE)
+recommended.page(
+    guard(context, "This page chooses a panel that holds up on items it has not seen.")
+)

@@ -4,7 +4,7 @@ from judgepanel.present.registry import ROBUSTNESS_PAGE
 from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import robustness
 
-shown = page_frame(ROBUSTNESS_PAGE)
+context = page_frame(ROBUSTNESS_PAGE)
 robustness.page(
-    guard(shown, "This page shows how a panel fares on other items and on damaged votes.")
+    guard(context, "This page shows how a panel fares on other items and on damaged votes.")
 )

@@ -4,5 +4,5 @@ from judgepanel.present.registry import SCOPE_PAGE
 from judgepanel.ui.frame import guard, page_frame
 from judgepanel.ui.pages import scope
 
-shown = page_frame(SCOPE_PAGE)
-scope.page(guard(shown, "This page checks whether keeping all judges is safe on your votes."))
+context = page_frame(SCOPE_PAGE)
+scope.page(guard(context, "This page checks whether keeping all judges is safe on your votes."))

@@ -84,8 +84,8 @@ def same_values(left, right):
             same_values(value, right[key])
     elif isinstance(left, tuple):
         assert len(left) == len(right)
-        for one, other in zip(left, right, strict=True):
-            same_values(one, other)
+        for first, other in zip(left, right, strict=True):
+            same_values(first, other)
     else:
         assert left == right or (math.isnan(left) and math.isnan(right))
 
@@ -163,11 +163,11 @@ def transcripts(n_items: int = 60) -> bytes:
         label = item % 2
         for order in ("AB", "BA"):
             right = "A" if (label == 1) == (order == "AB") else "B"
-            said = {"steady": f"[[{right}]]", "first": "Output (a) is better.", "mute": UNREAD}
+            sentence = {"steady": f"[[{right}]]", "first": "Output (a) is better.", "mute": UNREAD}
             if item % 3:
-                said["mute"] = f"**{right}**"
+                sentence["mute"] = f"**{right}**"
             rows += [
                 {"item": f"q{item}", "judge": judge, "text": text, "order": order, "label": label}
-                for judge, text in said.items()
+                for judge, text in sentence.items()
             ]
     return "\n".join(map(json.dumps, rows)).encode()

@@ -51,14 +51,14 @@ class Step:
 @cache
 def steps() -> tuple[Step, ...]:
     text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text("utf-8"), flags=re.MULTILINE)
-    found: list[Step] = []
+    result: list[Step] = []
     stage = -1
     for line in text.replace("\\\n", " ").splitlines():
         if line.strip():
             name, rest = line.split(maxsplit=1)
             stage += name == "FROM"
-            found.append(Step(name, " ".join(rest.split()), stage))
-    return tuple(found)
+            result.append(Step(name, " ".join(rest.split()), stage))
+    return tuple(result)
 
 
 def last(name: str) -> Step:
@@ -116,10 +116,10 @@ def reaches_the_builder(path: str) -> bool:
 def test_every_stage_starts_from_one_python_of_a_version_that_the_project_takes() -> None:
     bases = {step.words[0] for step in steps() if step.name == "FROM"}
     assert len(bases) == 1
-    found = re.fullmatch(r"python:(\d+\.\d+)-slim-\w+", bases.pop())
-    assert found is not None
+    match = re.fullmatch(r"python:(\d+\.\d+)-slim-\w+", bases.pop())
+    assert match is not None
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert found[1] in SpecifierSet(project["requires-python"])
+    assert match[1] in SpecifierSet(project["requires-python"])
 
 
 def test_packages_are_installed_from_the_lock_as_run_does() -> None:
@@ -305,7 +305,7 @@ def test_the_database_is_waited_for_and_is_the_one_that_the_app_is_told_of() -> 
 
 
 def test_what_is_kept_is_in_named_volumes() -> None:
-    named = [one.split(":")[0] for s in (app(), database()) for one in s["volumes"]]
+    named = [volume.split(":")[0] for s in (app(), database()) for volume in s["volumes"]]
     assert sorted(named) == sorted(compose()["volumes"])
     home = environment()["JUDGEPANEL_HOME"]
     assert last("VOLUME").words == [home]

@@ -18,7 +18,7 @@ from judgepanel.cli.options import command_parser
 from judgepanel.decision.snippet import SNIPPET
 from judgepanel.present.reference import reference
 from judgepanel.present.registry import STUDIES
-from judgepanel.studies.knobs import knobs_of
+from judgepanel.studies.options import spec_options_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -33,8 +33,8 @@ EXAMPLES = [
 
 
 def below(parser):
-    (found,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return found.choices
+    (action,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    return action.choices
 
 
 @cache
@@ -55,7 +55,7 @@ def shared_options(command):
 
 STUDY_OPTIONS = set().union(*map(options_of, below(subcommands()["study"]).values()))
 OPTIONS = STUDY_OPTIONS.union(*(options_of(parser) for parser in subcommands().values()))
-KNOBS = {knob.option for study in STUDIES.values() for knob in knobs_of(study.spec)}
+KNOBS = {option.flag for study in STUDIES.values() for option in spec_options_of(study.spec)}
 
 
 def table(start):
@@ -82,8 +82,8 @@ def test_every_option_the_readme_names_exists():
 
 
 def test_every_option_of_a_command_is_in_the_readme():
-    knobs = KNOBS | options_of(subcommands()["simulate"]) - {"--out", "--sample", "--seed"}
-    missing = {o for o in OPTIONS - knobs - {"--help"} if o.startswith("--") and o not in README}
+    options = KNOBS | options_of(subcommands()["simulate"]) - {"--out", "--sample", "--seed"}
+    missing = {o for o in OPTIONS - options - {"--help"} if o.startswith("--") and o not in README}
     assert not missing
 
 
@@ -106,8 +106,8 @@ def test_the_page_of_the_panel_file_shows_the_snippet_that_is_handed_out():
 
 def test_every_knob_of_a_study_says_what_it_is():
     for study in STUDIES.values():
-        for knob in knobs_of(study.spec):
-            assert knob.help, (study.name, knob.option)
+        for option in spec_options_of(study.spec):
+            assert option.help, (study.name, option.flag)
 
 
 def test_the_readme_has_examples():
@@ -144,11 +144,11 @@ def run_in(folder, words):
 
 def test_the_examples_run_one_after_the_other(ran):
     assert len(ran) == len(EXAMPLES)
-    for one in ran:
-        assert one.code == 0, one.words
-        assert one.printed
-        for option, name in itertools.pairwise(one.words):
-            assert option != "--out" or (one.folder / name).stat().st_size > 0
+    for command in ran:
+        assert command.code == 0, command.words
+        assert command.printed
+        for option, name in itertools.pairwise(command.words):
+            assert option != "--out" or (command.folder / name).stat().st_size > 0
 
 
 def test_what_the_readme_shows_of_the_command_line_is_what_it_prints(ran):
@@ -156,16 +156,16 @@ def test_what_the_readme_shows_of_the_command_line_is_what_it_prints(ran):
     examples = SHOWN.findall(README)
     assert len(examples) >= 4
     missing = []
-    for commands, shown in examples:
-        found = ""
+    for commands, displayed in examples:
+        text = ""
         for command in commands.splitlines():
             words = shlex.split(command)
             assert words[:2] == ["./run", "cli"]
-            one = next(one for one in ran if one.words == words[2:])
-            found += one.printed
-            found += one.written or ""
-        real = [" ".join(line.split()) for line in found.splitlines()]
-        for line in filter(None, (" ".join(line.split()) for line in shown.splitlines())):
+            entry = next(one_command for one_command in ran if one_command.words == words[2:])
+            text += entry.printed
+            text += entry.written or ""
+        real = [" ".join(line.split()) for line in text.splitlines()]
+        for line in filter(None, (" ".join(line.split()) for line in displayed.splitlines())):
             pattern = re.compile(".*".join(re.escape(part) for part in line.split("...")))
             missing += [] if any(pattern.match(line) for line in real) else [line]
     assert missing == []

@@ -65,9 +65,9 @@ def test_every_link_of_a_page_leads_to_a_file_and_heading_of_the_repository(page
         if target.startswith("https://"):
             continue
         file, _, anchor = target.partition("#")
-        found = (page.parent / file).resolve() if file else page
-        inside = found.is_relative_to(ROOT) and found.exists()
-        if not inside or (anchor and anchor not in anchors(found)):
+        resolve = (page.parent / file).resolve() if file else page
+        inside = resolve.is_relative_to(ROOT) and resolve.exists()
+        if not inside or (anchor and anchor not in anchors(resolve)):
             lost.append(target)
     assert lost == []
 
@@ -79,8 +79,8 @@ def test_a_reader_of_the_readme_finds_the_page(page: Path) -> None:
 
 def test_pictures_are_small_and_shown() -> None:
     pictures = sorted((ROOT / "docs" / "images").iterdir())
-    shown = "\n".join(text_of(page) for page in LINKED)
+    join = "\n".join(text_of(page) for page in LINKED)
     assert pictures
     for picture in pictures:
         assert picture.stat().st_size < 250_000, picture.name
-        assert f"images/{picture.name})" in shown, picture.name
+        assert f"images/{picture.name})" in join, picture.name

@@ -57,13 +57,13 @@ def pins(lock: str) -> dict[str, list[tuple[Requirement, str]]]:
     """Every pin of a lock file by package, with the lines (hashes) that follow it."""
     text = (ROOT / lock).read_text(encoding="utf-8")
     blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE | re.IGNORECASE)
-    found: dict[str, list[tuple[Requirement, str]]] = {}
+    by_name: dict[str, list[tuple[Requirement, str]]] = {}
     for block in blocks:
         if "==" not in block:
             continue
         requirement = Requirement(block.splitlines()[0].rstrip(" \\"))
-        found.setdefault(canonicalize_name(requirement.name), []).append((requirement, block))
-    return found
+        by_name.setdefault(canonicalize_name(requirement.name), []).append((requirement, block))
+    return by_name
 
 
 def version(requirement: Requirement) -> str:
@@ -377,7 +377,7 @@ def test_no_committed_file_names_a_machine_path_or_a_package_registry() -> None:
     hosts = "|".join(("pypi" + r"\.org", "python" + r"hosted\.org", "files" + r"\.python"))
     forbidden = re.compile(r"(?<![\w.~})\]*-])/(?:" + paths + r")/[\w.]|" + hosts)
     assert committed_files()
-    found = [
+    result = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
         for path in committed_files()
         for number, line in enumerate(
@@ -385,7 +385,7 @@ def test_no_committed_file_names_a_machine_path_or_a_package_registry() -> None:
         )
         if forbidden.search(line)
     ]
-    assert found == []
+    assert result == []
 
 
 def test_streamlit_is_configured_to_keep_everything_on_this_machine() -> None:

@@ -16,7 +16,7 @@ from judgepanel.present.registry import STUDIES, default_specs, specs_after, stu
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION
-from judgepanel.studies.knobs import knobs_of
+from judgepanel.studies.options import spec_options_of
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
@@ -184,7 +184,7 @@ def _findings(
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:
-    known = {knob.field: knob.option for knob in knobs_of(Settings)}
+    known = {option.field: option.flag for option in spec_options_of(Settings)}
     for name, value in options.items():
         if name not in known:
             raise InputError(

@@ -9,7 +9,7 @@ from typing import Any
 from judgepanel.api.progress import ProgressLine
 from judgepanel.studies.contract import Result, Spec, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
-from judgepanel.studies.knobs import knobs_of, read_spec, unknown_option
+from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
 from judgepanel.studies.runner import AUTO, Progress, default_jobs, steps
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.split_result import SplitResult
@@ -43,9 +43,9 @@ def settings_from(options: Mapping[str, Any]) -> Settings:
     """
     return Settings(
         **{
-            knob.field: knob.value(options[knob.field])
-            for knob in knobs_of(Settings)
-            if knob.field in options
+            option.field: option.value(options[option.field])
+            for option in spec_options_of(Settings)
+            if option.field in options
         }
     )
 
@@ -58,8 +58,10 @@ def spec_from(study: AnyStudy, command: str, options: Mapping[str, Any]) -> Any:
     InputError
         An option that the study does not take, with those that it takes; a value that is refused.
     """
-    shared = {knob.field for knob in knobs_of(Settings)}
-    fields = {_keyword(knob.option): knob.field for knob in knobs_of(study.spec)}
+    shared = {spec_option.field for spec_option in spec_options_of(Settings)}
+    fields = {
+        _keyword(spec_option.flag): spec_option.field for spec_option in spec_options_of(study.spec)
+    }
     given = {}
     for name, value in options.items():
         if name not in shared and name not in fields:

@@ -82,8 +82,8 @@ class StudyResult:
 
     def blocks(self) -> list[Block]:
         """What is shown of the result: answer, caveats, figures, tables and method."""
-        shown = study_blocks(ENTRIES[self.study.name], self.result, self.spec)
-        return [*shown, *warning_blocks(self.run.notes)]
+        blocks = study_blocks(ENTRIES[self.study.name], self.result, self.spec)
+        return [*blocks, *warning_blocks(self.run.notes)]
 
     def save(self, path: Source) -> Path:
         """Write the table to a ``.csv`` file, or everything to a ``.json`` file.

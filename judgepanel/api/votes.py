@@ -99,7 +99,7 @@ def load(
         Columns with the labels, the items' ids and their groups (on the command line
         ``--label-column``, ``--id-column`` and ``--group-column``), where the guess is wrong.
     judge_table : str, Path or DataFrame, optional
-        One row a judge: a column ``judge``, and for instance ``family`` and ``cost``.
+        One row per judge: a column ``judge``, and for instance ``family`` and ``cost``.
     need_labels : bool
         Whether votes that cannot be studied for want of labels are refused.
 
@@ -143,7 +143,7 @@ def from_frame(
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
 ) -> Votes:
-    """Take votes from a DataFrame, wide (one column a judge) or long (one row a vote).
+    """Take votes from a DataFrame, wide (one column per judge) or long (one row per vote).
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def from_frame(
     task : {"pairwise", "pointwise"}, optional
         What an item is; pairwise by default.
     judge_table : str, Path or DataFrame, optional
-        One row a judge: a column ``judge``, and for instance ``family`` and ``cost``.
+        One row per judge: a column ``judge``, and for instance ``family`` and ``cost``.
     need_labels : bool
         Whether votes that cannot be studied for want of labels are refused.
 

@@ -51,8 +51,8 @@ def run_restore(options: argparse.Namespace) -> None:
     except DatabaseProblem as error:
         raise InputError(str(error).rstrip("."), file=backup.name) from None
     print(printable(f"{database.name} holds {_content(copied)} of {backup.name}."))
-    if copied.kept is not None:
-        print(printable(f"What was there before is {copied.kept.name}, in the same folder."))
+    if copied.earlier is not None:
+        print(printable(f"What was there before is {copied.earlier.name}, in the same folder."))
 
 
 def _database() -> Path:

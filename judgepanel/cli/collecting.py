@@ -26,7 +26,7 @@ from judgepanel.collect import (
     votes_of,
 )
 from judgepanel.votes import InputError, VoteMatrix, write_votes
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import quote_value
 from judgepanel.words.output import write_whole
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.tables import csv_text
@@ -47,8 +47,8 @@ def run_collect(options: argparse.Namespace) -> int:
         print(printable(_estimate_text(estimate(pairs, plan, {}), 0.0)), file=sys.stderr)
         return 0
     with Journal(options.out) as journal:
-        done, spent = finished(journal, plan, pairs)
-        rows = estimate(pairs, plan, {name: len(calls) for name, calls in done.items()})
+        completed, spent = finished(journal, plan, pairs)
+        rows = estimate(pairs, plan, {name: len(calls) for name, calls in completed.items()})
         print(printable(_estimate_text(rows, spent)), file=sys.stderr)
         if options.estimate:
             return 0
@@ -66,15 +66,15 @@ def run_collect(options: argparse.Namespace) -> int:
             if loaded.coverage is not None:
                 print(printable(coverage_sentence(loaded.coverage)))
             written = f"{journal.path.name}, {VOTES}, {JUDGES}"
-            print(printable(f"Written to {shown(str(options.out))}: {written}."))
+            print(printable(f"Written to {quote_value(str(options.out))}: {written}."))
     return 0 if outcome.complete else 1
 
 
 def _asked(pairs: Pairs, plan: Plan, journal: Journal, cap: float | None) -> Outcome:
     with ProgressLine() as line:
 
-        def report(done: int, planned: int, dollars_spent: float) -> None:
-            line.show(f"{done:,}/{planned:,} calls, {dollars(dollars_spent)}")
+        def report(completed: int, planned: int, dollars_spent: float) -> None:
+            line.show(f"{completed:,}/{planned:,} calls, {dollars(dollars_spent)}")
 
         return collect(pairs, plan, journal, max_cost=cap, on_progress=report)
 
@@ -91,12 +91,12 @@ def _write_votes(votes: VoteMatrix, folder: Path) -> None:
 
 def _estimate_text(rows: tuple[Estimate, ...], spent: float) -> str:
     lines = [
-        f"{one.judge}: {one.calls:,} calls, about {one.tokens_in:,.0f} tokens in, at most "
-        f"{dollars(one.dollars)}, about {_time(one.seconds)}"
-        for one in rows
+        f"{row.judge}: {row.calls:,} calls, about {row.tokens_in:,.0f} tokens in, at most "
+        f"{dollars(row.dollars)}, about {_time(row.seconds)}"
+        for row in rows
     ]
-    calls, most = sum(one.calls for one in rows), sum(one.dollars for one in rows)
-    longest = max(one.seconds for one in rows)
+    calls, most = sum(row.calls for row in rows), sum(row.dollars for row in rows)
+    longest = max(row.seconds for row in rows)
     before = f"; {dollars(spent)} were spent before" if spent else ""
     total = (
         f"In all {calls:,} calls, at most {dollars(most)}, about {_time(longest)} if a call takes "

@@ -108,16 +108,18 @@ def score(options: argparse.Namespace) -> None:
 def simulate(options: argparse.Namespace) -> None:
     """Write a simulated panel."""
     _check_out(options)
-    knobs = {
-        knob.name: getattr(options, knob.name)
-        for knob in fields(SimulationSpec)
-        if getattr(options, knob.name, None) is not None
+    spec_options = {
+        option.name: getattr(options, option.name)
+        for option in fields(SimulationSpec)
+        if getattr(options, option.name, None) is not None
     }
-    if options.sample is not None and knobs:
+    if options.sample is not None and spec_options:
         raise InputError(
-            "a sample is fixed", value=", ".join(knobs), allowed="--sample alone, or knobs alone"
+            "a sample is fixed",
+            value=", ".join(spec_options),
+            allowed="--sample alone, or options alone",
         )
-    spec = None if options.sample else SimulationSpec(**knobs)
+    spec = None if options.sample else SimulationSpec(**spec_options)
     if spec is not None:
         check_size(spec.n_items, spec.n_judges)
     votes = sample_votes(options.sample) if spec is None else simulated(spec)
@@ -125,10 +127,10 @@ def simulate(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".simulate-") as beside:
         write_panel(votes, Path(beside) / options.out.name)
         made = sorted(Path(beside).iterdir(), key=lambda path: path.name != options.out.name)
-        for one in made:
-            write_whole(folder / one.name, one.read_bytes())
+        for result in made:
+            write_whole(folder / result.name, result.read_bytes())
     print(votes_sentence(votes))
-    print(printable("Written: " + " and, beside it, ".join(one.name for one in made) + "."))
+    print(printable("Written: " + " and, beside it, ".join(output.name for output in made) + "."))
 
 
 def collect(options: argparse.Namespace) -> int:
@@ -179,9 +181,9 @@ def restore(options: argparse.Namespace) -> None:
 def spec_of(options: argparse.Namespace) -> Any:
     """The spec of a study from its options."""
     given = {
-        name.removeprefix("knob_"): text
+        name.removeprefix("option_"): text
         for name, text in vars(options).items()
-        if name.startswith("knob_") and text is not None
+        if name.startswith("option_") and text is not None
     }
     return study_spec(options.study, _settings(options), given)
 

@@ -15,20 +15,20 @@ from judgepanel.words.terminal import printable
 
 def run_import(options: argparse.Namespace) -> None:
     """Run the command: read, write, and say what was read and what was not."""
-    found = read_kind(source_of(options.path), options.kind, options.task)
-    lines = found.lines(options.path.name)
+    outcome = read_kind(source_of(options.path), options.kind, options.task)
+    lines = outcome.lines(options.path.name)
     write_whole(options.out, lines)
     rows = counted(lines.count(b"\n"), "row")
     print(printable(f"{rows} written to {options.out.name}."))
-    for note in found.notes(most=None):
+    for note in outcome.notes(most=None):
         print(printable(note))
-    if found.task == "pointwise":
+    if outcome.task == "pointwise":
         print("Every item passes or does not: read the file with --task pointwise.")
     try:
-        load_votes(options.out, task=found.task)
+        load_votes(options.out, task=outcome.task)
     except InputError as error:
         options.notes.append(f"To study these votes more is needed: {error}")
-    loaded = load_votes(options.out, task=found.task, need_labels=False)
+    loaded = load_votes(options.out, task=outcome.task, need_labels=False)
     options.notes += loaded.warnings
     print(votes_sentence(loaded.votes))
     if loaded.coverage is not None:

@@ -16,7 +16,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.studies.contract import Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
-from judgepanel.studies.knobs import knobs_of, unknown_option
+from judgepanel.studies.options import spec_options_of, unknown_option
 from judgepanel.votes import TASKS, InputError
 from judgepanel.votes.imports import KINDS
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS
@@ -27,7 +27,7 @@ _ABOUT = "Which judges to keep, on your own votes."
 _STUDY_OUT = ".csv: the table; .json: all"
 _STUDY_HELP = "run one study by name; `study NAME --help` lists its own options"
 _METAVARS = {False: "X", True: "X,Y"}
-_KNOB_TYPES = {int: int, float: float}
+_OPTION_TYPES = {int: int, float: float}
 
 
 def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -76,8 +76,8 @@ def command_parser() -> argparse.ArgumentParser:
 
     named = commands.add_parser("study", help=_STUDY_HELP, description=_STUDY_HELP)
     studies = named.add_subparsers(required=True, metavar="NAME")
-    for one in STUDIES.values():
-        _studying_one(_dictionary(_command(studies, one.name, run.study, one.question)), one)
+    for study in STUDIES.values():
+        _studying_one(_dictionary(_command(studies, study.name, run.study, study.question)), study)
 
     curve = _command(commands, "curve", run.study, "the panel curve: keep all, or the top k?")
     _studying_one(_dictionary(curve), PANEL_CURVE)
@@ -104,7 +104,7 @@ def command_parser() -> argparse.ArgumentParser:
     simulating = _command(commands, "simulate", run.simulate, "write a simulated panel")
     simulating.add_argument("--out", type=Path, required=True, metavar="FILE")
     simulating.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
-    _simulation_knobs(simulating)
+    _simulation_options(simulating)
 
     collecting = _command(commands, "collect", run.collect, "ask judges and make votes of it")
     collecting.add_argument("pairs", type=Path, metavar="PAIRS", help="JSONL, CSV or Parquet")
@@ -161,7 +161,7 @@ def _reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id-column", metavar="NAME")
     parser.add_argument("--label-column", metavar="NAME")
     parser.add_argument("--group-column", metavar="NAME")
-    parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row a judge")
+    parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
 
 
 def _grouping(parser: argparse.ArgumentParser) -> None:
@@ -197,24 +197,24 @@ def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 def _studying_one(
     parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
 ) -> None:
-    """Options of a study: what all share, and the knobs of its spec."""
+    """Options of a study: what all share, and the options of its spec."""
     _settings(parser)
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
     parser.set_defaults(study=study, taken=f"the study {study.name}")
-    for knob in knobs_of(study.spec):
-        known = f" [{', '.join(knob.choices)}]" if knob.choices else ""
-        usual = f" (default: {knob.shown()})" if knob.shown() else ""
-        text = f"{knob.help}{known}{usual}".strip().replace("%", "%%")
+    for option in spec_options_of(study.spec):
+        known = f" [{', '.join(option.choices)}]" if option.choices else ""
+        default = f" (default: {option.default_text()})" if option.default_text() else ""
+        text = f"{option.help}{known}{default}".strip().replace("%", "%%")
         parser.add_argument(
-            knob.option, dest=f"knob_{knob.field}", metavar=_METAVARS[knob.several], help=text
+            option.flag, dest=f"option_{option.field}", metavar=_METAVARS[option.several], help=text
         )
 
 
-def _simulation_knobs(parser: argparse.ArgumentParser) -> None:
+def _simulation_options(parser: argparse.ArgumentParser) -> None:
     defaults = SimulationSpec()
-    for knob in fields(SimulationSpec):
-        value = getattr(defaults, knob.name)
-        if type(value) in _KNOB_TYPES or isinstance(value, str):
+    for option in fields(SimulationSpec):
+        value = getattr(defaults, option.name)
+        if type(value) in _OPTION_TYPES or isinstance(value, str):
             parser.add_argument(
-                "--" + knob.name.replace("_", "-"), type=type(value), default=None, metavar="X"
+                "--" + option.name.replace("_", "-"), type=type(value), default=None, metavar="X"
             )

@@ -22,7 +22,7 @@ from judgepanel.collect.completion import (
 from judgepanel.collect.exchange import Exchange, NoAnswer, Reply
 from judgepanel.collect.judges import Judge
 from judgepanel.votes.cells import is_number
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, quote_value
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 60.0
@@ -99,8 +99,8 @@ class Caller:
             try:
                 completion = await self._once(prompt)
                 return Answer(completion, time.monotonic() - began, attempt)
-            except _Again as trouble:
-                again = trouble
+            except _Again as error:
+                again = error
             if attempt < self.judge.attempts:
                 pause = again.seconds or _pause(attempt)
                 if again.holds_all:
@@ -114,8 +114,8 @@ class Caller:
             if not 200 <= reply.status < 300:
                 raise _of_status(self.judge, reply)
             return read_completion(reply.body, longest_text(self.judge.max_tokens))
-        except NoAnswer as trouble:
-            raise _Again(str(trouble)) from None
+        except NoAnswer as problem:
+            raise _Again(str(problem)) from None
         except NotACompletion:
             raise _Again("an answer that is not a completion") from None
         except (Hopeless, GivenUp, _Again):
@@ -149,7 +149,8 @@ def _of_status(judge: Judge, reply: Reply) -> Exception:
         return Hopeless(f"the server refuses the key (status {status}); it comes from {where}")
     if status == 404:
         return Hopeless(
-            f"the server knows no model {shown(judge.model)}, or the address is wrong (status 404)"
+            f"the server knows no model {quote_value(judge.model)}, or the address is wrong "
+            f"(status 404)"
         )
     if status in _TRANSIENT:
         return _Again(f"status {status}", _asked_for(reply.retry_after), holds_all=status == 429)
@@ -184,13 +185,14 @@ def _key(judge: Judge) -> str:
     key = os.environ.get(judge.key_variable, "").strip()
     if not key:
         raise InputError(
-            f"judge {shown(judge.name)} has no key: the environment variable "
-            f"{shown(judge.key_variable)} is not set",
+            f"judge {quote_value(judge.name)} has no key: the environment variable "
+            f"{quote_value(judge.key_variable)} is not set",
         )
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise InputError(
-            f"judge {shown(judge.name)} has a key that no request can carry: "
-            f"{shown(judge.key_variable)} holds a blank, a line break or another such character",
+            f"judge {quote_value(judge.name)} has a key that no request can carry: "
+            f"{quote_value(judge.key_variable)} holds a blank, a line break or another such "
+            f"character",
             allowed="printable ASCII characters",
         )
     return key

@@ -56,8 +56,8 @@ def most_dollars(judge: Judge, prompt: str) -> float:
     return price(judge, len(prompt.encode()) + TOKENS_AROUND, judge.max_tokens)
 
 
-def estimate(pairs: Pairs, plan: Plan, done: dict[str, int]) -> tuple[Estimate, ...]:
-    """One row a judge, for the calls that ``done`` (finished calls by judge) leaves."""
+def estimate(pairs: Pairs, plan: Plan, by_name: dict[str, int]) -> tuple[Estimate, ...]:
+    """One row per judge, for the calls that ``by_name`` (finished calls by judge) leaves."""
     lengths = sum(
         np.array([len(text) for text in column.astype(str)], dtype=float)
         for column in (pairs.instruction, pairs.first, pairs.second)
@@ -66,7 +66,7 @@ def estimate(pairs: Pairs, plan: Plan, done: dict[str, int]) -> tuple[Estimate, 
     total = plan.calls(len(pairs))
     rows = []
     for judge in plan.judges:
-        calls = max(0, total - done.get(judge.name, 0))
+        calls = max(0, total - by_name.get(judge.name, 0))
         pace = min(judge.per_minute / 60.0, judge.concurrency / SECONDS_A_CALL)
         rows.append(
             Estimate(

@@ -25,41 +25,43 @@ class _Sums:
 
 
 def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
-    """One row a judge: family, model, ``cost_usd`` and ``latency_s`` (median) an output.
+    """One row per judge: family, model, ``cost_usd`` and ``latency_s`` (median) per output.
 
     ``served_by`` names the models that the servers say have answered, at most ``NAMES`` of them;
     tokens are those that were counted credibly.
     """
     sums = {judge.name: _Sums() for judge in plan.judges}
     for entry in journal.entries():
-        one = sums.get(entry["judge"])
-        if one is None:
+        sums_of_judge = sums.get(entry["judge"])
+        if sums_of_judge is None:
             continue
-        one.outputs += 1
+        sums_of_judge.outputs += 1
         if entry["seconds"] is not None:
-            one.seconds.append(entry["seconds"])
+            sums_of_judge.seconds.append(entry["seconds"])
         if entry["cost"] is not None:
-            one.costs.append(entry["cost"])
-        one.tokens_in += entry["tokens_in"] or 0
-        one.tokens_out += entry["tokens_out"] or 0
-        if len(one.served_by) <= NAMES:
-            one.served_by.add(entry["served_by"])
+            sums_of_judge.costs.append(entry["cost"])
+        sums_of_judge.tokens_in += entry["tokens_in"] or 0
+        sums_of_judge.tokens_out += entry["tokens_out"] or 0
+        if len(sums_of_judge.served_by) <= NAMES:
+            sums_of_judge.served_by.add(entry["served_by"])
     rows = []
     for judge in plan.judges:
-        one = sums[judge.name]
-        names = sorted(one.served_by - {""})
-        more = ", …" if len(one.served_by) > NAMES else ""
+        sums_of_judge = sums[judge.name]
+        names = sorted(sums_of_judge.served_by - {""})
+        more = ", …" if len(sums_of_judge.served_by) > NAMES else ""
         rows.append(
             {
                 "judge": judge.name,
                 "family": judge.family,
                 "model": judge.model,
                 "served_by": ", ".join(names[:NAMES]) + more,
-                "outputs": one.outputs,
-                "cost_usd": float(np.mean(one.costs)) if one.costs else np.nan,
-                "latency_s": float(np.median(one.seconds)) if one.seconds else np.nan,
-                "tokens_in": one.tokens_in,
-                "tokens_out": one.tokens_out,
+                "outputs": sums_of_judge.outputs,
+                "cost_usd": float(np.mean(sums_of_judge.costs)) if sums_of_judge.costs else np.nan,
+                "latency_s": float(np.median(sums_of_judge.seconds))
+                if sums_of_judge.seconds
+                else np.nan,
+                "tokens_in": sums_of_judge.tokens_in,
+                "tokens_out": sums_of_judge.tokens_out,
             }
         )
     return pd.DataFrame(rows)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from judgepanel.collect.prompts import BUILT_IN, check_template
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import is_role_name
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, quote_value
 
 LONGEST_NAME = 200
 LONGEST_PROMPT = 1_000_000
@@ -122,10 +122,12 @@ def _plan(content: dict[str, Any], path: Path) -> Plan:
 
 
 def _judge(entry: Any, path: Path) -> Judge:
-    settings = {one.name: one for one in fields(Judge) if one.name != "template"}
+    settings = {
+        attribute.name: attribute for attribute in fields(Judge) if attribute.name != "template"
+    }
     if not isinstance(entry, dict):
         raise InputError("a judge is not a table", value=entry, allowed="[[judge]]")
-    who = shown(entry.get("name", "without a name"))
+    who = quote_value(entry.get("name", "without a name"))
     for name, value in entry.items():
         if name == "api_key":
             raise InputError(

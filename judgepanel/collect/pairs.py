@@ -1,4 +1,4 @@
-"""The pairs that judges are asked about: an instruction and two responses an item."""
+"""The pairs that judges are asked about: an instruction and two responses per item."""
 
 from __future__ import annotations
 
@@ -71,18 +71,18 @@ def _pairs(table: RawTable) -> Pairs:
     free = {column.lower(): column for column in reversed(table.columns)}
 
     def find(names: tuple[str, ...], what: str) -> str:
-        found = next((free[one] for one in names if one in free), None)
-        if found is None:
+        hit = next((free[name] for name in names if name in free), None)
+        if hit is None:
             raise InputError(
                 f"there is no column for {what}",
                 allowed=", ".join(names),
                 remedy="rename the column that has it to one of these",
             )
-        return found
+        return hit
 
     instruction = find(INSTRUCTION_NAMES, "the instruction")
     first, second = find(FIRST_NAMES, "the first response"), find(SECOND_NAMES, "the second")
-    names = tuple(one for one in ID_NAMES if free.get(one) not in {instruction, first, second})
+    names = tuple(name for name in ID_NAMES if free.get(name) not in {instruction, first, second})
     ids = unique_ids(table, find(names, "the item's id"))
     for column in (first, second):
         empty = (table.frame[column].astype(str).str.strip() == "").to_numpy()
@@ -91,14 +91,14 @@ def _pairs(table: RawTable) -> Pairs:
                 "the response is empty",
                 row=table.row(int(empty.argmax())),
                 column=column,
-                allowed="two responses an item",
+                allowed="two responses per item",
                 remedy="fill it in, or remove the row",
             )
     known = [
         column
         for column in table.columns
         if column.startswith(FEATURE_PREFIX)
-        or column in (free.get(one) for one in (*LABEL_NAMES[:5], *GROUP_NAMES[:2]))
+        or column in (free.get(name) for name in (*LABEL_NAMES[:5], *GROUP_NAMES[:2]))
     ]
     _check_known(table, known)
     frame = table.frame

@@ -54,8 +54,8 @@ _PLACE = re.compile(r"\{(instruction|response_a|response_b)\}")
 
 def check_template(template: str, name: str) -> str:
     """The template, when it has all three places; InputError otherwise."""
-    found = set(_PLACE.findall(template))
-    missing = [place for place in PLACES if place not in found]
+    places = set(_PLACE.findall(template))
+    missing = [place for place in PLACES if place not in places]
     if missing:
         raise InputError(
             f"the prompt has no place for {missing[0]}",

@@ -17,7 +17,7 @@ from judgepanel.collect.judges import Judge, Plan
 from judgepanel.collect.pairs import Pairs
 from judgepanel.collect.prompts import filled
 from judgepanel.votes.cells import shield, unshield
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.transcripts import UNUSABLE
 
 BROKEN_AFTER = 20
@@ -51,7 +51,7 @@ class _State:
     judge whose server reports more takes nothing from the others.
     """
 
-    done: dict[str, set[tuple[str, str]]]
+    finished: dict[str, set[tuple[str, str]]]
     dollars: float = 0.0
     counted: float = 0.0
     reserved: float = 0.0
@@ -72,7 +72,7 @@ def finished(
     Raises InputError where a judge was asked otherwise than the plan says.
     """
     state = _so_far(journal, plan, pairs)
-    return state.done, state.dollars
+    return state.finished, state.dollars
 
 
 def _so_far(journal: Journal, plan: Plan, pairs: Pairs) -> _State:
@@ -92,12 +92,12 @@ def _so_far(journal: Journal, plan: Plan, pairs: Pairs) -> _State:
             continue
         if entry["asked"] != asked[judge]:
             raise InputError(
-                f"judge {shown(judge)} was asked otherwise before (model, address, prompt, "
+                f"judge {quote_value(judge)} was asked otherwise before (model, address, prompt, "
                 "temperature, tokens, seed or orders)",
                 file=journal.folder.name,
                 allowed="the same settings, another name for the judge, or another folder",
             )
-        state.done[judge].add((item, entry["order"]))
+        state.finished[judge].add((item, entry["order"]))
     return state
 
 
@@ -133,16 +133,16 @@ def collect(
     """
     state = _so_far(journal, plan, pairs)
     ids = set(pairs.ids)
-    for name, calls in state.done.items():
-        state.done[name] = {call for call in calls if call[0] in ids}
+    for name, calls in state.finished.items():
+        state.finished[name] = {call for call in calls if call[0] in ids}
     planned = plan.calls(len(pairs)) * len(plan.judges)
     report = on_progress or (lambda *_: None)
     asyncio.run(_all(pairs, plan, journal, state, max_cost, lambda: report(
-        sum(map(len, state.done.values())), planned, state.dollars
+        sum(map(len, state.finished.values())), planned, state.dollars
     )))  # fmt: skip
     return Outcome(
         made=state.made,
-        finished=sum(map(len, state.done.values())),
+        finished=sum(map(len, state.finished.values())),
         planned=planned,
         dollars=state.dollars,
         troubles=tuple(_troubles(state, max_cost)),
@@ -192,10 +192,10 @@ class _Run:
         self._failed = 0
 
     def _calls(self) -> Iterator[tuple[int, str]]:
-        done = self._state.done[self._judge.name]
+        completed = self._state.finished[self._judge.name]
         for item, name in enumerate(self._pairs.ids):
             for order in self._plan.orders(name):
-                if (name, order) not in done:
+                if (name, order) not in completed:
                     yield item, order
 
     async def work(self) -> None:
@@ -213,11 +213,11 @@ class _Run:
                 answer = await self._caller.ask(prompt)
                 self._keep(item, order, answer, most)
                 self._failed = 0
-            except Hopeless as trouble:
-                state.stopped[judge.name] = str(trouble)
+            except Hopeless as error:
+                state.stopped[judge.name] = str(error)
                 return
-            except GivenUp as trouble:
-                self._give_up(trouble)
+            except GivenUp as error:
+                self._give_up(error)
                 continue
             finally:
                 await self._free(most)
@@ -246,14 +246,14 @@ class _Run:
             state.reserved = state.reserved - most if state.under_way else 0.0
             state.freed.notify_all()
 
-    def _give_up(self, trouble: GivenUp) -> None:
+    def _give_up(self, error: GivenUp) -> None:
         judge, state = self._judge, self._state
-        state.given_up.setdefault(judge.name, Counter())[str(trouble)] += 1
-        self._failed += not trouble.refused
+        state.given_up.setdefault(judge.name, Counter())[str(error)] += 1
+        self._failed += not error.refused
         if self._failed >= BROKEN_AFTER:
             state.stopped.setdefault(
                 judge.name,
-                f"{self._failed} calls in a row came to nothing, the last for: {trouble}",
+                f"{self._failed} calls in a row came to nothing, the last for: {error}",
             )
 
     def _keep(self, item: int, order: str, answer: Answer, most: float) -> None:
@@ -288,7 +288,7 @@ class _Run:
                 file=self._journal.path.name,
                 allowed="room on the disk; then run the same command again",
             ) from None
-        state.done[judge.name].add((pairs.ids[item], order))
+        state.finished[judge.name].add((pairs.ids[item], order))
         state.dollars += cost
         state.counted += min(cost, most)
         state.made += 1
@@ -304,17 +304,17 @@ class _Run:
 
 def _troubles(state: _State, cap: float | None) -> Iterator[str]:
     for name, reason in state.stopped.items():
-        yield f"Judge {shown(name)} was stopped: {reason}."
+        yield f"Judge {quote_value(name)} was stopped: {reason}."
     for name, reasons in state.given_up.items():
         many = f"{reasons.total():,} calls" if reasons.total() > 1 else "1 call"
         were = "were" if reasons.total() > 1 else "was"
         (most, _), *_ = reasons.most_common(1)
-        yield f"{many} of {shown(name)} {were} given up, most often for: {most}."
+        yield f"{many} of {quote_value(name)} {were} given up, most often for: {most}."
     for name, reasons in state.unusable.items():
         many = f"{reasons.total():,} outputs" if reasons.total() > 1 else "1 output"
         are = "are" if reasons.total() > 1 else "is"
         why = ", ".join(reasons)
-        yield f"{many} of {shown(name)} {are} kept escaped and not read as a verdict: {why}."
+        yield f"{many} of {quote_value(name)} {are} kept escaped and not read as a verdict: {why}."
     if state.capped:
-        names = ", ".join(shown(name) for name in sorted(state.capped))
+        names = ", ".join(quote_value(name) for name in sorted(state.capped))
         yield f"Stopped before the cap of {in_dollars(cap)}, {names}: a higher one goes on."

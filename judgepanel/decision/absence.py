@@ -243,14 +243,14 @@ def _figures(
         single=tuple(by_name[name] for name in model.judges),
         groups=tuple(
             GroupAbsence(
-                group.kind, group.name, tuple(sorted(at[name] for name in group.judges)), found
+                group.kind, group.name, tuple(sorted(at[name] for name in group.judges)), figures
             )
-            for group, found in zip(groups, others, strict=False)
+            for group, figures in zip(groups, others, strict=False)
         ),
         several=tuple(others[len(groups) :]),
         fallback=fallback,
-        n_calibration=float(np.mean([one.n_calibration for one in alone])),
-        n_evaluation=float(np.mean([len(one.rows) for one in alone])),
+        n_calibration=float(np.mean([losses.n_calibration for losses in alone])),
+        n_evaluation=float(np.mean([len(losses.rows) for losses in alone])),
         n_splits=len(alone),
     )
 

@@ -50,14 +50,14 @@ def groups_of(
         for name, judge in sorted(zip(names, prepared.judges, strict=True)):
             if name and judge in panel:
                 named.setdefault((kind, name), []).append(judge)  # type: ignore[arg-type]
-    found = []
+    result = []
     for (kind, name), members in named.items():
         group = tuple(sorted(members))
         if 1 < len(group) < len(panel) and group not in seen:
             seen.add(group)
-            found.append(JudgeGroup(kind, name, group))
-    largest = sorted(found, key=lambda group: -len(group.judges))[:MOST_GROUPS]
-    return tuple(group for group in found if group in largest)
+            result.append(JudgeGroup(kind, name, group))
+    largest = sorted(result, key=lambda group: -len(group.judges))[:MOST_GROUPS]
+    return tuple(group for group in result if group in largest)
 
 
 def numbers_absent(n_judges: int) -> list[int]:

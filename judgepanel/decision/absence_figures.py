@@ -20,7 +20,7 @@ Index = NDArray[np.int64]
 class AbsenceFigures:
     """``n_absent`` judges (a ``share`` of the panel) absent: mean NLL, and how much it rose.
 
-    ``delta`` = NLL - NLL with nobody absent, [``lo``, ``hi``] its 95 % interval on ever so many
+    ``delta`` = NLL - NLL with nobody absent, [``lo``, ``hi``] its 95 % interval on very many
     new items, under Student's law with ``df``. A file of m items adds ``item_sd``^2 / m to the
     variance (:func:`decision.absence_nearest.on_items`). ``main_nll`` is the NLL of the panel's own
     rule, had it no fallback.
@@ -49,15 +49,17 @@ def figures_of(
     sums, mains, finals = np.zeros((3, n_figures, len(limits.cross)))
     times = np.zeros(len(limits.cross))
     of_panels, draws = [], []
-    for one in losses:
-        nll = one.new.under(limits.cross[one.rows])
-        sums[:, one.rows] += one.averaged(nll)
-        mains[:, one.rows] += one.averaged(one.new.main)
-        finals[:, one.rows] += one.averaged(one.new.under(np.full(len(one.rows), limits.beyond)))
-        times[one.rows] += 1
-        common = one.common.under(limits.cross[one.shared])
-        of_panels.append(one.averaged(common - common[0]).mean(axis=1))
-        draws.append(one.between_draws(nll - nll[0]))
+    for loss in losses:
+        nll = loss.new.under(limits.cross[loss.rows])
+        sums[:, loss.rows] += loss.averaged(nll)
+        mains[:, loss.rows] += loss.averaged(loss.new.main)
+        finals[:, loss.rows] += loss.averaged(
+            loss.new.under(np.full(len(loss.rows), limits.beyond))
+        )
+        times[loss.rows] += 1
+        common = loss.common.under(limits.cross[loss.shared])
+        of_panels.append(loss.averaged(common - common[0]).mean(axis=1))
+        draws.append(loss.between_draws(nll - nll[0]))
     seen = times > 0
     items, mains = sums[:, seen] / times[seen], mains[:, seen] / times[seen]
     rises, final = items[1:] - items[0], finals[:, seen] / times[seen]
@@ -71,7 +73,7 @@ def figures_of(
         rule=rule,
     )
     value = rises.mean(axis=1)
-    found = [
+    figures = [
         AbsenceFigures(
             n_absent=size,
             share=size / n_judges,
@@ -85,12 +87,12 @@ def figures_of(
         )
         for arm, size in enumerate(sizes)
     ]
-    return found, float(items[0].mean())
+    return figures, float(items[0].mean())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Spread:
-    """What makes a rise uncertain, (n,) each: 95 % ``reach`` on ever so many new items, degrees of
+    """What makes a rise uncertain, (n,) each: 95 % ``reach`` on very many new items, degrees of
     freedom, and the standard deviation of the rise of a single item.
     """
 

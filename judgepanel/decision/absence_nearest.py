@@ -18,7 +18,7 @@ from typing import Any
 from scipy import stats
 
 from judgepanel.scoring.inference import LEVEL
-from judgepanel.votes.errors import listed, shown
+from judgepanel.votes.errors import listed, quote_value
 
 _NEAR = 0.5
 
@@ -46,7 +46,7 @@ def nearest_absence(content: dict[str, Any], absent: Sequence[str]) -> NearestAb
     near, inside = [], []
     groups = [set(group["judges"]) for group in measured["groups"]]
     for group, members in zip(measured["groups"], groups, strict=True):
-        name = f"{group['kind']} {shown(group['name'])}"
+        name = f"{group['kind']} {quote_value(group['name'])}"
         if members == gone:
             return NearestAbsence(f"{name} absent", group["figures"], True, True)
         common = len(members & gone)
@@ -59,7 +59,7 @@ def nearest_absence(content: dict[str, Any], absent: Sequence[str]) -> NearestAb
     number, enough = _number(measured["several"], len(gone), len(judges))
     if enough and (near or not inside):
         near.append(NearestAbsence(number.what, number.figures, False, True))
-    return max(near or [*inside, number], key=lambda one: float(one.figures["delta"]))
+    return max(near or [*inside, number], key=lambda entry: float(entry.figures["delta"]))
 
 
 def _mostly(members: set[int], gone: set[int]) -> bool:
@@ -71,7 +71,7 @@ def _number(
     several: list[dict[str, Any]], n_absent: int, n_judges: int
 ) -> tuple[NearestAbsence, bool]:
     """The next larger number of absent judges, or the largest, and whether it is large enough."""
-    enough = [one for one in several if one["n_absent"] >= n_absent]
+    enough = [entry for entry in several if entry["n_absent"] >= n_absent]
     figures = (enough or several[-1:])[0]
     what = f"{figures['n_absent']} of {n_judges} judges absent, drawn at random"
     return NearestAbsence(what, figures, False, False), bool(enough)
@@ -79,7 +79,7 @@ def _number(
 
 def on_items(figures: dict[str, Any], n_items: int) -> tuple[float, float]:
     """95 % interval of the rise on a file of so many new items; files of versions before 4 say
-    nothing of single items, and then it is the interval of the mean over ever so many.
+    nothing of single items, and then it is the interval of the mean over very many.
     """
     lo, hi, delta = figures["lo"], figures["hi"], figures["delta"]
     if figures["df"] is None:
@@ -104,11 +104,11 @@ def absence_sentence(content: dict[str, Any], absent: Sequence[str], n_items: in
 
 
 def _measured(content: dict[str, Any], nearest: NearestAbsence, n_items: int) -> str:
-    figures, usual = nearest.figures, content["figures"]["nll"]
+    figures, full_nll = nearest.figures, content["figures"]["nll"]
     lo, hi = on_items(figures, n_items)
     change = (
         f"with {nearest.what}, the NLL changes by {figures['delta']:+.3f} [{lo:+.3f}, {hi:+.3f}] "
-        f"out of sample, to about {usual + figures['delta']:.3f} from {usual:.3f}."
+        f"out of sample, to about {full_nll + figures['delta']:.3f} from {full_nll:.3f}."
     )
     if nearest.exact:
         return f"measured {change}"

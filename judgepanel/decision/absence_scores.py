@@ -22,18 +22,18 @@ def scores_without(model: PanelModel, votes: Votes, absent: list[list[int]]) -> 
     """P(label = 1), (n_arms, n_items), of votes (n_items, n_judges) in panel order, with the judges
     at the positions of each arm absent; as ``model.score`` of votes set missing, up to rounding.
     """
-    found = np.empty((len(absent), len(votes)))
+    scores = np.empty((len(absent), len(votes)))
     likeness = _Likeness.of(model, votes) if isinstance(model.rule, JointSum) else None
     for arm, positions in enumerate(absent):
         cast = votes.copy()
         cast[:, positions] = MISSING
         if likeness is None:
-            found[arm] = model.score(cast)
+            scores[arm] = model.score(cast)
             continue
         logits = likeness.linear(positions) + likeness.without(positions)
         empty = (cast == MISSING).all(axis=1)
-        found[arm] = np.where(empty, model.prior, model.probabilities(logits))
-    return found
+        scores[arm] = np.where(empty, model.prior, model.probabilities(logits))
+    return scores
 
 
 def fallback_without(

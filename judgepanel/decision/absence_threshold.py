@@ -84,15 +84,15 @@ class Threshold:
 
 def threshold(losses: list[Losses], units: Index, seed: int) -> Threshold:
     """Choose the threshold on measured rows; units stay whole when items are halved."""
-    shares = np.concatenate([one.new.missing.ravel() for one in losses])
+    shares = np.concatenate([one_loss.new.missing.ravel() for one_loss in losses])
     levels = np.unique(np.quantile(shares, np.linspace(0.0, 1.0, GRID)))
     between = (levels[1:] + levels[:-1]) / 2.0
     grid = np.append(between[between > _SMALLEST], NEVER)
     n_units = int(units.max()) + 1
     gains, times = np.zeros((n_units, len(grid))), np.zeros(n_units)
-    for one in losses:
-        np.add.at(gains, units[one.rows], one.gains(grid).T)
-        np.add.at(times, units[one.rows], 1.0)
+    for loss in losses:
+        np.add.at(gains, units[loss.rows], loss.gains(grid).T)
+        np.add.at(times, units[loss.rows], 1.0)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_KEY))
     half = rng.permutation(n_units) % 2 == 0
     first, second = (

@@ -92,7 +92,7 @@ class Candidates:
 
     def all(self) -> tuple[Candidate, ...]:
         """All candidates; positions follow :mod:`decision.contest`."""
-        return tuple(one for family in self.families for one in family.candidates())
+        return tuple(candidate for family in self.families for candidate in family.candidates())
 
 
 def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
@@ -154,14 +154,14 @@ def candidates_of(name: str, n_judges: int, *, symmetric: bool, budget: bool = F
     Families without a panel (too few judges) are left out as well. With a ``budget`` there are
     panels chosen to keep within it besides.
     """
-    found: list[Family | Curation] = []
+    families: list[Family | Curation] = []
     for family in LISTS[name](n_judges):
-        kept = tuple(c for c in family.calibrators if not (symmetric and c == "platt"))
+        calibrators = tuple(c for c in family.calibrators if not (symmetric and c == "platt"))
         if isinstance(family, Curation) or family.panels:
-            found.append(replace(family, calibrators=kept))
+            families.append(replace(family, calibrators=calibrators))
     if budget:
-        found += [
+        families += [
             Curation("budget", "one_coin", ("temperature", "beta")),
             Curation("budget", "joint", SCALES),
         ]
-    return Candidates(tuple(found))
+    return Candidates(tuple(families))

@@ -75,20 +75,20 @@ def compete(ballots: Ballots, split: Split, choices: Candidates, terms: Terms) -
     parts = [_on_split(ballots, split, family, terms) for family in choices.families]
     scores = [part.scores for part in parts]
     held = [
-        one.evaluation[name]
-        for one, family in zip(scores, choices.families, strict=True)
+        score.evaluation[name]
+        for score, family in zip(scores, choices.families, strict=True)
         for name in family.calibrators
     ]
 
     def stacked(field: str) -> Floats:
-        return np.concatenate([getattr(one, field) for one in held])
+        return np.concatenate([getattr(entry, field) for entry in held])
 
     return Results(
         ItemScores(stacked("nll"), stacked("brier"), stacked("hit"), stacked("ece")),
         standing=_together([part.standing for part in parts]),
         null_nll=scores[0].null_nll,
         constant_nll=scores[0].constant_nll[choices.families[0].calibrators[-1]],
-        replaced=sum(sum(one.replaced.values()) for one in scores),
+        replaced=sum(sum(score.replaced.values()) for score in scores),
     )
 
 
@@ -96,13 +96,13 @@ def stand(
     ballots: Ballots, rows: Index, choices: Candidates, terms: Terms, key: tuple[int, ...]
 ) -> Standing:
     """Cross-validate every candidate on these rows alone; folds are drawn by ``key``."""
-    found = []
+    result = []
     for family in choices.families:
         if isinstance(family, Curation):
             whole = Split(0, rows, rows[:0])
             evidence = evidence_of(ballots, rows, terms.known, terms.rules, key)
             made = curated(ballots, whole, CURATORS[family.curator], evidence, family.aggregator)
-            found.append(_curated_standing(ballots, whole, family, terms, made, key))
+            result.append(_curated_standing(ballots, whole, family, terms, made, key))
         else:
             losses = inner_losses(
                 ballots,
@@ -112,8 +112,8 @@ def stand(
                 n_folds=terms.n_folds,
                 key=key,
             )
-            found.append(_standing(losses, ballots, rows, family))
-    return _together(found)
+            result.append(_standing(losses, ballots, rows, family))
+    return _together(result)
 
 
 def final_panel(
@@ -132,9 +132,9 @@ def final_panel(
     made = curated(ballots, whole, CURATORS[candidate.curator], evidence, candidate.aggregator)
     judges = made.chosen.judges
     if made.chosen.table:
-        raise ValueError("a table of patterns is no panel that can be taken away")
-    kept = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
-    return panel_of(judges_of(ballots, judges), kept, len(kept), made.scores, **pipeline)
+        raise ValueError("a table of patterns is not a panel that can be taken away")
+    panel = tuple(name for name, chosen in zip(names, judges, strict=True) if chosen)
+    return panel_of(judges_of(ballots, judges), panel, len(panel), made.scores, **pipeline)
 
 
 FINAL = (0, 2)
@@ -201,7 +201,7 @@ def _by_inner_folds(
     ballots: Ballots, split: Split, family: Curation, terms: Terms, key: tuple[int, ...]
 ) -> Floats:
     rows = split.calibration
-    found = np.empty((len(family.calibrators), 1, len(rows)))
+    inner_folds = np.empty((len(family.calibrators), 1, len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     for inner in folds(ballots.units, rows, terms.n_folds, seed=terms.seed, key=key):
@@ -210,12 +210,12 @@ def _by_inner_folds(
         )
         made = curated(ballots, inner, CURATORS[family.curator], evidence, family.aggregator)
         fitted: Calibrated = calibrate(ballots, inner, made.scores, family.calibrators)
-        found[..., place[inner.evaluation]] = item_losses(fitted)
-    return found
+        inner_folds[..., place[inner.evaluation]] = item_losses(fitted)
+    return inner_folds
 
 
-def _together(found: list[Standing]) -> Standing:
+def _together(standings: list[Standing]) -> Standing:
     return Standing(
-        np.concatenate([one.losses for one in found]),
-        np.concatenate([one.panels for one in found]),
+        np.concatenate([standing.losses for standing in standings]),
+        np.concatenate([standing.panels for standing in standings]),
     )

@@ -8,7 +8,7 @@ another one. Judges that were chosen for agreeing with the labels agree too much
 were chosen on: of those, agreement counts as half as many trials (``CHOSEN``), which by simulation
 keeps the size of the test even for the best 3 of 200 equal judges.
 
-Every comparison is Fisher's exact test (Wilcoxon's for votes an item; by the normal law above
+Every comparison is Fisher's exact test (Wilcoxon's for votes per item; by the normal law above
 ``_EXACT`` trials), and Holm's adjustment
 over all of them keeps the chance of any warning without drift at ``ALPHA`` or less. Items of one
 group may be alike: counts are divided by their design effect first. From fewer than
@@ -32,7 +32,7 @@ from judgepanel.scoring.clustered import design_effect, unit_counts
 from judgepanel.scoring.multiplicity import holm
 from judgepanel.scoring.splits import group_codes
 from judgepanel.votes import MISSING, VoteMatrix
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import quote_value
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -50,7 +50,7 @@ _EXACT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One comparison: ``measure`` of a ``judge`` (empty for votes an item).
+    """One comparison: ``measure`` of a ``judge`` (empty for votes per item).
 
     ``before`` and ``after`` are shares (mean numbers of votes) of ``n_before`` and ``n_after``
     trials; ``p`` is the test's, ``p_holm`` adjusted over all comparisons.
@@ -79,14 +79,14 @@ class Drift:
     few_groups: str = ""
 
     @property
-    def found(self) -> tuple[Change, ...]:
+    def significant(self) -> tuple[Change, ...]:
         """Comparisons that chance does not explain, the surest first."""
         return tuple(
             sorted((c for c in self.changes if c.p_holm < ALPHA), key=lambda change: change.p)
         )
 
     def frame(self) -> pd.DataFrame:
-        """One row a comparison."""
+        """One row per comparison."""
         names = list(Change.__dataclass_fields__)
         rows = [[getattr(change, name) for name in names] for change in self.changes]
         return pd.DataFrame(rows, columns=names)
@@ -108,17 +108,17 @@ def profile_content(votes: VoteMatrix, judges: Sequence[str]) -> dict[str, Any]:
     Design effects are the number of items where groups are too few to estimate them: all items
     then count as one trial, which no test calls drift.
     """
-    found = _counted(votes.with_judges(judges))
+    counts = _counted(votes.with_judges(judges))
     few = _few_groups(votes) is not None
     whole = [float(votes.n_items)] * len(judges)
     return {
         "n_items": votes.n_items,
-        "voted": found.hits["voted"].tolist(),
-        "ones": found.hits["ones"].tolist(),
-        "compared": found.trials["agreed"].tolist(),
-        "agreed": found.hits["agreed"].tolist(),
-        "n_votes": found.n_votes.tolist(),
-        "effects": {name: whole if few else found.effects[name].tolist() for name in MEASURES},
+        "voted": counts.hits["voted"].tolist(),
+        "ones": counts.hits["ones"].tolist(),
+        "compared": counts.trials["agreed"].tolist(),
+        "agreed": counts.hits["agreed"].tolist(),
+        "n_votes": counts.n_votes.tolist(),
+        "effects": {name: whole if few else counts.effects[name].tolist() for name in MEASURES},
     }
 
 
@@ -174,11 +174,11 @@ def drift_sentences(drift: Drift) -> list[str]:
     """
     if drift.few_groups:
         return [drift.few_groups]
-    found = drift.found
-    if not found:
+    changes = drift.significant
+    if not changes:
         return []
-    parts = [_change_words(change) for change in found[:_NAMED]]
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    parts = [_change_words(change) for change in changes[:_NAMED]]
+    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
     return [
         f"These votes are not like those the panel was fitted on: {'; '.join(parts)}{more}. Over "
         f"all judges shares differ by {100 * drift.distance:.1f} points on average, by chance it "
@@ -189,9 +189,9 @@ def drift_sentences(drift: Drift) -> list[str]:
 def _change_words(change: Change) -> str:
     p = "p < .001" if change.p_holm < 0.001 else f"p = {change.p_holm:.3f}".replace("0.", ".")
     if change.measure == "n_votes":
-        return f"votes an item {change.before:.1f} then, {change.after:.1f} now ({p})"
+        return f"votes per item {change.before:.1f} then, {change.after:.1f} now ({p})"
     return (
-        f"{_WORDS[change.measure]} of {shown(change.judge)} {100 * change.before:.0f} % of "
+        f"{_WORDS[change.measure]} of {quote_value(change.judge)} {100 * change.before:.0f} % of "
         f"{change.n_before} then, {100 * change.after:.0f} % of {change.n_after} now ({p})"
     )
 
@@ -266,9 +266,9 @@ def _fisher(before: _Counts, now: _Counts, measure: str, *, grouped: bool, less:
     new_hits, new_trials = _effective(now, measure, now.effects[measure] if grouped else effect)
     total: Any = trials + new_trials
     row, some = hits + new_hits, total <= _EXACT
-    found = _normal_p(new_hits, row, new_trials, total)
-    found[some] = fisher(new_hits[some], row[some], new_trials[some], total[some])
-    return found
+    result = _normal_p(new_hits, row, new_trials, total)
+    result[some] = fisher(new_hits[some], row[some], new_trials[some], total[some])
+    return result
 
 
 def _normal_p(both: Floats, row: Floats, column: Floats, total: Floats) -> Floats:
@@ -296,7 +296,7 @@ def _votes_an_item(before: _Counts, now: _Counts) -> list[Change]:
 
     Items of one group may have equally many: z is divided by the root of the mean design effect.
     """
-    old, new = (found.n_votes.astype(np.float64) for found in (before, now))
+    old, new = (counts.n_votes.astype(np.float64) for counts in (before, now))
     n, m = float(old.sum()), float(new.sum())
     z = _rank_z(old, new)
     if not np.isfinite(z):

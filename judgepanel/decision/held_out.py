@@ -139,13 +139,13 @@ def set_texts(conformal: dict[str, Any] | None, p: Floats) -> list[list[str]]:
     """``{}``, ``{0}``, ``{1}`` or ``{0,1}`` of every item at each level; blank without a slice."""
     if conformal is None:
         return [[""] * len(p) for _ in LEVELS]
-    scores = [one.tolist() for one in label_scores(p)]
-    found = []
+    scores = [score.tolist() for score in label_scores(p)]
+    texts = []
     for level in conformal["levels"]:
         limit = level["threshold"]
-        inside = [[limit is None or score <= limit for score in one] for one in scores]
-        found.append([SETS[zero + 2 * one] for zero, one in zip(*inside, strict=True)])
-    return found
+        inside = [[limit is None or score <= limit for score in one_score] for one_score in scores]
+        texts.append([SETS[zero + 2 * label_one] for zero, label_one in zip(*inside, strict=True)])
+    return texts
 
 
 SETS = ("{}", "{0}", "{1}", "{0,1}")

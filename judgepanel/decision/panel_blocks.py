@@ -57,17 +57,17 @@ def absence_of_version_3(absence: dict[str, Any], name: str | None) -> dict[str,
 
     What is not a list of objects is left as it is, for the schema to refuse.
     """
-    found = {**absence, "groups": []}
+    by_name = {**absence, "groups": []}
     newer = {"groups"} & set(absence)
     for key in ("single", "several"):
         losses = absence.get(key)
         if not isinstance(losses, list) or not all(isinstance(loss, dict) for loss in losses):
             continue
         newer |= {new for loss in losses for new in LOSS_KEYS if new in loss}
-        found[key] = [{**dict.fromkeys(LOSS_KEYS), **loss} for loss in losses]
+        by_name[key] = [{**dict.fromkeys(LOSS_KEYS), **loss} for loss in losses]
     if newer:
         raise InputError("panel files of version 3 have no such key", file=name, column=min(newer))
-    return found
+    return by_name
 
 
 def check_blocks(content: dict[str, Any], name: str | None) -> None:
@@ -84,7 +84,7 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
         _check_profile(profile, n_judges, name)
     if absence is not None:
         _length(absence["single"], n_judges, "absence.single", name)
-        numbers = [one["n_absent"] for one in absence["several"]]
+        numbers = [entry["n_absent"] for entry in absence["several"]]
         if numbers != sorted(set(numbers)) or numbers[-1] >= n_judges:
             raise InputError(
                 "numbers of absent judges in the panel file do not rise, or nobody is left",
@@ -92,7 +92,7 @@ def check_blocks(content: dict[str, Any], name: str | None) -> None:
             )
         _check_groups(absence["groups"], n_judges, name)
     if conformal is not None:
-        if tuple(one["level"] for one in conformal["levels"]) != LEVELS:
+        if tuple(level["level"] for level in conformal["levels"]) != LEVELS:
             raise InputError("levels of the panel's sets must be 0.8 and 0.9", file=name)
         if conformal["rows"] is None:
             raise InputError("the panel's conformal slice has no rows", file=name)

@@ -32,7 +32,7 @@ from judgepanel.models.panel import PanelModel
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Check
-from judgepanel.votes.errors import first_repeated, shown
+from judgepanel.votes.errors import first_repeated, quote_value
 
 FORMAT = "judgepanel/panel"
 VERSION = 4
@@ -104,9 +104,9 @@ def export_panel(
     return content
 
 
-def _position_check(found: Recommendation) -> tuple[Check, ...]:
+def _position_check(result: Recommendation) -> tuple[Check, ...]:
     """Whether a constant position explains the figures, where it could."""
-    position = found.position
+    position = result.position
     if position is None:
         return ()
     numbers: dict[str, float | int | str] = {
@@ -224,7 +224,7 @@ def _inner(error: ValidationError) -> ValidationError:
     if error.validator != "oneOf" or not isinstance(error.instance, dict):
         return error
     wanted = _kinds(str(error.path[0])).index(error.instance["kind"])
-    return next(found for found in error.context if found.schema_path[0] == wanted)
+    return next(inner for inner in error.context if inner.schema_path[0] == wanted)
 
 
 def _kinds(part: str) -> list[str]:
@@ -235,13 +235,13 @@ def _kinds(part: str) -> list[str]:
 def _check_kind(content: dict[str, Any], part: str, name: str | None) -> None:
     """Name an unknown kind, which a union in the schema can only call unfit."""
     kinds = _kinds(part)
-    found = content.get(part)
-    if isinstance(found, dict) and found.get("kind") not in kinds:
+    block = content.get(part)
+    if isinstance(block, dict) and block.get("kind") not in kinds:
         raise InputError(
             f"unknown kind of {part}",
             file=name,
             column="kind",
-            value=found.get("kind"),
+            value=block.get("kind"),
             allowed=", ".join(kinds),
         )
 
@@ -267,5 +267,5 @@ def _finite(text: str) -> float:
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     twice = first_repeated([key for key, _ in pairs])
     if twice is not None:
-        raise ValueError(f"the key {shown(twice)} is given twice")
+        raise ValueError(f"the key {quote_value(twice)} is given twice")
     return dict(pairs)

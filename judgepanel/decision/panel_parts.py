@@ -18,29 +18,29 @@ _SUMS = ("log_odds", "stacking")
 def aggregator_content(model: PanelModel) -> dict[str, Any]:
     """The aggregator as JSON values."""
     rule = model.rule
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "kind": rule.kind,
         "correct": list(model.correct),
         "voted": list(model.voted),
     }
     if isinstance(rule, TwoCoin):
         return {
-            **found,
+            **content,
             "ones": list(rule.ones),
             "zeros": list(rule.zeros),
             "prior_logit": rule.prior_logit,
         }
     if rule.kind != "majority":
-        found["weights"] = list(rule.weights)
+        content["weights"] = list(rule.weights)
     if rule.kind in _SUMS or isinstance(rule, JointSum):
-        found["intercept"] = rule.intercept  # type: ignore[union-attr]
+        content["intercept"] = rule.intercept  # type: ignore[union-attr]
     if isinstance(rule, JointSum):
-        found |= {
+        content |= {
             "shares": list(rule.shares),
             "prototypes": list(rule.prototypes),
             "pull": list(rule.pull),
         }
-    return found
+    return content
 
 
 def calibrator_content(shape: Shape) -> dict[str, Any]:
@@ -113,53 +113,53 @@ def model_of(content: dict[str, Any], name: str | None) -> PanelModel:
     )
 
 
-def _fallback(found: dict[str, Any] | None, n_judges: int, name: str | None) -> Fallback | None:
-    if found is None:
+def _fallback(content: dict[str, Any] | None, n_judges: int, name: str | None) -> Fallback | None:
+    if content is None:
         return None
-    weights = _floats(found["weights"])
+    weights = _floats(content["weights"])
     if len(weights) != n_judges:
         raise InputError(
             f"fallback.weights has {len(weights)} entries for {n_judges} judges", file=name
         )
     if not any(weights):
         raise InputError("no judge of the panel's fallback weighs anything", file=name)
-    few, everybody, beyond = (float(found[key]) for key in ("few", "all", "beyond"))
+    few, everybody, beyond = (float(content[key]) for key in ("few", "all", "beyond"))
     return Fallback(weights, few, everybody, beyond)
 
 
-def _rule(found: dict[str, Any], n_judges: int, name: str | None) -> Rule:
-    kind = found["kind"]
+def _rule(content: dict[str, Any], n_judges: int, name: str | None) -> Rule:
+    kind = content["kind"]
     if kind in ("majority", "accuracy_weighted"):
-        return VoteFraction(kind, _floats(found.get("weights", [1.0] * n_judges)))
+        return VoteFraction(kind, _floats(content.get("weights", [1.0] * n_judges)))
     if kind in ("dawid_skene", "dawid_skene_semi"):
-        prior = float(found["prior_logit"])
-        return TwoCoin(kind, _floats(found["ones"]), _floats(found["zeros"]), prior)
-    weights, intercept = _floats(found["weights"]), float(found.get("intercept", 0.0))
+        prior = float(content["prior_logit"])
+        return TwoCoin(kind, _floats(content["ones"]), _floats(content["zeros"]), prior)
+    weights, intercept = _floats(content["weights"]), float(content.get("intercept", 0.0))
     if kind != "joint":
         return VoteSum(kind, weights, intercept)
-    _check_prototypes(found, n_judges, name)
-    shares, past = _floats(found["shares"]), tuple(found["prototypes"])
-    return JointSum(kind, weights, intercept, shares, past, _floats(found["pull"]))
+    _check_prototypes(content, n_judges, name)
+    shares, past = _floats(content["shares"]), tuple(content["prototypes"])
+    return JointSum(kind, weights, intercept, shares, past, _floats(content["pull"]))
 
 
-def _check_prototypes(found: dict[str, Any], n_judges: int, name: str | None) -> None:
-    if len(found["pull"]) != len(found["prototypes"]):
+def _check_prototypes(content: dict[str, Any], n_judges: int, name: str | None) -> None:
+    if len(content["pull"]) != len(content["prototypes"]):
         raise InputError(
-            f"aggregator.pull has {len(found['pull'])} entries for "
-            f"{len(found['prototypes'])} prototypes",
+            f"aggregator.pull has {len(content['pull'])} entries for "
+            f"{len(content['prototypes'])} prototypes",
             file=name,
         )
-    for row in found["prototypes"]:
+    for row in content["prototypes"]:
         if len(row) != n_judges:
             raise InputError(
                 f"a prototype of the panel has {len(row)} votes for {n_judges} judges", file=name
             )
 
 
-def _shape(found: dict[str, Any], name: str | None) -> Shape:
-    kind = found["kind"]
+def _shape(content: dict[str, Any], name: str | None) -> Shape:
+    kind = content["kind"]
     if kind == "isotonic":
-        logits, p = _floats(found["logits"]), _floats(found["p"])
+        logits, p = _floats(content["logits"]), _floats(content["p"])
         rising = all(a < b for a, b in pairwise(logits))
         if len(logits) != len(p) or not rising or list(p) != sorted(p):
             raise InputError(
@@ -167,11 +167,11 @@ def _shape(found: dict[str, Any], name: str | None) -> Shape:
                 file=name,
                 allowed="as many p as logits, logits rising, p not falling",
             )
-        return KnotShape("isotonic", logits, p, found["odd"])
-    slope = float(found.get("slope", 1.0))
-    a, b, c = slope, -slope, float(found.get("intercept", 0.0))
+        return KnotShape("isotonic", logits, p, content["odd"])
+    slope = float(content.get("slope", 1.0))
+    a, b, c = slope, -slope, float(content.get("intercept", 0.0))
     if kind in ("beta", "beta_clipped"):
-        a, b, c = float(found["a"]), float(found["b"]), float(found["c"])
+        a, b, c = float(content["a"]), float(content["b"]), float(content["c"])
     return MapShape(kind, a, b, c, INPUT_CLIP if kind == "beta_clipped" else None)
 
 

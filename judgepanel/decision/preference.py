@@ -55,8 +55,8 @@ def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
     weights /= weights.sum()
     p = np.exp(-losses)
     blend = weights @ p
-    found = losses @ blend - np.log1p(-p) @ (1.0 - blend)
-    return np.where(allowed, found / losses.shape[1], np.inf)
+    values = losses @ blend - np.log1p(-p) @ (1.0 - blend)
+    return np.where(allowed, values / losses.shape[1], np.inf)
 
 
 def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
@@ -98,7 +98,7 @@ def _lowest(
 ) -> int:
     """The lowest, unless it is not shown to beat everyone, or the favourite is just behind."""
     best = int(smoothed.argmin())
-    everyone = [i for i, one in enumerate(candidates) if one.name == EVERYONE]
+    everyone = [i for i, candidate in enumerate(candidates) if candidate.name == EVERYONE]
     favourite = [i for i in everyone if _names(candidates[i]) == FAVOURITE]
     for kind, lead in ((everyone, SHOWN_BETTER), (favourite, HEAD_START)):
         if not kind:

@@ -7,7 +7,7 @@ selection included. The panel that is exported repeats the choice on all labelle
 
 Cost per split: folds + 1 evaluations of at most 7 panel sizes for each closed form, and one
 cross-fitting (6 fits) a panel size for joint, which is most of it. The wide list takes about ten
-times as long, since curators choose anew in every inner fold.
+times as long, since curators choose again in every inner fold.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class RecommendSpec:
         default="nll", metadata={"help": "what to take among candidates tied with the best"}
     )
     budget: float | None = field(
-        default=None, metadata={"help": "most that the panel may cost an item (no limit)"}
+        default=None, metadata={"help": "most that the panel may cost per item (no limit)"}
     )
     conformal: float = field(
         default=0.0,
@@ -152,8 +152,8 @@ def _contest(votes: VoteMatrix, spec: RecommendSpec) -> _Contest:
 
 
 def _reference(candidates: tuple[Candidate, ...]) -> int:
-    for position, found in enumerate(candidates):
-        if (found.name, found.aggregator, found.calibrator) == REFERENCE:
+    for position, candidate in enumerate(candidates):
+        if (candidate.name, candidate.aggregator, candidate.calibrator) == REFERENCE:
             return position
     raise ValueError("the reference is not among the candidates")
 
@@ -258,18 +258,18 @@ def _absence(keyed: Keyed, spec: RecommendSpec) -> Absence | None:
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendation:
     """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
-    contest, final, done = _contest(votes, spec), _final(Keyed(votes), spec), partial.in_order()
-    complete = len(done.numbers) >= spec.settings.splits
+    contest, final, totals = _contest(votes, spec), _final(Keyed(votes), spec), partial.in_order()
+    complete = len(totals.numbers) >= spec.settings.splits
     absence = _absence(Keyed(votes), spec) if complete else None
     prepared = contest.prepared
     model = replace(final.model, fallback=absence.fallback if absence else None)
     figures = _figures(
-        done, prepared.ballots.units, contest.choices.all(), final, rare=errs_rarely(prepared)
+        totals, prepared.ballots.units, contest.choices.all(), final, rare=errs_rarely(prepared)
     )
-    overall, reference = figures[-1], figures[done.reference]
+    overall, reference = figures[-1], figures[totals.reference]
     runner = figures[final.runner_up]
-    n_calibration, n_evaluation = mean_sizes(done)
-    seen = np.take_along_axis(done.chosen_on[:, 0], done.chosen[:, :1], axis=-1)
+    n_calibration, n_evaluation = mean_sizes(totals)
+    seen = np.take_along_axis(totals.chosen_on[:, 0], totals.chosen[:, :1], axis=-1)
     chosen_on = float(seen.mean())
     margin = MARGIN * reference.nll
     return Recommendation(
@@ -301,7 +301,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         p=overall.p,
         margin=margin,
         verdict=verdict(overall.delta_lo, overall.delta_hi, margin, identical=_same(overall)),
-        null_nll=float(done.null_nll.mean()),
+        null_nll=float(totals.null_nll.mean()),
         cost=figures[final.taken].cost,
         absence=absence,
         left_out=tuple(name for name in prepared.judges if name not in set(model.judges)),
@@ -311,14 +311,14 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         n_judges=prepared.ballots.n_judges,
         n_calibration=n_calibration,
         n_evaluation=n_evaluation,
-        n_splits=len(done.numbers),
+        n_splits=len(totals.numbers),
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
         measures_coding=prepared.oriented.measures_coding,
-        position=next(iter(_position(votes, spec, prepared, done)), None),
+        position=next(iter(_position(votes, spec, prepared, totals)), None),
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
         warnings=(
-            *_warnings(contest, model, done),
+            *_warnings(contest, model, totals),
             *held_out_warnings(
                 grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed
             ),
@@ -327,15 +327,15 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
 
 
 def _position(
-    votes: VoteMatrix, spec: RecommendSpec, prepared: Prepared, done: Tally
+    votes: VoteMatrix, spec: RecommendSpec, prepared: Prepared, totals: Tally
 ) -> tuple[ConstantPosition, ...]:
     """The choice itself against the base rate of the file as given."""
     fitted = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
-    return against_position(fitted, prepared, spec.settings, done, [(0, done.n_arms)])
+    return against_position(fitted, prepared, spec.settings, totals, [(0, totals.n_arms)])
 
 
 def _figures(
-    done: Tally,
+    totals: Tally,
     units: NDArray[np.int64],
     candidates: tuple[Candidate, ...],
     final: _Final,
@@ -343,16 +343,16 @@ def _figures(
     rare: bool,
 ) -> tuple[CandidateFigures, ...]:
     """Figures of all candidates, then of the nested choice."""
-    table = grid_estimates(done, units, rare=rare)
-    gaps, behind = (_against(done, units, arm, rare) for arm in (done.reference, final.taken))
-    shares = np.bincount(done.chosen[:, 0], minlength=len(candidates)) / len(done.chosen)
-    null = float(done.null_nll.mean())
+    table = grid_estimates(totals, units, rare=rare)
+    gaps, behind = (_against(totals, units, arm, rare) for arm in (totals.reference, final.taken))
+    shares = np.bincount(totals.chosen[:, 0], minlength=len(candidates)) / len(totals.chosen)
+    null = float(totals.null_nll.mean())
     margin = MARGIN * float(table["nll"][0][0, final.taken])
-    found = []
+    candidate_figures = []
     for i in range(len(candidates) + 1):
         lo, hi = float(behind.lo[i]), float(behind.hi[i])
         nll = float(table["nll"][0][0, i])
-        found.append(
+        candidate_figures.append(
             CandidateFigures(
                 **_described(candidates, final, i),
                 nll=nll,
@@ -373,16 +373,16 @@ def _figures(
                 stands=verdict(lo, hi, margin, identical=behind.value[i] == 0.0 and lo == hi),
             )
         )
-    return tuple(found)
+    return tuple(candidate_figures)
 
 
-def _against(done: Tally, units: NDArray[np.int64], arm: int, rare: bool) -> Estimate:
+def _against(totals: Tally, units: NDArray[np.int64], arm: int, rare: bool) -> Estimate:
     """Every arm's NLL less that of one arm; ``rare`` as in :func:`grid_estimates`."""
-    item_means, seen = done.item_means()
-    nll, split_nll = item_means[0, 0], done.split_means[:, 0, 0]
+    item_means, seen = totals.item_means()
+    nll, split_nll = item_means[0, 0], totals.split_means[:, 0, 0]
     differences = nll - nll[arm]
     fitted = estimate(
-        differences, split_nll - split_nll[:, [arm]], units[seen], *mean_sizes(done), joint=False
+        differences, split_nll - split_nll[:, [arm]], units[seen], *mean_sizes(totals), joint=False
     )
     extra = one_more_error(nll, units[seen]) * rare
     return allow_difference(fitted, between(extra, extra[arm]) * differences.any(axis=1))
@@ -421,21 +421,21 @@ def _same(figures: CandidateFigures) -> bool:
     return figures.delta == 0.0 and figures.delta_lo == figures.delta_hi
 
 
-def _warnings(contest: _Contest, model: PanelModel, done: Tally) -> tuple[str, ...]:
+def _warnings(contest: _Contest, model: PanelModel, totals: Tally) -> tuple[str, ...]:
     prepared = contest.prepared
-    found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
-    if done.replaced.any():
-        cases = len(done.numbers) * len(contest.choices.all())
-        found.append(not_fitted("Calibrators", f"{int(done.replaced.sum())} of {cases} cases"))
+    warnings = list(prepared.oriented.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
+    if totals.replaced.any():
+        cases = len(totals.numbers) * len(contest.choices.all())
+        warnings.append(not_fitted("Calibrators", f"{int(totals.replaced.sum())} of {cases} cases"))
     if model.replaced:
-        found.append(
+        warnings.append(
             f"{model.calibrator} could not be fitted on all labelled items (one class, or "
             "perfectly separated); temperature stands in."
         )
     if prepared.ballots.n_judges == 1:
-        found.append("There is one judge only, so there is nothing to choose among judges.")
-    return tuple(found)
+        warnings.append("There is one judge only, so there is nothing to choose among judges.")
+    return tuple(warnings)
 
 
 RECOMMEND: Study[RecommendSpec, Tally, Recommendation] = Study(

@@ -129,16 +129,16 @@ class Recommendation:
     @property
     def tied(self) -> tuple[CandidateFigures, ...]:
         """Candidates that the final choice could not tell from the best, the best first."""
-        found = [one for one in self.candidates if one.tied]
-        return tuple(sorted(found, key=lambda one: one.smoothed_nll))
+        candidates = [candidate for candidate in self.candidates if candidate.tied]
+        return tuple(sorted(candidates, key=lambda candidate: candidate.smoothed_nll))
 
     @property
     def undecided(self) -> tuple[CandidateFigures, ...]:
         """Candidates that are not shown to be worse, better or as good as the chosen one."""
-        return tuple(one for one in self.candidates if one.stands == "undecided")
+        return tuple(candidate for candidate in self.candidates if candidate.stands == "undecided")
 
     def frame(self) -> pd.DataFrame:
-        """One row a candidate, best expected NLL first."""
+        """One row per candidate, best expected NLL first."""
         names = CandidateFigures.__dataclass_fields__
         rows = [{name: getattr(row, name) for name in names} for row in self.candidates]
         return pd.DataFrame(rows).sort_values("nll", kind="stable").reset_index(drop=True)
@@ -173,8 +173,8 @@ class Recommendation:
             "runner_up_behind_hi": self.runner_up.behind_hi,
             "runner_up_stands": self.runner_up.stands,
             "labels_to_settle": self.labels_to_settle,
-            "tied": [one.name for one in self.tied],
-            "undecided": [one.name for one in self.undecided],
+            "tied": [candidate.name for candidate in self.tied],
+            "undecided": [candidate.name for candidate in self.undecided],
             "n_splits": self.n_splits,
             "n_calibration": self.n_calibration,
             "orientation": self.orientation,

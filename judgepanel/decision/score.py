@@ -16,7 +16,7 @@ from judgepanel.decision.labelled import Labelled, labelled_figures
 from judgepanel.decision.panel_file import PanelFile
 from judgepanel.decision.seen import Seen, seen_items, seen_sentences
 from judgepanel.votes import MISSING, InputError, VoteMatrix
-from judgepanel.votes.errors import listed, shown
+from judgepanel.votes.errors import listed, quote_value
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -208,7 +208,7 @@ def _without_votes(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int6
         return []
     first = votes.item_ids[int(np.flatnonzero(n_votes == 0)[0])]
     return [
-        f"{empty} items have no vote of the panel (first {shown(first)}); they get the prior "
+        f"{empty} items have no vote of the panel (first {quote_value(first)}); they get the prior "
         f"{panel.model.prior:.3f} and no decision."
     ]
 
@@ -216,10 +216,10 @@ def _without_votes(panel: PanelFile, votes: VoteMatrix, n_votes: NDArray[np.int6
 def _familiar(votes: VoteMatrix, seen: Seen, held_out: Seen, *, same: bool) -> list[str]:
     if same:
         return ["These are the votes the panel was fitted on; scores of seen items flatter."]
-    found = seen_sentences(seen, votes.item_ids)
+    sentences = seen_sentences(seen, votes.item_ids)
     if held_out.rows.any():
-        found.append(
+        sentences.append(
             f"{int(held_out.rows.sum())} of {votes.n_items} items were held out to make the sets; "
-            "their sets are no evidence of coverage."
+            "their sets are not evidence of coverage."
         )
-    return found
+    return sentences

@@ -72,10 +72,11 @@ def rows_content(
         "votes": _hashes(votes, judges, salt),
         "votes_of_all": None if set(known) == set(judges) else _hashes(votes, known, salt),
     }
-    kept = {
-        name: None if found is None else sorted(found)[:MOST_ROWS] for name, found in lists.items()
+    by_name = {
+        name: None if result is None else sorted(result)[:MOST_ROWS]
+        for name, result in lists.items()
     }
-    return {"n_items": votes.n_items, **kept}
+    return {"n_items": votes.n_items, **by_name}
 
 
 def seen_items(
@@ -90,18 +91,18 @@ def seen_items(
     there = set(votes.judges)
     if rows is None or not set(judges) <= there:
         return Seen(nothing, nothing, wholly=False, checked=False)
-    found = _compared(rows["votes"], votes, judges, salt)
+    compared = _compared(rows["votes"], votes, judges, salt)
     hashes = _hashes(votes, judges, salt, ids=True)
-    same = found.voted & _among(hashes, set(rows["id_and_votes"]))
-    by_id = same if found.exceed(same) else same & found.rare
-    if not found.exceed(by_id):
+    same = compared.voted & _among(hashes, set(rows["id_and_votes"]))
+    by_id = same if compared.exceed(same) else same & compared.rare
+    if not compared.exceed(by_id):
         by_id = nothing
     by_votes = _compared(rows["votes"], votes, judges, salt, by_id).by_votes()
     if rows["votes_of_all"] is not None and set(known) <= there:
         by_votes |= _compared(rows["votes_of_all"], votes, known, salt, by_id).by_votes()
-    half = 0.5 * float(found.once.sum())
+    half = 0.5 * float(compared.once.sum())
     wholly = bool(
-        (by_id.any() and by_id[found.voted].all())
+        (by_id.any() and by_id[compared.voted].all())
         or (by_votes.any() and (by_id | by_votes).sum() > half)
     )
     return Seen(by_id, by_votes, wholly=wholly, checked=True)
@@ -109,18 +110,18 @@ def seen_items(
 
 def seen_sentences(seen: Seen, item_ids: Sequence[str]) -> list[str]:
     """How many items were seen, the first ids, and what that does."""
-    found = []
+    sentences = []
     for rows, what in (
         (seen.by_id, "the id and the votes of an item the panel was fitted on"),
         (seen.by_votes, "exactly the votes of an item the panel was fitted on, under another id"),
     ):
         if rows.any():
             first = [item_ids[i] for i in np.flatnonzero(rows).tolist()]
-            found.append(
+            sentences.append(
                 f"{len(first)} of {len(item_ids)} items have {what}: {listed(first, 3)}; scores of "
                 "seen items flatter."
             )
-    return found
+    return sentences
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,11 +167,11 @@ def _compared(
     if known is not None:
         voted = voted & ~known
         past -= Counter(hashes[i] for i in np.flatnonzero(known).tolist())
-    here = Counter(one for one, cast in zip(hashes, voted, strict=True) if cast)
-    pairs = np.where(voted, np.array([past[one] for one in hashes], dtype=np.int64), 0)
-    once = voted & np.array([here[one] == 1 for one in hashes], dtype=bool)
-    counts = ((past[one], here[one]) for one in past.keys() | here.keys())
-    within = sum(found in ((2, 0), (0, 2)) for found in counts)
+    here = Counter(digest for digest, cast in zip(hashes, voted, strict=True) if cast)
+    pairs = np.where(voted, np.array([past[digest] for digest in hashes], dtype=np.int64), 0)
+    once = voted & np.array([here[digest] == 1 for digest in hashes], dtype=bool)
+    counts = ((past[entry], here[entry]) for entry in past.keys() | here.keys())
+    within = sum(count in ((2, 0), (0, 2)) for count in counts)
     n, m = sum(past.values()), sum(here.values())
     return _Compared(pairs, voted, once, once & (pairs == 1), within, n, m)
 
@@ -186,14 +187,14 @@ def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = 
     if votes.task == "pairwise":
         cast = _first_is_one(cast)
     start = hashlib.sha256("\0".join([salt, str(ids), *names]).encode())
-    found = []
+    hashes = []
     for name, row in zip(votes.item_ids, cast, strict=True):
         digest = start.copy()
         digest.update(row.tobytes())
         if ids:
             digest.update(name.encode())
-        found.append(digest.hexdigest()[: 2 * _BYTES])
-    return found
+        hashes.append(digest.hexdigest()[: 2 * _BYTES])
+    return hashes
 
 
 def _first_is_one(cast: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -214,4 +215,4 @@ def _voted(votes: VoteMatrix, judges: Sequence[str]) -> Bools:
 
 
 def _among(hashes: list[str], past: set[str]) -> Bools:
-    return np.array([one in past for one in hashes], dtype=bool)
+    return np.array([digest in past for digest in hashes], dtype=bool)

@@ -37,7 +37,7 @@ class JudgeStatus:
     labels: int | None
 
 
-def statuses(found: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[JudgeStatus, ...]:
+def statuses(result: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[JudgeStatus, ...]:
     """Status of every judge of a result, then of judges that only the checks know.
 
     ``failures`` says of judges that fail scope check P0 or P1 why (see :func:`failures_of`). In
@@ -45,15 +45,15 @@ def statuses(found: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[J
     value is shown to be below 0 is dropped; one of those that can go together without loss is
     dropped; one whose Shapley value is shown to be above 0 is kept; all others are watched.
     """
-    known = {one.judge for one in found.judges}
-    rows = [_status(one, found, failures.get(one.judge)) for one in found.judges]
+    known = {judge.judge for judge in result.judges}
+    rows = [_status(judge, result, failures.get(judge.judge)) for judge in result.judges]
     rows += [_failed(name, why) for name, why in failures.items() if name not in known]
     return tuple(rows)
 
 
-def statuses_of(votes: VoteMatrix, spec: ValueSpec, found: Value) -> tuple[JudgeStatus, ...]:
+def statuses_of(votes: VoteMatrix, spec: ValueSpec, result: Value) -> tuple[JudgeStatus, ...]:
     """Status of every judge, those that fail the checks among them."""
-    return statuses(found, failures_of(prepare(votes, spec.settings), spec.aggregator))
+    return statuses(result, failures_of(prepare(votes, spec.settings), spec.aggregator))
 
 
 def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
@@ -61,55 +61,63 @@ def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
     with too few verdicts or one verdict only, and, where the aggregator cannot turn votes round,
     those below chance.
     """
-    found = legible(prepared.ballots, limits=False)
-    dropped = to_drop(found, aggregator)
-    failed = {name: drop_reason(found, j) for j, name in enumerate(prepared.judges) if dropped[j]}
+    legibility = legible(prepared.ballots, limits=False)
+    dropped = to_drop(legibility, aggregator)
+    failed = {
+        name: drop_reason(legibility, j) for j, name in enumerate(prepared.judges) if dropped[j]
+    }
     aside = {name: f"{why}, so it is set aside" for name, why in prepared.oriented.aside}
     return failed | aside
 
 
-def _status(one: JudgeValue, found: Value, failure: str | None) -> JudgeStatus:
+def _status(judge_value: JudgeValue, result: Value, failure: str | None) -> JudgeStatus:
     if failure is not None:
-        return _failed(one.judge, failure)
-    value = _nats(one.value, one.lo, one.hi)
-    if one.lo > 0.0:
-        return JudgeStatus(one.judge, "keep", f"Without it NLL rises by {value}.", None)
-    if one.hi < 0.0:
-        alone = "" if one.droppable else " That is for it alone, with all others in the panel."
-        return JudgeStatus(one.judge, "drop", f"NLL falls without it: {value}.{alone}", None)
-    if one.droppable:
-        return JudgeStatus(one.judge, "drop", _together(found), None)
-    if one.shapley_lo > 0.0:
-        gain = _nats(one.shapley, one.shapley_lo, one.shapley_hi)
+        return _failed(judge_value.judge, failure)
+    value = _nats(judge_value.value, judge_value.lo, judge_value.hi)
+    if judge_value.lo > 0.0:
+        return JudgeStatus(judge_value.judge, "keep", f"Without it NLL rises by {value}.", None)
+    if judge_value.hi < 0.0:
+        alone = (
+            "" if judge_value.droppable else " That is for it alone, with all others in the panel."
+        )
+        return JudgeStatus(
+            judge_value.judge, "drop", f"NLL falls without it: {value}.{alone}", None
+        )
+    if judge_value.droppable:
+        return JudgeStatus(judge_value.judge, "drop", _together(result), None)
+    if judge_value.shapley_lo > 0.0:
+        gain = _nats(judge_value.shapley, judge_value.shapley_lo, judge_value.shapley_hi)
         reason = (
             f"Averaged over panels of all sizes it saves NLL {gain}, though others may stand in "
             f"for it in the full panel ({value})."
         )
-        return JudgeStatus(one.judge, "keep", reason, None)
-    return _watched(one, found, value)
+        return JudgeStatus(judge_value.judge, "keep", reason, None)
+    return _watched(judge_value, result, value)
 
 
-def _watched(one: JudgeValue, found: Value, value: str) -> JudgeStatus:
+def _watched(judge_value: JudgeValue, result: Value, value: str) -> JudgeStatus:
     """To watch, with the labels at which its interval would leave 0 out: a reach of |value|."""
-    if not math.isfinite(one.lo):
-        return JudgeStatus(one.judge, "watch", "Not enough splits yet to say.", None)
-    reach = (one.hi - one.lo) / 2.0
-    needed = labels_to_settle(one.value, reach, 0.0, found.n_items)
-    most = MOST_LABELS * found.n_items
-    labels = needed if one.value != 0.0 and needed <= most else None
-    return JudgeStatus(one.judge, "watch", _unsettled(one, found, value, labels), labels)
+    if not math.isfinite(judge_value.lo):
+        return JudgeStatus(judge_value.judge, "watch", "Not enough splits yet to say.", None)
+    reach = (judge_value.hi - judge_value.lo) / 2.0
+    needed = labels_to_settle(judge_value.value, reach, 0.0, result.n_items)
+    most = MOST_LABELS * result.n_items
+    labels = needed if judge_value.value != 0.0 and needed <= most else None
+    return JudgeStatus(
+        judge_value.judge, "watch", _unsettled(judge_value, result, value, labels), labels
+    )
 
 
-def _unsettled(one: JudgeValue, found: Value, value: str, labels: int | None) -> str:
-    settled = f"more than {MOST_LABELS * found.n_items:,} labelled items would be needed"
+def _unsettled(judge_value: JudgeValue, result: Value, value: str, labels: int | None) -> str:
+    settled = f"more than {MOST_LABELS * result.n_items:,} labelled items would be needed"
     if labels is not None:
         settled = f"about {labels:,} labelled items would settle it if its value stays what it is"
-    if one.hi <= found.margin:
+    if judge_value.hi <= result.margin:
         return (
             f"Alone it is hardly missed ({value}), but that it can go together with the others "
             f"that are worth least is not shown; {settled}."
         )
-    if one.lo >= -found.margin:
+    if judge_value.lo >= -result.margin:
         return (
             f"Keeping it costs no more than 2 % of NLL ({value}), but that it helps is not "
             f"shown; {settled}."
@@ -121,8 +129,8 @@ def _failed(judge: str, why: str) -> JudgeStatus:
     return JudgeStatus(judge, "drop", f"It fails the checks: {why}.", None)
 
 
-def _together(found: Value) -> str:
-    row = next(row for row in found.removal if row.m == found.droppable)
+def _together(result: Value) -> str:
+    row = next(row for row in result.removal if row.m == result.droppable)
     change = _nats(row.delta, row.lo, row.hi)
     if row.m == 1:
         return (

@@ -109,13 +109,13 @@ def _line(result: Claim, name: str, look: str) -> ProtocolLine:
     return ProtocolLine(look, k[tried], *(values[tried] for values in fields))
 
 
-def plot_protocol(found: Protocol) -> go.Figure:
+def plot_protocol(steps: Protocol) -> go.Figure:
     """NLL against the number of judges kept, both on logarithmic axes."""
     figure = go.Figure()
-    span = np.array([found.ticks[0][0], found.ticks[-1][0]], dtype=np.float64)
+    span = np.array([steps.ticks[0][0], steps.ticks[-1][0]], dtype=np.float64)
     for value, name, dash in (
-        (found.constant, "constant score", "dashdot"),
-        (found.null, "base rate", "dot"),
+        (steps.constant, "constant score", "dashdot"),
+        (steps.null, "base rate", "dot"),
     ):
         figure.add_scatter(
             x=span,
@@ -125,15 +125,15 @@ def plot_protocol(found: Protocol) -> go.Figure:
             name=name,
             hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
         )
-    for line in found.lines:
+    for line in steps.lines:
         _add(figure, line)
     laid_out(figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=430)
     figure.update_xaxes(
         type="log",
-        tickvals=[k for k, _ in found.ticks],
-        ticktext=[name for _, name in found.ticks],
+        tickvals=[k for k, _ in steps.ticks],
+        ticktext=[name for _, name in steps.ticks],
     )
-    low, high = found.range
+    low, high = steps.range
     ticks = [v for v in _NLL_TICKS if low <= v <= high and (low > _LOW or v not in _CLOSE_TICKS)]
     figure.update_yaxes(
         type="log",
@@ -200,8 +200,8 @@ def prepare_maps(result: Claim) -> Maps:
     """The fitted maps on an even grid of log-odds between 0.001 and 0.999."""
     odds = np.linspace(-np.log(999.0), np.log(999.0), 121)
     p = 1.0 / (1.0 + np.exp(-odds))
-    found = {name: apply(params, p) for name, params in zip(MAP_NAMES, result.maps, strict=True)}
-    return Maps(p, found)
+    by_name = {name: apply(params, p) for name, params in zip(MAP_NAMES, result.maps, strict=True)}
+    return Maps(p, by_name)
 
 
 _MAPS = (

@@ -56,19 +56,19 @@ class FrontierCurve:
 def prepare_cost(result: Cost) -> FrontierCurve:
     """Points and the names of who is in their panels."""
     points = result.points
-    cost = np.array([one.cost for one in points])
+    cost = np.array([cost_point.cost for cost_point in points])
     panels = []
-    for one in points:
-        names = [escaped(name, _NAME) for name in one.judges[:_NAMED]]
-        more = len(one.judges) - len(names)
+    for point in points:
+        names = [escaped(name, _NAME) for name in point.judges[:_NAMED]]
+        more = len(point.judges) - len(names)
         panels.append("<br>".join([*names, *([f"and {more} more"] if more else [])]))
     return FrontierCurve(
         cost=cost,
-        nll=np.array([one.found.nll for one in points]),
-        lo=np.array([one.found.nll_lo for one in points]),
-        hi=np.array([one.found.nll_hi for one in points]),
-        reading=np.array([one.reading for one in points]),
-        on_frontier=np.array([one.on_frontier for one in points]),
+        nll=np.array([cost_point.found.nll for cost_point in points]),
+        lo=np.array([cost_point.found.nll_lo for cost_point in points]),
+        hi=np.array([cost_point.found.nll_hi for cost_point in points]),
+        reading=np.array([cost_point.reading for cost_point in points]),
+        on_frontier=np.array([cost_point.on_frontier for cost_point in points]),
         panels=tuple(panels),
         full=result.full_cost,
         everyone=result.everyone.found.nll,
@@ -173,14 +173,14 @@ class EscalationCurve:
 
 def prepare_escalation(result: Escalation) -> EscalationCurve:
     """Every threshold's cost, NLL and accuracy."""
-    rows, one = result.rows, result.recommended
+    rows, figures = result.rows, result.recommended
     return EscalationCurve(
         threshold=np.array([row.threshold for row in rows]),
         escalated=np.array([row.escalated for row in rows]),
         cost=np.array([row.cost for row in rows]),
         nll=np.array([[row.nll, row.nll_lo, row.nll_hi] for row in rows]),
         accuracy=np.array([[row.accuracy, row.accuracy_lo, row.accuracy_hi] for row in rows]),
-        chosen=np.array([one.threshold, one.cost, one.nll, one.accuracy]),
+        chosen=np.array([figures.threshold, figures.cost, figures.nll, figures.accuracy]),
         axis=_axis(result.unit, counted=result.counted),
     )
 
@@ -205,7 +205,7 @@ def plot_escalation(curve: EscalationCurve) -> go.Figure:
                 "thickness": 1.5,
                 "width": 4,
             },
-            text=[f"{one:g}" for one in curve.threshold],
+            text=[f"{entry:g}" for entry in curve.threshold],
             customdata=curve.escalated,
             name="ask all below a threshold, 95 %",
             showlegend=row == 1,

@@ -26,7 +26,8 @@ _ROW = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CuratorRows:
-    """One row a curator, best on new items last: ``seen`` (n,) where it chose (NaN for the oracle),
+    """One row per curator, best on new items last: ``seen`` (n,) where it chose (NaN for the
+    oracle),
     ``nll`` with ``lo`` and ``hi`` on new items; ``everyone`` is all judges' NLL, ``null`` the
     base rate's.
     """
@@ -53,15 +54,16 @@ class ChosenShares:
 
 def prepare_curators(result: Curators) -> CuratorRows:
     """Curators by their NLL on new items, the highest first."""
-    ranked = sorted(result.curators, key=lambda one: -one.nll)
+    ranked = sorted(result.curators, key=lambda curator: -curator.nll)
     return CuratorRows(
         names=tuple(
-            one.title if one.deployable else f"{one.title} (not deployable)" for one in ranked
+            candidate.title if candidate.deployable else f"{candidate.title} (not deployable)"
+            for candidate in ranked
         ),
-        seen=np.array([one.seen for one in ranked]),
-        nll=np.array([one.nll for one in ranked]),
-        lo=np.array([one.nll_lo for one in ranked]),
-        hi=np.array([one.nll_hi for one in ranked]),
+        seen=np.array([candidate.seen for candidate in ranked]),
+        nll=np.array([candidate.nll for candidate in ranked]),
+        lo=np.array([candidate.nll_lo for candidate in ranked]),
+        hi=np.array([candidate.nll_hi for candidate in ranked]),
         everyone=result.everyone.nll,
         null=result.null_nll,
     )
@@ -146,7 +148,7 @@ def prepare_chosen(result: Curators, curator: str, most: int = MOST_BARS) -> Cho
 
 
 def plot_chosen(shares: ChosenShares) -> go.Figure:
-    """One bar a judge."""
+    """One bar per judge."""
     figure = go.Figure()
     # Names may repeat once they are cut, so bars stand at numbers.
     figure.add_bar(

@@ -73,9 +73,9 @@ def plot_fraction_sweep(lines: ShareLines) -> go.Figure:
     add_null(figure, lines.shares, lines.null, "base rate with %{x:.0f} %: %{y:.3f}")
     counts = np.stack([lines.labels, lines.evaluated], axis=1)
     what = "%{x:.0f} % (%{customdata[0]:,.0f} calibrate, %{customdata[1]:,.0f} evaluate)"
-    for one in (lines.other, lines.everyone):
-        if one is not None:
-            add_line(figure, lines.shares, one, "%", listed=one is lines.everyone, what=what)
+    for line in (lines.other, lines.everyone):
+        if line is not None:
+            add_line(figure, lines.shares, line, "%", listed=line is lines.everyone, what=what)
             figure.data[-1].customdata = counts
     if np.isfinite(lines.enough):
         figure.add_vline(x=lines.enough, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
@@ -104,8 +104,8 @@ def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = N
 
 def _apart(shares: Floats) -> list[int]:
     """Positions of shares, the largest first, far enough apart for their labels on a phone."""
-    kept = [len(shares) - 1]
+    positions = [len(shares) - 1]
     for position in range(len(shares) - 2, -1, -1):
-        if shares[kept[-1]] - shares[position] >= _APART:
-            kept.append(position)
-    return kept[::-1]
+        if shares[positions[-1]] - shares[position] >= _APART:
+            positions.append(position)
+    return positions[::-1]

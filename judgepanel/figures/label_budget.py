@@ -100,24 +100,24 @@ def prepare_label_budget(
     def line(p: int) -> BudgetLine:
         tail = result.fitted(c, p, beyond)
         level = float(result.nll[c, p, -1])
-        told = np.isfinite(tail).all() and abs(float(tail[0]) - level) <= _MISS * level
+        extrapolates = np.isfinite(tail).all() and abs(float(tail[0]) - level) <= _MISS * level
         return BudgetLine(
             name=result.arms[p],
             value=result.nll[c, p],
             lo=result.nll_lo[c, p],
             hi=result.nll_hi[c, p],
-            extrapolated=tail if told else np.zeros(0),
+            extrapolated=tail if extrapolates else np.zeros(0),
             look=EVERYONE if p == everyone else look_of(result, p),
         )
 
-    found = result.needed_for(calibrator, result.arms[everyone])
+    need = result.needed_for(calibrator, result.arms[everyone])
     return BudgetLines(
         labels=result.labels,
         beyond=beyond,
         everyone=line(everyone),
         others=tuple(line(result.arms.index(panel)) for panel in panels),
         null=result.null_nll,
-        needed=float("nan") if found is None else result.quoted(found),
+        needed=float("nan") if need is None else result.quoted(need),
         target=result.target,
     )
 
@@ -171,15 +171,17 @@ def add_null(figure: go.Figure, x: Floats, null: Floats, hover: str) -> None:
 
 
 def add_line(
-    figure: go.Figure, x: Floats, one: BudgetLine, unit: str, *, listed: bool, what: str = ""
+    figure: go.Figure, x: Floats, line: BudgetLine, unit: str, *, listed: bool, what: str = ""
 ) -> None:
     """A panel's scores with their band; one band is listed, or a phone has no room to draw."""
-    look = one.look
-    if np.isfinite(one.lo).all() and np.isfinite(one.hi).all():
-        add_band(figure, x, one.lo, one.hi, look.fill, f"{one.name}: 95 % interval", listed=listed)
+    look = line.look
+    if np.isfinite(line.lo).all() and np.isfinite(line.hi).all():
+        add_band(
+            figure, x, line.lo, line.hi, look.fill, f"{line.name}: 95 % interval", listed=listed
+        )
     figure.add_scatter(
         x=x,
-        y=one.value,
+        y=line.value,
         mode="lines+markers",
         line={"color": look.colour, "width": 3, "dash": look.dash},
         marker={
@@ -188,22 +190,22 @@ def add_line(
             "size": 9,
             "line": {"color": look.colour, "width": 1},
         },
-        name=one.name,
-        hovertemplate=f"{one.name}, {what or '%{x:.0f} ' + unit}: %{{y:.3f}}<extra></extra>",
+        name=line.name,
+        hovertemplate=f"{line.name}, {what or '%{x:.0f} ' + unit}: %{{y:.3f}}<extra></extra>",
     )
 
 
-def _add_tail(figure: go.Figure, lines: BudgetLines, one: BudgetLine) -> None:
-    if not len(one.extrapolated):
+def _add_tail(figure: go.Figure, lines: BudgetLines, line: BudgetLine) -> None:
+    if not len(line.extrapolated):
         return
     figure.add_scatter(
         x=lines.beyond,
-        y=one.extrapolated,
+        y=line.extrapolated,
         mode="lines",
-        line={"color": one.look.colour, "width": 1.5, "dash": "dot"},
-        name=f"{one.name}: extrapolated",
-        showlegend=one is lines.everyone,
-        hovertemplate=f"{one.name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}<extra></extra>",
+        line={"color": line.look.colour, "width": 1.5, "dash": "dot"},
+        name=f"{line.name}: extrapolated",
+        showlegend=line is lines.everyone,
+        hovertemplate=f"{line.name}, extrapolated to %{{x:.0f}} labels: %{{y:.3f}}<extra></extra>",
     )
 
 

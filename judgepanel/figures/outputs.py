@@ -25,7 +25,7 @@ from judgepanel.votes.verdicts import LEVELS
 
 
 def parse_levels(coverage: Coverage) -> go.Figure:
-    """Share of outputs by the form of the verdict, one bar a judge, the least read first."""
+    """Share of outputs by the form of the verdict, one bar per judge, the least read first."""
     frame = coverage.frame()
     x = np.arange(1, len(frame) + 1)
     names = [escaped(name) for name in frame["judge"]]
@@ -91,9 +91,9 @@ _TINTS = {
 _SHAPES = {"field": "/", "bold": ".", "opening": "|", "letter": "."}
 
 
-def both_orders(found: Positions) -> go.Figure:
+def both_orders(positions: Positions) -> go.Figure:
     """Self-consistency with its interval, the least consistent first; shape and hover: the lean."""
-    frame = found.frame()
+    frame = positions.frame()
     rank = np.arange(1, len(frame) + 1)
     figure = go.Figure()
     toward = np.where(frame["lean_lo"] > 0, 1, np.where(frame["lean_hi"] < 0, -1, 0))

@@ -56,11 +56,11 @@ def with_opacity(colour: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
-def mixed(one: str, other: str, share: float) -> str:
+def mixed(entry: str, other: str, share: float) -> str:
     """The hex colour at ``share`` in [0, 1] of the way from one to the other."""
     return "#" + "".join(
         f"{round(a + share * (b - a)):02X}"
-        for a, b in zip(_channels(one), _channels(other), strict=True)
+        for a, b in zip(_channels(entry), _channels(other), strict=True)
     )
 
 

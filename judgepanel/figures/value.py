@@ -35,8 +35,8 @@ _DWARFS = 3.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueRows:
-    """One row a judge, of the largest value last: ``value`` with ``lo`` and ``hi``, and ``shapley``
-    (n,), all in nats; ``margin`` is 2 % of the panel's NLL.
+    """One row per judge, of the largest value last: ``value`` with ``lo`` and ``hi``, and
+    ``shapley`` (n,), all in nats; ``margin`` is 2 % of the panel's NLL.
     """
 
     names: tuple[str, ...]
@@ -51,8 +51,8 @@ class ValueRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemovalRows:
-    """One row a number of judges that go, 0 first: ``nll``; ``delta`` with its own interval and the
-    band of all; ``free`` where no loss is seen here and for every smaller number.
+    """One row per number of judges that go, 0 first: ``nll``; ``delta`` with its own interval and
+    the band of all; ``free`` where no loss is seen here and for every smaller number.
     """
 
     m: NDArray[np.int64]
@@ -68,21 +68,27 @@ class RemovalRows:
     null: float
 
 
-def prepare_values(result: Value, found: tuple[JudgeStatus, ...] | None = None) -> ValueRows:
-    """Judges by value, the least first; ``found`` are their statuses, by default without checks.
+def prepare_values(
+    result: Value, judge_statuses: tuple[JudgeStatus, ...] | None = None
+) -> ValueRows:
+    """Judges by value, the least first; ``judge_statuses`` are their statuses, by default without
+    checks.
 
     Judges that only the checks know have no value and are not drawn.
     """
-    of = {one.judge: one for one in (statuses(result) if found is None else found)}
-    ranked = sorted(result.judges, key=lambda one: one.value)
+    of = {
+        status.judge: status
+        for status in (statuses(result) if judge_statuses is None else judge_statuses)
+    }
+    ranked = sorted(result.judges, key=lambda judge: judge.value)
     return ValueRows(
-        names=tuple(escaped(one.judge, 40) for one in ranked),
-        status=tuple(of[one.judge].status for one in ranked),
-        value=np.array([one.value for one in ranked]),
-        lo=np.array([one.lo for one in ranked]),
-        hi=np.array([one.hi for one in ranked]),
-        shapley=np.array([one.shapley for one in ranked]),
-        reasons=tuple(escaped(of[one.judge].reason, 240) for one in ranked),
+        names=tuple(escaped(candidate.judge, 40) for candidate in ranked),
+        status=tuple(of[candidate.judge].status for candidate in ranked),
+        value=np.array([candidate.value for candidate in ranked]),
+        lo=np.array([candidate.lo for candidate in ranked]),
+        hi=np.array([candidate.hi for candidate in ranked]),
+        shapley=np.array([candidate.shapley for candidate in ranked]),
+        reasons=tuple(escaped(of[candidate.judge].reason, 240) for candidate in ranked),
         margin=result.margin,
     )
 
@@ -92,7 +98,7 @@ def plot_values(rows: ValueRows) -> go.Figure:
     figure = go.Figure()
     place = np.arange(len(rows.names))
     for status in STATUSES:
-        own = np.array([one == status for one in rows.status], dtype=bool)
+        own = np.array([entry == status for entry in rows.status], dtype=bool)
         if not own.any():
             continue
         colour, symbol = LOOKS[status]
@@ -143,9 +149,9 @@ def plot_values(rows: ValueRows) -> go.Figure:
     return figure
 
 
-def value(result: Value, found: tuple[JudgeStatus, ...] | None = None) -> go.Figure:
+def value(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None = None) -> go.Figure:
     """Every judge on an axis of value, by status."""
-    return plot_values(prepare_values(result, found))
+    return plot_values(prepare_values(result, judge_statuses))
 
 
 def prepare_removal(result: Value) -> RemovalRows:

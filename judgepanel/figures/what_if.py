@@ -30,36 +30,36 @@ class Levels:
     null: float
 
 
-def prepare_what_if(found: WhatIf) -> Levels:
+def prepare_what_if(result: WhatIf) -> Levels:
     """The panel that is kept, then the one compared with."""
     rows = tuple(
-        Level(f"{name} ({len(one.judges):,})", one.nll, one.lo, one.hi)
-        for name, one in (("these judges", found.kept), ("compared with", found.against))
+        Level(f"{name} ({len(panel.judges):,})", panel.nll, panel.lo, panel.hi)
+        for name, panel in (("these judges", result.kept), ("compared with", result.against))
     )
-    return Levels(rows, found.null_nll)
+    return Levels(rows, result.null_nll)
 
 
 def plot_what_if(levels: Levels) -> go.Figure:
     """NLL from left to right, panels from top to bottom, the base rate as a line."""
     figure = go.Figure()
     styles = ((CURATE_LINE, "diamond"), (INCLUDE, "circle"))
-    for place, (one, (colour, symbol)) in enumerate(zip(levels.rows, styles, strict=True)):
+    for place, (row, (colour, symbol)) in enumerate(zip(levels.rows, styles, strict=True)):
         figure.add_scatter(
-            x=[one.nll],
+            x=[row.nll],
             y=[place],
             mode="markers",
-            name=one.name,
+            name=row.name,
             marker={"color": colour, "symbol": symbol, "size": 11},
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": [one.hi - one.nll],
-                "arrayminus": [one.nll - one.lo],
+                "array": [row.hi - row.nll],
+                "arrayminus": [row.nll - row.lo],
                 "color": colour,
                 "thickness": 1.5,
                 "width": 4,
             },
-            hovertemplate=f"{one.name}: {one.nll:.3f} [{one.lo:.3f}, {one.hi:.3f}]<extra></extra>",
+            hovertemplate=f"{row.name}: {row.nll:.3f} [{row.lo:.3f}, {row.hi:.3f}]<extra></extra>",
             showlegend=False,
         )
     figure.add_scatter(
@@ -74,13 +74,13 @@ def plot_what_if(levels: Levels) -> go.Figure:
     figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(
         tickvals=list(range(len(levels.rows))),
-        ticktext=[one.name for one in levels.rows],
+        ticktext=[level.name for level in levels.rows],
         range=[len(levels.rows) - 0.4, -0.6],
         showgrid=False,
     )
     return figure
 
 
-def what_if(found: WhatIf) -> go.Figure:
+def what_if(result: WhatIf) -> go.Figure:
     """Both panels of a comparison by hand."""
-    return plot_what_if(prepare_what_if(found))
+    return plot_what_if(prepare_what_if(result))

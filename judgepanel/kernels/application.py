@@ -74,13 +74,13 @@ def knot_logits(logits: Floats, at: Floats, p: Floats, *, odd: bool, clip: float
 
     Under ``odd`` the knots are those of |l|, and p(-l) = 1 - p(l).
     """
-    found = []
+    result = []
     for logit in logits.tolist():
         value = _between(abs(logit) if odd else logit, at.tolist(), p.tolist())
         value = min(max(value, clip), 1.0 - clip)
         mapped = math.log(value) - math.log1p(-value)
-        found.append(-mapped if odd and logit < 0.0 else mapped)
-    return np.array(found)
+        result.append(-mapped if odd and logit < 0.0 else mapped)
+    return np.array(result)
 
 
 def _between(x: float, at: list[float], p: list[float]) -> float:

@@ -97,9 +97,9 @@ class VoteAggregator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) != 2:
-            found = "1 class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
+            classes = "1 class" if len(self.classes_) == 1 else f"{len(self.classes_)} classes"
             raise ValueError(
-                f"{type(self).__name__} needs labels of exactly 2 classes and found {found}. "
+                f"{type(self).__name__} needs labels of exactly 2 classes and found {classes}. "
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(y)}."
             )

@@ -207,8 +207,8 @@ class AutoCalibrator(_KernelCalibrator):
 
 
 _CLASSES: dict[str, type[_KernelCalibrator]] = {
-    found.kind: found
-    for found in (
+    model.kind: model
+    for model in (
         NoCalibrator,
         TemperatureCalibrator,
         PlattCalibrator,

@@ -20,7 +20,7 @@ from judgepanel.scoring.conformal import (
     too_few,
 )
 from judgepanel.votes import InputError
-from judgepanel.votes.errors import listed, shown
+from judgepanel.votes.errors import listed, quote_value
 
 Floats = NDArray[np.float64]
 Mondrian = Literal["class", "stratum"]
@@ -155,7 +155,7 @@ class SplitConformal(BaseEstimator):  # type: ignore[misc]
         if self.mondrian == "class":
             return f"Label {group} of the held-out slice", f"label {group} is in every set"
         if self.mondrian == "stratum":
-            return f"Stratum {shown(self.strata_[group])}", "every set there is {0, 1}"
+            return f"Stratum {quote_value(self.strata_[group])}", "every set there is {0, 1}"
         return "The held-out slice", "every set is {0, 1}"
 
     def _codes(self, keys: list[Any]) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ from judgepanel.scoring.splits import folds
 
 
 class DawidSkene(VoteAggregator):
-    """Two error rates a judge and the labels together, by EM (Dawid and Skene 1979).
+    """Two error rates per judge and the labels together, by EM (Dawid and Skene 1979).
 
     Without ``supervised``, labels only name the classes: the EM sees votes alone, and which of its
     two classes is which follows from the majority it starts with. Judges most of whom are
@@ -117,18 +117,18 @@ class DawidSkene(VoteAggregator):
         everyone, judges = np.arange(ballots.n_items), np.arange(ballots.n_judges)
         votes, labels = training(ballots, everyone, judges, clamp=bool(self.supervised))
         everybody = np.ones((ballots.n_judges, 1), dtype=bool)
-        found = fit_many(votes, everybody, labels=labels, rules=self._rules())
-        given0, given1 = found.pi0[:, 0], found.pi1[:, 0]
+        fit = fit_many(votes, everybody, labels=labels, rules=self._rules())
+        given0, given1 = fit.pi0[:, 0], fit.pi1[:, 0]
         self.confusion_ = np.stack(
             [np.column_stack([1.0 - p, p]) for p in (given0, given1)], axis=1
         )
-        self.vote_logits_ = np.column_stack([found.zeros[:, 0], found.ones[:, 0]])
-        self.prior_logit_ = float(found.prior[0])
-        self.prior_ = float(sigmoid(found.prior)[0])
-        posterior = sigmoid(found.logits(votes)[0])
+        self.vote_logits_ = np.column_stack([fit.zeros[:, 0], fit.ones[:, 0]])
+        self.prior_logit_ = float(fit.prior[0])
+        self.prior_ = float(sigmoid(fit.prior)[0])
+        posterior = sigmoid(fit.logits(votes)[0])
         self.posterior_ = np.where(labels == 0, posterior, labels > 0)
-        self.n_iter_ = int(found.n_iter[0])
-        self.converged_ = bool(found.converged[0])
+        self.n_iter_ = int(fit.n_iter[0])
+        self.converged_ = bool(fit.converged[0])
         if not self.converged_:
             warnings.warn(
                 f"Dawid-Skene stopped at max_iter={self.max_iter} before it converged.",

@@ -59,8 +59,8 @@ class Fallback:
     def logits(self, votes: Votes) -> Floats:
         """Calibrated logits (n_items,)."""
         h = self.present(votes)
-        found = weighted_logits(votes, np.array(self.weights)) / self.temperature(h)
-        return np.asarray(found)
+        values = weighted_logits(votes, np.array(self.weights)) / self.temperature(h)
+        return np.asarray(values)
 
     def temperature(self, present: Floats) -> Floats:
         """T(h), (n_items,)."""
@@ -107,8 +107,8 @@ def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
         return float(softplus(-m).mean()), gradient
 
     bounds = [(np.log(COOLEST), np.log(HOTTEST))] * 2
-    found = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds)
-    few, everybody = np.exp(found.x).tolist()
+    solution = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds)
+    few, everybody = np.exp(solution.x).tolist()
     return few, everybody
 
 

@@ -54,17 +54,17 @@ class TwoPL(BaseEstimator):  # type: ignore[misc]
         marks = _marks(correct)
         if not marks.any():
             raise InputError("no judge has voted on any item", allowed="at least one 0 or 1")
-        self.fit_ = found = fit_two_pl(marks, max_iterations=self.max_iterations)
-        self.theta_, self.theta_se_ = found.theta, found.theta_se
-        self.alpha_ = found.alpha
-        self.log_alpha_, self.log_alpha_se_ = found.log_alpha, found.log_alpha_se
-        self.beta_, self.beta_sd_ = found.beta, found.beta_sd
-        self.mu_, self.sigma_ = found.population.mu, found.population.sigma
-        self.m_, self.t_ = found.population.m, found.population.t
-        self.shares_ = variance_shares(found)
-        self.log_likelihood_ = found.log_likelihood
-        self.n_iter_, self.converged_ = found.iterations, found.converged
-        self.warnings_ = found.warnings
+        self.fit_ = fit = fit_two_pl(marks, max_iterations=self.max_iterations)
+        self.theta_, self.theta_se_ = fit.theta, fit.theta_se
+        self.alpha_ = fit.alpha
+        self.log_alpha_, self.log_alpha_se_ = fit.log_alpha, fit.log_alpha_se
+        self.beta_, self.beta_sd_ = fit.beta, fit.beta_sd
+        self.mu_, self.sigma_ = fit.population.mu, fit.population.sigma
+        self.m_, self.t_ = fit.population.m, fit.population.t
+        self.shares_ = variance_shares(fit)
+        self.log_likelihood_ = fit.log_likelihood
+        self.n_iter_, self.converged_ = fit.iterations, fit.converged
+        self.warnings_ = fit.warnings
         self.n_features_in_ = marks.shape[1]
         return self
 

@@ -38,7 +38,7 @@ class ResidualCorrection(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     slope_, level_ : a and b; b is 0 under ``symmetric``.
-    gamma_ : float (d,), one weight a column of ``encoder_.columns``.
+    gamma_ : float (d,), one weight per column of ``encoder_.columns``.
     encoder_ : how features become columns, fitted to the training items.
     replaced_ : whether there is no finite fit and temperature stands in, without features.
     """

@@ -73,7 +73,9 @@ class TwoCoin:
     @property
     def weights(self) -> Numbers:
         """Half of what lies between a vote for 1 and one for 0."""
-        return tuple((one - zero) / 2.0 for one, zero in zip(self.ones, self.zeros, strict=True))
+        return tuple(
+            (label_one - zero) / 2.0 for label_one, zero in zip(self.ones, self.zeros, strict=True)
+        )
 
     def logits(self, votes: Votes) -> Floats:
         """Raw logits (n_items,)."""
@@ -134,7 +136,7 @@ def _two_coin(ballots: Ballots, order: Index, aggregator: Aggregator) -> TwoCoin
     everyone = np.arange(ballots.n_items)
     clamp = aggregator == "dawid_skene_semi"
     votes, labels = training(ballots, everyone, order, clamp=clamp)
-    found = fit_many(
+    fit = fit_many(
         votes,
         np.ones((len(order), 1), dtype=bool),
         labels=labels,
@@ -142,9 +144,9 @@ def _two_coin(ballots: Ballots, order: Index, aggregator: Aggregator) -> TwoCoin
     )
     return TwoCoin(
         cast(Literal["dawid_skene"], aggregator),
-        _floats(found.ones[:, 0]),
-        _floats(found.zeros[:, 0]),
-        float(found.prior[0]),
+        _floats(fit.ones[:, 0]),
+        _floats(fit.zeros[:, 0]),
+        float(fit.prior[0]),
     )
 
 

@@ -36,13 +36,13 @@ def _dawid_skene(*, clamp: bool) -> Callable[[Ballots], Floats]:
     def weights(ballots: Ballots) -> Floats:
         judges = np.arange(ballots.n_judges)
         votes, labels = training(ballots, np.arange(ballots.n_items), judges, clamp=clamp)
-        found = fit_many(
+        fit = fit_many(
             votes,
             np.ones((len(judges), 1), dtype=bool),
             labels=labels,
             rules=Rules(symmetric=ballots.symmetric),
         )
-        return np.asarray((found.ones - found.zeros)[:, 0] / 2.0)
+        return np.asarray((fit.ones - fit.zeros)[:, 0] / 2.0)
 
     return weights
 
@@ -53,9 +53,9 @@ def _ridge(*, one_coin: bool) -> Callable[[Ballots], Floats]:
         pieces = folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,))
         fit = Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
         (panel,) = fit_panels(ballots, [fit], ballots.n_judges, one_coin=one_coin)
-        found = np.empty(ballots.n_judges)
-        found[panel.judges] = panel.weights
-        return found
+        values = np.empty(ballots.n_judges)
+        values[panel.judges] = panel.weights
+        return values
 
     return weights
 

@@ -141,12 +141,12 @@ def _decisions(report: AnalysisReport) -> Iterator[Block]:
     yield Heading("Decisions")
     if not report.decisions:
         yield Paragraph("No decision has been recorded.")
-    for one in report.decisions:
+    for decision in report.decisions:
         pairs = (
-            ("Decided", one.what),
-            ("By", one.by),
-            ("Why", one.why),
-            ("On", f"{minute(one.made)} UTC"),
+            ("Decided", decision.what),
+            ("By", decision.by),
+            ("Why", decision.why),
+            ("On", f"{minute(decision.made)} UTC"),
         )
         yield Facts(pairs)
 
@@ -188,11 +188,11 @@ def _rests_on(report: AnalysisReport) -> Iterator[Block]:
 def _checks(report: AnalysisReport) -> Iterator[Block]:
     """P0 is always known; P1 to P3 are part of Scope."""
     yield Heading("Checks")
-    found = report.of(SCOPE)
+    finding = report.of(SCOPE)
     order, repeats = item_checks(report.votes, group_duplicates=report.settings.group_duplicates)
     checks: tuple[Check, ...] = (order,)
-    if found is not None:
-        checks = found.result.checks
+    if finding is not None:
+        checks = finding.result.checks
     checks = (*checks[:1], repeats, *checks[1:])
     for check in checks:
         yield Paragraph(check_sentences(check))

@@ -23,10 +23,10 @@ def outputs(coverage: Coverage) -> list[Block]:
     blocks += paragraphs(sentence, check_sentences(check_outputs(coverage)))
     blocks.append(drawing(parse_levels(coverage), f"Share of outputs by form. {sentence}"))
     blocks.append(Table(coverage_table(coverage), "Outputs by judge"))
-    found = positions(coverage)
-    if found is not None:
-        sentence = position_sentence(found)
+    result = positions(coverage)
+    if result is not None:
+        sentence = position_sentence(result)
         blocks += paragraphs(sentence)
-        blocks.append(drawing(both_orders(found), f"The same in both orders. {sentence}"))
-        blocks.append(Table(position_table(found), "In both orders"))
+        blocks.append(drawing(both_orders(result), f"The same in both orders. {sentence}"))
+        blocks.append(Table(position_table(result), "In both orders"))
     return blocks

@@ -12,7 +12,7 @@ from typing import Any
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.columns import COMMON, OWN
 from judgepanel.studies.contract import Study
-from judgepanel.studies.knobs import Knob, knobs_of
+from judgepanel.studies.options import SpecOption, spec_options_of
 
 _HEAD = """# Studies and their options
 
@@ -81,17 +81,17 @@ def reference() -> str:
 
 def _section(study: Study[Any, Any, Any]) -> str:
     lines = [f"## {study.title}", "", f"`study {study.name}`: {study.question}", ""]
-    knobs = knobs_of(study.spec)
-    if knobs:
-        lines += ["| option | what | default |", "|---|---|---|", *map(_row, knobs), ""]
+    options = spec_options_of(study.spec)
+    if options:
+        lines += ["| option | what | default |", "|---|---|---|", *map(_row, options), ""]
     return "\n".join(lines)
 
 
-def _row(knob: Knob) -> str:
-    usual = f"`{knob.shown()}`" if knob.shown() else ""
-    words = [f"`{choice}`" for choice in knob.choices]
-    text = f"{knob.help}: {', '.join(words)}" if words else knob.help
-    return f"| `{knob.option}` | {text} | {usual} |".replace("  |", " |")
+def _row(option: SpecOption) -> str:
+    default = f"`{option.default_text()}`" if option.default_text() else ""
+    words = [f"`{choice}`" for choice in option.choices]
+    text = f"{option.help}: {', '.join(words)}" if words else option.help
+    return f"| `{option.flag}` | {text} | {default} |".replace("  |", " |")
 
 
 if __name__ == "__main__":

@@ -73,8 +73,11 @@ def so_far(result: Any) -> str:
     if getattr(result, "partial", False):
         for noun, name in (("splits", "splits"), ("halves", "rounds")):
             if hasattr(result, f"planned_{name}"):
-                done, planned = getattr(result, f"n_{name}"), getattr(result, f"planned_{name}")
-                return f"So far, {done:,} of {planned:,} {noun}: "
+                completed, planned = (
+                    getattr(result, f"n_{name}"),
+                    getattr(result, f"planned_{name}"),
+                )
+                return f"So far, {completed:,} of {planned:,} {noun}: "
     return ""
 
 

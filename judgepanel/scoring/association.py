@@ -67,24 +67,24 @@ def share_p(missing: Floats, inside: Floats, classes: Ints | None = None) -> Flo
     varies.
     """
     codes = _codes(classes, len(missing))
-    kept = np.bincount(codes)[codes] > 1
-    missing, inside, codes = missing[kept], inside[kept], codes[kept]
+    shared = np.bincount(codes)[codes] > 1
+    missing, inside, codes = missing[shared], inside[shared], codes[shared]
     n = float(len(missing))
     row, column = missing.sum(axis=0)[:, None], inside.sum(axis=0)[None, :]
     shape = (missing.shape[1], inside.shape[1])
-    found = np.full(shape, np.nan)
+    values = np.full(shape, np.nan)
     if not len(missing):
-        return found
+        return values
     varies = np.broadcast_to((row > 0) & (row < n) & (column > 0) & (column < n), shape)
     exact = varies & _is_binary(missing)[:, None] & _is_binary(inside)[None, :]
     exact &= bool((codes == codes[0]).all())
     both = missing.T @ inside
     rows, columns = np.broadcast_to(row, shape), np.broadcast_to(column, shape)
-    found[exact] = fisher(both[exact], rows[exact], columns[exact], n)
+    values[exact] = fisher(both[exact], rows[exact], columns[exact], n)
     expected = _fewest_expected(missing, inside, codes)
     for j, level in np.argwhere(varies & ~exact & (expected >= FEWEST_EXPECTED)):
-        found[j, level] = permutation_p(missing[:, j], inside[:, level], codes)
-    return found
+        values[j, level] = permutation_p(missing[:, j], inside[:, level], codes)
+    return values
 
 
 def unit_means(values: Floats, units: NDArray[np.int64]) -> Floats:
@@ -111,17 +111,17 @@ def _codes(classes: Ints | None, n: int) -> Ints:
 
 def _centred(values: Floats, codes: Ints) -> Floats:
     """Values less the mean of their class; what only rounding leaves is 0."""
-    found = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
+    value = values - (np.bincount(codes, values) / np.maximum(np.bincount(codes), 1))[codes]
     slip = 1e-12 * float(np.abs(values).max(initial=0.0))
-    return np.asarray(np.where(np.abs(found) > slip, found, 0.0))
+    return np.asarray(np.where(np.abs(value) > slip, value, 0.0))
 
 
 def _fewest_expected(missing: Floats, inside: Floats, codes: Ints) -> Floats:
     """Missing expected inside or outside, (J, L), whichever is less, by shares of each class."""
     within, without = np.zeros((2, missing.shape[1], inside.shape[1]))
     for code in np.unique(codes):
-        one = codes == code
-        row, column = missing[one].sum(axis=0)[:, None], inside[one].mean(axis=0)[None, :]
+        in_group = codes == code
+        row, column = missing[in_group].sum(axis=0)[:, None], inside[in_group].mean(axis=0)[None, :]
         within += row * column
         without += row * (1.0 - column)
     return np.asarray(np.minimum(within, without))

@@ -100,15 +100,15 @@ def chance_errors(
     """
     confidence, up = np.maximum(p, 1.0 - p), p >= 0.5
     stated = np.bincount(cells, weights * confidence, n_cells)
-    found = np.empty(draws)
+    errors = np.empty(draws)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 12)))
     n_items = int(item.max()) + 1
     leans_up = np.bincount(item, p - 0.5, n_items) >= 0
     for draw in range(draws):
         luck = rng.random(n_items) if shared is None else _luck(rng, shared, n_items)
         label = np.where(leans_up, luck, 1.0 - luck)[item] < p
-        found[draw] = np.abs(np.bincount(cells, weights * (label == up), n_cells) - stated).sum()
-    return found
+        errors[draw] = np.abs(np.bincount(cells, weights * (label == up), n_cells) - stated).sum()
+    return errors
 
 
 def _luck(rng: np.random.Generator, shared: SharedLuck, n_items: int) -> Floats:

@@ -63,8 +63,8 @@ def design_effect(counts: UnitCounts, share: Floats | float) -> Floats:
     spread = ((counts.successes - share * counts.trials) ** 2).sum(axis=0)
     expected = total * np.asarray(share * (1.0 - np.asarray(share)))
     as_one = (counts.trials**2).sum(axis=0) / total
-    found = np.divide(spread, expected, out=as_one, where=expected > 0)
-    return np.asarray(np.where(counts.single, 1.0, np.maximum(found, 1.0)))
+    values = np.divide(spread, expected, out=as_one, where=expected > 0)
+    return np.asarray(np.where(counts.single, 1.0, np.maximum(values, 1.0)))
 
 
 def below_half_p(counts: UnitCounts) -> Floats:

@@ -63,7 +63,7 @@ class SetReport:
     warnings: tuple[str, ...] = ()
 
     def words(self) -> tuple[str, ...]:
-        """One line a kind of set: how often it came, and what it means."""
+        """One line per kind of set: how often it came, and what it means."""
         counts = (self.neither, self.only_0, self.only_1, self.both)
         return tuple(
             f"{name}: {count} of {self.n}. {meaning}"
@@ -130,8 +130,8 @@ def threshold(scores: Floats, level: float) -> Floats:
 
 def group_thresholds(scores: Floats, codes: Ints, n_groups: int, level: float) -> Floats:
     """Conformal quantile (..., n_groups) of the scores (..., n) of each group, codes (n,)."""
-    found = [threshold(scores[..., codes == group], level) for group in range(n_groups)]
-    return np.stack(found, axis=-1) if found else np.zeros((*scores.shape[:-1], 0))
+    thresholds = [threshold(scores[..., codes == group], level) for group in range(n_groups)]
+    return np.stack(thresholds, axis=-1) if thresholds else np.zeros((*scores.shape[:-1], 0))
 
 
 def set_kinds(p: Floats, threshold_0: Floats, threshold_1: Floats) -> Kinds:

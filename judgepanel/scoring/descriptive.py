@@ -2,7 +2,7 @@
 
 Bootstrap over splits treats overlapping splits as independent draws, and the permutation test
 within a split asks about those evaluation items under one fixed calibration set; neither covers
-the expected difference on new items (METHODS, section 7, has the measured coverage). Its joint test
+the expected difference on new items (docs/inference.md has the measured coverage). Its joint test
 over label budgets makes the first mistake too.
 """
 

@@ -141,10 +141,10 @@ def joint_p(fitted: Estimate, *, seed: int) -> float:
 def joint_draws(fitted: Estimate, *, seed: int, n_draws: int) -> Floats:
     """Values (n_draws, n) from the multivariate t about the estimates: what they may be."""
     live = fitted.se > 0
-    found = np.tile(fitted.value, (n_draws, 1))
+    draws = np.tile(fitted.value, (n_draws, 1))
     if live.any():
-        found[:, live] += _joint_t(fitted, seed, n_draws) * fitted.se[live]
-    return found
+        draws[:, live] += _joint_t(fitted, seed, n_draws) * fitted.se[live]
+    return draws
 
 
 def _max_t(fitted: Estimate, seed: int) -> Floats:

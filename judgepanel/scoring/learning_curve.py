@@ -102,5 +102,5 @@ def first_reached(n: Floats, values: Floats, goal: Floats) -> Floats:
     high, low = values[rows, before], values[rows, first]
     drop = np.where(high > low, high - low, 1.0)
     share = np.where(first > 0, np.clip((high - goal) / drop, 0.0, 1.0), 0.0)
-    found = np.minimum(n[before] * (n[first] / n[before]) ** share, n[first])
-    return np.where(there.any(axis=1), found, np.inf)
+    array = np.minimum(n[before] * (n[first] / n[before]) ** share, n[first])
+    return np.where(there.any(axis=1), array, np.inf)

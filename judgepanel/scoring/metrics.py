@@ -51,18 +51,18 @@ def item_scores(
     out : where to write, see :func:`blank_scores`; these scores are returned.
     """
     p_true = _p_true(logits, signs)
-    found = blank_scores(p_true.shape) if out is None else out
-    np.greater(p_true, 0.5, out=found.hit)
+    scores = blank_scores(p_true.shape) if out is None else out
+    np.greater(p_true, 0.5, out=scores.hit)
     tied = p_true == 0.5
     if tied.any():
-        found.hit[...] += tied * (0.5 if symmetric else (signs > 0))
+        scores.hit[...] += tied * (0.5 if symmetric else (signs > 0))
     error = 1.0 - p_true
-    np.multiply(error, error, out=found.brier)
-    np.log(p_true, out=found.nll)
-    np.negative(found.nll, out=found.nll)
+    np.multiply(error, error, out=scores.brier)
+    np.log(p_true, out=scores.nll)
+    np.negative(scores.nll, out=scores.nll)
     confidence = np.maximum(p_true, error, out=error)
-    found.ece[...] = binned_gap(confidence, found.hit, ECE_BINS)
-    return found
+    scores.ece[...] = binned_gap(confidence, scores.hit, ECE_BINS)
+    return scores
 
 
 def mean_nll(logits: Floats, signs: Floats) -> Floats:

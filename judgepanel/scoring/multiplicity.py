@@ -18,12 +18,12 @@ def holm(p: ArrayLike) -> Floats:
     at most alpha whatever the dependence. NaN (no test) counts for nothing and stays NaN.
     """
     given = np.asarray(p, dtype=np.float64)
-    found = np.full(given.shape, np.nan)
+    values = np.full(given.shape, np.nan)
     tested = np.flatnonzero(~np.isnan(given))
     order = tested[np.argsort(given[tested], kind="stable")]
     steps = given[order] * np.arange(len(order), 0, -1)
-    found[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return found
+    values[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return values
 
 
 def bonferroni_reach(fitted: Estimate, m: int) -> Floats:

@@ -54,10 +54,10 @@ def recalibrate(
         return None
     columns = [logits / scale] if symmetric else [logits / scale, np.ones(len(logits))]
     design = np.stack(columns)
-    found = _newton(design, signs, weights)
-    if found is None:
+    newton = _newton(design, signs, weights)
+    if newton is None:
         return None
-    theta, hessian = found
+    theta, hessian = newton
     wrong = _sigmoid(-signs * (theta @ design))
     moves: Floats = np.asarray(np.linalg.solve(hessian, design * (signs * wrong)), dtype=np.float64)
     theta[0], moves[0] = theta[0] / scale, moves[0] / scale

@@ -77,9 +77,9 @@ class Archive:
                 # Written even where a row of that hash stands: it may be damaged.
                 row = {"sha256": votes.sha256, "content": content or pack(votes)}
                 upsert(connection, VOTES, row, ("content",))
-            found = then(connection)
+            put = then(connection)
         self._votes.put(votes.sha256, votes)
-        return found
+        return put
 
     def holding(self, sha256: str, then: Callable[[Connection], T]) -> T:
         """Call ``then(connection)`` while nobody can delete these votes; returns what it returns.
@@ -87,7 +87,7 @@ class Archive:
         Raises
         ------
         NotFound
-            They are not kept, or are so no longer.
+            They are not kept, or no longer are.
         """
         with transaction(self._engine) as connection:
             if not _locked(connection, sha256):
@@ -141,8 +141,8 @@ class Archive:
         wanted = select(ANALYSES.c.id, ANALYSES.c.content).where(ANALYSES.c.owner == owner)
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted).all()
-        found = [analysis for row in rows if (analysis := read(*row)) is not None]
-        return tuple(sorted(found, key=lambda a: (a.created, a.id), reverse=True))
+        analyses = [analysis for row in rows if (analysis := read(*row)) is not None]
+        return tuple(sorted(analyses, key=lambda a: (a.created, a.id), reverse=True))
 
     def rename(self, analysis_id: str, name: str, owner: str) -> Analysis:
         """An analysis under another name, or NotFound."""
@@ -257,10 +257,10 @@ def opened(connection: Connection, analysis_id: str, owner: str, *, lock: bool =
     wanted = select(ANALYSES.c.id, ANALYSES.c.content)
     wanted = wanted.where(ANALYSES.c.id == checked_id(analysis_id), ANALYSES.c.owner == owner)
     row = connection.execute(wanted.with_for_update() if lock else wanted).first()
-    found = None if row is None else read(*row)
-    if found is None:
+    analysis = None if row is None else read(*row)
+    if analysis is None:
         raise NotFound("no such analysis")
-    return found
+    return analysis
 
 
 def decided(connection: Connection, analysis_id: str) -> tuple[Decision, ...]:
@@ -281,10 +281,10 @@ def read(analysis_id: str, content: str) -> Analysis | None:
     return analysis if analysis.id == analysis_id else None
 
 
-def analysis_of(kept: dict[str, Any]) -> Analysis:
+def analysis_of(content: dict[str, Any]) -> Analysis:
     """An analysis from its JSON; older versions read no outputs and grouped no duplicates."""
-    settings = {"group_duplicates": False} | kept["settings"]
-    return from_plain(Analysis, {"coverage": None} | kept | {"settings": settings})
+    settings = {"group_duplicates": False} | content["settings"]
+    return from_plain(Analysis, {"coverage": None} | content | {"settings": settings})
 
 
 def _locked(connection: Connection, sha256: str) -> bool:

@@ -19,18 +19,18 @@ from judgepanel.service.migrations import is_current
 from judgepanel.service.sqlite_file import note_identity
 
 IN_USE = "The database is in use: stop every server first, then restore."
-_WRONG = "This is no backup of judgepanel: it is no SQLite database, or has other tables."
+_WRONG = "This is not a judgepanel backup: it is not an SQLite database, or has other tables."
 _BROKEN = "The copy is damaged: the integrity check of SQLite fails."
 _LOGS = ("-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy holds; ``kept`` is where the state before it stands, None without one."""
+    """What a copy holds; ``earlier`` is where the state before it stands, None without one."""
 
     analyses: int
     results: int
-    kept: Path | None = None
+    earlier: Path | None = None
 
 
 def back_up(database: Path, target: Path) -> Copied:
@@ -43,10 +43,10 @@ def back_up(database: Path, target: Path) -> Copied:
     OSError
         The copy cannot be written there.
     """
-    with _copied(database, target) as (copy, found):
+    with _copied(database, target) as (copy, duplicates):
         os.replace(copy, target)
     _settle(target.parent)
-    return found
+    return duplicates
 
 
 def restore(backup: Path, database: Path) -> Copied:
@@ -62,13 +62,13 @@ def restore(backup: Path, database: Path) -> Copied:
         The copy cannot be written there.
     """
     database.parent.mkdir(parents=True, exist_ok=True)
-    with _copied(backup, database) as (copy, found), _held(database) as is_whole:
-        kept = _keep_beside(database, is_whole) if database.exists() else None
+    with _copied(backup, database) as (copy, copied), _held(database) as is_whole:
+        beside = _keep_beside(database, is_whole) if database.exists() else None
         number = _number(copy)
         os.replace(copy, database)
     note_identity(database, number)
     _settle(database.parent)
-    return Copied(found.analyses, found.results, kept)
+    return Copied(copied.analyses, copied.results, beside)
 
 
 @contextmanager
@@ -83,13 +83,13 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, Copied]]:
                 new.execute("PRAGMA journal_mode = DELETE").fetchone()
                 if new.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
                     raise DatabaseProblem(_BROKEN)
-                found = Copied(_count(new, "analyses"), _count(new, "results"))
+                duplicates = Copied(_count(new, "analyses"), _count(new, "results"))
         except sqlite3.Error:
             raise DatabaseProblem(_WRONG) from None
         _see_that_it_is_ours(copy)
         with copy.open("rb") as written:
             os.fsync(written.fileno())
-        yield copy, found
+        yield copy, duplicates
     finally:
         for suffix in ("", "-journal", *_LOGS):
             copy.with_name(copy.name + suffix).unlink(missing_ok=True)
@@ -160,16 +160,16 @@ def _held(database: Path) -> Iterator[bool]:
 def _keep_beside(database: Path, is_whole: bool) -> Path:
     """A second name for what is there now, whatever state it is in, and for its log."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    kept = database.with_name(f"{database.name}.before-{stamp}-{secrets.token_hex(2)}")
+    beside = database.with_name(f"{database.name}.before-{stamp}-{secrets.token_hex(2)}")
     try:
-        os.link(database, kept)
+        os.link(database, beside)
     except OSError:
-        shutil.copy2(database, kept)
+        shutil.copy2(database, beside)
     if not is_whole:
         for suffix in _LOGS:
             with suppress(FileNotFoundError):
-                os.replace(database.with_name(database.name + suffix), f"{kept}{suffix}")
-    return kept
+                os.replace(database.with_name(database.name + suffix), f"{beside}{suffix}")
+    return beside
 
 
 def _settle(folder: Path) -> None:

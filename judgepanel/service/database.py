@@ -35,7 +35,7 @@ NEWER = (
     f"another database in {VARIABLE}."
 )
 _WRONG_URL = (
-    f"{VARIABLE} is no address of a database: it can be sqlite:///FILE or "
+    f"{VARIABLE} is not the address of a database: it can be sqlite:///FILE or "
     "postgresql://USER:PASSWORD@HOST/NAME."
 )
 _LOCKED = (
@@ -154,17 +154,17 @@ def sentence_of(error: SQLAlchemyError) -> str:
     cause = error.orig if isinstance(error, DBAPIError) else None
     text = str(cause).lower()
     if isinstance(cause, sqlite3.Error):
-        found = _first(_SQLITE, text)
+        sentence = _first(_SQLITE, text)
     else:
         state = getattr(cause, "sqlstate", None)
-        found = _STATES.get(str(state))
-        if found is None and state is None and isinstance(error, DBAPIError):
-            found = _first(_CONNECTING, text) or _UNREACHABLE
-        elif found is None and isinstance(error, DBAPIError) and error.connection_invalidated:
-            found = _UNREACHABLE
-    if found is None:
+        sentence = _STATES.get(str(state))
+        if sentence is None and state is None and isinstance(error, DBAPIError):
+            sentence = _first(_CONNECTING, text) or _UNREACHABLE
+        elif sentence is None and isinstance(error, DBAPIError) and error.connection_invalidated:
+            sentence = _UNREACHABLE
+    if sentence is None:
         _LOG.error("the database answered: %s", type(cause or error).__name__, exc_info=cause)
-    return found or _UNKNOWN
+    return sentence or _UNKNOWN
 
 
 def _first(sentences: tuple[tuple[str, str], ...], text: str) -> str | None:

@@ -68,8 +68,8 @@ def _analyses(folder: Path) -> Iterator[tuple[Path, Analysis]]:
 
 def _results(folder: Path, known: set[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
     for path in sorted(folder.glob("*.json")):
-        found = _RESULT.fullmatch(path.name)
-        if found is None or found[1] not in known:
+        match = _RESULT.fullmatch(path.name)
+        if match is None or match[1] not in known:
             continue
         try:
             content = json.loads(path.read_text("utf-8"))
@@ -78,6 +78,6 @@ def _results(folder: Path, known: set[str]) -> Iterator[tuple[Path, dict[str, An
             )
         except (OSError, *UNREADABLE):
             continue
-        key = Key(found[1], found[2], found[3], int(found[4]))
+        key = Key(match[1], match[2], match[3], int(match[4]))
         row = {**key.columns(), "draw": draw_of(settings), "content": packed_json(content)}
         yield path, row

@@ -80,15 +80,17 @@ class Interests:
             row = connection.execute(wanted).first()
         if row is None:
             return None
-        state, done, elapsed, message, job, job_done, total, job_elapsed, live, holder, old = row
+        state, n_done, elapsed, message, job, job_done, total, job_elapsed, live, holder, old = row
         if state in ("active", "leaving"):
-            done, elapsed = job_done, job_elapsed
-        found = Interest(state, done, total, elapsed, message, job, bool(live), holder, bool(old))
-        if found.is_old and state == "active":
+            n_done, elapsed = job_done, job_elapsed
+        interest = Interest(
+            state, n_done, total, elapsed, message, job, bool(live), holder, bool(old)
+        )
+        if interest.is_old and state == "active":
             seen = update(INTERESTS).where(_of(key, party)).values(seen=DatabaseNow())
             with transaction(self._engine) as connection:
                 connection.execute(seen)
-        return found
+        return interest
 
     def withdraw(self, key: Key, party: str) -> bool:
         """End a party's wish; returns whether the work is to stop, as nobody else wants it."""

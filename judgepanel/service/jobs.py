@@ -50,9 +50,9 @@ class Lost(Exception):
 
 
 class Record(Protocol):
-    """Where a job leaves what it has done. All but ``kept`` may raise :class:`Lost`."""
+    """Where a job leaves what it has done. All but ``finished_pieces`` may raise :class:`Lost`."""
 
-    def kept(self) -> Mapping[int, Any]:
+    def finished_pieces(self) -> Mapping[int, Any]:
         """Partials of the chunks that an earlier run has finished, by number."""
 
     def keep(self, chunk: Chunk, piece: Any) -> bool:
@@ -203,7 +203,7 @@ class Jobs:
             self._parties.get(key, {}).pop(by, None)
 
     def forget(self, key: str) -> None:
-        """Call work off and know nothing of it any more; what has ended is forgotten at once."""
+        """Call work off and forget it; what has ended is forgotten at once."""
         with self._lock:
             if key in self._flags:
                 self._later.add(key)  # It ends as if it had never been.
@@ -225,7 +225,9 @@ class Jobs:
     def _start(self, key: str, work: Callable[..., None], *args: Any) -> None:
         """A thread that keeps no server from ending: what it has finished is kept elsewhere."""
         thread = threading.Thread(target=work, args=args, name="judgepanel-job", daemon=True)
-        self._threads = {name: one for name, one in self._threads.items() if one.is_alive()}
+        self._threads = {
+            name: one_thread for name, one_thread in self._threads.items() if one_thread.is_alive()
+        }
         self._threads[key] = thread
         thread.start()
 
@@ -255,7 +257,7 @@ class Jobs:
                         spec,
                         backend=self._backend,
                         cancelled=flag.is_set,
-                        kept=record.kept(),
+                        mapping=record.finished_pieces(),
                         keep=keep,
                     )
                     self._follow(key, flag, states, record)
@@ -279,13 +281,13 @@ class Jobs:
         record: Record,
     ) -> None:
         """Keep the state up to date; merging takes time, so not after every chunk."""
-        shown = 0.0
+        last_shown = 0.0
         try:
             for progress in self._in_turn(key, flag, states):
                 last = progress.done == progress.total
-                due = time.monotonic() - shown >= REFRESH_SECONDS
+                due = time.monotonic() - last_shown >= REFRESH_SECONDS
                 result = progress.result() if last or due else None
-                shown = time.monotonic() if result is not None else shown
+                last_shown = time.monotonic() if result is not None else last_shown
                 if last:
                     record.finish(result)
                 self._update(key, progress, result, last)

@@ -172,17 +172,17 @@ class Ledger:
         planned = {(chunk.number, chunk.first, chunk.count) for chunk in plan}
         names = PARTIALS.c
         wanted = select(names.chunk, names.first, names.count, names.content)
-        found = {}
+        pieces = {}
         with transaction(self._engine, write=False) as connection:
             for number, first, count, content in connection.execute(wanted.where(key.of(PARTIALS))):
                 if (number, first, count) in planned:
                     try:
-                        found[number] = tree.decode(content)
+                        pieces[number] = tree.decode(content)
                     except ValueError:
                         continue
-        return found
+        return pieces
 
-    def keep(self, key: Key, chunk: Chunk, piece: Any, done: int, elapsed: float) -> bool:
+    def keep(self, key: Key, chunk: Chunk, piece: Any, completed: int, elapsed: float) -> bool:
         """Keep a finished chunk; returns whether to go on, False when asked to stop.
 
         Raises
@@ -202,7 +202,7 @@ class Ledger:
             row = connection.execute(
                 update(JOBS)
                 .where(self._mine(key))
-                .values(done=done, elapsed=elapsed, lease_end=now + LEASE_SECONDS, changed=now)
+                .values(done=completed, elapsed=elapsed, lease_end=now + LEASE_SECONDS, changed=now)
                 .returning(JOBS.c.cancel)
             ).first()
             if row is None:
@@ -234,9 +234,11 @@ class Ledger:
             values: dict[str, Any] = {"lease_end": 0.0, "changed": DatabaseNow()}
             if not self._ended.is_set():
                 states = ["leaving"] if state == "cancelled" else ["active", "leaving"]
-                told = update(INTERESTS).where(key.of(INTERESTS), INTERESTS.c.state.in_(states))
+                statement = update(INTERESTS).where(
+                    key.of(INTERESTS), INTERESTS.c.state.in_(states)
+                )
                 left = {"state": state, "message": message, "done": row.done}
-                connection.execute(told.values(**left, elapsed=row.elapsed))
+                connection.execute(statement.values(**left, elapsed=row.elapsed))
                 wanted = select(INTERESTS.c.party).where(
                     key.of(INTERESTS), INTERESTS.c.state == "active"
                 )

@@ -74,8 +74,8 @@ def _table(frame: pd.DataFrame | None) -> dict[str, Any] | None:
 
 
 def _dtype(column: pd.Series) -> str:
-    found = str(column.dtype)
-    return found if found in _DTYPES else "object"
+    text = str(column.dtype)
+    return text if text in _DTYPES else "object"
 
 
 def _frame(table: dict[str, Any] | None) -> pd.DataFrame | None:

@@ -79,7 +79,7 @@ class Shares:
         NotFound
             The token is wrong, has expired or was revoked; which of them is not told.
         SignInFirst
-            It opens an analysis for those alone who have signed in.
+            It opens an analysis only for those who have signed in.
         """
         with transaction(self._engine, write=False) as connection:
             return _shared(connection, token, signed_in)[0]
@@ -108,7 +108,7 @@ def _shared(connection: Connection, token: str, signed_in: bool) -> tuple[Analys
         raise NotFound("no such link")
     analysis_id, content, owner, signed_in_only = row
     if signed_in_only and not signed_in:
-        raise SignInFirst("this link opens for those alone who have signed in")
+        raise SignInFirst("this link opens only for those who have signed in")
     analysis = read(analysis_id, content)
     if analysis is None:
         raise NotFound("no such link")

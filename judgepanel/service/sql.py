@@ -111,7 +111,7 @@ class SqlWorkspace:
             return f"owner {self._owner}"
         return f"readers of {self._shares.owner(self._link, signed_in=self._signed_in)}"
 
-    def _mind(self, votes_sha256: str) -> None:
+    def _require_access(self, votes_sha256: str) -> None:
         """NotFound where a reader's link does not open these votes, or no longer."""
         if self._owner is None:
             shared = self._shares.open(self._link, signed_in=self._signed_in)
@@ -137,7 +137,7 @@ class SqlWorkspace:
 
     def votes(self, sha256: str) -> VoteMatrix:
         """The votes of this SHA-256, or NotFound."""
-        self._mind(sha256)
+        self._require_access(sha256)
         return self._archive.votes(sha256)
 
     def create(self, loaded: Loaded, settings: Settings, name: str) -> Analysis:
@@ -219,9 +219,9 @@ class SqlWorkspace:
         """Want work, and start it unless it is stored or running already, here or elsewhere.
 
         Full where this user has too much under way, or all users have; NotFound where the votes
-        are neither a sample's nor kept, or are so no longer.
+        are neither a sample's nor kept, or no longer are.
         """
-        self._mind(votes.sha256)
+        self._require_access(votes.sha256)
         key = _key(study, votes.sha256, spec)
         with self._submitting:
             # Running first: work that ends between the two questions has stored its result.
@@ -257,19 +257,19 @@ class SqlWorkspace:
 
     def result(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> Stored | None:
         """The finished result of a spec, if there is one; of the newest engine that made one."""
-        self._mind(votes_sha256)
+        self._require_access(votes_sha256)
         key = _key(study, votes_sha256, spec)
         known = self._results.get(str(key))
         if known is not None and known.engine == key.engine:
             return known
-        found = self._archive.result(study, key)
-        if found is not None and found.current:
-            self._results.put(str(key), found)
-        return found
+        result = self._archive.result(study, key)
+        if result is not None and result.current:
+            self._results.put(str(key), result)
+        return result
 
     def is_unreadable(self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec) -> bool:
         """Whether a result of this spec is stored but cannot be read, so that there is none."""
-        self._mind(votes_sha256)
+        self._require_access(votes_sha256)
         key = _key(study, votes_sha256, spec)
         return self._archive.holds_result(key) and self.result(study, votes_sha256, spec) is None
 
@@ -279,7 +279,7 @@ class SqlWorkspace:
         None as well for work whose server has died: who submits it goes on with it. Work that
         others alone want is not told.
         """
-        self._mind(votes_sha256)
+        self._require_access(votes_sha256)
         key, who = _key(study, votes_sha256, spec), self._who()
         mine = self._interests.find(key, party_of(who))
         if mine is None:
@@ -334,7 +334,7 @@ class SqlWorkspace:
 
     def _elsewhere(self, study: Study[Any, Any, Any], spec: Spec, key: Key, mine: Interest) -> Job:
         """The state of work that another server does."""
-        return _told("running", mine, self._so_far(study, spec, key, mine.done))
+        return _as_job("running", mine, self._so_far(study, spec, key, mine.done))
 
     def _finished(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, key: Key, who: str
@@ -361,16 +361,16 @@ class SqlWorkspace:
             result = merged(study, self.votes(key.votes_sha256), spec, dict(pieces))
             seen = (mine.done, time.monotonic(), result)
             self._looks.put(name, seen)
-        return _told("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
+        return _as_job("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
 
-    def _so_far(self, study: Study[Any, Any, Any], spec: Spec, key: Key, done: int) -> Any:
+    def _so_far(self, study: Study[Any, Any, Any], spec: Spec, key: Key, n_done: int) -> Any:
         """The result of the chunks that are kept; the last look at them unless it is old."""
         seen, when, result = self._looks.get(str(key)) or (0, 0.0, None)
-        if seen == done or (seen and time.monotonic() - when < LOOK_SECONDS):
+        if seen == n_done or (seen and time.monotonic() - when < LOOK_SECONDS):
             return result
         pieces = self._ledger.pieces(key, study.plan(spec))
         result = merged(study, self.votes(key.votes_sha256), spec, pieces)
-        self._looks.put(str(key), (done, time.monotonic(), result))
+        self._looks.put(str(key), (n_done, time.monotonic(), result))
         return result
 
     def _finish(self, spec: Spec, key: Key, result: Any) -> None:
@@ -392,7 +392,7 @@ class _Record:
         self._done = 0
         self._began = 0.0
 
-    def kept(self) -> Mapping[int, Any]:
+    def finished_pieces(self) -> Mapping[int, Any]:
         """Chunks that were finished before, here or elsewhere."""
         pieces = self._ledger.pieces(self._key, self._plan)
         entry = self._ledger.find(self._key)
@@ -423,7 +423,7 @@ class _Record:
         self._space._interests.leave(self._key, party_of(by))
 
 
-def _told(status: Status, mine: Interest, result: Any) -> Job:
+def _as_job(status: Status, mine: Interest, result: Any) -> Job:
     pace = mine.elapsed / max(1, mine.done)
     return Job(
         status=status,

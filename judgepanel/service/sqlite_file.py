@@ -49,14 +49,14 @@ def expected_identity(file: Path) -> int | None:
 
 def note_identity(file: Path, number: int) -> None:
     """Keep the number of the database in this file; 0, a database without one, is none."""
-    kept = identity_file(file)
+    note = identity_file(file)
     if not number:
-        kept.unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
         return
-    fresh = kept.with_name(f"{kept.name}.{secrets.token_hex(4)}")
+    fresh = note.with_name(f"{note.name}.{secrets.token_hex(4)}")
     with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as written:
         written.write(f"{number}\n")
-    os.replace(fresh, kept)
+    os.replace(fresh, note)
 
 
 def check_file(engine: Engine) -> None:
@@ -118,10 +118,10 @@ def _number(connection: Connection) -> int:
 def _place(file: Path) -> tuple[int, int] | None:
     """Which file stands under this name."""
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _is_empty(file: Path) -> bool:

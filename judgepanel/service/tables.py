@@ -111,7 +111,7 @@ ANALYSES = Table(
     Index("ix_analyses_owner", "owner", "created"),
     Index("ix_analyses_votes_sha256", "votes_sha256"),
 )
-"""One row an analysis. ``content`` is all of it as JSON; ``draw`` its splits and seed."""
+"""One row per analysis. ``content`` is all of it as JSON; ``draw`` its splits and seed."""
 
 RESULTS = Table(
     "results",

@@ -33,7 +33,7 @@ class Full(RuntimeError):
 
 
 class SignInFirst(LookupError):
-    """What is asked for is there for those alone who have signed in."""
+    """What is asked for is there only for those who have signed in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def tally(
             ]
             differences.append(np.concatenate(tested))
         levels = [
-            np.array([one.mean(axis=-1) for one in values])
+            np.array([one_value.mean(axis=-1) for one_value in values])
             for values in (arms.nll, arms.brier, arms.hit)
         ]
         means = [_with_chosen(values, best) for values in (*levels, arms.ece)]
@@ -228,15 +228,15 @@ class _ItemSums:
         step = max(1, _CELLS // n_items)
         padded, wide = np.zeros((step, n + 1)), np.empty((step, n_items))
         for values, sums in zip((arms.nll, arms.brier, arms.hit), self.exact, strict=True):
-            for c, one in enumerate(values):
-                for start in range(0, len(one), step):
-                    part = one[start : start + step]
+            for c, value in enumerate(values):
+                for start in range(0, len(value), step):
+                    part = value[start : start + step]
                     np.add(part, _ROUND, out=padded[: len(part), :n])
                     padded[: len(part), :n] -= _ROUND
                     spread = wide[: len(part)]
                     np.take(padded[: len(part)], position, axis=1, out=spread, mode="clip")
                     sums[c, start : start + len(part)] += spread
-                sums[c, -1, evaluation] += (one[best[c]] + _ROUND) - _ROUND
+                sums[c, -1, evaluation] += (value[best[c]] + _ROUND) - _ROUND
 
     def total(self) -> Ints:
         """All sums so far, int64 in units of 2^-40; they are taken out.

@@ -80,7 +80,7 @@ class Done(Protocol):
     def n_evaluation(self) -> NDArray[np.int64]: ...
 
 
-def run_fields(prepared: Prepared, settings: Settings, done: Done) -> dict[str, Any]:
+def run_fields(prepared: Prepared, settings: Settings, scores: Done) -> dict[str, Any]:
     """Fields of a result that say on what it rests."""
     return {
         "orientation": prepared.oriented.policy,
@@ -88,8 +88,8 @@ def run_fields(prepared: Prepared, settings: Settings, done: Done) -> dict[str, 
         "one_class": prepared.oriented.one_class,
         "measures_coding": prepared.oriented.measures_coding,
         "n_items": prepared.ballots.n_items,
-        "n_evaluation": float(done.n_evaluation.mean()),
-        "n_splits": len(done.numbers),
+        "n_evaluation": float(scores.n_evaluation.mean()),
+        "n_splits": len(scores.numbers),
         "planned_splits": settings.splits,
         "seed": settings.seed,
     }

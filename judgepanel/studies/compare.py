@@ -30,7 +30,7 @@ class Comparison:
 
     ``nll`` [``nll_lo``, ``nll_hi``] is the arm's own level on new items;
     ``delta`` = NLL(arm) - NLL(all) in nats, above 0 where keeping everyone is better; ``lo``,
-    ``hi``, ``p`` are ours (METHODS section 7) and carry the ``verdict`` against ``margin``;
+    ``hi``, ``p`` are ours (docs/inference.md) and carry the ``verdict`` against ``margin``;
     ``band_lo`` and ``band_hi`` cover all arms of the calibrator together. The ``paper_`` fields
     are descriptive. ``k`` is the panel size, the median one for the arm ``best k``, chosen in
     each split on calibration rows between ``k_lo`` and ``k_hi`` (central 95 %). ``chosen_on`` is
@@ -72,28 +72,32 @@ class Comparison:
 
 
 def grid_estimates(
-    done: Tally, units: NDArray[np.int64], *, rare: bool = False
+    tally: Tally, units: NDArray[np.int64], *, rare: bool = False
 ) -> dict[str, tuple[Floats, ...]]:
     """Value, lower and upper bound, each (C, A + 1), of every metric.
 
     With a single split there is no spread to learn from; bounds are then NaN. Where wrong
     decisions are ``rare``, intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
     """
-    item_means, seen = done.item_means()
+    item_means, seen = tally.item_means()
     n_c = item_means.shape[1]
-    found: dict[str, tuple[Floats, ...]] = {}
+    estimates: dict[str, tuple[Floats, ...]] = {}
     for m, metric in enumerate(METRICS):
-        split_means = done.split_means[:, m]
+        split_means = tally.split_means[:, m]
         if metric not in ITEM_METRICS:
             lo, hi = np.quantile(split_means, (0.025, 0.975), axis=0)
-            found[metric] = (split_means.mean(axis=0), lo, hi)
+            estimates[metric] = (split_means.mean(axis=0), lo, hi)
         elif len(split_means) < 2:
             value = item_means[m].mean(axis=-1)
-            found[metric] = (value, np.full_like(value, np.nan), np.full_like(value, np.nan))
+            estimates[metric] = (value, np.full_like(value, np.nan), np.full_like(value, np.nan))
         else:
             fits = [
                 estimate(
-                    item_means[m, c], split_means[:, c], units[seen], *mean_sizes(done), joint=False
+                    item_means[m, c],
+                    split_means[:, c],
+                    units[seen],
+                    *mean_sizes(tally),
+                    joint=False,
                 )
                 for c in range(n_c)
             ]
@@ -105,8 +109,8 @@ def grid_estimates(
             value, lo, hi = (
                 np.stack([getattr(fit, name) for fit in fits]) for name in ("value", "lo", "hi")
             )
-            found[metric] = (value, *(np.clip(end, *RANGES[metric]) for end in (lo, hi)))
-    return found
+            estimates[metric] = (value, *(np.clip(end, *RANGES[metric]) for end in (lo, hi)))
+    return estimates
 
 
 RANGES: dict[str, tuple[float, float]] = {
@@ -126,7 +130,7 @@ CHOSEN = "best k"
 
 
 def comparisons(
-    done: Tally,
+    tally: Tally,
     units: NDArray[np.int64],
     calibrators: tuple[str, ...],
     sizes: NDArray[np.int64],
@@ -138,20 +142,20 @@ def comparisons(
 
     ``sizes`` (A,) is the panel size of every arm; ``rare`` as in :func:`grid_estimates`.
     """
-    if len(done.numbers) < 2:
+    if len(tally.numbers) < 2:
         return ()
-    item_means, seen = done.item_means()
-    found: list[Comparison] = []
+    item_means, seen = tally.item_means()
+    results: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
         extra = one_more_error(item_means[0, c], units[seen]) * rare
-        found += _of_calibrator(
-            done, item_means[0, c], units[seen], c, calibrator, sizes, seed, extra
+        results += _of_calibrator(
+            tally, item_means[0, c], units[seen], c, calibrator, sizes, seed, extra
         )
-    return tuple(found)
+    return tuple(results)
 
 
 def _of_calibrator(
-    done: Tally,
+    tally: Tally,
     nll: Floats,
     units: NDArray[np.int64],
     c: int,
@@ -160,27 +164,29 @@ def _of_calibrator(
     seed: int,
     extra: Floats,
 ) -> list[Comparison]:
-    arms = np.append(done.compared, done.n_arms)
-    split_nll = done.split_means[:, 0, c]
-    item_differences = nll[arms] - nll[done.reference]
-    split_differences = split_nll[:, arms] - split_nll[:, [done.reference]]
+    arms = np.append(tally.compared, tally.n_arms)
+    split_nll = tally.split_means[:, 0, c]
+    item_differences = nll[arms] - nll[tally.reference]
+    split_differences = split_nll[:, arms] - split_nll[:, [tally.reference]]
     levels = allow_level(
-        estimate(nll[arms], split_nll[:, arms], units, *mean_sizes(done), joint=False), extra[arms]
+        estimate(nll[arms], split_nll[:, arms], units, *mean_sizes(tally), joint=False), extra[arms]
     )
     # A choice that is always all judges is the same panel, and has no error of its own.
-    other = np.append(done.compared != done.reference, (done.chosen[:, c] != done.reference).any())
-    doubt = between(extra[arms], extra[done.reference]) * other
+    other = np.append(
+        tally.compared != tally.reference, (tally.chosen[:, c] != tally.reference).any()
+    )
+    doubt = between(extra[arms], extra[tally.reference]) * other
     ours = allow_difference(
-        estimate(item_differences, split_differences, units, *mean_sizes(done)), doubt
+        estimate(item_differences, split_differences, units, *mean_sizes(tally)), doubt
     )
     reach = simultaneous_reach(ours, seed=seed)
-    paper = paper_inference(split_differences, done.flip_t[:, c], done.flip_p[:, c], seed=seed)
-    nll_all = float(nll[done.reference].mean())
-    chosen_on = float(done.chosen_on[:, c].min(axis=-1).mean())
+    paper = paper_inference(split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed)
+    nll_all = float(nll[tally.reference].mean())
+    chosen_on = float(tally.chosen_on[:, c].min(axis=-1).mean())
     rows = []
     for i, arm in enumerate(arms):
-        chosen = arm == done.n_arms
-        ks = sizes[done.chosen[:, c]] if chosen else sizes[[arm]]
+        chosen = arm == tally.n_arms
+        ks = sizes[tally.chosen[:, c]] if chosen else sizes[[arm]]
         low, median, high = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest")
         level = float(levels.value[i])
         same = not item_differences[i].any() and doubt[i] == 0.0
@@ -217,6 +223,6 @@ def _of_calibrator(
     return rows
 
 
-def mean_sizes(done: Tally) -> tuple[float, float]:
+def mean_sizes(tally: Tally) -> tuple[float, float]:
     """Mean numbers of calibration and evaluation items over the splits."""
-    return float(done.n_calibration.mean()), float(done.n_evaluation.mean())
+    return float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())

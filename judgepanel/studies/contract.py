@@ -25,7 +25,7 @@ class Chunk:
 
 
 class Spec(Protocol):
-    """Every knob of a study, seed included; a frozen dataclass."""
+    """Every option of a study, seed included; a frozen dataclass."""
 
     @property
     def settings(self) -> Settings:
@@ -40,7 +40,7 @@ class Result(Protocol):
         """What the reader must know beside the numbers."""
 
     def frame(self) -> pd.DataFrame:
-        """Tidy table, one row a figure."""
+        """Tidy table, one row per figure."""
 
     def summary(self) -> dict[str, Any]:
         """Decisions as JSON values."""

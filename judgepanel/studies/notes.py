@@ -17,19 +17,19 @@ def few_labels(prepared: Prepared, n_calibration: float, *, allowed: bool = Fals
     """Warnings where calibration rests on few labels, variances on few groups, or NLL on few wrong
     decisions; ``allowed`` where the intervals of the study count one wrong decision more.
     """
-    found = []
+    result = []
     if n_calibration < FEW_LABELS:
-        found.append(
+        result.append(
             f"Only {n_calibration:.0f} labels calibrate in each split: intervals are wide, and "
             "calibrators with several parameters are shrunk or unstable."
         )
     n_groups = len(np.unique(prepared.ballots.units))
     if n_groups < FEW_LABELS and n_groups < prepared.ballots.n_items:
-        found.append(
+        result.append(
             f"The items form only {n_groups} groups, and groups are what intervals count: take "
             "them as rough."
         )
-    return found + few_errors(prepared, allowed=allowed)
+    return result + few_errors(prepared, allowed=allowed)
 
 
 def n_errors(prepared: Prepared) -> int:

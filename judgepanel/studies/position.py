@@ -27,7 +27,7 @@ class ConstantPosition:
     """The base rate of the file as given, and a panel against it.
 
     ``label`` is the common one and ``nll`` what its share alone gets; ``gap`` = NLL(panel) - that,
-    with its 95 % interval for new items. A share learnt from the items it is scored on favours the
+    with its 95 % interval for new items. A share learned from the items it is scored on favours the
     constant by about 1 / (2 n).
     """
 
@@ -47,7 +47,7 @@ def against_position(
     votes: VoteMatrix,
     prepared: Prepared,
     settings: Settings,
-    done: Tally,
+    tally: Tally,
     arms: Sequence[tuple[int, int]],
 ) -> tuple[ConstantPosition, ...]:
     """Every arm (calibrator, arm of the tally) against the base rate as given, in that order.
@@ -59,7 +59,7 @@ def against_position(
     labels = votes.labels[votes.labelled]
     oriented = prepared.oriented
     lopsided = 0.0 < votes.minority_share < BALANCED_SHARE
-    if oriented.policy == "as_given" or not lopsided or len(done.numbers) < 2:
+    if oriented.policy == "as_given" or not lopsided or len(tally.numbers) < 2:
         return ()
     share = float(np.mean(labels == 1))
     loss = -np.log(np.where(labels == 1, share, 1.0 - share))
@@ -67,16 +67,16 @@ def against_position(
     constant = np.array(
         [
             loss[split(units, n, fraction=settings.fraction, seed=settings.seed).evaluation].mean()
-            for n in done.numbers.tolist()
+            for n in tally.numbers.tolist()
         ]
     )
-    means, seen = done.item_means()
+    means, seen = tally.item_means()
     rows, columns = zip(*arms, strict=True)
     gap = estimate(
         means[0, rows, columns] - loss[seen],
-        done.split_means[:, 0, rows, columns] - constant[:, None],
+        tally.split_means[:, 0, rows, columns] - constant[:, None],
         units[seen],
-        *mean_sizes(done),
+        *mean_sizes(tally),
         joint=False,
     )
     return tuple(

@@ -83,28 +83,28 @@ def steps(
     jobs: int | None = None,
     backend: str = "threading",
     cancelled: Callable[[], bool] = lambda: False,
-    kept: Mapping[int, PartialT] = MappingProxyType({}),
+    mapping: Mapping[int, PartialT] = MappingProxyType({}),
     keep: Callable[[Chunk, PartialT], None] = lambda _chunk, _piece: None,
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
     """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true.
 
-    ``kept`` holds partials of chunks by number, which are not computed again; ``keep`` is handed
+    ``mapping`` holds partials of chunks by number, which are not computed again; ``keep`` is handed
     the partial of every chunk that is, before the state is yielded. The result is the same to the
     bit whatever is kept.
     """
     chunks = study.plan(spec)
     started = time.monotonic()
-    partial, known = _combined(study, [kept[c.number] for c in chunks if c.number in kept])
-    rest = [chunk for chunk in chunks if chunk.number not in kept]
+    partial, known = _combined(study, [mapping[c.number] for c in chunks if c.number in mapping])
+    rest = [chunk for chunk in chunks if chunk.number not in mapping]
     if not rest:
         yield Progress(study, votes, spec, partial, known, len(chunks), 0.0, known)
         return
     with closing(_pieces(study, votes, spec, rest, jobs or default_jobs(), backend)) as pieces:
-        for done, (chunk, piece) in enumerate(pieces, start=known + 1):
+        for n_done, (chunk, piece) in enumerate(pieces, start=known + 1):
             keep(chunk, piece)
-            partial = study.combine(partial, piece) if done > 1 else piece
+            partial = study.combine(partial, piece) if n_done > 1 else piece
             elapsed = time.monotonic() - started
-            yield Progress(study, votes, spec, partial, done, len(chunks), elapsed, known)
+            yield Progress(study, votes, spec, partial, n_done, len(chunks), elapsed, known)
             if cancelled():
                 raise Cancelled
 
@@ -113,10 +113,10 @@ def merged(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
     spec: SpecT,
-    kept: Mapping[int, PartialT],
+    mapping: Mapping[int, PartialT],
 ) -> ResultT | None:
     """The result of chunks that an earlier run has kept; None without any."""
-    partial, known = _combined(study, [kept[number] for number in sorted(kept)])
+    partial, known = _combined(study, [mapping[number] for number in sorted(mapping)])
     return study.merge(votes, spec, partial) if known else None
 
 
@@ -162,13 +162,13 @@ def _pieces(
     """Partials of the chunks; when closed early, those already handed to workers are waited for."""
     with _libraries().limit(limits=1):
         began = time.monotonic()
-        first = _one(study, votes, spec, chunks[0])
+        first = _run_one(study, votes, spec, chunks[0])
         left = (time.monotonic() - began) * (len(chunks) - 1)
         yield first
         rest = chunks[1:]
         if jobs == 1 or len(rest) < 2:
             for chunk in rest:
-                yield _one(study, votes, spec, chunk)
+                yield _run_one(study, votes, spec, chunk)
             return
         chosen = _chosen(backend, left)
         waiting = {chunk.number: chunk for chunk in rest}
@@ -243,10 +243,10 @@ def _in_worker(
     chunk: Chunk,
 ) -> tuple[Chunk, PartialT]:
     _end_with(parent)
-    return _one(study, votes, spec, chunk)
+    return _run_one(study, votes, spec, chunk)
 
 
-def _one(
+def _run_one(
     study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
 ) -> tuple[Chunk, PartialT]:
     with _libraries().limit(limits=1):
@@ -261,7 +261,7 @@ def _libraries() -> ThreadpoolController:
 
 def _end_with(parent: int) -> None:
     """A process that ``parent`` has started ends soon after it; loky's would wait for ever."""
-    if os.getppid() == parent and _WATCH not in {one.name for one in threading.enumerate()}:
+    if os.getppid() == parent and _WATCH not in {entry.name for entry in threading.enumerate()}:
         threading.Thread(target=_watch, args=(parent,), name=_WATCH, daemon=True).start()
 
 

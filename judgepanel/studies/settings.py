@@ -21,7 +21,7 @@ MAX_SPLITS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Shared knobs. ``judges`` None means every judge; ``fraction`` of the items calibrates.
+    """Shared options. ``judges`` None means every judge; ``fraction`` of the items calibrates.
 
     ``group_duplicates`` puts copies of an item into one group (:mod:`judgepanel.votes.repeats`),
     so that splits keep them together and variances count them once.

@@ -141,7 +141,7 @@ class Tagged:
         tag = data.get("kind") if isinstance(data, dict) else None
         record = self.records.get(tag) if isinstance(tag, str) else None
         if record is None:
-            raise ValueError(f"{tag!r:.60} is no kind of {', '.join(self.records)}")
+            raise ValueError(f"{tag!r:.60} is not a kind of {', '.join(self.records)}")
         return record.read(data)
 
 

@@ -47,15 +47,15 @@ def decode(data: bytes) -> Any:
 
 
 def _parts(data: bytes) -> list[bytes]:
-    found, at = [], 0
+    parts, at = [], 0
     while at < len(data):
         (size,) = _HEAD.unpack_from(data, at)
         at += _HEAD.size
         if size > len(data) - at:
             raise ValueError("cut off")
-        found.append(data[at : at + size])
+        parts.append(data[at : at + size])
         at += size
-    return found
+    return parts
 
 
 def _node(value: object, arrays: list[bytes]) -> Any:
@@ -119,11 +119,11 @@ def _made(kind: type, held: Mapping[str, Any], arrays: list[bytes]) -> Any:
 def _dataclass(name: str) -> type:
     """The dataclass of this name in a module of judgepanel that is loaded; ValueError else."""
     module, _, path = name.partition(":")
-    found: Any = sys.modules.get(module) if module.startswith(_PACKAGE) else None
+    dataclass: Any = sys.modules.get(module) if module.startswith(_PACKAGE) else None
     for part in path.split("."):
-        found = vars(found).get(part) if hasattr(found, "__dict__") else None
-    if isinstance(found, type) and is_dataclass(found) and found.__module__ == module:
-        return found
+        dataclass = vars(dataclass).get(part) if hasattr(dataclass, "__dict__") else None
+    if isinstance(dataclass, type) and is_dataclass(dataclass) and dataclass.__module__ == module:
+        return dataclass
     raise ValueError("no dataclass of ours")
 
 

@@ -57,18 +57,18 @@ def is_team() -> bool:
         raise AccessProblem(f"JUDGEPANEL_ACCESS is {wanted!r}; it can be {' or '.join(MODES)}.")
     if wanted == "local":
         return False
-    found = bool(auth_section())
-    if wanted == "team" and not found:
+    team = bool(auth_section())
+    if wanted == "team" and not team:
         raise AccessProblem(
             "JUDGEPANEL_ACCESS is 'team', and there is no secrets.toml with a section [auth] that "
             "can be read: nobody can sign in."
         )
-    if found and (weak := weakness(auth_section().get("cookie_secret"))) is not None:
+    if team and (weak := weakness(auth_section().get("cookie_secret"))) is not None:
         raise AccessProblem(
             f"The cookie_secret in the section [auth] of secrets.toml {weak}: whoever guesses it "
             f"can sign in as anybody. Put there what this prints, and start again: {COMMAND}"
         )
-    return found
+    return team
 
 
 def user() -> User | None:
@@ -156,8 +156,8 @@ def signed_in_as() -> None:
 
 def auth_section() -> Mapping[str, Any]:
     """The section [auth] of the secrets; empty as well where they are damaged."""
-    found = st.secrets.get("auth") if st.secrets.load_if_toml_exists() else None
-    return found if isinstance(found, Mapping) else {}
+    section = st.secrets.get("auth") if st.secrets.load_if_toml_exists() else None
+    return section if isinstance(section, Mapping) else {}
 
 
 def _claims() -> Mapping[str, Any]:

@@ -12,8 +12,8 @@ from judgepanel.ui.access import auth_section, is_team
 
 PUBLIC_URL = "JUDGEPANEL_PUBLIC_URL"
 _WRONG_URL = (
-    f"{PUBLIC_URL} is no address of a dashboard: it must be what people type to open it, such as "
-    "https://judges.example.org."
+    f"{PUBLIC_URL} is not the address of a dashboard: it must be what people type to open it, such "
+    f"as https://judges.example.org."
 )
 
 
@@ -49,8 +49,8 @@ def _origin(url: str) -> str | None:
     if parts.query or parts.fragment:
         return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    usual = {"http": 80, "https": 443}[parts.scheme]
-    return f"{parts.scheme}://{host}" + ("" if port in (None, usual) else f":{port}")
+    default = {"http": 80, "https": 443}[parts.scheme]
+    return f"{parts.scheme}://{host}" + ("" if port in (None, default) else f":{port}")
 
 
 def host_of(origin: str) -> str:

@@ -79,19 +79,19 @@ section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class PageContext:
     """The analysis a page shows."""
 
     analysis: Analysis
     votes: VoteMatrix
 
 
-def page_frame(page: Page) -> Shown | None:
+def page_frame(page: Page) -> PageContext | None:
     """The frame of a page in the menu."""
     return frame(page.title, page.question)
 
 
-def frame(title: str, question: str) -> Shown | None:
+def frame(title: str, question: str) -> PageContext | None:
     """Draw head and menu; return the analysis in the URL, or None after an empty state's place.
 
     An analysis that does not exist ends the page with one sentence and a way on.
@@ -99,30 +99,30 @@ def frame(title: str, question: str) -> Shown | None:
     st.set_page_config(page_title=f"{title} - judgepanel", layout="wide", page_icon=_ICON)
     st.html(_STYLE)
     try:
-        found = current()
-    except (NotFound, SignInFirst, ServerProblem) as trouble:
-        _nothing(title, trouble)
-    analysis = None if found is None else found[0]
+        analyses = current()
+    except (NotFound, SignInFirst, ServerProblem) as error:
+        _nothing(title, error)
+    analysis = None if analyses is None else analyses[0]
     _menu(analysis)
-    if found is not None:
-        _strip(*found)
+    if analyses is not None:
+        _strip(*analyses)
     st.title(title)
     st.html(f'<p class="jp-question">{in_html(question)}</p>')
-    return None if found is None else Shown(*found)
+    return None if analyses is None else PageContext(*analyses)
 
 
-def _nothing(title: str, trouble: Exception) -> NoReturn:
+def _nothing(title: str, error: Exception) -> NoReturn:
     """A page without an analysis: one sentence, and a way on where there is one."""
-    signing_in = isinstance(trouble, SignInFirst | AccessProblem)
+    signing_in = isinstance(error, SignInFirst | AccessProblem)
     if not signing_in:
         _menu(None)
     st.title("judgepanel" if signing_in else title)
-    if isinstance(trouble, SignInFirst) and is_reader():
-        sign_in("This link opens for those alone who have signed in. Sign in, then open it again.")
-    elif isinstance(trouble, SignInFirst):
+    if isinstance(error, SignInFirst) and is_reader():
+        sign_in("This link opens only for those who have signed in. Sign in, then open it again.")
+    elif isinstance(error, SignInFirst):
         sign_in("Which judges to keep, and how sure you may be: sign in to see your analyses.")
-    elif not isinstance(trouble, NotFound):
-        problem(str(trouble))
+    elif not isinstance(error, NotFound):
+        problem(str(error))
     elif is_reader():
         st.error(
             "This link opens nothing: it is incomplete, has expired, or was revoked. "
@@ -137,11 +137,11 @@ def _nothing(title: str, trouble: Exception) -> NoReturn:
     st.stop()
 
 
-def guard(shown: Shown | None, what: str) -> Shown:
+def guard(context: PageContext | None, what: str) -> PageContext:
     """Stop at a useful empty state when there is no analysis yet."""
-    if shown is not None:
-        return shown
-    st.info(f"No votes yet. {what} Bring your own votes, or take a sample: it is one click away.")
+    if context is not None:
+        return context
+    st.info(f"No votes yet. {what} Bring your own votes, or take a sample: it takes one click.")
     st.page_link(START, label="Go to Start")
     st.stop()
 
@@ -163,21 +163,21 @@ def problem(sentence: str) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def show_errors() -> Iterator[None]:
     """Show what is wrong with the server in place of what needs it, and end the page there.
 
     So for a sign-in that has become too old while the page was open, and for too much work.
     """
     try:
         yield
-    except (ServerProblem, Full) as trouble:
-        problem(str(trouble))
-        if isinstance(trouble, Full):
+    except (ServerProblem, Full) as error:
+        problem(str(error))
+        if isinstance(error, Full):
             st.button("Try again", key="full")
     except SignInFirst:
-        problem("You are signed in no longer: load this page again.")
+        problem("You are no longer signed in: load this page again.")
     except NotFound:
-        problem("This is not there any more: it was deleted, or the link to it has ended.")
+        problem("This no longer exists: it was deleted, or the link to it has ended.")
     else:
         return
     st.stop()
@@ -228,9 +228,9 @@ def _strip(analysis: Analysis, votes: VoteMatrix) -> None:
     )
     beside = right.container(horizontal=True)
     if not is_reader():
-        with beside.popover("Share", width="stretch"), told():
+        with beside.popover("Share", width="stretch"), show_errors():
             share(analysis)
-    with beside.popover("Report", width="stretch"), told():
+    with beside.popover("Report", width="stretch"), show_errors():
         report(analysis)
 
 

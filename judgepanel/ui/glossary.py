@@ -19,9 +19,9 @@ TERMS: dict[str, str] = {
     "Mondrian": "Conformal sets with a threshold for each group of items, so that each is covered.",
     "Calibration": "Turning a raw score into a probability that means what it says, with labels.",
     "Raw": "The aggregated votes taken at their word, before calibration.",
-    "One-coin": "Each judge is right with one probability, learnt from labels; votes add up as "
+    "One-coin": "Each judge is right with one probability, learned from labels; votes add up as "
     "log-odds.",
-    "Dawid–Skene": "Judges and labels are learnt together, each judge with two chances of being "
+    "Dawid–Skene": "Judges and labels are learned together, each judge with two chances of being "
     "right, one for each label; it needs no labels, or takes those there are.",
     "Stacking": "A logistic regression on the votes: each judge gets the weight it deserves "
     "beside the others.",
@@ -44,7 +44,7 @@ TERMS: dict[str, str] = {
     "Simultaneous band": "Covers a whole line, not one point of it, in 95 of 100 samples.",
     "Split": "A random half of the items to learn from and the other half to be judged on.",
     "Optimism": "How much better a choice looked where it was made than on untouched items.",
-    "Symmetric": "Each item is used together with its swap, so nothing can be learnt from which "
+    "Symmetric": "Each item is used together with its swap, so nothing can be learned from which "
     "response came first.",
     "Margin": "Differences below 2 % of the NLL of all judges are treated as no loss.",
     "Equivalent": "Shown to differ by less than a margin, by a test of its own (two one-sided "

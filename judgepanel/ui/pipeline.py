@@ -10,14 +10,14 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.ui.frame import Shown, told
+from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.votes import InputError
 from judgepanel.words.sentences import pipeline_name
 
 
 def pipeline_note(
-    shown: Shown,
+    context: PageContext,
     aggregator: Aggregator,
     calibrator: Calibrator,
     *,
@@ -29,26 +29,26 @@ def pipeline_note(
     """
     here = pipeline_name(aggregator, calibrator)
     try:
-        spec = RECOMMEND.spec(settings=shown.analysis.settings)
+        spec = RECOMMEND.spec(settings=context.analysis.settings)
     except InputError:  # The paper's protocol recommends nothing.
         st.caption(f"This page shows {here}.")
         return
-    with told():
-        stored = workspace().result(RECOMMEND, shown.analysis.votes_sha256, spec)
+    with show_errors():
+        stored = workspace().result(RECOMMEND, context.analysis.votes_sha256, spec)
     if stored is None:
         st.caption(
             f"This page shows {here}. Which pipeline suits these votes is what Recommended "
             "panel finds out."
         )
         return
-    found: Recommendation = stored.result
-    best = found.model.aggregator, found.model.calibrator
+    result: Recommendation = stored.result
+    best = result.model.aggregator, result.model.calibrator
     if best == (aggregator, calibrator):
         st.caption(f"This page shows {here}, the recommended pipeline.")
         return
     words = (
         f"This page shows {here}. The recommended panel is another: it keeps "
-        f"{len(found.model.judges)} of {found.n_judges} judges with {pipeline_name(*best)}."
+        f"{len(result.model.judges)} of {result.n_judges} judges with {pipeline_name(*best)}."
     )
     wanted = best[1] if offered is None or best[1] in offered else calibrator
     if offered is None or (best[0], wanted) == (aggregator, calibrator):

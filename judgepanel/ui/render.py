@@ -24,9 +24,9 @@ from judgepanel.present.blocks import (
 from judgepanel.present.registry import Entry
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.contract import Spec
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.grid_table import grid_table_html
-from judgepanel.ui.parts import downloads, table
+from judgepanel.ui.widgets import downloads, table
 from judgepanel.ui.work import show_result
 from judgepanel.words.commands import study_command
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
@@ -57,7 +57,7 @@ class Caveats:
 
 def show_study(
     entry: Entry,
-    shown: Shown,
+    context: PageContext,
     spec: Spec,
     view: Any = None,
     *,
@@ -70,14 +70,14 @@ def show_study(
     """
 
     def draw(result: Any) -> None:
-        draw_study(entry, shown, spec, result, view, caveats=caveats, skip=skip())
+        draw_study(entry, context, spec, result, view, caveats=caveats, skip=skip())
 
-    return show_result(entry.study, shown, spec, draw)
+    return show_result(entry.study, context, spec, draw)
 
 
 def draw_study(  # noqa: PLR0913
     entry: Entry,
-    shown: Shown,
+    context: PageContext,
     spec: Spec,
     result: Any,
     view: Any = None,
@@ -92,7 +92,7 @@ def draw_study(  # noqa: PLR0913
     ``beside`` draws what stands to the right of the blocks under the first heading, ``below`` what
     only this page has between the blocks and the downloads.
     """
-    blocks, how = page_blocks(entry, shown, spec, result, view, caveats=caveats)
+    blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
     heads = [place for place, block in enumerate(blocks) if isinstance(block, Heading)]
     if beside is None or not heads:
         draw_blocks(blocks, key=entry.name, skip=skip)
@@ -108,15 +108,21 @@ def draw_study(  # noqa: PLR0913
     if below is not None:
         below()
     if not getattr(result, "partial", False):
-        downloads(shown, entry.study, spec, result)
+        downloads(context, entry.study, spec, result)
     draw_how(how, key=entry.name)
 
 
 def page_blocks(
-    entry: Entry, shown: Shown, spec: Spec, result: Any, view: Any = None, *, caveats: Caveats
+    entry: Entry,
+    context: PageContext,
+    spec: Spec,
+    result: Any,
+    view: Any = None,
+    *,
+    caveats: Caveats,
 ) -> tuple[list[Block], list[Block]]:
     """A study's blocks, and apart from them its method and command."""
-    votes, analysis = shown.votes, shown.analysis
+    votes, analysis = context.votes, context.analysis
     blocks = study_blocks(
         entry,
         result,

@@ -88,12 +88,13 @@ def _downloads(space: Workspace, analysis: Analysis, decisions: Decisions) -> No
         )
 
 
-def _list(found: tuple[Decision, ...]) -> None:
-    st.write("Decisions" if found else "No decision has been recorded.")
-    for one in found:
+def _list(decisions: tuple[Decision, ...]) -> None:
+    st.write("Decisions" if decisions else "No decision has been recorded.")
+    for decision in decisions:
         st.html(
-            f'<p class="jp-note"><b>{in_html(one.what, LONGEST)}</b><br>{in_html(one.why, LONGEST)}'
-            f"<br>{in_html(one.by, 200)}, {in_html(minute(one.made))} UTC</p>"
+            f'<p class="jp-note"><b>{in_html(decision.what, LONGEST)}'
+            f"</b><br>{in_html(decision.why, LONGEST)}"
+            f"<br>{in_html(decision.by, 200)}, {in_html(minute(decision.made))} UTC</p>"
         )
 
 

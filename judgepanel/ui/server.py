@@ -33,8 +33,8 @@ def protection() -> dict[str, Any]:
     try:
         team = is_team()
         origins = public_origins()
-    except ServerProblem as trouble:
-        sys.exit(f"judgepanel: {trouble}")
+    except ServerProblem as error:
+        sys.exit(f"judgepanel: {error}")
     given = config.get_option(_NAMES) if config.is_manually_set(_NAMES) else ()
     names = [*dict.fromkeys((*LOCAL_NAMES, *given, *(host_of(origin) for origin in origins)))]
     # Streamlit checks the name of a websocket itself as well.
@@ -70,16 +70,18 @@ def _end_in_time() -> None:
     if threading.current_thread() is not threading.main_thread():
         return
     for number in (signal.SIGTERM, signal.SIGINT):
-        usual = signal.getsignal(number)
+        previous_handler = signal.getsignal(number)
 
-        def told(received: int, at: FrameType | None, usual: Any = usual) -> None:
+        def on_signal(
+            received: int, at: FrameType | None, old_handler: Any = previous_handler
+        ) -> None:
             timer = threading.Timer(END_SECONDS, _give_up, (received,))
             timer.daemon = True
             timer.start()
-            if callable(usual):
-                usual(received, at)
+            if callable(old_handler):
+                old_handler(received, at)
 
-        signal.signal(number, told)
+        signal.signal(number, on_signal)
 
 
 def _give_up(number: int) -> None:

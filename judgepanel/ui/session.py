@@ -2,7 +2,7 @@
 
 ``?analysis=`` names one of the user's own; ``?share=`` brings a reader, who changes nothing.
 
-All that asks the workspace may raise ServerProblem; `frame.told` shows it.
+All that asks the workspace may raise ServerProblem; `frame.show_errors` shows it.
 """
 
 from __future__ import annotations

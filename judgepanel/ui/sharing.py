@@ -55,8 +55,8 @@ def share(analysis: Analysis) -> None:
     if made_for == analysis.id and live:
         st.write("Copy it now: it is not kept and cannot be shown again.")
         st.code(page_url({SHARE: token}, base), language=None, wrap_lines=True)
-    for one in live:
-        _live(analysis, one)
+    for one_share in live:
+        _live(analysis, one_share)
 
 
 def page_url(names: dict[str, str], base: str | None = None) -> str:
@@ -79,12 +79,12 @@ def _in_the_browser() -> str:
     return st.context.url or "http://localhost:8501/"
 
 
-def _live(analysis: Analysis, one: Share) -> None:
+def _live(analysis: Analysis, one_share: Share) -> None:
     text, end = st.columns([3, 2], vertical_alignment="center")
-    until = "no end" if one.expires is None else f"until {minute(one.expires)} UTC"
-    whom = "; only for those who sign in" if one.signed_in_only else ""
-    text.caption(f"Made {minute(one.created)} UTC, {until}{whom}")
-    if end.button("Revoke", key=f"revoke-{one.id}", width="stretch"):
-        workspace().revoke(analysis.id, one.id)
+    until = "no end" if one_share.expires is None else f"until {minute(one_share.expires)} UTC"
+    whom = "; only for those who sign in" if one_share.signed_in_only else ""
+    text.caption(f"Made {minute(one_share.created)} UTC, {until}{whom}")
+    if end.button("Revoke", key=f"revoke-{one_share.id}", width="stretch"):
+        workspace().revoke(analysis.id, one_share.id)
         st.session_state.pop(_MADE, None)
         st.rerun()

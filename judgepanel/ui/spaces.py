@@ -23,7 +23,7 @@ def open_workspace(url: str, home: str) -> SqlWorkspace:
 
 
 def close_workspaces() -> None:
-    """End all work of this process; the next page opens a workspace anew."""
+    """End all work of this process; the next page opens a new workspace."""
     with _LOCK:
         for space in _SPACES.values():
             space.close()

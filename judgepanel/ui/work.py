@@ -9,19 +9,19 @@ import streamlit as st
 
 from judgepanel.service import Job
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.ui.frame import Shown, problem, told
+from judgepanel.ui.frame import PageContext, problem, show_errors
 from judgepanel.ui.session import is_reader, workspace
 
 POLL_SECONDS = 1.0
-"""Every poll draws the page anew, which costs the browser more than it costs the server."""
+"""Every poll draws the page again, which costs the browser more than it costs the server."""
 FIRST_SECONDS = 0.8
 """Quick work is waited for, so that a page of many sections is not one poll for each."""
 _STOPPING = "stopping"
 
 
-@told()
+@show_errors()
 def show_result(
-    study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]
+    study: Study[Any, Any, Any], context: PageContext, spec: Spec, draw: Callable[[Any], None]
 ) -> bool:
     """Draw the stored result, or start the work and draw what there is until it is done.
 
@@ -29,49 +29,49 @@ def show_result(
     other.
     """
     space = workspace()
-    sha = shown.votes.sha256
+    sha = context.votes.sha256
     stored = space.result(study, sha, spec)
     job = space.partial(study, sha, spec)
     running = job is not None and job.status == "running"
     if stored is not None and not running:
         if not stored.current:
-            _outdated(study, shown, spec)
+            _outdated(study, context, spec)
         draw(stored.result)
         return True
     ended = job is not None and job.status in ("cancelled", "failed")
     if stored is None and not ended and space.is_unreadable(study, sha, spec):
         st.info("The stored result could not be read, so it is computed again.")
     if job is None:
-        space.submit(study, shown.votes, spec)
+        space.submit(study, context.votes, spec)
         space.wait(study, sha, spec, FIRST_SECONDS)
         job = space.partial(study, sha, spec)
         if job is not None and job.status == "done":
             draw(job.result)
             return True
     if job is not None and job.status in ("cancelled", "failed"):
-        _ended(study, shown, spec, job, draw)
+        _ended(study, context, spec, job, draw)
         return True
     # A container of its own: when a poll begins before a slow client was sent the whole page,
     # Streamlit drops what belongs to the fragment and keeps what follows it, and the client
     # breaks on the gap unless the fragment is the last in its block.
     with st.container():
-        _watch(study, shown, spec, draw)
+        _watch(study, context, spec, draw)
     return False
 
 
-def stored_result(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> Any:
+def stored_result(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> Any:
     """The stored result of this version, None without one; starts nothing."""
-    stored = workspace().result(study, shown.votes.sha256, spec)
+    stored = workspace().result(study, context.votes.sha256, spec)
     return stored.result if stored is not None and stored.current else None
 
 
 @st.fragment(run_every=POLL_SECONDS)
-@told()
+@show_errors()
 def _watch(
-    study: Study[Any, Any, Any], shown: Shown, spec: Spec, draw: Callable[[Any], None]
+    study: Study[Any, Any, Any], context: PageContext, spec: Spec, draw: Callable[[Any], None]
 ) -> None:
     space = workspace()
-    job = space.partial(study, shown.votes.sha256, spec)
+    job = space.partial(study, context.votes.sha256, spec)
     # Work stops after the parts under way; the page says so at once.
     if job is None or job.status != "running":
         st.rerun()
@@ -82,7 +82,7 @@ def _watch(
         text = f"{share:.0%} done, waiting for other work on this server"
     elif job.done == 0:
         text = "Starting"
-    called_off = st.session_state.get(_STOPPING) == (shown.votes.sha256, spec)
+    called_off = st.session_state.get(_STOPPING) == (context.votes.sha256, spec)
     left.progress(share, text="Stopping after the parts under way" if called_off else text)
     if not is_reader():
         right.button(
@@ -91,20 +91,20 @@ def _watch(
             width="stretch",
             disabled=called_off,
             on_click=_call_off,
-            args=(study, shown, spec),
+            args=(study, context, spec),
         )
     if job.result is not None:
         draw(job.result)
 
 
-def _call_off(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> None:
-    st.session_state[_STOPPING] = (shown.votes.sha256, spec)
-    workspace().cancel(study, shown.votes.sha256, spec)
+def _call_off(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
+    st.session_state[_STOPPING] = (context.votes.sha256, spec)
+    workspace().cancel(study, context.votes.sha256, spec)
 
 
 def _ended(
     study: Study[Any, Any, Any],
-    shown: Shown,
+    context: PageContext,
     spec: Spec,
     job: Job,
     draw: Callable[[Any], None],
@@ -117,16 +117,16 @@ def _ended(
             f"Cancelled after {job.done} of {job.total} parts; what is shown rests on those."
         )
     if not is_reader() and st.button("Run again", key=f"again-{study.name}", type="primary"):
-        workspace().submit(study, shown.votes, spec)
+        workspace().submit(study, context.votes, spec)
         st.rerun()
     if job.result is not None:
         draw(job.result)
 
 
-def _outdated(study: Study[Any, Any, Any], shown: Shown, spec: Spec) -> None:
+def _outdated(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> None:
     st.warning("An older version of judgepanel made this result.")
-    if not is_reader() and st.button("Compute it again", key=f"redo-{study.name}"):
-        workspace().submit(study, shown.votes, spec)
+    if not is_reader() and st.button("Compute again", key=f"redo-{study.name}"):
+        workspace().submit(study, context.votes, spec)
         st.rerun()
 
 

@@ -169,19 +169,19 @@ def _error(fields: dict[str, Any]) -> InputError:
 def _coverage(content: dict[str, Any]) -> Coverage:
     judges = tuple(
         JudgeCoverage(
-            judge=_str(one["judge"]),
-            levels=tuple(_int(count) for count in one["levels"]),
-            reasons=tuple(_int(count) for count in one["reasons"]),
-            **{name: _int(one[name]) for name in _COUNTS},
+            judge=_str(judge["judge"]),
+            levels=tuple(_int(count) for count in judge["levels"]),
+            reasons=tuple(_int(count) for count in judge["reasons"]),
+            **{name: _int(judge[name]) for name in _COUNTS},
         )
-        for one in content["judges"]
+        for judge in content["judges"]
     )
     unread = tuple(
         Unread(
-            row=_int(one["row"]),
-            **{name: _str(one[name]) for name in ("judge", "item", "reason", "excerpt")},
+            row=_int(entry["row"]),
+            **{name: _str(entry[name]) for name in ("judge", "item", "reason", "excerpt")},
         )
-        for one in content["unread"]
+        for entry in content["unread"]
     )
     return Coverage(judges, unread, tuple(_str(note) for note in content["notes"]))
 

@@ -137,7 +137,7 @@ class Reading:
         raise InputError(
             "it cannot be read, a parser failed on it",
             file=self._name,
-            allowed="a file as docs/limits.md describes: write it anew, as CSV for example",
+            allowed="a file as docs/limits.md describes: write it again, as CSV for example",
         )
 
     def end(self) -> None:

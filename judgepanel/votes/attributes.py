@@ -75,7 +75,7 @@ def unique_ids(table: RawTable, column: str | None) -> tuple[str, ...]:
             column=column,
             value=names[codes[second]],
             allowed="every item id once",
-            remedy=f"{correct_or_name('id')}; a file with one row a vote needs the columns item, "
+            remedy=f"{correct_or_name('id')}; a file with one row per vote needs the columns item, "
             "judge and verdict",
         )
     return tuple(np.array(names, dtype=object)[codes])

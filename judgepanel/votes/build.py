@@ -17,11 +17,11 @@ from judgepanel.votes.attributes import (
 )
 from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
 from judgepanel.votes.coverage import Coverage
+from judgepanel.votes.data_warnings import label_warnings, vote_warnings
 from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
-from judgepanel.votes.oddities import odd_labels, odd_votes
 from judgepanel.votes.remedies import correct_or_name
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.words import distinct, ties_in
@@ -64,45 +64,52 @@ def build_votes(
     """
     try:
         check_mapping(table, mapping, need_label=need_labels)
-        found = read_verdicts(table, mapping)
-        labels = _labels(table, mapping.label_column, found)
+        verdicts = read_verdicts(table, mapping)
+        labels = _labels(table, mapping.label_column, verdicts)
         groups = None
         if mapping.group_column is not None:
             groups = groups_in(
-                table, mapping.group_column, _item_rows(table, mapping.group_column, found)
+                table, mapping.group_column, _item_rows(table, mapping.group_column, verdicts)
             )
-        features = _features(table, mapping.feature_columns, found)
+        features = _features(table, mapping.feature_columns, verdicts)
         if need_labels:
             check_labels(labels, task, mapping.label_column)
-        matched = None if judge_table is None else match_judges(judge_table, found.judges)
+        matched = None if judge_table is None else match_judges(judge_table, verdicts.judges)
         votes = VoteMatrix(
-            votes=found.votes,
+            votes=verdicts.votes,
             labels=labels,
-            item_ids=found.item_ids,
-            judges=found.judges,
+            item_ids=verdicts.item_ids,
+            judges=verdicts.judges,
             task=task,
             groups=groups,
             features=features,
             judge_table=None if matched is None else matched.frame,
-            ties=found.ties,
+            ties=verdicts.ties,
         )
     except InputError as error:
         raise (error if error.file is not None else error.in_file(table.name)) from None
     read = () if table.coverage is None else table.coverage.notes
-    warnings = [*table.notes, *read, *odd_votes(votes), *(odd_labels(votes) if need_labels else ())]
+    warnings = [
+        *table.notes,
+        *read,
+        *vote_warnings(votes),
+        *(label_warnings(votes) if need_labels else ()),
+    ]
     warnings += _odd_columns(table, mapping)
     warnings += matched.warnings if matched is not None else ()
     judge_file = None if judge_table is None else judge_table.name
     return Loaded(votes, mapping, tuple(warnings), table.name, judge_file, table.coverage)
 
 
-def _labels(table: RawTable, column: str | None, found: Verdicts) -> NDArray[np.int8]:
+def _labels(table: RawTable, column: str | None, verdicts: Verdicts) -> NDArray[np.int8]:
     if column is None:
-        return np.full(len(found.item_ids), MISSING, dtype=np.int8)
+        return np.full(len(verdicts.item_ids), MISSING, dtype=np.int8)
     labels = labels_in(table, column)
-    if found.items is None:
+    if verdicts.items is None:
         return labels
-    rows = given_rows(table, column, labels, labels != MISSING, found.items, len(found.item_ids))
+    rows = given_rows(
+        table, column, labels, labels != MISSING, verdicts.items, len(verdicts.item_ids)
+    )
     return np.asarray(labels[rows], dtype=np.int8)
 
 
@@ -138,22 +145,22 @@ def check_labels(labels: NDArray[np.int8], task: Task, column: str | None) -> No
             )
 
 
-def _item_rows(table: RawTable, column: str, found: Verdicts) -> NDArray[np.intp]:
+def _item_rows(table: RawTable, column: str, verdicts: Verdicts) -> NDArray[np.intp]:
     """For each item the row of the file that says its value in a column."""
-    if found.items is None:
+    if verdicts.items is None:
         return np.arange(table.n_rows)
     codes, words = distinct(table.frame[column])
     given = np.array([word.strip() != "" for word in words], dtype=bool)[codes]
-    return given_rows(table, column, codes, given, found.items, len(found.item_ids))
+    return given_rows(table, column, codes, given, verdicts.items, len(verdicts.item_ids))
 
 
-def _features(table: RawTable, columns: tuple[str, ...], found: Verdicts) -> pd.DataFrame | None:
+def _features(table: RawTable, columns: tuple[str, ...], verdicts: Verdicts) -> pd.DataFrame | None:
     if not columns:
         return None
     return pd.DataFrame(
         {
             feature_name(table, column): typed_column(
-                table, column, _item_rows(table, column, found)
+                table, column, _item_rows(table, column, verdicts)
             )
             for column in columns
         }

@@ -115,23 +115,23 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
     Fails where ``_SERIOUS_SHARE`` of the labelled items or more are such copies; copies that
     ``group_duplicates`` or the file's own groups keep together pass.
     """
-    found = find_repeats(votes).repeats
+    repeats = find_repeats(votes).repeats
     numbers: dict[str, float | int | str] = {
-        "labelled items": found.n_items,
-        "sets of identical items": found.n_sets,
-        "items in them": found.n_repeated,
-        "largest set": found.largest,
+        "labelled items": repeats.n_items,
+        "sets of identical items": repeats.n_sets,
+        "items in them": repeats.n_repeated,
+        "largest set": repeats.largest,
     }
     title = "P0 Repeated items"
-    if found.apart and not group_duplicates:
-        serious = found.n_repeated >= _SERIOUS_SHARE * found.n_items
-        why = f"{_repeating(found)} are counted as independent; the expected NLL is too good."
-        why += f" Shown by {' and '.join(_EVIDENCE[one] for one in found.evidence)}."
+    if repeats.apart and not group_duplicates:
+        serious = repeats.n_repeated >= _SERIOUS_SHARE * repeats.n_items
+        why = f"{_repeating(repeats)} are counted as independent; the expected NLL is too good."
+        why += f" Shown by {' and '.join(_EVIDENCE[kind] for kind in repeats.evidence)}."
         return Check("P0", title, "fail" if serious else "review", numbers, why, _GROUPING)
-    if found.n_sets:
-        why = f"{_repeating(found)} are kept together, in splits and in variances."
+    if repeats.n_sets:
+        why = f"{_repeating(repeats)} are kept together, in splits and in variances."
         return Check("P0", title, "pass", numbers, why, "Nothing to do.")
-    if found.told:
+    if repeats.told:
         why = "No more items have the same votes and label than chance allows."
         return Check("P0", title, "pass", numbers, why, "Nothing to do.")
     why = (
@@ -142,21 +142,22 @@ def check_repeats(votes: VoteMatrix, *, group_duplicates: bool = False) -> Check
     return Check("P0", title, "not applicable", numbers, why, advice)
 
 
-def repeats_sentence(found: Repeats) -> str:
+def repeats_sentence(repeats: Repeats) -> str:
     """That items repeat, what follows, and what to do; empty where none are counted apart."""
-    if not found.apart:
+    if not repeats.apart:
         return ""
     return (
-        f"{_repeating(found)} are counted as independent; the expected NLL is too good. {_GROUPING}"
+        f"{_repeating(repeats)} are counted as independent; the expected NLL is too good. "
+        f"{_GROUPING}"
     )
 
 
-def _repeating(found: Repeats) -> str:
-    size = f"{found.smallest}"
-    if found.largest > found.smallest:
-        size = f"{found.smallest} to {found.largest}"
-    sets = "1 group" if found.n_sets == 1 else f"{found.n_sets:,} groups"
-    turned = " (some with the two responses swapped)" if found.swapped else ""
+def _repeating(repeats: Repeats) -> str:
+    size = f"{repeats.smallest}"
+    if repeats.largest > repeats.smallest:
+        size = f"{repeats.smallest} to {repeats.largest}"
+    sets = "1 group" if repeats.n_sets == 1 else f"{repeats.n_sets:,} groups"
+    turned = " (some with the two responses swapped)" if repeats.swapped else ""
     return f"Items repeat: {sets} of {size} identical items{turned}"
 
 
@@ -174,15 +175,15 @@ def _names(votes: VoteMatrix, flags: NDArray[np.bool_]) -> list[str]:
 
 
 def _odd_judges(constant: list[str], right: list[str], wrong: list[str]) -> str:
-    found = (
+    oddities_by_kind = (
         (constant, "gave one verdict on nearly every labelled item {}"),
         (right, "{} right on every labelled item {}"),
         (wrong, "{} wrong on every labelled item {}"),
     )
     sentences = []
-    for names, what in found:
+    for names, what in oddities_by_kind:
         if names:
             words = ("was", "it voted on") if len(names) == 1 else ("were", "they voted on")
-            said = what.format(*words[2 - what.count("{}") :])
-            sentences.append(f"{listed(names, 3)} {said}.")
+            sentence = what.format(*words[2 - what.count("{}") :])
+            sentences.append(f"{listed(names, 3)} {sentence}.")
     return " ".join(sentences)

@@ -47,8 +47,8 @@ _ROLE_NAMES = frozenset((*ID_NAMES, *LABEL_NAMES, *GROUP_NAMES))
 class Mapping:
     """What each column of a file is, by the names in the file.
 
-    A wide file has one row an item and one column a judge (``judge_columns``); without an
-    ``id_column`` the items are numbered from 1. A long file has one row a vote (``item_column``,
+    A wide file has one row per item and one column per judge (``judge_columns``); without an
+    ``id_column`` the items are numbered from 1. A long file has one row per vote (``item_column``,
     ``judge_column``, ``verdict_column``), and its ``id_column`` is the ``item_column``.
     ``label_column``, ``group_column`` and ``feature_columns`` mean the same in both.
     """
@@ -170,7 +170,7 @@ def holds_verdicts(cells: pd.Series) -> bool:
 
 
 def judges_beside(table: RawTable, item: str, others: set[str]) -> tuple[str, ...]:
-    """The columns of verdicts in a file with one row an item; () where items come again.
+    """The columns of verdicts in a file with one row per item; () where items come again.
 
     Columns that are named by a role or as in a long file are none, nor are the ``others``.
     """
@@ -278,12 +278,12 @@ class _Guesser:
             if column is None or column in taken or holds_verdicts(self.table.frame[column]):
                 continue
             raise InputError(
-                f"one row a vote, it seems, but there is {missing}",
+                f"one row per vote, it seems, but there is {missing}",
                 file=self.table.name,
                 row=self.table.header_row,
                 column=column,
                 allowed=f"a column named {', '.join(allowed)}",
-                remedy=f"rename that column to {allowed[0]}; or, with one column a judge, put "
+                remedy=f"rename that column to {allowed[0]}; or, with one column per judge, put "
                 f"{FEATURE_PREFIX} before the name of this one or take it out",
             )
 

@@ -1,4 +1,4 @@
-"""What was read of the outputs of each judge, and what it says when the order is turned round."""
+"""What was read of the outputs of each judge, and what it says when the order is turned around."""
 
 from __future__ import annotations
 
@@ -69,19 +69,19 @@ class Coverage:
     @property
     def outputs(self) -> int:
         """All outputs that count."""
-        return sum(one.outputs for one in self.judges)
+        return sum(judge.outputs for judge in self.judges)
 
     @property
     def rate(self) -> float:
         """Share of all outputs with a verdict, in [0, 1]."""
-        return sum(one.read for one in self.judges) / self.outputs
+        return sum(judge.read for judge in self.judges) / self.outputs
 
     def frame(self) -> pd.DataFrame:
-        """One row a judge, the least read first."""
+        """One row per judge, the least read first."""
         rows = [
-            {"judge": one.judge, "outputs": one.outputs, "read": one.read, "rate": one.rate}
-            | dict(zip(LEVELS, one.levels, strict=True))
-            | dict(zip(REASONS, one.reasons, strict=True))
-            for one in sorted(self.judges, key=lambda one: one.rate)
+            {"judge": judge.judge, "outputs": judge.outputs, "read": judge.read, "rate": judge.rate}
+            | dict(zip(LEVELS, judge.levels, strict=True))
+            | dict(zip(REASONS, judge.reasons, strict=True))
+            for judge in sorted(self.judges, key=lambda judge: judge.rate)
         ]
         return pd.DataFrame(rows)

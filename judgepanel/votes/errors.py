@@ -9,7 +9,7 @@ from collections.abc import Sequence
 SHOWN_LENGTH = 60
 
 
-def shown(value: object, length: int = SHOWN_LENGTH) -> str:
+def quote_value(value: object, length: int = SHOWN_LENGTH) -> str:
     """Quote an untrusted value for a one-line message: no control characters, bounded length."""
     start = str(value)[: length + 1]
     text = "".join(char if unicodedata.category(char)[0] != "C" else " " for char in start)
@@ -20,7 +20,7 @@ def shown(value: object, length: int = SHOWN_LENGTH) -> str:
 
 def listed(names: Sequence[str], limit: int = 5, *, length: int = SHOWN_LENGTH) -> str:
     """The first few names, quoted, and how many more there are."""
-    text = ", ".join(shown(name, length) for name in names[:limit])
+    text = ", ".join(quote_value(name, length) for name in names[:limit])
     return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
 
 
@@ -63,15 +63,15 @@ class InputError(ValueError):
     def _sentence(self) -> str:
         where = []
         if self.file is not None:
-            where.append(shown(self.file)[1:-1])
+            where.append(quote_value(self.file)[1:-1])
         if self.row is not None:
             where.append(f"row {self.row}")
         if self.column is not None:
-            where.append(f"column {shown(self.column)}")
+            where.append(f"column {quote_value(self.column)}")
         text = ", ".join(where)
         text = f"{text}: {self.problem}" if text else self.problem
         if self.value is not None:
-            text += f" (found {shown(self.value)})"
+            text += f" (found {quote_value(self.value)})"
         if self.allowed is not None:
             text += f"; allowed: {self.allowed}"
         if self.remedy is not None:

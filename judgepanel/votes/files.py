@@ -104,14 +104,14 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
         inner = _extension(name[: -len(".gz")]) if extension == "gz" else ""
         return _read(unzip(data), name, inner, zipped=True)
     promised = _BY_EXTENSION.get(extension)
-    found = _kind(data, promised)
-    if promised is not None and promised != found:
+    kind = _kind(data, promised)
+    if promised is not None and promised != kind:
         raise InputError(
             f"the name ends in .{extension} but the content is not {_TITLES[promised]}",
-            value=f"{_TITLES[found]} content" if found != "csv" else _start(data),
+            value=f"{_TITLES[kind]} content" if kind != "csv" else _start(data),
             allowed="a name that agrees with the content",
         )
-    return _READERS[found](data, name)
+    return _READERS[kind](data, name)
 
 
 def _kind(data: bytes, promised: Format | None) -> Format:

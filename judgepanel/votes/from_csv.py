@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from judgepanel.votes.column_parts import ColumnParts, check_cells
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.structure import Structure, check_text, delimiter_of, scan
 from judgepanel.votes.table import RawTable, check_size, column_names
 
@@ -30,11 +30,13 @@ def read_csv(data: bytes, name: str) -> RawTable:
     if data.startswith(_BOM):
         data = data[len(_BOM) :]
     delimiter = delimiter_of(_first_line(data))
-    found = scan(data, delimiter)
-    names = column_names(found.header, found.header_line)
-    check_size(found.n_records, len(names))
-    frame = _parse(data, delimiter, found, names)
-    return RawTable(frame, name, "csv", found.first_line, found.lines, found.header_line)
+    structure = scan(data, delimiter)
+    names = column_names(structure.header, structure.header_line)
+    check_size(structure.n_records, len(names))
+    frame = _parse(data, delimiter, structure, names)
+    return RawTable(
+        frame, name, "csv", structure.first_line, structure.lines, structure.header_line
+    )
 
 
 def _first_line(data: bytes) -> str:
@@ -48,12 +50,12 @@ def _first_line(data: bytes) -> str:
     return data[start:end].decode()
 
 
-def _parse(data: bytes, delimiter: str, found: Structure, names: list[str]) -> pd.DataFrame:
+def _parse(data: bytes, delimiter: str, structure: Structure, names: list[str]) -> pd.DataFrame:
     """Every cell as text, by dictionary: 100 million votes are a byte each, not an object each."""
     columns = [ColumnParts() for _ in names]
     n_rows = 0
     try:
-        for batch in _batches(data, delimiter, found, len(names)):
+        for batch in _batches(data, delimiter, structure, len(names)):
             n_rows += batch.num_rows
             for name, column, values in zip(names, columns, batch.columns, strict=True):
                 check_cells(values.dictionary, name)
@@ -61,9 +63,9 @@ def _parse(data: bytes, delimiter: str, found: Structure, names: list[str]) -> p
     except MemoryError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"not a readable CSV table: {shown(error, 160)[1:-1]}") from None
-    if n_rows != found.n_records:
-        raise InputError(f"{found.n_records} rows were found, but {n_rows} could be read")
+        raise InputError(f"not a readable CSV table: {quote_value(error, 160)[1:-1]}") from None
+    if n_rows != structure.n_records:
+        raise InputError(f"{structure.n_records} rows were found, but {n_rows} could be read")
     dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
     return pd.DataFrame(
         {name: columns[place].finish(dtypes) for place, name in enumerate(names)}, copy=False
@@ -71,13 +73,13 @@ def _parse(data: bytes, delimiter: str, found: Structure, names: list[str]) -> p
 
 
 def _batches(
-    data: bytes, delimiter: str, found: Structure, n_columns: int
+    data: bytes, delimiter: str, structure: Structure, n_columns: int
 ) -> Iterator[pa.RecordBatch]:
     places = [str(position) for position in range(n_columns)]
-    body = memoryview(data)[found.body :]
+    body = memoryview(data)[structure.body :]
     quoted = b'"' in data
     # A block holds whole records; wide tables get larger ones, as each has a cost per column.
-    block = min(max(_SMALLEST_BLOCK, 2 * found.longest, 1024 * n_columns), _LARGEST_BLOCK)
+    block = min(max(_SMALLEST_BLOCK, 2 * structure.longest, 1024 * n_columns), _LARGEST_BLOCK)
     return iter(
         pa.csv.open_csv(
             pa.BufferReader(pa.py_buffer(body)),
@@ -87,7 +89,7 @@ def _batches(
             parse_options=pa.csv.ParseOptions(
                 delimiter=delimiter,
                 quote_char='"' if quoted else False,
-                newlines_in_values=quoted and found.lines is not None,
+                newlines_in_values=quoted and structure.lines is not None,
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(places, pa.dictionary(pa.int32(), pa.string())),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.votes import limits
-from judgepanel.votes.errors import InputError, first_repeated, shown
+from judgepanel.votes.errors import InputError, first_repeated, quote_value
 from judgepanel.votes.json_text import check_json
 from judgepanel.votes.structure import check_text
 from judgepanel.votes.table import (
@@ -87,8 +87,8 @@ def read_jsonl(data: bytes, name: str) -> RawTable:
         }
     )
     regular = lines[-1] - lines[0] == len(lines) - 1
-    kept = None if regular else np.array(lines, dtype=np.int32)
-    return RawTable(frame, name, "jsonl", lines[0], kept)
+    line_numbers = None if regular else np.array(lines, dtype=np.int32)
+    return RawTable(frame, name, "jsonl", lines[0], line_numbers)
 
 
 def _object(raw: bytes, text: str, line: int) -> _Pairs:
@@ -151,7 +151,7 @@ def _check_plain(value: Any, column: str, line: int) -> None:
         raise InputError(
             "a NUL or a broken Unicode character",
             row=line,
-            column=shown(column)[1:-1],
+            column=quote_value(column)[1:-1],
             value=value.encode("ascii", "backslashreplace").decode().replace("\0", "\\0"),
             allowed="plain text",
             remedy="save the file as UTF-8 again",

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from judgepanel.votes import limits
 from judgepanel.votes.column_parts import ColumnParts, check_cells
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.table import RawTable, check_size, column_names, too_large_unpacked
 
 _COLUMNS_AT_ONCE = 64
@@ -37,7 +37,7 @@ def read_parquet(data: bytes, name: str) -> RawTable:
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"not a readable Parquet file: {shown(error, 160)[1:-1]}") from None
+        raise InputError(f"not a readable Parquet file: {quote_value(error, 160)[1:-1]}") from None
     return RawTable(frame, name, "parquet", first_row=1)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from judgepanel.votes.attributes import names_in, typed_column
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import is_role_name
-from judgepanel.votes.errors import InputError, listed, shown
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.remedies import REMOVE_ROW
 from judgepanel.votes.table import RawTable
 
@@ -35,7 +35,7 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
             "there is no judge column",
             file=table.name,
             row=table.header_row,
-            allowed="a column named judge with the judges' names, and one row a judge",
+            allowed="a column named judge with the judges' names, and one row per judge",
             remedy="rename the column that has their names to judge",
         )
     codes, names = names_in(table, JUDGE_COLUMN, "judge name", is_role_name)
@@ -48,7 +48,7 @@ def match_judges(table: RawTable, judges: tuple[str, ...]) -> MatchedJudges:
             row=table.row(second),
             column=JUDGE_COLUMN,
             value=names[codes[second]],
-            allowed="one row a judge",
+            allowed="one row per judge",
             remedy=REMOVE_ROW,
         )
     row_of = {names[code]: row for row, code in enumerate(codes)}
@@ -76,10 +76,10 @@ def _placed(values: pd.Series, rows: np.ndarray) -> pd.Series:
 def _mismatches(file: str, without: list[str], unused: list[str]) -> list[str]:
     warnings = []
     if without:
-        warnings.append(f"The judge table {shown(file)} has no row for {listed(without)}.")
+        warnings.append(f"The judge table {quote_value(file)} has no row for {listed(without)}.")
     if unused:
         warnings.append(
-            f"The judge table {shown(file)} has rows for judges without a column of votes: "
+            f"The judge table {quote_value(file)} has rows for judges without a column of votes: "
             f"{listed(unused)}."
         )
     return warnings

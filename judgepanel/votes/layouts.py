@@ -1,4 +1,4 @@
-"""The votes of a file as an array, from one column a judge or from one row a vote."""
+"""The votes of a file as an array, from one column per judge or from one row per vote."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.attributes import names_in, refuse_unknown, unique_ids
 from judgepanel.votes.cells import unshield
 from judgepanel.votes.columns import Mapping, is_role_name
-from judgepanel.votes.errors import InputError, shown
+from judgepanel.votes.errors import InputError, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.remedies import CORRECT_CELL, JUDGE_OR_NOT, REMOVE_ROW, RENAME_COLUMN
 from judgepanel.votes.table import RawTable, check_size
@@ -92,7 +92,8 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
         second = int(np.argmax(twice))
         first = table.row(int(np.argmax(cells == cells[second])))
         raise InputError(
-            f"judge {shown(judges[raters[second]])} already has a vote on this item in row {first}",
+            f"judge {quote_value(judges[raters[second]])} already has a vote on this item in row "
+            f"{first}",
             file=table.name,
             row=table.row(second),
             column=item_column,

@@ -89,10 +89,10 @@ def open_table(
 def _read(data: bytes, name: str, task: Task | None) -> RawTable:
     try:
         check_bytes(len(data))
-        found = recognised(data, name, task)
-        if found is None:
+        source = recognised(data, name, task)
+        if source is None:
             return transcribed(read_table(data, name))
-        kind, rows = found
+        kind, rows = source
         table = read_jsonl(rows.lines(name), name)
     except InputError as error:
         raise (error if error.file is not None else error.in_file(name)) from None

@@ -185,9 +185,9 @@ def _frozen_ties(values: NDArray[np.bool_], votes: NDArray[np.int8]) -> NDArray[
     return ties if ties.any() else None
 
 
-def _check_length(name: str, found: int, expected: int) -> None:
-    if found != expected:
-        raise InputError(f"{name} has {found} entries where {expected} are needed")
+def _check_length(name: str, length: int, expected: int) -> None:
+    if length != expected:
+        raise InputError(f"{name} has {length} entries where {expected} are needed")
 
 
 def _check_names(kind: str, names: tuple[str, ...], expected: int) -> None:

@@ -1,4 +1,4 @@
-"""Which way round are the items? Policies for the arbitrary order of a pair (METHODS, section 2).
+"""Which way round are the items? Policies for the arbitrary order of a pair (docs/orientation.md).
 
 Swapping the two responses of a pair flips its label and every vote. A file whose labels are all 1
 therefore does not say that option 1 is always better: it says how the file was coded. Policies
@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.votes.errors import InputError, listed, shown
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 Policy = Literal["auto", "as_given", "randomized", "symmetric"]
@@ -30,7 +30,7 @@ SILENT = "no vote on a labelled item"
 ONE_VERDICT = "one verdict on nearly every labelled item"
 AGAINST = f"the verdict against the label on {100 * CONTRARY:.0f} % or more of the labelled items"
 _NOTICES = {
-    SILENT: "{names} gave no vote on a labelled item and {was} set aside: nothing can be learnt "
+    SILENT: "{names} gave no vote on a labelled item and {was} set aside: nothing can be learned "
     "of such a judge.",
     ONE_VERDICT: "{names} gave one verdict on nearly every labelled item and {was} set aside: a "
     "constant judge knows nothing about a pair, but would leak how the items were ordered.",
@@ -103,7 +103,7 @@ def contrary_judges(votes: VoteMatrix) -> NDArray[np.bool_]:
     """bool (n_judges,): wrong on ``CONTRARY`` or more of ``CONSTANT_VOTES`` or more labelled items.
 
     Nobody who judges is wrong that often. Where labels are lopsided, such a judge (a run broken in
-    all but a few items) knows only how the file was coded: turned round, it would be an oracle.
+    all but a few items) knows only how the file was coded: turned around, it would be an oracle.
     """
     known = votes.votes[votes.labelled]
     cast = (known != MISSING).sum(axis=0)
@@ -136,7 +136,7 @@ def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
             )
         if one_class:
             raise InputError(
-                "every label is the same, so nothing can be learnt about a pointwise task",
+                "every label is the same, so nothing can be learned about a pointwise task",
                 allowed="items of both classes",
             )
         return "as_given"
@@ -172,10 +172,10 @@ def orient(
             was = "was" if len(names) == 1 else "were"
             notices.append(notice.format(names=listed(names, 3), was=was))
     if aside:
-        kept = [name for name in votes.judges if name not in aside]
-        if not kept:
+        remaining = [name for name in votes.judges if name not in aside]
+        if not remaining:
             raise _nobody_left(aside)
-        labelled = labelled.with_judges(kept)
+        labelled = labelled.with_judges(remaining)
     unlabelled = votes.with_items(~votes.labelled).with_judges(labelled.judges).votes
     if resolved == "randomized":
         labelled = _flipped(labelled, seed)
@@ -194,7 +194,7 @@ def _left_out(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
     constant = constant_judges(votes) if swapped else nobody
     contrary = contrary_judges(votes) if swapped and lopsided else nobody
     why = np.select([silent, constant, contrary], [SILENT, ONE_VERDICT, AGAINST], "")
-    return {name: str(one) for name, one in zip(votes.judges, why, strict=True) if one}
+    return {name: str(entry) for name, entry in zip(votes.judges, why, strict=True) if entry}
 
 
 def _nobody_left(aside: dict[str, str]) -> InputError:
@@ -204,7 +204,7 @@ def _nobody_left(aside: dict[str, str]) -> InputError:
         )
     return InputError(
         "every judge would be set aside, so none can be used",
-        value="; ".join(f"{shown(name)} gave {why}" for name, why in list(aside.items())[:3]),
+        value="; ".join(f"{quote_value(name)} gave {why}" for name, why in list(aside.items())[:3]),
         allowed="one judge or more that votes on labelled items, and not always the same",
     )
 
@@ -212,22 +212,24 @@ def _nobody_left(aside: dict[str, str]) -> InputError:
 def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:
     share = votes.minority_share
     if share == 0.0:
-        found = f"Every label is {int(votes.labels[votes.labelled][0])}"
+        text = f"Every label is {int(votes.labels[votes.labelled][0])}"
     else:
-        found = f"Only {100 * share:.1f} % of the labels are of the rarer kind"
-    found += ", and which response of a pair comes first is arbitrary."
+        text = f"Only {100 * share:.1f} % of the labels are of the rarer kind"
+    text += ", and which response of a pair comes first is arbitrary."
     if resolved == "as_given":
-        return f"{found} Taken as given, these figures measure the coding, not the judges."
-    done = "used together with its swap" if resolved == "symmetric" else "turned round by a coin"
+        return f"{text} Taken as given, these figures measure the coding, not the judges."
+    treatment = (
+        "used together with its swap" if resolved == "symmetric" else "turned around by a coin"
+    )
     return (
-        f"{found} Each item is therefore {done}, so that no calibrator can learn the order. A "
+        f"{text} Each item is therefore {treatment}, so that no calibrator can learn the order. A "
         "judge that prefers one position still cannot be told from a good one (or a bad one): only "
         "both orders, or a random order, can show that."
     )
 
 
 def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
-    """Items turned round by a fair coin; drawn again where chance left the labels lopsided."""
+    """Items turned around by a fair coin; drawn again where chance left the labels lopsided."""
     for attempt in range(_REDRAWS):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 4, attempt)))
         flip = rng.random(votes.n_items) < 0.5

@@ -76,7 +76,7 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class RepeatSets:
     """``sets`` (n_items,): which set of copies an item is in, -1 for none; and the numbers."""
 
     sets: Codes
@@ -97,16 +97,16 @@ class _Rows:
     twins: NDArray[np.float64]
 
 
-def find_repeats(votes: VoteMatrix) -> Found:
+def find_repeats(votes: VoteMatrix) -> RepeatSets:
     """Sets of labelled items that are copies of each other; none where nothing shows them.
 
     Items of one group are not counted against each other: copies within it are known to be alike.
     """
-    return _found(Keyed(votes))
+    return _search(Keyed(votes))
 
 
 @lru_cache(maxsize=8)
-def _found(keyed: Keyed) -> Found:
+def _search(keyed: Keyed) -> RepeatSets:
     votes = keyed.votes
     labelled = np.flatnonzero(votes.labelled)
     verdicts, labels = votes.votes[labelled], votes.labels[labelled]
@@ -114,7 +114,7 @@ def _found(keyed: Keyed) -> Found:
     rows = _codes(np.column_stack([verdicts, labels]))[0]
     keyed_sets = dict(keyed_copies(votes.with_items(labelled), rows, units))
     hints = tuple(keyed_sets.values())
-    sets, told, whole_file = _by_votes(verdicts, labels, units, hints)
+    sets, conclusive, whole_file = _by_votes(verdicts, labels, units, hints)
     swapped = False
     if votes.task == "pairwise" and sets.max(initial=-1) < 0:
         turn = (verdicts != MISSING) & (labels == 0)[:, None]
@@ -128,12 +128,12 @@ def _found(keyed: Keyed) -> Found:
             sets = _joined(sets, copies)
     whole = np.full(votes.n_items, -1, dtype=np.int64)
     whole[labelled] = sets
-    return Found(whole, _numbers(sets, units, evidence, swapped, told))
+    return RepeatSets(whole, _numbers(sets, units, evidence, swapped, conclusive))
 
 
-def grouped(votes: VoteMatrix, found: Found) -> VoteMatrix:
+def grouped(votes: VoteMatrix, outcome: RepeatSets) -> VoteMatrix:
     """The votes with every set of copies in one group; groups that share a copy are merged."""
-    if found.sets.max(initial=-1) < 0:
+    if outcome.sets.max(initial=-1) < 0:
         return votes
     names = votes.item_ids if votes.groups is None else votes.groups
     parent: dict[str, str] = {name: name for name in names}
@@ -145,7 +145,7 @@ def grouped(votes: VoteMatrix, found: Found) -> VoteMatrix:
         return name
 
     first: dict[int, str] = {}
-    for name, number in zip(names, found.sets.tolist(), strict=True):
+    for name, number in zip(names, outcome.sets.tolist(), strict=True):
         if number >= 0:
             parent[root(name)] = root(first.setdefault(number, name))
     return replace(votes, groups=tuple(root(name) for name in names))
@@ -167,13 +167,13 @@ def _by_votes(
     if len(labels) == 0:
         return nothing, False, False
     rows = _rows(verdicts, labels, units)
-    told = bool(np.mean(np.maximum(rows.twins, rows.chance) < RARE[0]) >= _TELLING_SHARE)
+    conclusive = bool(np.mean(np.maximum(rows.twins, rows.chance) < RARE[0]) >= _TELLING_SHARE)
     factor = _factor(rows.count)
     if factor > 1:
-        return _sets_of(rows, units, factor, hints), told, True
+        return _sets_of(rows, units, factor, hints), conclusive, True
     if _too_many_pairs(rows.count) or any(_too_many_rare(rows, limit) for limit in RARE):
-        return _repeated_sets(rows), told, False
-    return nothing, told, False
+        return _repeated_sets(rows), conclusive, False
+    return nothing, conclusive, False
 
 
 def _rows(verdicts: NDArray[np.int8], labels: NDArray[np.int8], units: Codes) -> _Rows:
@@ -273,7 +273,7 @@ def _numbered(codes: Codes) -> Codes:
 
 
 def _numbers(
-    sets: Codes, units: Codes, evidence: tuple[str, ...], swapped: bool, told: bool
+    sets: Codes, units: Codes, evidence: tuple[str, ...], swapped: bool, conclusive: bool
 ) -> Repeats:
     sizes = np.bincount(sets[sets >= 0])
     apart = False
@@ -292,6 +292,6 @@ def _numbers(
         largest=int(sizes.max(initial=0)),
         evidence=evidence,
         swapped=swapped,
-        told=told,
+        told=conclusive,
         apart=apart,
     )

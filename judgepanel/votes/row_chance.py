@@ -22,7 +22,7 @@ _RIDGE = 0.05
 _BIN_ITEMS = 8
 _MOST_BINS = 20
 MOST_FITTED = 20_000
-"""Rows that the probabilities are learnt from, spread evenly over the file."""
+"""Rows that the probabilities are learned from, spread evenly over the file."""
 
 
 def log_chance(votes: Votes, labels: Votes) -> Floats:
@@ -65,7 +65,7 @@ def _class_means(signed: Floats, cast: NDArray[np.bool_], labels: Votes) -> Floa
 def _from_the_others(some: Floats, cast: NDArray[np.bool_], centred: Floats) -> Floats:
     """Linear prediction of every centred vote from the others of its row.
 
-    The ridge grows with judges for each vote of a judge: what few rows could fit is not learnt.
+    The ridge grows with judges for each vote of a judge: what few rows could fit is not learned.
     """
     covariance = some.T @ some / len(some)
     scale = float(np.mean(np.diag(covariance)))

@@ -25,7 +25,7 @@ class Sample:
     ----------
     name : how the command line and the app call it.
     title, what_it_shows : a short title, and one sentence.
-    file, judge_file : file names in the sample folder: the votes, and one row a judge.
+    file, judge_file : file names in the sample folder: the votes, and one row per judge.
     spec : the simulation it comes from; None for real votes, which cannot be made again.
     """
 
@@ -44,7 +44,7 @@ class Sample:
 
     @property
     def command(self) -> str:
-        """The command that brings both files back: simulated anew, or from the repository."""
+        """The command that brings both files back: simulated again, or from the repository."""
         if self.spec is None:
             return f"git checkout sample_data/{self.file} sample_data/{self.judge_file}"
         return f"./run cli simulate --sample {self.name} --out sample_data/{self.file}"
@@ -191,7 +191,7 @@ def sample_judge_bytes(name: str) -> bytes:
 
 
 def sample_votes(name: str) -> VoteMatrix:
-    """The votes of a sample with its judge table: simulated anew, or read where they are real.
+    """The votes of a sample with its judge table: simulated again, or read where they are real.
 
     Raises
     ------

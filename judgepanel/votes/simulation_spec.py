@@ -1,4 +1,4 @@
-"""What a simulated panel looks like: every knob, checked once."""
+"""What a simulated panel looks like: every option, checked once."""
 
 from __future__ import annotations
 

@@ -130,23 +130,23 @@ def scan(data: bytes, delimiter: str) -> Structure:
     header_line, body, longest = 1, 0, 0
     lines: list[NDArray[np.int32]] = []
     for offset, block in _blocks(data):
-        found = _records_of(block, offset, ord(delimiter), quoted, state)
+        records = _records_of(block, offset, ord(delimiter), quoted, state)
         first = 0
-        if not header and len(found.starts):
-            start, end = int(found.starts[0]), int(found.ends[0])
-            header_line, body, first = int(found.lines[0]), min(end + 1, len(data)), 1
+        if not header and len(records.starts):
+            start, end = int(records.starts[0]), int(records.ends[0])
+            header_line, body, first = int(records.lines[0]), min(end + 1, len(data)), 1
             header = _header(data[start:end], delimiter, header_line)
-        _refuse_ragged(found.cells[first:], found.lines[first:], len(header))
-        lines.append(found.lines[first:])
-        longest = max(longest, int((found.ends - found.starts).max(initial=0)))
+        _refuse_ragged(records.cells[first:], records.lines[first:], len(header))
+        lines.append(records.lines[first:])
+        longest = max(longest, int((records.ends - records.starts).max(initial=0)))
     if state.inside:
         raise _open_quote(state.quote_line)
     rows = np.concatenate(lines) if lines else np.zeros(0, np.int32)
     if len(rows) == 0:
         raise InputError("a header but no rows", allowed="at least one row below the header")
     regular = int(rows[-1]) - int(rows[0]) == len(rows) - 1
-    kept = None if regular else rows
-    return Structure(header, header_line, body, len(rows), kept, int(rows[0]), longest)
+    row_numbers = None if regular else rows
+    return Structure(header, header_line, body, len(rows), row_numbers, int(rows[0]), longest)
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -174,9 +174,9 @@ def _records_of(block: bytes, offset: int, delimiter: int, quoted: bool, state: 
         breaks &= ~inside
         cuts &= ~inside
         record_ends = np.flatnonzero(breaks)
-    found = _locate(codes, record_ends, np.flatnonzero(cuts), line_ends, state)
+    records = _locate(codes, record_ends, np.flatnonzero(cuts), line_ends, state)
     state.line += len(line_ends)
-    return _Records(found.starts + offset, found.ends + offset, found.cells, found.lines)
+    return _Records(records.starts + offset, records.ends + offset, records.cells, records.lines)
 
 
 def _inside_quotes(
@@ -234,8 +234,8 @@ def _locate(
     state.record_start = int(ends[-1]) + 1 - len(codes)
     state.record_line = int(after[-1])
     sizes = ends - starts
-    kept = ~((sizes == 0) | ((sizes == 1) & (codes[ends - 1] == _CR)))
-    return _Records(starts[kept], ends[kept], cells[kept], lines[kept])
+    nonblank = ~((sizes == 0) | ((sizes == 1) & (codes[ends - 1] == _CR)))
+    return _Records(starts[nonblank], ends[nonblank], cells[nonblank], lines[nonblank])
 
 
 def _header(raw: bytes, delimiter: str, line: int) -> tuple[str, ...]:
@@ -253,9 +253,9 @@ def _header(raw: bytes, delimiter: str, line: int) -> tuple[str, ...]:
 def _refuse_ragged(cells: NDArray[np.int64], lines: NDArray[np.int32], expected: int) -> None:
     wrong = np.flatnonzero(cells != expected)
     if len(wrong):
-        found = int(cells[wrong[0]])
+        n_cells = int(cells[wrong[0]])
         raise InputError(
-            f"{found} {'cell' if found == 1 else 'cells'} where the header has {expected}",
+            f"{n_cells} {'cell' if n_cells == 1 else 'cells'} where the header has {expected}",
             row=int(lines[wrong[0]]),
             allowed=f"{expected} cells in every row",
         )

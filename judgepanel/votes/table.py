@@ -24,7 +24,7 @@ class RawTable:
 
     Attributes
     ----------
-    frame : one row a record; every column is categorical over the texts in it, and a missing
+    frame : one row per record; every column is categorical over the texts in it, and a missing
         cell is "".
     name : the file's name, as messages show it.
     format : what the content turned out to be (a .csv.gz is a ``csv``), or ``frame``.

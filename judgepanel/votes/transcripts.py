@@ -21,7 +21,7 @@ from judgepanel.votes.columns import (
     judges_beside,
 )
 from judgepanel.votes.coverage import Coverage, JudgeCoverage, Unread
-from judgepanel.votes.errors import InputError, listed, shown
+from judgepanel.votes.errors import InputError, listed, quote_value
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.remedies import CORRECT_CELL, REMOVE_ROW
 from judgepanel.votes.table import RawTable, text_column
@@ -113,7 +113,7 @@ def columns_of(table: RawTable) -> Columns | None:
         return None
     columns = Columns(item, judge, text, both, find(ORDER_NAMES), find(STAGE_NAMES))
     others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
-    # One response a row and a column a judge: the text is what was judged, and no verdict.
+    # One response per row and a column per judge: the text is what was judged, and no verdict.
     return None if len(judges_beside(table, item, others)) > 1 else columns
 
 
@@ -166,7 +166,9 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     rows = rows[_last_stage(table, columns.stage, (items * len(judges) + raters)[rows], rows)]
     first_shown = forward[rows] == 1
     reading = _readings(table, columns, rows)
-    votes = [vote_of(one.side, bool(way)) for one, way in zip(reading, first_shown, strict=True)]
+    votes = [
+        vote_of(verdict.side, bool(way)) for verdict, way in zip(reading, first_shown, strict=True)
+    ]
     present, judge = np.unique(raters[rows], return_inverse=True)
     outputs = _Outputs(
         row=rows,
@@ -184,7 +186,9 @@ def _transcribed(table: RawTable, columns: Columns) -> RawTable:
     lines = np.array([table.row(int(row)) for row in rows[first[order]]], dtype=np.int32)
     dropped = [*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)]
     frame = table.frame.drop(columns=dropped).iloc[rows[first[order]]].reset_index(drop=True)
-    says_tie = np.array([one is not None and one.reason == "tie" for one in reading], dtype=bool)
+    says_tie = np.array(
+        [verdict is not None and verdict.reason == "tie" for verdict in reading], dtype=bool
+    )
     tied = np.bincount(pair[says_tie], minlength=len(first)) == np.bincount(pair)
     codes = np.where(tied, 3, merged + 1)[order]
     frame[VERDICT] = text_column(codes, ("", "0", "1", "tie"))
@@ -267,7 +271,7 @@ def _orders(table: RawTable, column: str | None) -> tuple[NDArray[np.int8], list
     many = "outputs are" if len(lost) > 1 else "output is"
     note = (
         f"{len(lost):,} {many} left out for an order that is not known, the first in row "
-        f"{table.row(int(lost[0]))} ({shown(example)}); known: {ALLOWED_ORDERS}."
+        f"{table.row(int(lost[0]))} ({quote_value(example)}); known: {ALLOWED_ORDERS}."
     )
     return forward, [note]
 
@@ -325,13 +329,13 @@ def _refuse_twice(table: RawTable, columns: Columns, outputs: _Outputs) -> None:
     second = int(np.argmax(twice))
     first = int(np.argmax(key == key[second]))
     raise InputError(
-        f"judge {shown(outputs.judges[outputs.judge[second]])} already has an output on this item "
-        f"in this order in row {table.row(int(outputs.row[first]))}",
+        f"judge {quote_value(outputs.judges[outputs.judge[second]])} already has an output on this "
+        f"item in this order in row {table.row(int(outputs.row[first]))}",
         row=table.row(int(outputs.row[second])),
         column=columns.item,
         value=table.frame[columns.item].iloc[int(outputs.row[second])],
         allowed="one output for each item, judge and order",
-        remedy=f"{REMOVE_ROW}, or number the two in a column stage, of which the last counts",
+        remedy=f"{REMOVE_ROW}, or number the two in a column stage, where the last counts",
     )
 
 
@@ -346,10 +350,14 @@ def _merged(votes: NDArray[np.int8], pair: Ints, n_pairs: int) -> NDArray[np.int
 
 def _by_judge(outputs: _Outputs, pair: Ints, n_pairs: int) -> tuple[JudgeCoverage, ...]:
     n = len(outputs.judges)
-    given = np.array([one.side is not None for one in outputs.reading], dtype=bool)
-    says_first = np.array([one.side == "A" for one in outputs.reading], dtype=bool)
-    level = np.array([LEVELS.index(one.level) if one.side else 0 for one in outputs.reading])
-    reason = np.array([REASONS.index(one.reason) if one.reason else 0 for one in outputs.reading])
+    given = np.array([verdict.side is not None for verdict in outputs.reading], dtype=bool)
+    says_first = np.array([verdict.side == "A" for verdict in outputs.reading], dtype=bool)
+    level = np.array(
+        [LEVELS.index(verdict.level) if verdict.side else 0 for verdict in outputs.reading]
+    )
+    reason = np.array(
+        [REASONS.index(verdict.reason) if verdict.reason else 0 for verdict in outputs.reading]
+    )
     owner = np.zeros(n_pairs, dtype=np.intp)
     owner[pair] = outputs.judge
     both = np.bincount(pair, given, n_pairs) == 2
@@ -382,19 +390,19 @@ def _unread(
 ) -> tuple[Unread, ...]:
     """The first outputs without a verdict, a few of each judge, that have something to look at."""
     taken = np.zeros(len(outputs.judges), dtype=int)
-    found: list[Unread] = []
+    unreads: list[Unread] = []
     for k in range(len(outputs.row)):
-        one, j = outputs.reading[k], outputs.judge[k]
-        silent = one.reason == "empty" or one.level == "score"
-        if one.side is not None or silent or taken[j] == EXAMPLES_A_JUDGE:
+        reading, j = outputs.reading[k], outputs.judge[k]
+        silent = reading.reason == "empty" or reading.level == "score"
+        if reading.side is not None or silent or taken[j] == EXAMPLES_A_JUDGE:
             continue
         taken[j] += 1
         row = int(outputs.row[k])
         text = "" if column is None else _excerpt(str(table.frame[column].iloc[row]))
-        found.append(
-            Unread(outputs.judges[j], ids[outputs.item[k]], table.row(row), one.reason, text)
+        unreads.append(
+            Unread(outputs.judges[j], ids[outputs.item[k]], table.row(row), reading.reason, text)
         )
-    return tuple(found[:MAX_EXAMPLES])
+    return tuple(unreads[:MAX_EXAMPLES])
 
 
 def _excerpt(text: str) -> str:

@@ -48,14 +48,14 @@ def read_verdict(text: str) -> Reading:
     """
     if not text.strip():
         return Reading(None, reason="empty")
-    said = _without_reasoning(text)
-    if not said:
+    reasoning = _without_reasoning(text)
+    if not reasoning:
         return Reading(None, reason="only reasoning")
-    for level, found in _forms(said):
-        if len(found) > 1:
+    for level, verdict in _forms(reasoning):
+        if len(verdict) > 1:
             return Reading(None, level, "contradiction")
-        if found:
-            (side,) = found
+        if verdict:
+            (side,) = verdict
             if side == _TIE:
                 return Reading(None, level, "tie")
             return Reading("A" if side == "A" else "B", level)
@@ -81,11 +81,11 @@ def vote_of(side: Side | None, first_shown_first: bool) -> int:
     return int((side == "A") == first_shown_first)
 
 
-def _forms(said: str) -> Iterator[tuple[Level, set[str]]]:
+def _forms(sentence: str) -> Iterator[tuple[Level, set[str]]]:
     """Forms from strict to loose with the sides that each speaks for."""
-    own = _unquoted(said)
+    own = _unquoted(sentence)
     yield "bracket", _brackets(own)
-    yield "field", _fields(said)
+    yield "field", _fields(sentence)
     plain = _plain(own)
     yield "bold", _bold(own)
     yield "stated", _stated(plain)
@@ -172,10 +172,10 @@ def _brackets(text: str) -> set[str]:
     """[[A]], [[B]], [[C]] or [[tie]], and [[A>>B]] to [[B>>A]]."""
     if "[[" not in text:
         return set()
-    found = set()
+    brackets = set()
     for letter, tie, first, second in _BRACKET.findall(text):
-        found.add(letter.upper() or (tie and _TIE) or (first and "A") or (second and "B"))
-    return found
+        brackets.add(letter.upper() or (tie and _TIE) or (first and "A") or (second and "B"))
+    return brackets
 
 
 _OPEN_FENCE = re.compile(r"\A```\w*\s*")
@@ -201,14 +201,14 @@ def _fields(text: str) -> set[str]:
         text = text[max(text.rfind("\n{"), 0) or text.rfind("{") :]
     elif not text.startswith("{"):
         return set()
-    found = set()
+    verdicts = set()
     for value in _FIELD.findall(text):
         word = _WORD.match(value)
         if word:
             named, letter, tie, first, second = word.groups()
             side = _LETTERS.get((named or letter or "").lower())
-            found.add(side or (tie and _TIE) or (first and "A") or (second and "B") or "")
-    return found - {""}
+            verdicts.add(side or (tie and _TIE) or (first and "A") or (second and "B") or "")
+    return verdicts - {""}
 
 
 _BOLD = re.compile(r"\*\*\s*[\[(]?([AB])[\])]?\s*[.:]?\s*\*\*")
@@ -216,8 +216,8 @@ _BOLD = re.compile(r"\*\*\s*[\[(]?([AB])[\])]?\s*[.:]?\s*\*\*")
 
 def _bold(text: str) -> set[str]:
     """**A** or **B**; where both are bold they are headings, and speak for none."""
-    found = set(_BOLD.findall(text)) if "**" in text else set()
-    return found if len(found) == 1 else set()
+    phrases = set(_BOLD.findall(text)) if "**" in text else set()
+    return phrases if len(phrases) == 1 else set()
 
 
 _NAMES = "output|solution|assistant|response|answer|model|option|candidate|completion|reply"
@@ -279,9 +279,9 @@ def _stated(text: str) -> set[str]:
     """'Output (a) is better', 'I prefer B', 'Verdict: A', where nothing puts it in doubt."""
     low = text.lower()
     sides: set[str] = set()
-    for found in _statements(low):
-        side = _letter_of(found)
-        if side not in sides and not _in_doubt(low, found.start()):
+    for statement in _statements(low):
+        side = _letter_of(statement)
+        if side not in sides and not _in_doubt(low, statement.start()):
             sides.add(side)
             if len(sides) > 1:
                 return sides
@@ -294,15 +294,15 @@ def _stated(text: str) -> set[str]:
 def _statements(low: str) -> Iterator[re.Match[str]]:
     """Every statement that prefers a side."""
     for at in _places(low, _STEMS):
-        found = _NAMED.match(low, at)
-        if found is None and _AFTER_BETTER.match(low, at):
+        search = _NAMED.match(low, at)
+        if search is None and _AFTER_BETTER.match(low, at):
             form = _WINS if low.startswith("wins", at) else _IS_BETTER
             # Most often the side stands right before, and a short window is searched faster.
-            found = form.search(low, max(0, at - _NEAR), at)
-            found = found or form.search(low, max(0, at - _AROUND), at)
-        if found:
-            yield found
-    if low.startswith("i ") or any(one in low for one in _FIRST_PERSON):
+            search = form.search(low, max(0, at - _NEAR), at)
+            search = search or form.search(low, max(0, at - _AROUND), at)
+        if search:
+            yield search
+    if low.startswith("i ") or any(pattern in low for pattern in _FIRST_PERSON):
         for at in _places(low, _VERBS):
             chosen = _CHOSEN.match(low, at) if _I.search(low, max(0, at - 9), at) else None
             if chosen:
@@ -313,10 +313,10 @@ def _in_doubt(low: str, at: int) -> bool:
     """Whether something in the sentence before makes it less than the judge's own statement."""
     before = low[max(0, at - _BEFORE) : at]
     sentence = before[1 + max(before.rfind(end) for end in _ENDS) :].replace(";", ",")
-    said = sentence.replace(",", " ").split()
-    if not _SENTENCE_DOUBT.isdisjoint(said) or "in terms of" in sentence:
+    split = sentence.replace(",", " ").split()
+    if not _SENTENCE_DOUBT.isdisjoint(split) or "in terms of" in sentence:
         return True
-    if _CLAUSE_DOUBT.isdisjoint(said):
+    if _CLAUSE_DOUBT.isdisjoint(split):
         return False
     return not _CLAUSE_DOUBT.isdisjoint(sentence.rpartition(",")[2].split())
 
@@ -330,8 +330,8 @@ def _places(text: str, words: tuple[str, ...]) -> Iterator[int]:
             at = text.find(word, at + 1)
 
 
-def _letter_of(found: re.Match[str]) -> str:
-    return _LETTERS[next(filter(None, found.groups()))]
+def _letter_of(match: re.Match[str]) -> str:
+    return _LETTERS[next(filter(None, match.groups()))]
 
 
 _LETTERS = {"a": "A", "1": "A", "first": "A", "b": "B", "2": "B", "second": "B"}
@@ -348,11 +348,11 @@ def _closing(text: str) -> set[str]:
     """
     end = text[-CLOSING:].lower()
     if _LAST_LINE.search(end):
-        return {_letter_of(one) for one in _LINE.finditer(end)}
-    found = _LAST_WORDS.search(end)
-    if not found or _COMPARED.search(end[: found.start()]):
+        return {_letter_of(match) for match in _LINE.finditer(end)}
+    search = _LAST_WORDS.search(end)
+    if not search or _COMPARED.search(end[: search.start()]):
         return set()
-    return {_letter_of(one) for one in _ANY_SIDE.finditer(end)}
+    return {_letter_of(match) for match in _ANY_SIDE.finditer(end)}
 
 
 _FIRST_LINE = re.compile(rf"\A[^\n\w(]*{_SIDE}[^\w:]*(?:\n|\Z)")
@@ -360,8 +360,8 @@ _FIRST_LINE = re.compile(rf"\A[^\n\w(]*{_SIDE}[^\w:]*(?:\n|\Z)")
 
 def _opening(text: str) -> set[str]:
     """One side alone on the first line, and not as a heading."""
-    found = _FIRST_LINE.match(text[:CLOSING].lower())
-    return {_letter_of(found)} if found else set()
+    match = _FIRST_LINE.match(text[:CLOSING].lower())
+    return {_letter_of(match)} if match else set()
 
 
 _BARE = re.compile(r"(?:\A|\n|[.:!?]\s)\s*[\[(]?([AB])[\])]?[\s.!]*\Z")
@@ -369,5 +369,5 @@ _BARE = re.compile(r"(?:\A|\n|[.:!?]\s)\s*[\[(]?([AB])[\])]?[\s.!]*\Z")
 
 def _letter(text: str) -> set[str]:
     """A bare capital letter at the very end."""
-    found = _BARE.search(text[-CLOSING:])
-    return {found[1]} if found else set()
+    search = _BARE.search(text[-CLOSING:])
+    return {search[1]} if search else set()

@@ -37,7 +37,7 @@ class _Column:
 
 
 def write_votes(votes: VoteMatrix, path: str | Path) -> None:
-    """Write a wide file: item_id, label, group_id, feat_*, one column a judge.
+    """Write a wide file: item_id, label, group_id, feat_*, one column per judge.
 
     The format follows the name: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
     task gives the same SHA-256, if features are floats (nan for missing) or texts, as the readers

@@ -11,7 +11,7 @@ import shlex
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.knobs import written_knobs
+from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
 
@@ -24,16 +24,16 @@ def recommend_command(
     file: str, spec: RecommendSpec, *, task: Task, columns: tuple[str, ...]
 ) -> str:
     """The ``recommend`` command of a spec."""
-    options = [*_shared(spec.settings, task, columns), *written_knobs(spec)]
+    options = [*_shared(spec.settings, task, columns), *written_options(spec)]
     options.append(("--out", "panel.json"))
     return _command("recommend", [file], options)
 
 
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
-    """The command that runs a study; knobs of its own are written where they differ."""
+    """The command that runs a study; options of its own are written where they differ."""
     if isinstance(spec, RecommendSpec):
         return recommend_command(file, spec, task=task, columns=columns)
-    options = [*_shared(spec.settings, task, columns), *written_knobs(spec)]
+    options = [*_shared(spec.settings, task, columns), *written_options(spec)]
     return _command(f"study {name}", [file], [*options, ("--out", f"{name}.json")])
 
 

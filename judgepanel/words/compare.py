@@ -99,7 +99,7 @@ def relation(before: Side, after: Side) -> Relation:
     left, right = before.votes, after.votes
     sides = [set(side.judges) for side in (before, after)]
     both = tuple(sorted(sides[0] & sides[1]))
-    found = Relation(
+    overlap = Relation(
         same_task=left.task == right.task,
         shared=len(rows[0]),
         only_before=int(left.labelled.sum()) - len(rows[0]),
@@ -117,17 +117,17 @@ def relation(before: Side, after: Side) -> Relation:
         ),
         host=None,
     )
-    same = found.same_items and not found.settings and before.settings.protocol == "honest"
-    if not same or not (found.judges_before or found.judges_after):
-        return found
+    same = overlap.same_items and not overlap.settings and before.settings.protocol == "honest"
+    if not same or not (overlap.judges_before or overlap.judges_after):
+        return overlap
     if _holds(right, left, rows[::-1], before.judges):
-        return replace(found, host="after")
+        return replace(overlap, host="after")
     if _holds(left, right, rows, after.judges):
-        return replace(found, host="before")
-    return found
+        return replace(overlap, host="before")
+    return overlap
 
 
-def paired_spec(before: Side, after: Side, found: Relation) -> WhatIfSpec:
+def paired_spec(before: Side, after: Side, overlap: Relation) -> WhatIfSpec:
     """All judges of after against all of before, on the votes of the host: nobody is chosen.
 
     Raises
@@ -135,9 +135,9 @@ def paired_spec(before: Side, after: Side, found: Relation) -> WhatIfSpec:
     ValueError
         No votes hold both.
     """
-    if found.host is None:
+    if overlap.host is None:
         raise ValueError("no votes hold the judges of both")
-    host = after if found.host == "after" else before
+    host = after if overlap.host == "after" else before
     everyone = tuple(sorted({*before.judges, *after.judges}))
     whole = len(everyone) == host.votes.n_judges
     _, aggregator, calibrator = REFERENCE
@@ -150,34 +150,36 @@ def paired_spec(before: Side, after: Side, found: Relation) -> WhatIfSpec:
     )
 
 
-def data_sentence(found: Relation) -> str:
+def data_sentence(overlap: Relation) -> str:
     """Whether both rest on the same items and labels, and so whether there is a test."""
-    if not found.same_task:
+    if not overlap.same_task:
         return (
             "One is pairwise and the other pointwise: their NLLs are of different tasks, and "
             "their intervals do not make a test."
         )
-    if not found.same_items:
+    if not overlap.same_items:
         return (
-            f"They rest on different data ({_counts(found)}), so each NLL is of its own items and "
-            "labels, and intervals of different data do not make a test of the difference."
+            f"They rest on different data ({_counts(overlap)}), so each NLL is of its own items "
+            f"and labels, and intervals of different data do not make a test of the difference."
         )
-    return f"Both rest on the same {counted(found.shared, 'labelled item')} and labels{_on(found)}"
+    return (
+        f"Both rest on the same {counted(overlap.shared, 'labelled item')} and labels{_on(overlap)}"
+    )
 
 
-def _on(found: Relation) -> str:
+def _on(overlap: Relation) -> str:
     """What else is the same, or keeps a difference from being tested."""
-    if found.settings:
-        names = listed([_SETTINGS[name] for name in found.settings])
+    if overlap.settings:
+        names = listed([_SETTINGS[name] for name in overlap.settings])
         return f", but not on the same settings ({names}): no difference is tested."
-    if found.revoted:
+    if overlap.revoted:
         return (
-            f", but {counted(len(found.revoted), 'judge')} of the same name voted differently in "
+            f", but {counted(len(overlap.revoted), 'judge')} of the same name voted differently in "
             "the two files: no difference is tested."
         )
-    if found.host:
+    if overlap.host:
         return ", and on the same splits: what differs is who judges."
-    if not (found.judges_before or found.judges_after):
+    if not (overlap.judges_before or overlap.judges_after):
         return ", judges, votes and settings: there is no difference to test."
     return (
         ", but no difference is tested: that needs the votes of all judges in one file, and the "
@@ -185,27 +187,27 @@ def _on(found: Relation) -> str:
     )
 
 
-def paired_sentence(found: WhatIf) -> str:
+def paired_sentence(result: WhatIf) -> str:
     """The difference on the same items; better or worse only where its interval leaves 0 out."""
-    change = with_interval(found.delta, found.delta_lo, found.delta_hi, sign=True)
-    pipeline = pipeline_name(found.aggregator, found.calibrator)
-    told = (
-        f"NLL changes by {change} with {_everyone(found.kept.judges)} after in place of "
-        f"{len(found.against.judges):,} before ({pipeline})."
+    change = with_interval(result.delta, result.delta_lo, result.delta_hi, sign=True)
+    pipeline = pipeline_name(result.aggregator, result.calibrator)
+    text = (
+        f"NLL changes by {change} with {_everyone(result.kept.judges)} after in place of "
+        f"{len(result.against.judges):,} before ({pipeline})."
     )
-    if found.verdict == "tie":
+    if result.verdict == "tie":
         return "The same judges take part in both: there is no difference."
-    if found.measures_coding:
-        return f"{told} {CODING}"
-    if found.delta_lo <= 0.0 <= found.delta_hi:
-        small = -found.margin < found.delta_lo and found.delta_hi < found.margin
-        return f"No difference is shown: {told}" + " It is below 2 % either way." * small
-    bound = min(abs(found.delta_lo), abs(found.delta_hi))
-    slight = " It may be less than 2 %." * (bound < found.margin)
-    return f"{'Better' if found.delta < 0 else 'Worse'}: {told}{slight}"
+    if result.measures_coding:
+        return f"{text} {CODING}"
+    if result.delta_lo <= 0.0 <= result.delta_hi:
+        small = -result.margin < result.delta_lo and result.delta_hi < result.margin
+        return f"No difference is shown: {text}" + " It is below 2 % either way." * small
+    bound = min(abs(result.delta_lo), abs(result.delta_hi))
+    slight = " It may be less than 2 %." * (bound < result.margin)
+    return f"{'Better' if result.delta < 0 else 'Worse'}: {text}{slight}"
 
 
-def data_rows(before: Side, after: Side, found: Relation) -> list[tuple[str, str, str]]:
+def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, str, str]]:
     """What is compared, before and after: text that is bounded, and still to be escaped."""
     sides = (before, after)
     ready = [prepare(side.votes, side.settings) for side in sides]
@@ -215,13 +217,13 @@ def data_rows(before: Side, after: Side, found: Relation) -> list[tuple[str, str
         ("made, UTC", (minute(side.created) for side in sides)),
         ("items", (f"{side.votes.n_items:,}" for side in sides)),
         ("labelled", (f"{int(side.votes.labelled.sum()):,}" for side in sides)),
-        ("labelled here only", (f"{n:,}" for n in (found.only_before, found.only_after))),
+        ("labelled here only", (f"{n:,}" for n in (overlap.only_before, overlap.only_after))),
         ("rarer label", (percent(side.votes.minority_share) for side in sides)),
         ("judges", (f"{len(side.judges):,}" for side in sides)),
-        ("judges in both", (f"{len(found.judges_both):,}" for _ in sides)),
-        ("judges here only", (_some(n) for n in (found.judges_before, found.judges_after))),
-        ("judges set aside", (_some(one.oriented.set_aside) for one in ready)),
-        ("order", (one.oriented.policy.replace("_", " ") for one in ready)),
+        ("judges in both", (f"{len(overlap.judges_both):,}" for _ in sides)),
+        ("judges here only", (_some(n) for n in (overlap.judges_before, overlap.judges_after))),
+        ("judges set aside", (_some(data.oriented.set_aside) for data in ready)),
+        ("order", (data.oriented.policy.replace("_", " ") for data in ready)),
         ("protocol", (side.settings.protocol for side in sides)),
         ("splits", (f"{side.settings.splits:,}" for side in sides)),
         ("calibration share", (percent(side.settings.fraction) for side in sides)),
@@ -234,22 +236,22 @@ def data_rows(before: Side, after: Side, found: Relation) -> list[tuple[str, str
 def result_table(results: Sequence[tuple[str, Recommendation]]) -> pd.DataFrame:
     """All judges under the reference, and the recommendation, of each that is there."""
     rows = []
-    for which, found in results:
-        coding = MARKED if found.measures_coding else ""
-        model, reference = found.model, found.reference
+    for which, result in results:
+        coding = MARKED if result.measures_coding else ""
+        model, reference = result.model, result.reference
         method = pipeline_name(reference.aggregator, reference.calibrator)
         judges = f"{reference.k:,}"
-        rows.append(_row(which, "all judges", judges, method, reference, found.null_nll, coding))
+        rows.append(_row(which, "all judges", judges, method, reference, result.null_nll, coding))
         method = pipeline_name(model.aggregator, model.calibrator)
-        kept = f"{len(model.judges):,} of {found.n_judges:,}"
-        rows.append(_row(which, "recommended", kept, method, found, found.null_nll, coding))
+        text = f"{len(model.judges):,} of {result.n_judges:,}"
+        rows.append(_row(which, "recommended", text, method, result, result.null_nll, coding))
     frame = pd.DataFrame(rows)
     return frame if frame.empty or frame["note"].any() else frame.drop(columns="note")
 
 
 def settings_words(settings: Settings) -> str:
     """The settings that are not the default, such as ``10 splits, seed 7``; empty for none."""
-    said = {
+    sentence = {
         "orientation": f"order {settings.orientation.replace('_', ' ')}",
         "protocol": f"protocol {settings.protocol}",
         "judges": counted(len(settings.judges or ()), "chosen judge"),
@@ -258,9 +260,9 @@ def settings_words(settings: Settings) -> str:
         "seed": f"seed {settings.seed}",
         "group_duplicates": "duplicates grouped",
     }
-    names = [one.name for one in fields(Settings)]
+    names = [field.name for field in fields(Settings)]
     return ", ".join(
-        said[name] for name in names if getattr(settings, name) != getattr(_DEFAULT, name)
+        sentence[name] for name in names if getattr(settings, name) != getattr(_DEFAULT, name)
     )
 
 
@@ -303,11 +305,11 @@ def _revoted(
     left: VoteMatrix, right: VoteMatrix, rows: Rows, judges: Sequence[str]
 ) -> tuple[str, ...]:
     """Judges whose votes differ on the same items."""
-    one, other = (
+    first, other = (
         votes.votes[which][:, np.array([votes.judges.index(n) for n in judges], dtype=np.int64)]
         for votes, which in zip((left, right), rows, strict=True)
     )
-    different = (one != other).any(axis=0)
+    different = (first != other).any(axis=0)
     return tuple(name for name, differs in zip(judges, different, strict=True) if differs)
 
 
@@ -316,12 +318,12 @@ def _holds(host: VoteMatrix, other: VoteMatrix, rows: Rows, judges: Sequence[str
     return set(judges) <= set(host.judges) and not _revoted(host, other, rows, judges)
 
 
-def _counts(found: Relation) -> str:
-    parts = [f"by their ids {counted(found.shared, 'labelled item')} in both"]
-    for n, where in ((found.only_before, "before"), (found.only_after, "after")):
+def _counts(overlap: Relation) -> str:
+    parts = [f"by their ids {counted(overlap.shared, 'labelled item')} in both"]
+    for n, where in ((overlap.only_before, "before"), (overlap.only_after, "after")):
         parts += [f"{n:,} only {where}"] * bool(n)
-    parts += [f"{found.relabelled:,} with another label"] * bool(found.relabelled)
-    parts += ["other groups"] * found.regrouped
+    parts += [f"{overlap.relabelled:,} with another label"] * bool(overlap.relabelled)
+    parts += ["other groups"] * overlap.regrouped
     return ", ".join(parts)
 
 
@@ -331,6 +333,6 @@ def _everyone(judges: Sequence[str]) -> str:
 
 def _some(names: Sequence[str]) -> str:
     """The first few names, and how many more; a dash for nobody."""
-    shown = [plain(name, 40) for name in names[:_NAMES]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + f" and {more:,} more" * bool(more) if names else "–"
+    displayed = [plain(name, 40) for name in names[:_NAMES]]
+    more = len(names) - len(displayed)
+    return ", ".join(displayed) + f" and {more:,} more" * bool(more) if names else "–"

@@ -14,7 +14,7 @@ from judgepanel.words.text import plain
 
 def coverage_sentence(coverage: Coverage) -> str:
     """How much was read, and of whom the least."""
-    rates = sorted(coverage.judges, key=lambda one: one.rate)
+    rates = sorted(coverage.judges, key=lambda judge: judge.rate)
     read = f"{percent(coverage.rate, 3)} of {counted(coverage.outputs, 'output')}"
     least: JudgeCoverage = rates[0]
     text = f"{read} {'is' if coverage.outputs == 1 else 'are'} read as a verdict"
@@ -38,9 +38,9 @@ def coverage_text(coverage: Coverage) -> str:
     return table.to_string(index=False)
 
 
-def position_sentence(found: Positions) -> str:
-    """Who changes its mind when the order is turned round, and which way."""
-    frame = found.frame()
+def position_sentence(positions: Positions) -> str:
+    """Who changes its mind when the order is turned around, and which way."""
+    frame = positions.frame()
     # By the upper limit: one item says little of a judge, whatever it says.
     least = frame.iloc[int(frame["consistent_hi"].argmin())]
     lean = [
@@ -61,9 +61,9 @@ def position_sentence(found: Positions) -> str:
     return f"{text} {'; '.join(lean) or 'No judge is shown to prefer a place'}."
 
 
-def position_table(found: Positions) -> pd.DataFrame:
-    """One row a judge, columns in words."""
-    frame = found.frame()
+def position_table(positions: Positions) -> pd.DataFrame:
+    """One row per judge, columns in words."""
+    frame = positions.frame()
     frame["judge"] = [plain(name, 120) for name in frame["judge"]]
     return frame.rename(
         columns={

@@ -18,27 +18,29 @@ def scored_text(scored: Scored, file: str) -> str:
     return "\n".join(lines)
 
 
-def labelled_sentence(found: Labelled) -> str:
+def labelled_sentence(labelled: Labelled) -> str:
     """The NLL on labelled new items with interval and null, or why there is none."""
-    if found.figures is None:
-        if found.n_seen > found.n:
+    if labelled.figures is None:
+        if labelled.n_seen > labelled.n:
             return (
-                f"{counted(found.n_seen, 'labelled item')} of this file took part in making the "
+                f"{counted(labelled.n_seen, 'labelled item')} of this file took part in making the "
                 "panel; no NLL is given, since it would flatter."
             )
         return "There are too few labelled new items for an NLL."
-    figures = found.figures
-    which = "that the panel has not seen" if found.checked else "(whether new is not known)"
+    figures = labelled.figures
+    which = "that the panel has not seen" if labelled.checked else "(whether new is not known)"
     text = (
-        f"On {counted(found.n, 'labelled item')} {which}: NLL "
+        f"On {counted(labelled.n, 'labelled item')} {which}: NLL "
         f"{with_interval(figures.nll, figures.lo, figures.hi)}, the base rate alone "
         f"{sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
         f"{percent(figures.accuracy)}."
     )
     if figures.n_wrong < _FEW_WRONG:
         text += f" It rests on {counted(figures.n_wrong, 'wrong answer')}, so take it as rough."
-    if found.n_seen:
-        text += f" {counted(found.n_seen, 'labelled item')} that took part in making it left out."
-    if found.measures_coding:
+    if labelled.n_seen:
+        text += (
+            f" {counted(labelled.n_seen, 'labelled item')} that took part in making it left out."
+        )
+    if labelled.measures_coding:
         text += " Nearly all labels are alike: this measures the coding, not the judges."
     return text

@@ -1,4 +1,4 @@
-"""Results as tables for people: one row an arm, numbers already in words."""
+"""Results as tables for people: one row per arm, numbers already in words."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def accuracy_table(judges: JudgeTable) -> pd.DataFrame:
 
 def printed(table: pd.DataFrame) -> str:
     """A table as text: shares in per cent, other numbers to three decimals, blanks blank."""
-    shown = table.copy()
-    for name in shown.select_dtypes(["float"]):
+    displayed = table.copy()
+    for name in displayed.select_dtypes(["float"]):
         share = name in PERCENTS
-        shown[name] = [
+        displayed[name] = [
             "" if math.isnan(value) else percent(value, 3) if share else fixed(value, 3)
-            for value in shown[name]
+            for value in displayed[name]
         ]
-    return shown.to_string(index=False)
+    return displayed.to_string(index=False)
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -22,7 +22,7 @@ def plain(text: str, length: int = 80) -> str:
 
 def markdown(text: str, length: int = 400) -> str:
     """Text that Markdown shows as it is: every mark escaped, no emoji codes, no links."""
-    return _MARKDOWN.sub(lambda found: f"&#{ord(found[1])};", plain(text, length))
+    return _MARKDOWN.sub(lambda result: f"&#{ord(result[1])};", plain(text, length))
 
 
 def in_html(text: str, length: int = 400) -> str:

@@ -86,7 +86,7 @@ def test_the_notebook_runs_from_top_to_bottom_and_shows_what_it_found(folder):
         if cell["cell_type"] == "code"
     ]
     assert sum(isinstance(value, go.Figure) for value in values) == 2
-    shown = [getattr(value, "_repr_html_", str)() for value in values]
-    answers = [html for html in shown if 'class="answer"' in html]
+    displayed = [getattr(value, "_repr_html_", str)() for value in values]
+    answers = [html for html in displayed if 'class="answer"' in html]
     assert len(answers) == 4
     assert re.fullmatch(r"\d+% of \d+ decisions are right\.", values[-1])

@@ -195,9 +195,9 @@ def test_a_recommendation_shows_itself_and_writes_its_report(recommended, tmp_pa
 def test_names_in_votes_are_shown_escaped(frame):
     named = frame.rename(columns={"judge000": "<img src=x onerror=alert(1)>"})
     read = jp.from_frame(named, label="truth", item_id="name")
-    shown = jp.inspect(read)._repr_html_() + jp.study("judges", read, **QUICK)._repr_html_()
-    assert "<img" not in shown
-    assert "&lt;img" in shown
+    values = jp.inspect(read)._repr_html_() + jp.study("judges", read, **QUICK)._repr_html_()
+    assert "<img" not in values
+    assert "&lt;img" in values
 
 
 def interrupted_after(parts):

@@ -49,16 +49,16 @@ def test_a_frame_is_refused_as_the_file_of_it(capsys, tmp_path, columns, says):
     frame.to_parquet(path, index=False)
     sentence = refusal(jp.from_frame, frame)
     assert says in sentence
-    told = refused_by_the_command_line(capsys, "inspect", path)
-    assert sentence == told.replace(path.name, FRAME)
+    line = refused_by_the_command_line(capsys, "inspect", path)
+    assert sentence == line.replace(path.name, FRAME)
 
 
 def test_a_column_given_twice_is_refused_as_in_a_file(capsys, tmp_path):
     frame = pd.DataFrame([[1, 1, 0], [0, 0, 1]], columns=["label", "a", "a"])
     path = tmp_path / "votes.csv"
     path.write_text("label,a,a\n1,1,0\n0,0,1\n", encoding="utf-8")
-    told = refused_by_the_command_line(capsys, "inspect", path)
-    assert refusal(jp.from_frame, frame) == told.replace("votes.csv, row 1", FRAME)
+    line = refused_by_the_command_line(capsys, "inspect", path)
+    assert refusal(jp.from_frame, frame) == line.replace("votes.csv, row 1", FRAME)
 
 
 @pytest.mark.parametrize(
@@ -103,15 +103,15 @@ def test_an_unknown_study_is_refused_with_the_known_ones(capsys, votes):
 )
 def test_an_option_is_refused_with_the_same_sentence(capsys, votes, words, call, options):
     given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    told = refused_by_the_command_line(capsys, *words, SAMPLE, *given)
-    assert refusal(jp.study, *call, votes, **options) == told
+    line = refused_by_the_command_line(capsys, *words, SAMPLE, *given)
+    assert refusal(jp.study, *call, votes, **options) == line
 
 
 def test_the_commands_of_their_own_say_their_name(capsys, votes):
-    told = refused_by_the_command_line(capsys, "recommend", SAMPLE, "--k", "3")
-    assert refusal(jp.recommend, votes, k=3) == told
-    told = refused_by_the_command_line(capsys, "curve", SAMPLE, "--budgets", "20")
-    assert refusal(jp.curve, votes, budgets=20) == told
+    line = refused_by_the_command_line(capsys, "recommend", SAMPLE, "--k", "3")
+    assert refusal(jp.recommend, votes, k=3) == line
+    line = refused_by_the_command_line(capsys, "curve", SAMPLE, "--budgets", "20")
+    assert refusal(jp.curve, votes, budgets=20) == line
 
 
 @pytest.mark.parametrize(

@@ -182,12 +182,12 @@ def fresh_server(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Launch]:
     """Starts a Chromium; Playwright's event loop must not outlive a module into other tests."""
-    found = os.environ.get("JUDGEPANEL_CHROMIUM")
-    if not found:
+    result = os.environ.get("JUDGEPANEL_CHROMIUM")
+    if not result:
         pytest.skip("JUDGEPANEL_CHROMIUM names no Chromium; `./run test` finds or installs one")
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        yield Launch(playwright.chromium, found)
+        yield Launch(playwright.chromium, result)
 
 
 @pytest.fixture(scope="module")

@@ -96,36 +96,40 @@ class Found:
 def figures_of(page: Page) -> list[Found]:
     """Every figure of a panel's quality that the page shows now."""
     seen = page.evaluate(_READ)
-    found = [one for text in seen["texts"] for one in in_sentence(text["text"], text["marked"])]
+    outcomes = [
+        outcome for text in seen["texts"] for outcome in in_sentence(text["text"], text["marked"])
+    ]
     for table in seen["tables"]:
-        found += in_table(table["rows"], table["marked"])
+        outcomes += in_table(table["rows"], table["marked"])
     for figure in seen["figures"]:
-        found += [one for trace in figure["traces"] for one in in_trace(trace, figure["marked"])]
-    return found
+        outcomes += [
+            outcome for trace in figure["traces"] for outcome in in_trace(trace, figure["marked"])
+        ]
+    return outcomes
 
 
-def flattering(found: list[Found]) -> list[Found]:
+def flattering(outcomes: list[Found]) -> list[Found]:
     """Those that flatter and do not say what they measure."""
-    return [one for one in found if one.flatters and not one.marked]
+    return [outcome for outcome in outcomes if outcome.flatters and not outcome.marked]
 
 
 def in_sentence(text: str, marked: bool = False) -> list[Found]:
     """Figures of a sentence; one about a part of the items has none."""
-    found = []
+    outcomes = []
     for sentence in re.split(r"(?<=[.;:!?]) (?=[A-Z])", text):
         if not PARTS.search(sentence):
             for kind, pattern in _SAID.items():
                 for value in pattern.findall(sentence):
                     scale = 1.0 if kind == "nll" else 100.0
-                    found.append(Found(kind, _number(value) / scale, sentence, marked))
-    return found
+                    outcomes.append(Found(kind, _number(value) / scale, sentence, marked))
+    return outcomes
 
 
 def in_table(rows: list[list[str]], marked: bool = False) -> list[Found]:
     """Figures of a table's cells; the first row holds the heads."""
     if not rows or any(PARTS.search(head) for head in rows[0]):
         return []
-    found = []
+    outcomes = []
     for row in rows[1:]:
         if PARTS.search(" ".join(row)):
             continue
@@ -134,13 +138,13 @@ def in_table(rows: list[list[str]], marked: bool = False) -> list[Found]:
             value = re.match(_NUMBER, cell.strip())
             if kind is not None and value:
                 own = marked or MARK in " ".join(row)
-                found.append(Found(kind, _share(kind, value[1], cell), f"{head}: {row}", own))
-    return found
+                outcomes.append(Found(kind, _share(kind, value[1], cell), f"{head}: {row}", own))
+    return outcomes
 
 
 def in_trace(trace: dict[str, Any], marked: bool = False) -> list[Found]:
     """Figures that a trace draws on an axis of NLL or accuracy."""
-    found = []
+    outcomes = []
     axes = [(trace[f"{axis}title"], trace[axis]) for axis in ("x", "y", "z")]
     if any(PARTS.search(title) for title, _ in axes):
         return []
@@ -149,8 +153,8 @@ def in_trace(trace: dict[str, Any], marked: bool = False) -> list[Found]:
         if kind is None or _CHANGE.search(title):
             continue
         numbers = [value for value in values if isinstance(value, int | float)]
-        found += [Found(kind, float(value), f"figure, {title}", marked) for value in numbers]
-    return found
+        outcomes += [Found(kind, float(value), f"figure, {title}", marked) for value in numbers]
+    return outcomes
 
 
 def _share(kind: str, text: str, cell: str) -> float:

@@ -117,17 +117,17 @@ def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
 ) -> None:
     width, dark = LOOKS[look]
     page = open_page(width=width, height=900, dark=dark)
-    found: list[str] = []
+    result: list[str] = []
     for state in states(page, server, analysis):
         idle(page)
         violations = Axe().run(page, options=RULES).response["violations"]
-        found += [
+        result += [
             f"{state}: {violation['id']}: {node['target']} {node['html'][:160]} "
             f"{node.get('failureSummary', '')[:200]}"
             for violation in violations
             for node in violation["nodes"]
         ]
         if page.evaluate(SIDEWAYS):
-            found.append(f"{state}: scrolls sideways")
-    assert not found, "\n".join(found)
+            result.append(f"{state}: scrolls sideways")
+    assert not result, "\n".join(result)
     guard.check()

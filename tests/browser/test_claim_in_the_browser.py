@@ -40,13 +40,15 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     expect(answer(page)).not_to_have_text(own)
     finished_claim(page)
     expect(page).to_have_url(re.compile("votes=A"))
-    said = answer(page).inner_text()
+    sentence = answer(page).inner_text()
     narrow = open_page(width=390, height=844, dark=True)
     narrow.goto(page.url)
     finished_claim(narrow)
-    expect(answer(narrow)).to_have_text(said)
+    expect(answer(narrow)).to_have_text(sentence)
     idle(narrow)
     violations = Axe().run(narrow, options=RULES).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert [
+        (violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations
+    ] == []
     assert not narrow.evaluate(SIDEWAYS)
     guard.check()

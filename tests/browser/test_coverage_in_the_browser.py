@@ -62,7 +62,9 @@ def test_what_was_read_and_both_orders_narrow_in_the_dark_with_hostile_outputs(
         expect(answer(looked)).to_contain_text("mute the least, 67 %")
         idle(looked)
         violations = Axe().run(looked, options=RULES).response["violations"]
-        assert [(one["id"], [n["html"] for n in one["nodes"]]) for one in violations] == []
+        assert [
+            (violation["id"], [n["html"] for n in violation["nodes"]]) for violation in violations
+        ] == []
         assert not looked.evaluate(SIDEWAYS)
         assert looked.locator("img[src=x]").count() == 0
         looked.goto(address(server, "judges", analysis))
@@ -70,7 +72,9 @@ def test_what_was_read_and_both_orders_narrow_in_the_dark_with_hostile_outputs(
         expect(looked.get_by_role("heading", name="In both orders")).to_be_visible()
         idle(looked)
         violations = Axe().run(looked, options=RULES).response["violations"]
-        assert [(one["id"], [n["html"] for n in one["nodes"]]) for one in violations] == []
+        assert [
+            (violation["id"], [n["html"] for n in violation["nodes"]]) for violation in violations
+        ] == []
         assert not looked.evaluate(SIDEWAYS)
     guard.check()
 
@@ -93,10 +97,10 @@ def test_results_of_another_tool_are_dropped_as_they_are(
         for k in range(60)
         for judge in range(5)
     ]
-    found = json.dumps({"evalId": "x", "results": {"version": 3, "results": results}})
+    result = json.dumps({"evalId": "x", "results": {"version": 3, "results": results}})
     page = open_page()
     page.goto(server.url)
-    upload(page, as_upload("results.json", found.encode()))
+    upload(page, as_upload("results.json", result.encode()))
     expect(answer(page)).to_contain_text("60 items, 5 judges, all labelled")
     expect(page.get_by_text("Read as results of promptfoo.")).to_be_visible()
     page.get_by_role("button", name="Analyse", exact=True).click()

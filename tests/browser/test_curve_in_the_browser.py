@@ -70,10 +70,10 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     expect(page).to_have_url(re.compile("metric=Brier"))
     page.locator(".ytitle", has_text="Brier score").first.wait_for()
     other = answer(page).inner_text()
-    shown = page.url
+    url = page.url
 
     cold = start_server(home=server.home)
-    visitor = open_page(shown.replace(server.url, cold.url))
+    visitor = open_page(url.replace(server.url, cold.url))
     visitor.locator(".ytitle", has_text="Brier score").first.wait_for()
     expect(answer(visitor)).to_have_text(other)
     visitor.goto(address(cold, CURVE, analysis))

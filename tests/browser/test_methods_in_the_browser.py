@@ -106,13 +106,13 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
     finished_anew(page)
     pick(page, "Aggregator", "majority vote")
     expect(page).to_have_url(re.compile("aggregator=majority"))
-    said = page.locator(".jp-said").filter(has_text="with majority vote")
-    expect(said).to_be_visible()
+    text = page.locator(".jp-said").filter(has_text="with majority vote")
+    expect(text).to_be_visible()
     finished_anew(page)
 
-    shown, other, nested = page.url, answer(page).inner_text(), values(page)
+    url, other, nested = page.url, answer(page).inner_text(), values(page)
     page.reload()
-    visitor = open_page(shown)
+    visitor = open_page(url)
     for seen in (page, visitor):
         finished_methods(seen)
         expect(answer(seen)).to_have_text(other)

@@ -54,11 +54,11 @@ def part_of(path: Path) -> bytes:
     rows = rows[:: len(rows) // N_ITEMS][:N_ITEMS]
     judges = [i for i, name in enumerate(head) if i > label and not name.startswith("feat_")]
     broken = [i for i in judges if {row[i] for row in rows} <= {"0", ""}]
-    kept = sorted({*range(label + 1), *broken, *judges[:: len(judges) // N_JUDGES][:N_JUDGES]})
+    remaining = sorted({*range(label + 1), *broken, *judges[:: len(judges) // N_JUDGES][:N_JUDGES]})
     assert {row[label] for row in rows} == {"1"}
     assert broken
     out = io.StringIO()
-    csv.writer(out).writerows([row[i] for i in kept] for row in (head, *rows))
+    csv.writer(out).writerows([row[i] for i in remaining] for row in (head, *rows))
     return out.getvalue().encode()
 
 
@@ -89,19 +89,21 @@ def test_no_page_shows_a_flattering_figure_that_is_not_marked(
     open_page: Callable[..., Page], server: Server, votes: bytes, analysis: str, guard: Guard
 ) -> None:
     page = open_page(height=6000)
-    found = {}
+    by_name = {}
     for name in PAGES:
         path = "" if name == START else Path(name).stem
         settled(page, address(server, path, analysis, **ASKED_FOR.get(name, {})))
-        found[name] = figures_of(page)
+        by_name[name] = figures_of(page)
     other = analysed(server, votes, orientation="randomized")
     settled(page, address(server, "", analysis, compare=other))
     finished_comparison(page)
-    found["comparison"] = figures_of(page)
-    assert {name: flattering(all_of) for name, all_of in found.items() if flattering(all_of)} == {}
+    by_name["comparison"] = figures_of(page)
+    assert {
+        name: flattering(all_of) for name, all_of in by_name.items() if flattering(all_of)
+    } == {}
     for name in (*LEVELS, "comparison"):
-        assert len([one for one in found[name] if one.kind == "nll"]) > 5, name
-    assert {name for name in PAGES if any(one.marked for one in found[name])} == {CLAIM}
+        assert len([entry for entry in by_name[name] if entry.kind == "nll"]) > 5, name
+    assert {name for name in PAGES if any(entry.marked for entry in by_name[name])} == {CLAIM}
     guard.check()
 
 
@@ -113,16 +115,16 @@ def test_the_reader_finds_what_flatters_in_sentences_tables_and_figures(
     page = open_page(height=6000)
     settled(page, address(server, "claim", analysis))
     assert flattering(figures_of(page)) == []
-    marked = [one for one in figures_of(page) if one.marked and one.flatters]
+    marked = [figure for figure in figures_of(page) if figure.marked and figure.flatters]
     assert marked
     page.evaluate(UNMARK)
     expect(page.get_by_text(MARK)).to_have_count(0)
-    where = " ".join(one.where for one in flattering(figures_of(page)))
+    where = " ".join(outcome.where for outcome in flattering(figures_of(page)))
     places = ("one half for every item gets NLL 0.02", 'NLL, top-3: ["the paper', "figure, NLL")
     for place in places:
         assert place in where
     settled(page, address(server, "panel_curve", analysed(server, votes, protocol="paper")))
-    kinds = {one.where[:6] for one in flattering(figures_of(page))}
+    kinds = {outcome.where[:6] for outcome in flattering(figures_of(page))}
     assert "figure" in kinds
 
 

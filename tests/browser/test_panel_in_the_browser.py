@@ -37,9 +37,9 @@ def new_votes() -> bytes:
     header, *rows = sample_bytes("hard_panel").decode().splitlines()
     names = header.split(",")
     label, gone = names.index("label"), next(i for i, n in enumerate(names) if "judge" in n)
-    kept = [i for i in range(len(names)) if i not in (label, gone)]
-    lines = [[*(names[i] for i in kept), "someone-new"]]
-    lines += [[*(row.split(",")[i] for i in kept), "1"] for row in reversed(rows)]
+    remaining = [i for i in range(len(names)) if i not in (label, gone)]
+    lines = [[*(names[i] for i in remaining), "someone-new"]]
+    lines += [[*(row.split(",")[i] for i in remaining), "1"] for row in reversed(rows)]
     return "\n".join(",".join(line) for line in lines).encode()
 
 
@@ -83,7 +83,7 @@ def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
     guard.check()
 
 
-def said(page: Page, text: str | re.Pattern[str]):
+def shown_text(page: Page, text: str | re.Pattern[str]):
     """A section's answer that holds this."""
     return page.locator(".jp-said").filter(has_text=text)
 
@@ -100,11 +100,11 @@ def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
     grid.scroll_into_view_if_needed()
     grid.click(position={"x": 40.0, "y": 53.0})
     page.keyboard.press("Space")
-    expect(said(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
+    expect(shown_text(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
     expect(page).to_have_url(re.compile("without=1(&|$)"))
     other = page.context.new_page()
     other.goto(page.url)
-    expect(said(other, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
+    expect(shown_text(other, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
     guard.check()
 
 
@@ -114,7 +114,7 @@ def test_a_link_shows_the_judges_that_were_left_out_and_opens_them_as_an_analysi
     analysis = prepared(server.home, "hard_panel", 4)
     page.goto(address(server, RECOMMENDED, analysis, without="1"))
     finished_panel(page)
-    expect(said(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
+    expect(shown_text(page, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
     page.get_by_role("button", name="Open as a new analysis").click()
     expect(page).not_to_have_url(re.compile(analysis))
     expect(answer(page)).to_contain_text("29 judges")

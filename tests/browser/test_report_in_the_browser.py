@@ -41,8 +41,8 @@ class _Computed:
         return self.space.votes(sha256)
 
     def result(self, study: Study[Any, Any, Any], _sha256: str, _spec: Spec) -> Stored | None:
-        found = self.results.get(study.name)
-        return None if found is None else Stored(found, ENGINE, True)
+        result = self.results.get(study.name)
+        return None if result is None else Stored(result, ENGINE, True)
 
 
 def popover(page: Page):
@@ -83,7 +83,7 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
         inside = popover(page)
     files = {}
     for form in ("HTML", "Markdown"):
-        idle(page)  # A click while the page is drawn anew asks for what is no longer there.
+        idle(page)  # A click while the page is redrawn asks for what is no longer there.
         with page.expect_download() as started:
             inside.get_by_role("button", name=f"Report as {form}").click()
         files[form] = tmp_path / started.value.suggested_filename
@@ -127,22 +127,31 @@ def test_a_report_of_one_class_votes_flatters_nobody_unmarked(
     analysis = prepared_votes(server.home, data, "one_class_votes.csv", 4)
     slow = {"curators", "permutation", "narrow_band", "method_grid"}
     with closing(SqlWorkspace(home=server.home)) as space:
-        shown = space.open(analysis)
-        votes = space.votes(shown.votes_sha256)
+        displayed = space.open(analysis)
+        votes = space.votes(displayed.votes_sha256)
         results = {
             name: run(STUDIES[name], votes, specs[0], jobs=1)
-            for name, specs in default_specs(votes, shown.settings).items()
+            for name, specs in default_specs(votes, displayed.settings).items()
             if name not in slow
         }
-        found = collected(_Computed(space, results), shown, partial(space.decisions, analysis))
+        report = collected(_Computed(space, results), displayed, partial(space.decisions, analysis))
     file = tmp_path / "report.html"
-    file.write_text(html_text(analysis_document(found)), "utf-8")
+    file.write_text(html_text(analysis_document(report)), "utf-8")
     problems: list[str] = []
     opened = opened_without_network(page, file, problems)
     expect(opened.locator(".js-plotly-plot")).to_have_count(opened.locator("[data-figure]").count())
     read = figures_of(opened)
     assert flattering(read) == []
-    assert len([one for one in read if one.kind == "nll" and one.where.startswith("figure")]) > 50
-    assert [one for one in read if one.marked and one.flatters]
+    assert (
+        len(
+            [
+                outcome
+                for outcome in read
+                if outcome.kind == "nll" and outcome.where.startswith("figure")
+            ]
+        )
+        > 50
+    )
+    assert [outcome for outcome in read if outcome.marked and outcome.flatters]
     assert problems == []
     opened.context.close()

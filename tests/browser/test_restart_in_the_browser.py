@@ -39,10 +39,10 @@ def under_way(page: Page) -> None:
 @pytest.fixture
 def database() -> Iterator[str]:
     """The address of a PostgreSQL that nobody has used."""
-    found = programs()
-    if found is None:
+    result = programs()
+    if result is None:
         pytest.skip("no PostgreSQL here; `./run test` installs one as root")
-    with running(found) as url:
+    with running(result) as url:
         yield url
 
 
@@ -89,11 +89,11 @@ def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
         killed.process.kill()
         killed.process.wait()
     with closing(sqlite3.connect(killed.home / "judgepanel.db")) as rows:
-        ((state, kept),) = rows.execute(
+        ((state, remaining),) = rows.execute(
             "SELECT state, (SELECT count(*) FROM partials) FROM jobs"
         ).fetchall()
         assert state == "running"
-        assert kept > 0
+        assert remaining > 0
         rows.execute("UPDATE jobs SET lease_end = lease_end - 3600")  # The server is long dead.
         rows.commit()
 
@@ -109,8 +109,8 @@ def test_after_kill_9_in_the_middle_of_work_it_goes_on_to_the_same_bits(
 def test_two_servers_on_one_postgresql_show_each_others_work(
     open_page: Callable[..., Page], database: str, start_server: ServerFactory, guard: Guard
 ) -> None:
-    one, other = (start_server(env={"JUDGEPANEL_DATABASE_URL": database}) for _ in range(2))
-    page = open_page(one.url)
+    first, other = (start_server(env={"JUDGEPANEL_DATABASE_URL": database}) for _ in range(2))
+    page = open_page(first.url)
     upload(page, VOTES)
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?**")

@@ -27,7 +27,9 @@ def finished(page: Page, n: int = 1) -> None:
 def accessible(page: Page) -> None:
     idle(page)
     violations = Axe().run(page, options=RULES).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+    assert [
+        (violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations
+    ] == []
     assert not page.evaluate(SIDEWAYS)
 
 

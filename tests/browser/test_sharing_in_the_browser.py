@@ -78,8 +78,8 @@ def test_a_link_is_made_opened_by_another_after_a_restart_and_revoked(
     reader.reload()
     reader.get_by_text(NOTHING).wait_for()
     expect(answer(reader)).to_have_count(0)
-    for one in (server, cold):
-        assert token not in one.log.read_text(encoding="utf-8")
+    for one_server in (server, cold):
+        assert token not in one_server.log.read_text(encoding="utf-8")
     guard.check()
 
 

@@ -87,14 +87,14 @@ def test_an_upload_is_seen_by_its_owner_alone(
     bob.locator("input[type=file]").first.wait_for(state="attached")
     idle(bob)
     expect(bob.get_by_role("link", name="one_class_votes")).to_have_count(0)
-    said = []
+    sentences = []
     for guess in (link, address(here.server, CURVE, "x" * 22)):
         bob.goto(guess)
         alert = bob.get_by_test_id("stAlert")
         alert.wait_for()
-        said.append(alert.inner_text())
+        sentences.append(alert.inner_text())
         expect(answer(bob)).to_have_count(0)
-    assert said[0] == said[1]
+    assert sentences[0] == sentences[1]
 
     sign_out(ann, here.server)
     ann.goto(link)

@@ -73,13 +73,13 @@ def hostile_votes(names: tuple[str, ...] = NAMES, *, start: str = "q") -> bytes:
 
 def injected(page: Page) -> list[str]:
     """Elements that can only come from a name, and links that lead away."""
-    found: list[str] = page.evaluate(
+    result: list[str] = page.evaluate(
         """() => [...document.querySelectorAll(
             '[onerror], [src="x"], script:not([src]):not([type]), .katex, a[href*="evil"]'
         )].map(e => e.outerHTML.slice(0, 200)).filter(h => h.includes('hacked') ||
             h.includes('evil') || h.includes('onerror') || h.includes('katex'))"""
     )
-    return found
+    return result
 
 
 def test_each_wrong_file_is_refused_in_a_sentence_and_a_good_one_still_works(
@@ -120,8 +120,8 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     few = prepared_votes(server.home, hostile_votes(), "v.csv")
     page.goto(address(server, RECOMMENDED, few))
     finished_panel(page)
-    kept = downloaded(page, "Judges and weights (CSV)").decode()
-    names = [row[0] for row in csv.reader(io.StringIO(kept, newline=""))][1:]
+    decode = downloaded(page, "Judges and weights (CSV)").decode()
+    names = [row[0] for row in csv.reader(io.StringIO(decode, newline=""))][1:]
     assert sorted(name.removeprefix("'") for name in names) == sorted(NAMES)
     upload(page, as_upload("new.csv", hostile_votes(start="n")))
     page.get_by_role("button", name="All 80 scores").wait_for()

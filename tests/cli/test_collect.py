@@ -54,9 +54,9 @@ def test_pairs_become_outputs_votes_and_a_judge_table(tmp_path, asked, capsys) -
     assert "In all 12 calls, at most $0.02" in capsys.readouterr().err
     assert not asked.prompts
     assert main([*arguments, "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "12 calls made, 12 of 12 finished, $0.0120 in all." in said
-    assert "100 % of 12 outputs are read as a verdict." in said
+    sentence = capsys.readouterr().out
+    assert "12 calls made, 12 of 12 finished, $0.0120 in all." in sentence
+    assert "100 % of 12 outputs are read as a verdict." in sentence
     loaded = load_votes(out / "votes.csv", judge_table=out / "judges.csv")
     assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
     assert loaded.votes.judge_table is not None
@@ -71,10 +71,10 @@ def test_calls_that_are_left_are_said_and_the_exit_status_is_one(tmp_path, asked
     asked_about = pairs(tmp_path, "fault refused 2", "b", "c")
     arguments = ["collect", asked_about, str(tmp_path / "judges.toml")]
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 1
-    said = capsys.readouterr().out
-    assert "1 call of 'x' was given up, most often for: status 400" in said
-    assert "1 call of '=y' was given up" in said
-    assert "The same command goes on with the rest." in said
+    sentence = capsys.readouterr().out
+    assert "1 call of 'x' was given up, most often for: status 400" in sentence
+    assert "1 call of '=y' was given up" in sentence
+    assert "The same command goes on with the rest." in sentence
     assert main([*arguments, "--out", str(tmp_path / "run")]) == 0
 
 

@@ -109,11 +109,11 @@ def test_a_result_file_holds_all_that_a_figure_needs(cli, clean, tmp_path, comma
 
 
 def test_curve_is_study_panel_curve(cli, clean, tmp_path):
-    one, other = tmp_path / "one.json", tmp_path / "other.json"
-    first = cli("curve", clean, *FEW, "--out", one)
+    left, other = tmp_path / "one.json", tmp_path / "other.json"
+    first = cli("curve", clean, *FEW, "--out", left)
     second = cli("study", "panel_curve", clean, *FEW, "--out", other)
     assert first.out == second.out
-    assert one.read_bytes() == other.read_bytes()
+    assert left.read_bytes() == other.read_bytes()
 
 
 def test_the_number_of_workers_changes_no_byte(cli, clean, tmp_path):
@@ -144,9 +144,9 @@ def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_
     assert list(rows[0]) == columns
     assert [row["item_id"] for row in rows] == list(votes.item_ids)
     spec = RecommendSpec(settings=Settings(splits=4))
-    found = run(RECOMMEND, votes, spec)
-    kept = votes.with_judges(found.model.judges)
-    assert [float(row["p"]) for row in rows] == found.model.score(kept.votes).tolist()
+    result = run(RECOMMEND, votes, spec)
+    vote_matrix = votes.with_judges(result.model.judges)
+    assert [float(row["p"]) for row in rows] == result.model.score(vote_matrix.votes).tolist()
     for row in rows:
         p = float(row["p"])
         blank = p == 0.5 or row["n_votes"] == "0"
@@ -157,8 +157,10 @@ def test_a_panel_is_recommended_exported_and_scores_new_votes(cli, samples, tmp_
 def test_the_exported_panel_is_the_one_that_was_printed(cli, clean, tmp_path):
     ran = cli("recommend", clean, *FEW, "--out", tmp_path / "panel.json")
     panel = load_panel((tmp_path / "panel.json").read_text("utf-8"))
-    kept = len(panel.model.judges)
-    assert ran.out.startswith("Keep all 24 judges" if kept == 24 else f"Keep {kept} of 24 judges")
+    remaining = len(panel.model.judges)
+    assert ran.out.startswith(
+        "Keep all 24 judges" if remaining == 24 else f"Keep {remaining} of 24 judges"
+    )
 
 
 def test_score_needs_no_labels_and_names_judges_that_are_absent(cli, clean, tmp_path):
@@ -189,8 +191,19 @@ def test_simulate_makes_the_committed_samples_again(cli, samples, tmp_path, samp
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".jsonl"])
 def test_simulate_takes_knobs_and_every_format(cli, tmp_path, ending):
     out = tmp_path / f"mine{ending}"
-    knobs = ("--n-items", 40, "--n-judges", 5, "--seed", 9, "--anti-experts", 1, "--base-rate", 0.7)
-    ran = cli("simulate", *knobs, "--out", out)
+    options = (
+        "--n-items",
+        40,
+        "--n-judges",
+        5,
+        "--seed",
+        9,
+        "--anti-experts",
+        1,
+        "--base-rate",
+        0.7,
+    )
+    ran = cli("simulate", *options, "--out", out)
     assert (ran.status, ran.err) == (0, "")
     votes = load_votes(out, judge_table=tmp_path / f"mine_judges{ending}").votes
     assert (votes.n_items, votes.n_judges) == (40, 5)

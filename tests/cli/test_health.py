@@ -175,7 +175,7 @@ def test_an_address_of_no_database_is_told_without_its_password(cli, monkeypatch
     monkeypatch.setenv(VARIABLE, address)
     ran = cli("health")
     assert (ran.status, ran.err) == (1, "")
-    assert ran.out.startswith(f"{VARIABLE} is no address of a database")
+    assert ran.out.startswith(f"{VARIABLE} is not the address of a database")
     assert SECRET not in ran.out
 
 
@@ -188,10 +188,10 @@ def test_a_database_server_that_is_down(cli, monkeypatch, silent, caplog):
 
 
 def test_postgresql_from_nothing_to_a_newer_schema(cli, monkeypatch, caplog):
-    found = programs()
-    if found is None:
+    result = programs()
+    if result is None:
         pytest.skip("no PostgreSQL here; `./run test` installs one as root")
-    with running(found) as plain:
+    with running(result) as plain:
         url = plain.replace("judgepanel@", f"judgepanel:{SECRET}@")
         monkeypatch.setenv(VARIABLE, url)
         assert cli("health").out == f"The PostgreSQL {LATER}\n"
@@ -225,7 +225,7 @@ def test_a_dashboard_below_a_path(cli, made, serve):
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "said"),
+    ("status", "body", "sentence"),
     [
         (503, b"Runtime is shutting down", "The server is not ready"),
         (500, b"ok", "is not the dashboard (status 500)"),
@@ -233,10 +233,10 @@ def test_a_dashboard_below_a_path(cli, made, serve):
         (200, b"<html>Welcome</html>", "is not the dashboard (status 200)"),
     ],
 )
-def test_what_does_not_answer_as_a_dashboard(cli, made, serve, status, body, said):
+def test_what_does_not_answer_as_a_dashboard(cli, made, serve, status, body, sentence):
     ran = cli("health", "--url", serve(status, body))
     assert ran.status == 1
-    assert said in ran.out.splitlines()[0]
+    assert sentence in ran.out.splitlines()[0]
     assert ran.out.splitlines()[1] == f"The SQLite {CURRENT}"
 
 

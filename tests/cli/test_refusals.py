@@ -132,7 +132,7 @@ OPTIONS = {
     "score without out": ("score P V", ["--out"]),
     "missing panel": ("score nowhere.json V --out D/s.csv", ["nowhere.json", "No such file"]),
     "unknown sample": ("simulate --sample nice --out D/x.csv", ["'nice'", "clean_pairwise"]),
-    "sample with knobs": ("simulate --sample one_class --seed 2 --out D/x.csv", ["'seed'"]),
+    "sample with options": ("simulate --sample one_class --seed 2 --out D/x.csv", ["'seed'"]),
     "simulation of no kind": ("simulate --out D/x.xlsx", ["x.xlsx", ".csv, .csv.gz"]),
     "simulated rate 2": ("simulate --base-rate 2 --out D/x.csv", ["base_rate", "'2.0'", "0 to 1"]),
     "simulated nothing": ("simulate --n-items 0 --out D/x.csv", ["n_items", "'0'"]),
@@ -222,10 +222,10 @@ def content():
     """A panel of two judges."""
     votes = load_votes(GOOD.encode(), name="v.csv").votes
     spec = RecommendSpec(settings=Settings(splits=2))
-    found = run(RECOMMEND, votes, spec, jobs=1)
+    result = run(RECOMMEND, votes, spec, jobs=1)
     ballots = prepare(votes, spec.settings).ballots
     model = fit_panel(ballots, ("j1", "j2"), 2, aggregator="one_coin", calibrator="temperature")
-    return export_panel(replace(found, model=model), votes, spec, ())
+    return export_panel(replace(result, model=model), votes, spec, ())
 
 
 @pytest.fixture

@@ -35,8 +35,8 @@ VARIABLE = "JUDGE_TEST_KEY"
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.setattr(calls, "FIRST_PAUSE", 0.01)
-    with endpoint() as found:
-        yield found
+    with endpoint() as result:
+        yield result
 
 
 def pairs_file(folder: Path, instructions: list[str]) -> Path:
@@ -72,7 +72,7 @@ def entries(folder: Path) -> list[dict]:
 
 
 def asked(folder: Path) -> Counter[tuple[str, str, str]]:
-    return Counter((one["item_id"], one["judge"], one["order"]) for one in entries(folder))
+    return Counter((entry["item_id"], entry["judge"], entry["order"]) for entry in entries(folder))
 
 
 def run(pairs: Path, judges: Path, out: Path, **options: float):
@@ -85,16 +85,16 @@ def test_every_judge_is_asked_about_every_item_once_and_votes_come_of_it(
 ) -> None:
     pairs = pairs_file(tmp_path, [f"say {n}" for n in range(30)])
     judges = judges_file(tmp_path, served.url, "x", "y", more="price_in = 1\nprice_out = 10")
-    found = run(pairs, judges, tmp_path / "out")
-    assert (found.made, found.finished, found.planned, found.troubles) == (60, 60, 60, ())
-    assert found.complete
-    assert found.dollars == pytest.approx(60 * (100 * 1 + 10 * 10) / 1e6)
+    result = run(pairs, judges, tmp_path / "out")
+    assert (result.made, result.finished, result.planned, result.troubles) == (60, 60, 60, ())
+    assert result.complete
+    assert result.dollars == pytest.approx(60 * (100 * 1 + 10 * 10) / 1e6)
     assert set(asked(tmp_path / "out").values()) == {1}
     loaded = load_votes(tmp_path / "out" / "outputs.jsonl")
     assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
     assert loaded.votes.features is not None
     assert loaded.warnings == ()
-    orders = Counter(one["order"] for one in entries(tmp_path / "out"))
+    orders = Counter(entry["order"] for entry in entries(tmp_path / "out"))
     assert min(orders["AB"], orders["BA"]) >= 10
 
 
@@ -113,10 +113,10 @@ def test_both_orders_are_asked_where_the_plan_says_so(tmp_path: Path, served: En
 def test_the_order_of_an_item_depends_on_seed_and_id_alone() -> None:
     names = [f"q{n}" for n in range(400)]
     plans = [Plan((), seed=seed) for seed in (0, 0, 1)]
-    one, again, other = ([plan.orders(name) for name in names] for plan in plans)
-    assert one == again
-    assert one != other
-    assert 150 < one.count(("AB",)) < 250
+    first, again, other = ([plan.orders(name) for name in names] for plan in plans)
+    assert first == again
+    assert first != other
+    assert 150 < first.count(("AB",)) < 250
 
 
 @pytest.mark.parametrize("fault", ["busy", "broken", "empty", "half", "html", "closed"])
@@ -124,9 +124,9 @@ def test_what_fails_for_a_while_is_asked_again(
     tmp_path: Path, served: Endpoint, fault: str
 ) -> None:
     pairs = pairs_file(tmp_path, ["plain", f"fault {fault} 2", f"fault {fault} 1 more"])
-    found = run(pairs, judges_file(tmp_path, served.url, "x"), tmp_path / "out")
-    assert found.complete
-    assert sorted(one["attempts"] for one in entries(tmp_path / "out")) == [1, 2, 3]
+    result = run(pairs, judges_file(tmp_path, served.url, "x"), tmp_path / "out")
+    assert result.complete
+    assert sorted(entry["attempts"] for entry in entries(tmp_path / "out")) == [1, 2, 3]
 
 
 def test_an_endpoint_that_hangs_is_given_up_on_and_asked_again(
@@ -135,7 +135,7 @@ def test_an_endpoint_that_hangs_is_given_up_on_and_asked_again(
     pairs = pairs_file(tmp_path, ["fault hangs 1", "plain"])
     judges = judges_file(tmp_path, served.url, "x", more="timeout = 0.3")
     assert run(pairs, judges, tmp_path / "out").complete
-    assert sorted(one["attempts"] for one in entries(tmp_path / "out")) == [1, 2]
+    assert sorted(entry["attempts"] for entry in entries(tmp_path / "out")) == [1, 2]
 
 
 def test_what_never_succeeds_is_given_up_said_and_asked_again_next_time(
@@ -143,9 +143,9 @@ def test_what_never_succeeds_is_given_up_said_and_asked_again_next_time(
 ) -> None:
     pairs = pairs_file(tmp_path, ["fault broken 3", "fault refused 1", "plain"])
     judges = judges_file(tmp_path, served.url, "x", more="attempts = 2")
-    found = run(pairs, judges, tmp_path / "out")
-    assert (found.made, found.finished, found.planned) == (1, 1, 3)
-    assert found.troubles[0].startswith("2 calls of 'x' were given up, most often for: status ")
+    result = run(pairs, judges, tmp_path / "out")
+    assert (result.made, result.finished, result.planned) == (1, 1, 3)
+    assert result.troubles[0].startswith("2 calls of 'x' were given up, most often for: status ")
     again = run(pairs, judges, tmp_path / "out")
     assert (again.made, again.complete) == (2, True)
     assert set(asked(tmp_path / "out").values()) == {1}
@@ -164,21 +164,21 @@ def test_a_judge_with_a_wrong_model_or_key_stops_at_once_and_others_go_on(
 ) -> None:
     pairs = pairs_file(tmp_path, [f"say {n}" for n in range(40)])
     judges = judges_file(tmp_path, served.url, "missing", "x", more="concurrency = 2")
-    found = run(pairs, judges, tmp_path / "out")
-    assert (found.made, found.planned) == (40, 80)
-    assert found.troubles == (
+    result = run(pairs, judges, tmp_path / "out")
+    assert (result.made, result.planned) == (40, 80)
+    assert result.troubles == (
         "Judge 'missing' was stopped: the server knows no model 'missing', or the address is wrong "
         "(status 404).",
     )
     assert served.asked["missing"] <= 2
     wrong = "sk-wrong-key-9876543210"
     monkeypatch.setenv(VARIABLE, wrong)
-    found = run(pairs, judges_file(tmp_path, served.url, "other"), tmp_path / "two")
-    assert found.made == 0
-    assert f"refuses the key (status 401); it comes from ${VARIABLE}" in found.troubles[0]
-    kept = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file())
-    assert wrong not in "".join(found.troubles) + kept
-    assert KEY not in kept
+    result = run(pairs, judges_file(tmp_path, served.url, "other"), tmp_path / "two")
+    assert result.made == 0
+    assert f"refuses the key (status 401); it comes from ${VARIABLE}" in result.troubles[0]
+    join = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file())
+    assert wrong not in "".join(result.troubles) + join
+    assert KEY not in join
 
 
 def test_a_key_that_is_not_set_is_refused_before_any_call(
@@ -197,14 +197,14 @@ def test_the_cap_is_never_passed_and_a_higher_one_goes_on(tmp_path: Path, served
     (row,) = estimate(read_pairs(pairs), read_judges(judges), {})
     assert row.calls == 40
     cap = 0.5 * row.dollars
-    found = run(pairs, judges, tmp_path / "out", max_cost=cap)
-    assert 10 < found.made < 40
-    assert found.dollars <= cap
-    assert found.troubles[-1].startswith("Stopped before the cap of $")
-    spent = found.dollars
-    found = run(pairs, judges, tmp_path / "out", max_cost=2 * row.dollars)
-    assert found.complete
-    assert found.dollars > spent
+    result = run(pairs, judges, tmp_path / "out", max_cost=cap)
+    assert 10 < result.made < 40
+    assert result.dollars <= cap
+    assert result.troubles[-1].startswith("Stopped before the cap of $")
+    spent = result.dollars
+    result = run(pairs, judges, tmp_path / "out", max_cost=2 * row.dollars)
+    assert result.complete
+    assert result.dollars > spent
     assert len(served.prompts) == 40
 
 
@@ -218,12 +218,12 @@ def test_a_judge_that_costs_nothing_goes_on_when_the_cap_is_met(
     dear = judges.read_text("utf-8")
     free = dear.replace('"dear"', '"free"').replace("price_out = 10", "price_out = 0")
     judges.write_text(dear + free, "utf-8")
-    found = run(pairs, judges, tmp_path / "out", max_cost=5 * 10 * 10 / 1e6)
-    made = [one["judge"] for one in entries(tmp_path / "out")]
+    result = run(pairs, judges, tmp_path / "out", max_cost=5 * 10 * 10 / 1e6)
+    made = [entry["judge"] for entry in entries(tmp_path / "out")]
     assert made.count("free") == 30
     assert 0 < made.count("dear") < 30
-    assert "'dear'" in found.troubles[-1]
-    assert "'free'" not in found.troubles[-1]
+    assert "'dear'" in result.troubles[-1]
+    assert "'free'" not in result.troubles[-1]
 
 
 @pytest.mark.parametrize(
@@ -307,17 +307,17 @@ def test_a_killed_run_loses_no_finished_call_and_repeats_none(
     before = entries_so_far(out)
     assert 35 <= len(before) <= 40
     served.prompts.clear()
-    found = run(pairs, judges, out)
-    assert found.complete
-    assert found.made == 120 - len(before)
-    assert len(served.prompts) == found.made
+    result = run(pairs, judges, out)
+    assert result.complete
+    assert result.made == 120 - len(before)
+    assert len(served.prompts) == result.made
     assert entries(out)[: len(before)] == before
     assert set(asked(out).values()) == {1}
 
-    def said(folder: Path) -> set[tuple[str, ...]]:
+    def sentence(folder: Path) -> set[tuple[str, ...]]:
         return {(e["item_id"], e["judge"], e["order"], e["text"]) for e in entries(folder)}
 
-    assert said(out) == said(tmp_path / "whole")
+    assert sentence(out) == sentence(tmp_path / "whole")
 
 
 def entries_so_far(folder: Path) -> list[dict]:

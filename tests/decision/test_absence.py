@@ -36,17 +36,17 @@ def test_scores_without_judges_are_those_of_votes_set_missing(aggregator):
     _, model = panel_of(votes, 6, aggregator)
     matrix = votes.with_judges(model.judges).votes
     absent = [[], [2], [0, 5], [0, 1, 2, 3, 4, 5]]
-    for found, gone in zip(scores_without(model, matrix, absent), absent, strict=True):
+    for result, gone in zip(scores_without(model, matrix, absent), absent, strict=True):
         cast = matrix.copy()
         cast[:, gone] = MISSING
-        np.testing.assert_allclose(found, model.score(cast), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(result, model.score(cast), rtol=0, atol=1e-12)
     assert (scores_without(model, matrix, absent)[-1] == model.prior).all()
 
 
 def test_the_nll_without_a_judge_is_that_of_a_plain_loop():
     votes = make_votes(1, 80, 5, missing=0.2)
     prepared, model = panel_of(votes, 4)
-    found = measure_absence(prepared, SETTINGS, model)
+    absence = measure_absence(prepared, SETTINGS, model)
     names = sorted(model.judges)
     columns = [prepared.judges.index(name) for name in names]
     whole = prepared.ballots
@@ -69,11 +69,11 @@ def test_the_nll_without_a_judge_is_that_of_a_plain_loop():
         times[drawn.evaluation] += 1
     seen = times > 0
     nobody, without = (sums[:, seen] / times[seen]).mean(axis=1)
-    assert found.fallback is None
-    assert found.nll == pytest.approx(nobody, abs=1e-12)
-    assert found.single[1].nll == pytest.approx(without, abs=1e-12)
-    assert found.single[1].delta == pytest.approx(without - nobody, abs=1e-12)
-    assert found.n_splits == 3 <= FOLDS
+    assert absence.fallback is None
+    assert absence.nll == pytest.approx(nobody, abs=1e-12)
+    assert absence.single[1].nll == pytest.approx(without, abs=1e-12)
+    assert absence.single[1].delta == pytest.approx(without - nobody, abs=1e-12)
+    assert absence.n_splits == 3 <= FOLDS
 
 
 def test_a_good_judge_is_missed_more_than_a_bad_one():
@@ -84,22 +84,22 @@ def test_a_good_judge_is_missed_more_than_a_bad_one():
     cast = np.where(right, labels[:, None], 1 - labels[:, None]).astype(np.int8)
     votes = replace(make_votes(0, 400, 4), votes=cast, labels=labels.astype(np.int8))
     prepared, model = panel_of(votes, 4)
-    found = measure_absence(prepared, SETTINGS, model)
+    absence = measure_absence(prepared, SETTINGS, model)
     assert model.judges[0] == "judge000"
-    assert found.single[0].lo > 0.05
-    assert found.single[0].delta > max(one.delta for one in found.single[1:]) + 0.05
-    assert [one.n_absent for one in found.several] == [1, 2, 3]
-    assert found.several[0].delta < found.several[1].delta < found.several[2].delta
+    assert absence.single[0].lo > 0.05
+    assert absence.single[0].delta > max(figures.delta for figures in absence.single[1:]) + 0.05
+    assert [figures.n_absent for figures in absence.several] == [1, 2, 3]
+    assert absence.several[0].delta < absence.several[1].delta < absence.several[2].delta
 
 
 @pytest.mark.parametrize(("n_judges", "numbers"), [(2, [1]), (3, [1, 2]), (10, [1, 2, 5, 8])])
 def test_somebody_is_absent_and_somebody_there(n_judges, numbers):
     prepared, model = panel_of(make_votes(2, 60, n_judges), n_judges)
-    found = measure_absence(prepared, SETTINGS, model)
-    assert [one.n_absent for one in found.several] == numbers
-    assert len(found.single) == n_judges
-    for one in (*found.single, *found.several):
-        assert one.lo <= one.delta <= one.hi
+    absence = measure_absence(prepared, SETTINGS, model)
+    assert [absence_figures.n_absent for absence_figures in absence.several] == numbers
+    assert len(absence.single) == n_judges
+    for figures in (*absence.single, *absence.several):
+        assert figures.lo <= figures.delta <= figures.hi
 
 
 def vendors(seed=0, n_items=400):
@@ -121,28 +121,28 @@ def vendors(seed=0, n_items=400):
 def test_families_and_clusters_of_errors_are_measured_one_by_one():
     votes, families = vendors()
     prepared, model = panel_of(votes, 15)
-    found = measure_absence(prepared, SETTINGS, model, families)
+    absence = measure_absence(prepared, SETTINGS, model, families)
     named = {
         group.name: {model.judges[j] for j in group.judges}
-        for group in found.groups
+        for group in absence.groups
         if group.kind == "family"
     }
     assert named == {
         vendor: {f"judge{5 * v + j:03d}" for j in range(5)} for v, vendor in enumerate("ABC")
     }
-    worst = max(found.groups, key=lambda group: group.figures.delta)
+    worst = max(absence.groups, key=lambda group: group.figures.delta)
     assert worst.name == "A"
-    assert worst.figures.delta > found.several[1].delta
+    assert worst.figures.delta > absence.several[1].delta
     unnamed = measure_absence(prepared, SETTINGS, model)
     assert {group.kind for group in unnamed.groups} == {"cluster"}
-    assert {group.judges for group in unnamed.groups} == {group.judges for group in found.groups}
+    assert {group.judges for group in unnamed.groups} == {group.judges for group in absence.groups}
 
 
 def test_a_group_within_the_panel_is_measured_as_far_as_it_is_there():
     votes, families = vendors()
     prepared, model = panel_of(votes, 6)
-    found = measure_absence(prepared, SETTINGS, model, families)
-    assert all(1 < len(group.judges) < 6 for group in found.groups)
+    absence = measure_absence(prepared, SETTINGS, model, families)
+    assert all(1 < len(group.judges) < 6 for group in absence.groups)
 
 
 def test_groups_are_bounded_and_the_largest_stay(monkeypatch):
@@ -157,11 +157,11 @@ def test_the_fallback_scores_absences_better_than_the_rule_and_complete_items_no
     votes, families = vendors()
     past, new = votes.with_items(np.arange(200)), votes.with_items(np.arange(200, 400))
     prepared, model = panel_of(past, 15, "majority", "temperature")
-    found = measure_absence(prepared, SETTINGS, model, families)
-    (best,) = [group for group in found.groups if group.name == "A"]
-    assert found.fallback is not None
+    absence = measure_absence(prepared, SETTINGS, model, families)
+    (best,) = [group for group in absence.groups if group.name == "A"]
+    assert absence.fallback is not None
     assert best.figures.nll < best.figures.main_nll
-    together = replace(model, fallback=found.fallback)
+    together = replace(model, fallback=absence.fallback)
     matrix = new.with_judges(model.judges).votes.copy()
     assert together.score(matrix).tolist() == model.score(matrix).tolist()
     matrix[:, list(best.judges)] = MISSING
@@ -190,11 +190,11 @@ def test_one_judge_has_nobody_to_miss():
 
 def test_the_same_votes_give_the_same_figures_in_any_order_of_judges():
     votes = make_votes(4, 60, 6, groups=20)
-    found = []
-    for one in (votes, votes.with_judges(votes.judges[::-1])):
-        prepared, model = panel_of(one, 6)
-        found.append(measure_absence(prepared, SETTINGS, model))
-    assert found[0] == found[1]
+    result = []
+    for entry in (votes, votes.with_judges(votes.judges[::-1])):
+        prepared, model = panel_of(entry, 6)
+        result.append(measure_absence(prepared, SETTINGS, model))
+    assert result[0] == result[1]
 
 
 def test_the_interval_allows_for_another_rule_than_the_one_that_was_measured():

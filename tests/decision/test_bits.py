@@ -45,7 +45,7 @@ TRAINING = make_votes(0, 60, 7)
 
 
 @pytest.fixture(scope="module")
-def found():
+def result():
     return run(RECOMMEND, TRAINING, SPEC, jobs=1)
 
 
@@ -78,8 +78,8 @@ def fitted(draw):
     return model, prepared.oriented.symmetric
 
 
-def exported(found, model):
-    return panel_json(export_panel(replace(found, model=model), TRAINING, SPEC, ()))
+def exported(result, model):
+    return panel_json(export_panel(replace(result, model=model), TRAINING, SPEC, ()))
 
 
 def new_votes(seed, judges, missing):
@@ -87,8 +87,8 @@ def new_votes(seed, judges, missing):
     rng = np.random.default_rng(seed)
     made = make_votes(seed, 25, 8, missing=missing)
     made = replace(made, judges=(*tuple(f"judge{j:03d}" for j in range(7)), "stranger"))
-    kept = [name for name in made.judges if rng.random() < 0.7 or name == judges[0]]
-    return made.with_judges([str(name) for name in rng.permutation(kept)])
+    remaining = [name for name in made.judges if rng.random() < 0.7 or name == judges[0]]
+    return made.with_judges([str(name) for name in rng.permutation(remaining)])
 
 
 def in_panel_order(votes, judges):
@@ -102,9 +102,9 @@ def in_panel_order(votes, judges):
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(panel=fitted(), seed=st.integers(0, 99), missing=st.sampled_from((0.0, 0.5, 0.9)))
-def test_library_file_and_plain_python_agree_to_the_bit(found, panel, seed, missing):
+def test_library_file_and_plain_python_agree_to_the_bit(result, panel, seed, missing):
     model, _ = panel
-    text = exported(found, model)
+    text = exported(result, model)
     votes = new_votes(seed, model.judges, missing)
     library = model.score(in_panel_order(votes, model.judges))
     from_file = score(load_panel(text), votes).p
@@ -120,10 +120,10 @@ def test_library_file_and_plain_python_agree_to_the_bit(found, panel, seed, miss
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(panel=fitted(), seed=st.integers(0, 99))
-def test_the_command_line_writes_the_same_bits(found, tmp_path, panel, seed):
+def test_the_command_line_writes_the_same_bits(result, tmp_path, panel, seed):
     model, _ = panel
     votes = new_votes(seed, model.judges, 0.4)
-    (tmp_path / "panel.json").write_text(exported(found, model), encoding="utf-8")
+    (tmp_path / "panel.json").write_text(exported(result, model), encoding="utf-8")
     write_votes(votes, tmp_path / "new.csv")
     files = [str(tmp_path / name) for name in ("panel.json", "new.csv", "scored.csv")]
     assert main(["score", *files[:2], "--out", files[2]]) == 0
@@ -166,13 +166,13 @@ def test_logits_change_sign_exactly_when_every_vote_does(seed, n_judges):
     votes = make_votes(seed, 20, n_judges, missing=0.3)
     swapped = flip_items(votes, np.ones(20, bool)).votes
     weights = np.random.default_rng(seed).normal(size=n_judges)
-    fractions = [fraction_logits(found, abs(weights)) for found in (swapped, votes.votes)]
+    fractions = [fraction_logits(outcome, abs(weights)) for outcome in (swapped, votes.votes)]
     assert (fractions[0] == -fractions[1]).all()
-    one, other = weighted_logits(votes.votes, weights), weighted_logits(swapped, weights)
-    assert (one == -other).all()
+    first, other = weighted_logits(votes.votes, weights), weighted_logits(swapped, weights)
+    assert (first == -other).all()
 
 
-def test_replaced_calibrators_are_exported_as_what_stands_in(found):
+def test_replaced_calibrators_are_exported_as_what_stands_in(result):
     """Perfectly separated votes: Platt has no finite fit, and the file says temperature."""
     labels = np.tile([0, 1], 10).astype(np.int8)
     votes = replace(make_votes(0, 20, 2), votes=np.stack([labels, labels], 1), labels=labels)
@@ -181,30 +181,30 @@ def test_replaced_calibrators_are_exported_as_what_stands_in(found):
         prepared.ballots, prepared.judges, 2, aggregator="one_coin", calibrator="platt"
     )
     assert model.replaced
-    panel = load_panel(exported(found, model))
+    panel = load_panel(exported(result, model))
     assert panel.content["calibrator"] == {"kind": "temperature", "slope": model.shape.a}
     assert panel.model.score(votes.votes).tolist() == model.score(votes.votes).tolist()
 
 
-def test_a_panel_file_reads_back_and_fits_its_schema(found):
-    text = panel_json(export_panel(found, TRAINING, SPEC, ()))
+def test_a_panel_file_reads_back_and_fits_its_schema(result):
+    text = panel_json(export_panel(result, TRAINING, SPEC, ()))
     panel = load_panel(text, name="panel.json")
     assert panel_json(panel.content) == text
-    assert panel.model == found.model
+    assert panel.model == result.model
     assert panel.content["votes"]["sha256"] == TRAINING.sha256
-    assert panel.content["figures"]["n_cal"] == found.n_calibration
-    kept = {*panel.content["judges"], *panel.content["left_out"], *panel.content["set_aside"]}
-    assert kept == set(TRAINING.judges)
+    assert panel.content["figures"]["n_cal"] == result.n_calibration
+    remaining = {*panel.content["judges"], *panel.content["left_out"], *panel.content["set_aside"]}
+    assert remaining == set(TRAINING.judges)
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(found, version):
-    content = export_panel(found, TRAINING, SPEC, ())
+def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(result, version):
+    content = export_panel(result, TRAINING, SPEC, ())
     later = (*BLOCKS, "fallback")
     older = {key: value for key, value in content.items() if key not in later}
     old = load_panel(panel_json({**older, "version": version}))
     assert old.content == {**content, **dict.fromkeys(later)}
-    assert old.model == replace(found.model, fallback=None)
+    assert old.model == replace(result.model, fallback=None)
     scored = score(old, make_votes(5, 60, 7))
     assert (scored.drift, scored.seen.checked) == (None, False)
     assert scored.labelled is not None
@@ -214,9 +214,9 @@ def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(found, v
             load_panel(panel_json({**older, "version": version, key: None}))
 
 
-def test_a_file_of_version_3_scores_as_it_did_and_says_what_it_measured(found):
+def test_a_file_of_version_3_scores_as_it_did_and_says_what_it_measured(result):
     content = export_panel(
-        replace(found, model=replace(found.model, fallback=None)), TRAINING, SPEC, ()
+        replace(result, model=replace(result.model, fallback=None)), TRAINING, SPEC, ()
     )
     losses = {
         key: [{k: v for k, v in loss.items() if k not in LOSS_KEYS} for loss in rows]
@@ -241,8 +241,8 @@ def test_a_file_of_version_3_scores_as_it_did_and_says_what_it_measured(found):
             load_panel(panel_json(broken))
 
 
-def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(found):
-    panel = load_panel(panel_json(export_panel(found, TRAINING, SPEC, ())))
+def test_votes_the_panel_was_fitted_on_are_recognised_under_any_task(result):
+    panel = load_panel(panel_json(export_panel(result, TRAINING, SPEC, ())))
     for votes in (TRAINING, TRAINING.with_task("pointwise")):
         assert any("was fitted on" in warning for warning in score(panel, votes).warnings)
     assert not any("was fitted on" in w for w in score(panel, make_votes(5, 60, 7)).warnings)
@@ -260,9 +260,14 @@ def test_half_of_llmbar_scores_the_other_half(real_votes, tmp_path):
         p = np.array([float(row["p"]) for row in csv.DictReader(stream)])
 
     training = load_votes(tmp_path / "one.csv").votes
-    found = run(RECOMMEND, training, RecommendSpec(settings=Settings(splits=5)))
+    recommendation = run(RECOMMEND, training, RecommendSpec(settings=Settings(splits=5)))
     held_out = votes.with_items(~half)
-    assert p.tolist() == found.model.score(in_panel_order(held_out, found.model.judges)).tolist()
+    assert (
+        p.tolist()
+        == recommendation.model.score(
+            in_panel_order(held_out, recommendation.model.judges)
+        ).tolist()
+    )
     panel = load_panel((tmp_path / "p.json").read_text("utf-8"))
     assert p.tolist() == score(panel, held_out).p.tolist()
     for item in (0, 57, 101):

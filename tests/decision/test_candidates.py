@@ -41,9 +41,9 @@ def test_symmetric_drops_platt_which_temperature_equals(name):
 @pytest.mark.parametrize("n_judges", [1, 2, 5, 40])
 @pytest.mark.parametrize("name", LISTS)
 def test_no_list_has_a_panel_larger_than_the_judges(name, n_judges):
-    found = candidates_of(name, n_judges, symmetric=False).all()
-    assert {c.k for c in found if c.curator is None} <= set(range(1, n_judges + 1))
-    assert ("all", "one_coin", "beta") in {(c.name, c.aggregator, c.calibrator) for c in found}
+    candidates = candidates_of(name, n_judges, symmetric=False).all()
+    assert {c.k for c in candidates if c.curator is None} <= set(range(1, n_judges + 1))
+    assert ("all", "one_coin", "beta") in {(c.name, c.aggregator, c.calibrator) for c in candidates}
 
 
 def test_a_budget_adds_panels_that_are_chosen_to_keep_within_it():

@@ -41,14 +41,16 @@ def test_scores_are_in_the_order_of_the_candidates():
     choices = candidates_of("default", 6, symmetric=False)
     drawn = split(ballots.units, 0)
     together = score(ballots, drawn, choices)
-    for position, found in enumerate(choices.all()):
-        one = Family(found.aggregator, ((found.name, found.k),), (found.calibrator,))
-        alone = score(ballots, drawn, Candidates((one,)))
+    for position, candidate in enumerate(choices.all()):
+        family = Family(
+            candidate.aggregator, ((candidate.name, candidate.k),), (candidate.calibrator,)
+        )
+        alone = score(ballots, drawn, Candidates((family,)))
         np.testing.assert_allclose(together.items.nll[position], alone.items.nll[0], atol=1e-10)
         np.testing.assert_allclose(
             together.standing.losses[position], alone.standing.losses[0], atol=1e-10
         )
-        assert together.standing.panels[position].sum() == found.k
+        assert together.standing.panels[position].sum() == candidate.k
     assert choices.all()[0] == Candidate("top-1", 1, "majority", "none")
 
 
@@ -64,12 +66,12 @@ def corrupted(ballots, rows):
 def test_what_the_choice_sees_never_knows_other_rows(choices):
     ballots = make_ballots(2, 60, 6)
     drawn = split(ballots.units, 3)
-    one = score(ballots, drawn, choices).standing
+    entry = score(ballots, drawn, choices).standing
     other = score(corrupted(ballots, drawn.evaluation), drawn, choices).standing
-    np.testing.assert_array_equal(one.losses, other.losses)
-    np.testing.assert_array_equal(one.panels, other.panels)
+    np.testing.assert_array_equal(entry.losses, other.losses)
+    np.testing.assert_array_equal(entry.panels, other.panels)
     spoilt = score(corrupted(ballots, drawn.calibration[:9]), drawn, choices).standing
-    assert (one.losses != spoilt.losses).any()
+    assert (entry.losses != spoilt.losses).any()
 
 
 @pytest.mark.parametrize("family", [ODD.families[0], ODD.families[1]])
@@ -77,21 +79,21 @@ def test_losses_are_those_of_inner_folds_fitted_on_the_other_folds(family):
     ballots = make_ballots(4, 50, 6)
     rows = np.arange(0, 50, 2)
     choices = Candidates((family,))
-    found = stand(ballots, rows, choices, terms(n_folds=5, seed=1), (0, 1))
+    standing = stand(ballots, rows, choices, terms(n_folds=5, seed=1), (0, 1))
     for inner in folds(ballots.units, rows, 5, seed=1, key=(0, 1)):
         held = compete(ballots, inner, choices, terms(n_folds=5, seed=1)).items.nll
         own = np.isin(rows, inner.evaluation)
-        np.testing.assert_allclose(found.losses[:, own], held, atol=1e-14)
+        np.testing.assert_allclose(standing.losses[:, own], held, atol=1e-14)
 
 
 def test_a_curated_candidate_is_the_panel_of_its_curator():
     ballots = make_ballots(5, 120, 6)
     drawn = split(ballots.units, 0)
-    found = score(ballots, drawn, ODD).standing
+    result = score(ballots, drawn, ODD).standing
     rows = ballots.votes[drawn.calibration] * ballots.signs[drawn.calibration, None]
     above = (rows > 0).sum(axis=0) >= (rows < 0).sum(axis=0)
     position = [c.curator for c in ODD.all()].index("above_chance")
-    np.testing.assert_array_equal(found.panels[position], above)
+    np.testing.assert_array_equal(result.panels[position], above)
 
 
 def test_the_final_panel_has_the_judges_that_stood():
@@ -100,7 +102,9 @@ def test_the_final_panel_has_the_judges_that_stood():
     standing = stand(ballots, np.arange(80), ODD, terms(), FINAL)
     for candidate, panel in zip(ODD.all(), standing.panels, strict=True):
         model = final_panel(ballots, names, candidate, terms())
-        assert set(model.judges) == {name for name, kept in zip(names, panel, strict=True) if kept}
+        assert set(model.judges) == {
+            name for name, remaining in zip(names, panel, strict=True) if remaining
+        }
         assert (model.aggregator, model.calibrator) == (candidate.aggregator, candidate.calibrator)
         if candidate.curator is None:
             assert model == fit_panel(

@@ -35,7 +35,7 @@ def compared(past, new, **options):
 
 def test_counts_are_those_of_a_loop():
     votes = make_votes(0, 50, 5, missing=0.3)
-    found = profile_content(votes, votes.judges)
+    content = profile_content(votes, votes.judges)
     for j in range(5):
         agreed = tried = 0
         for row in votes.votes:
@@ -44,11 +44,11 @@ def test_counts_are_those_of_a_loop():
             if row[j] >= 0 and majority:
                 tried += 1
                 agreed += row[j] == (majority > 0)
-        assert (found["compared"][j], found["agreed"][j]) == (tried, agreed)
-        assert found["voted"][j] == (votes.votes[:, j] >= 0).sum()
-        assert found["ones"][j] == (votes.votes[:, j] == 1).sum()
-    assert found["n_votes"] == np.bincount(votes.n_votes, minlength=6).tolist()
-    assert found["effects"] == {name: [1.0] * 5 for name in ("voted", "ones", "agreed")}
+        assert (content["compared"][j], content["agreed"][j]) == (tried, agreed)
+        assert content["voted"][j] == (votes.votes[:, j] >= 0).sum()
+        assert content["ones"][j] == (votes.votes[:, j] == 1).sum()
+    assert content["n_votes"] == np.bincount(votes.n_votes, minlength=6).tolist()
+    assert content["effects"] == {name: [1.0] * 5 for name in ("voted", "ones", "agreed")}
 
 
 def test_p_values_are_fishers_and_holms():
@@ -67,7 +67,9 @@ def test_p_values_are_fishers_and_holms():
 
 def test_votes_an_item_are_compared_by_wilcoxons_test():
     past, new = make_votes(0, 80, 4, missing=0.2), make_votes(1, 60, 4, missing=0.4)
-    (change,) = [one for one in compared(past, new).changes if one.measure == "n_votes"]
+    (change,) = [
+        one_change for one_change in compared(past, new).changes if one_change.measure == "n_votes"
+    ]
     new_items = np.repeat([0.0, 1.0], [80, 60])
     assert change.p == pytest.approx(rank_p(new_items, np.append(past.n_votes, new.n_votes)))
     assert change.before == pytest.approx(past.n_votes.mean())
@@ -88,16 +90,16 @@ def test_counts_that_no_votes_can_have_are_no_error():
     for crafted in (huge, none):
         drift = drift_of(crafted, votes.judges, votes, as_given=True)
         assert all(np.isfinite([c.before, c.after]).all() for c in drift.changes)
-    assert not drift_of(none, votes.judges, votes, as_given=True).found
+    assert not drift_of(none, votes.judges, votes, as_given=True).significant
 
 
 @pytest.mark.parametrize(
-    ("n_judges", "kept", "n_past", "n_new", "as_given", "groups"),
+    ("n_judges", "remaining", "n_past", "n_new", "as_given", "groups"),
     [(8, 8, 200, 200, True, 0), (60, 5, 80, 500, False, 0), (6, 6, 200, 200, True, 20)],
     ids=["all judges", "the best few, symmetric", "groups"],
 )
 def test_without_drift_at_most_one_file_in_twenty_warns(
-    n_judges, kept, n_past, n_new, as_given, groups
+    n_judges, remaining, n_past, n_new, as_given, groups
 ):
     rng = np.random.default_rng(0)
     warned = 0
@@ -105,11 +107,11 @@ def test_without_drift_at_most_one_file_in_twenty_warns(
         accuracy = rng.uniform(0.6, 0.7, n_judges)
         past = votes_of(rng, n_past, accuracy, groups=groups)
         right = (past.votes == past.labels[:, None]).sum(axis=0) / (past.votes >= 0).sum(axis=0)
-        best = [past.judges[j] for j in np.argsort(-right)[:kept]]
+        best = [past.judges[j] for j in np.argsort(-right)[:remaining]]
         new = votes_of(rng, n_new, accuracy, groups=groups)
         past, new = past.with_judges(best), new.with_judges(best)
-        chosen = kept < n_judges
-        warned += bool(compared(past, new, as_given=as_given, chosen=chosen).found)
+        chosen = remaining < n_judges
+        warned += bool(compared(past, new, as_given=as_given, chosen=chosen).significant)
     assert stats.binomtest(warned, 100, 0.05, alternative="greater").pvalue > 0.05
     assert warned <= 9
 
@@ -117,7 +119,7 @@ def test_without_drift_at_most_one_file_in_twenty_warns(
 @pytest.mark.parametrize("as_given", [True, False])
 def test_a_broken_judge_is_found_and_named(as_given):
     rng = np.random.default_rng(1)
-    found = {"random": 0, "absent": 0, "constant": 0}
+    by_name = {"random": 0, "absent": 0, "constant": 0}
     accuracy = np.full(8, 0.75)
     for _ in range(20):
         past, new = (votes_of(rng, 300, accuracy) for _ in range(2))
@@ -130,18 +132,18 @@ def test_a_broken_judge_is_found_and_named(as_given):
             votes = new.votes.copy()
             votes[:, 2] = column
             drift = compared(past, replace(new, votes=votes), as_given=as_given)
-            found[name] += any(change.judge == "j2" for change in drift.found)
-    assert min(found.values()) >= 16
+            by_name[name] += any(change.judge == "j2" for change in drift.significant)
+    assert min(by_name.values()) >= 16
 
 
 def test_swapped_pairs_are_no_drift_unless_their_order_has_a_meaning():
     rng = np.random.default_rng(2)
     past = votes_of(rng, 300, np.full(6, 0.75))
     one_class = flip_items(past, past.labels == 0)
-    measures = {change.measure for change in compared(past, one_class).found}
+    measures = {change.measure for change in compared(past, one_class).significant}
     assert measures == {"ones"}
     drift = compared(past, one_class, as_given=False)
-    assert drift.found == ()
+    assert drift.significant == ()
     assert {change.measure for change in drift.changes} == {"voted", "agreed", "n_votes"}
     assert drift.distance == 0.0
     assert drift_sentences(drift) == []
@@ -162,9 +164,9 @@ def copied(votes, times):
 def test_groups_of_copies_count_once():
     rng = np.random.default_rng(3)
     past, new = (copied(votes_of(rng, 30, np.full(4, 0.7)), 30) for _ in range(2))
-    assert not compared(past, new).found
-    assert compared(replace(past, groups=None), replace(new, groups=None)).found
-    assert not compared(past, replace(new, groups=None)).found
+    assert not compared(past, new).significant
+    assert compared(replace(past, groups=None), replace(new, groups=None)).significant
+    assert not compared(past, replace(new, groups=None)).significant
 
 
 def in_groups(rng, n_groups, size=25, n_judges=8):
@@ -184,7 +186,7 @@ def test_with_few_groups_nothing_is_compared_and_one_sentence_says_so():
         (few, replace(enough, groups=None), "the panel was fitted on fewer than 15 groups"),
     ):
         drift = compared(past, new)
-        assert (drift.changes, drift.found, len(drift.frame())) == ((), (), 0)
+        assert (drift.changes, drift.significant, len(drift.frame())) == ((), (), 0)
         (sentence,) = drift_sentences(drift)
         assert sentence.startswith("Whether these votes are like those")
         assert says in sentence
@@ -198,7 +200,7 @@ def test_without_drift_few_groups_do_not_warn_and_enough_warn_rarely():
     rng = np.random.default_rng(1)
     for n_groups, most in ((8, 0), (FEWEST_GROUPS, 12)):
         pairs = ((in_groups(rng, n_groups), in_groups(rng, n_groups)) for _ in range(120))
-        assert sum(bool(compared(past, new).found) for past, new in pairs) <= most
+        assert sum(bool(compared(past, new).significant) for past, new in pairs) <= most
 
 
 def test_absent_judges_are_not_compared_and_agreement_is_not_either():
@@ -221,6 +223,6 @@ def test_the_sentence_names_judges_with_numbers():
 
 def test_one_judge_and_one_item_are_no_error():
     votes = make_votes(0, 1, 1)
-    assert compared(votes, votes).found == ()
+    assert compared(votes, votes).significant == ()
     blank = replace(votes, votes=np.full((1, 1), MISSING, np.int8))
-    assert compared(votes, blank).found == ()
+    assert compared(votes, blank).significant == ()

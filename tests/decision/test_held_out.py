@@ -67,8 +67,8 @@ def test_one_item_of_each_group_makes_the_thresholds():
 def test_without_groups_or_with_groups_of_one_every_item_counts():
     votes = make_votes(0, 60, 4)
     single = replace(votes, groups=tuple(f"g{i}" for i in range(60)))
-    for one in (votes, single):
-        held = slices(one, 0.4, 0).held_out
+    for entry in (votes, single):
+        held = slices(entry, 0.4, 0).held_out
         assert one_each(held).tolist() == list(range(held.n_items))
 
 
@@ -101,8 +101,10 @@ def test_sets_of_items_of_new_groups_hold_the_label_as_often_as_they_promise(n_g
         content = conformal_content(model, parts.held_out, share, {})
         texts = set_texts(content, model.score(fresh.with_judges(model.judges).votes))
         held = [
-            np.mean([str(label) in text for label, text in zip(fresh.labels, one, strict=True)])
-            for one in texts
+            np.mean(
+                [str(label) in text for label, text in zip(fresh.labels, one_text, strict=True)]
+            )
+            for one_text in texts
         ]
         inside.append(held)
     mean, se = np.mean(inside, axis=0), np.std(inside, axis=0) / 60**0.5

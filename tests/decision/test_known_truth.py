@@ -41,20 +41,20 @@ def recommended(votes):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_panel_is_called_better_than_everybody_among_equal_judges(seed):
-    found = recommended(independent(seed, [0.68] * 12))
-    best = {(c.aggregator, c.calibrator): c for c in found.candidates if c.panel == "all"}
-    for one in found.candidates:
-        rival = best[one.aggregator, one.calibrator]
-        assert not (one.delta_hi < rival.delta_lo and one.panel != "all")
-    assert found.chosen.k >= 10
+    result = recommended(independent(seed, [0.68] * 12))
+    best = {(c.aggregator, c.calibrator): c for c in result.candidates if c.panel == "all"}
+    for candidate in result.candidates:
+        rival = best[candidate.aggregator, candidate.calibrator]
+        assert not (candidate.delta_hi < rival.delta_lo and candidate.panel != "all")
+    assert result.chosen.k >= 10
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_everybody_is_kept_where_anti_experts_inform(seed):
-    found = recommended(independent(seed, [0.75] * 6 + [0.25] * 6))
-    assert found.chosen.k == 12
-    top = next(c for c in found.candidates if c.panel == "top half (6)")
-    assert top.nll > found.nll
+    result = recommended(independent(seed, [0.75] * 6 + [0.25] * 6))
+    assert result.chosen.k == 12
+    top = next(c for c in result.candidates if c.panel == "top half (6)")
+    assert top.nll > result.nll
 
 
 def test_judges_of_pure_noise_do_no_harm():

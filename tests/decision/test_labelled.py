@@ -34,10 +34,10 @@ def test_only_the_labels_that_the_figures_use_say_whether_they_are_alike():
     labels = np.concatenate([balanced, alike])
     p = np.full(100, 0.7)
     old = np.arange(100) < 60
-    found = figures_of(labels, p, seen=old)
-    assert found.n == 40
-    assert found.measures_coding
-    assert "measures the coding" in labelled_sentence(found)
+    figures = figures_of(labels, p, seen=old)
+    assert figures.n == 40
+    assert figures.measures_coding
+    assert "measures the coding" in labelled_sentence(figures)
     assert not figures_of(labels, p, seen=~old).measures_coding
     assert not figures_of(labels, p, seen=old, symmetric=True).measures_coding
     assert not figures_of(labels, p, seen=np.ones(100, bool)).measures_coding
@@ -45,28 +45,28 @@ def test_only_the_labels_that_the_figures_use_say_whether_they_are_alike():
 
 def test_without_wrong_answers_the_panels_own_probabilities_give_the_spread():
     p = np.full(20, 0.98)
-    found = figures_of(np.ones(20), p)
+    figures = figures_of(np.ones(20), p)
     own = 0.98 * 0.02 * np.log(0.98 / 0.02) ** 2
     reach = stats.t.ppf(0.975, 19) * np.sqrt(own / 20)
-    assert found.figures.hi == pytest.approx(-np.log(0.98) + reach)
-    assert found.figures.lo == pytest.approx(-np.log(0.999))
-    assert found.figures.n_wrong == 0
-    assert "rests on 0 wrong answers" in labelled_sentence(found)
+    assert figures.figures.hi == pytest.approx(-np.log(0.98) + reach)
+    assert figures.figures.lo == pytest.approx(-np.log(0.999))
+    assert figures.figures.n_wrong == 0
+    assert "rests on 0 wrong answers" in labelled_sentence(figures)
 
 
 def test_no_panel_is_sure_of_a_smaller_loss_than_its_probabilities_allow():
     for p in (0.999, 0.9):
-        found = figures_of(np.ones(5), np.full(5, p)).figures
-        assert 0 < found.lo <= found.nll <= found.hi
+        figures = figures_of(np.ones(5), np.full(5, p)).figures
+        assert 0 < figures.lo <= figures.nll <= figures.hi
 
 
 def test_a_larger_spread_between_groups_is_kept():
     labels = np.repeat(np.arange(10) % 2, 10)
     groups = tuple(f"g{i // 10}" for i in range(100))
     losses = -np.log(np.where(labels == 1, 0.8, 0.2))
-    found = figures_of(labels, np.full(100, 0.8), groups=groups).figures
+    figures = figures_of(labels, np.full(100, 0.8), groups=groups).figures
     se = losses[::10].std(ddof=1) / 10**0.5
-    assert found.hi - found.nll == pytest.approx(stats.t.ppf(0.975, 9) * se)
+    assert figures.hi - figures.nll == pytest.approx(stats.t.ppf(0.975, 9) * se)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_intervals_of_an_accurate_panel_hold_the_truth():
     held = 0
     for _ in range(300):
         p = rng.choice(p_all, 20)
-        found = figures_of(rng.random(20) < p, p).figures
-        held += found.lo <= truth <= found.hi
+        figures = figures_of(rng.random(20) < p, p).figures
+        held += figures.lo <= truth <= figures.hi
     assert held >= 0.85 * 300

@@ -45,7 +45,7 @@ def test_the_smoothed_nll_is_the_loss_under_labels_that_follow_the_blend():
     weights = np.exp(-POWER * N * (mean - mean.min()))
     p = np.exp(-drawn)
     blend = (weights[:, None] * p).sum(axis=0) / weights.sum()
-    wanted = [-(blend * np.log(one) + (1 - blend) * np.log(1 - one)).mean() for one in p]
+    wanted = [-(blend * np.log(entry) + (1 - blend) * np.log(1 - entry)).mean() for entry in p]
     np.testing.assert_allclose(smoothed_nll(drawn, UNITS, ANY), wanted, atol=1e-12)
 
 
@@ -69,8 +69,8 @@ def test_candidates_within_one_standard_error_of_the_best_are_tied():
     drawn = losses(1.0, 0.95, 0.4, 0.9)
     smooth = smoothed_nll(drawn, UNITS, ANY)
     best = int(smooth.argmin())
-    one = (drawn - drawn[best]).std(axis=1, ddof=1) / np.sqrt(N)
-    wanted = smooth - smooth[best] <= one
+    entry = (drawn - drawn[best]).std(axis=1, ddof=1) / np.sqrt(N)
+    wanted = smooth - smooth[best] <= entry
     np.testing.assert_array_equal(tied_with_best(drawn, UNITS, ANY), wanted)
     assert 1 < wanted.sum() < 4
 

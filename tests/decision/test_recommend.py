@@ -86,17 +86,17 @@ def test_what_is_chosen_does_not_depend_on_evaluation_labels(votes, tally):
         labels[held] = np.random.default_rng(number).permutation(labels[held])
         spoilt = replace(votes, labels=labels)
         chunk = replace(RECOMMEND.plan(spec_of())[0], first=number, count=1)
-        found = recommend.run_chunk(spoilt, spec_of(), chunk)
-        assert found.chosen[0, 0] == tally.chosen[number, 0]
-        np.testing.assert_array_equal(found.chosen_on[0], tally.chosen_on[number])
-        assert (found.split_means[0, 0] != tally.split_means[number, 0]).any()
+        totals = recommend.run_chunk(spoilt, spec_of(), chunk)
+        assert totals.chosen[0, 0] == tally.chosen[number, 0]
+        np.testing.assert_array_equal(totals.chosen_on[0], tally.chosen_on[number])
+        assert (totals.split_means[0, 0] != tally.split_means[number, 0]).any()
 
 
 def test_random_judges_are_recommended_at_no_better_than_the_null():
     votes = make_votes(7, 120, 30, low=0.5, high=0.5)
-    found = run(RECOMMEND, votes, spec_of(), jobs=1)
-    assert found.nll > found.null_nll - 0.02
-    assert found.optimism > -0.05
+    recommendation = run(RECOMMEND, votes, spec_of(), jobs=1)
+    assert recommendation.nll > recommendation.null_nll - 0.02
+    assert recommendation.optimism > -0.05
 
 
 def test_the_panel_is_the_choice_refitted_on_all_labelled_rows(votes, result):
@@ -122,9 +122,9 @@ def test_joint_over_all_judges_is_recommended_where_judges_repeat_each_other():
     copies = np.concatenate([made.votes] + [made.votes[:, :2]] * 6, axis=1)
     noisy = np.where(rng.random(copies.shape) < 0.03, 1 - copies, copies).astype(np.int8)
     votes = replace(made, votes=noisy, judges=tuple(f"j{j:02d}" for j in range(20)))
-    found = run(RECOMMEND, votes, spec_of(splits=3), jobs=1)
-    assert found.model.aggregator == "joint"
-    assert found.nll < found.reference.nll
+    recommendation = run(RECOMMEND, votes, spec_of(splits=3), jobs=1)
+    assert recommendation.model.aggregator == "joint"
+    assert recommendation.nll < recommendation.reference.nll
 
 
 def test_the_wide_list_holds_the_default_one_and_names_every_candidate_once():
@@ -133,8 +133,8 @@ def test_the_wide_list_holds_the_default_one_and_names_every_candidate_once():
     names = [(c.name, c.aggregator, c.calibrator) for c in wide]
     assert len(set(names)) == len(names)
     few = make_votes(3, 40, 4)
-    found = run(RECOMMEND, few, replace(spec_of(splits=2), candidates="wide"), jobs=1)
-    assert len(found.candidates) == len(candidates_of("wide", 4, symmetric=False).all())
+    recommendation = run(RECOMMEND, few, replace(spec_of(splits=2), candidates="wide"), jobs=1)
+    assert len(recommendation.candidates) == len(candidates_of("wide", 4, symmetric=False).all())
 
 
 def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
@@ -151,21 +151,21 @@ def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
 
 @pytest.mark.parametrize(("n_judges", "panels"), [(1, 1), (3, 3), (5, 3)])
 def test_small_panels_have_no_candidate_twice(n_judges, panels):
-    found = run(RECOMMEND, make_votes(5, 40, n_judges), spec_of(splits=2), jobs=1)
-    joint = [c for c in found.candidates if c.aggregator == "joint"]
-    assert len(found.candidates) - len(joint) == panels * (2 * 4 + 2)
+    recommendation = run(RECOMMEND, make_votes(5, 40, n_judges), spec_of(splits=2), jobs=1)
+    joint = [c for c in recommendation.candidates if c.aggregator == "joint"]
+    assert len(recommendation.candidates) - len(joint) == panels * (2 * 4 + 2)
     assert {c.k for c in joint} == {n_judges, (n_judges + 1) // 2}
-    keys = {(c.k, c.aggregator, c.calibrator) for c in found.candidates}
-    assert len(keys) == len(found.candidates)
-    assert (n_judges == 1) == any("one judge only" in notice for notice in found.warnings)
+    keys = {(c.k, c.aggregator, c.calibrator) for c in recommendation.candidates}
+    assert len(keys) == len(recommendation.candidates)
+    assert (n_judges == 1) == any("one judge only" in notice for notice in recommendation.warnings)
 
 
 def test_symmetric_has_no_platt_and_one_class_labels_get_no_flattering_figure():
-    found = run(RECOMMEND, make_votes(6, 80, 6, one_class=True), spec_of(), jobs=1)
-    assert found.orientation == "symmetric"
-    assert "platt" not in {c.calibrator for c in found.candidates}
-    assert found.null_nll == pytest.approx(np.log(2))
-    assert found.nll > 0.15
+    recommendation = run(RECOMMEND, make_votes(6, 80, 6, one_class=True), spec_of(), jobs=1)
+    assert recommendation.orientation == "symmetric"
+    assert "platt" not in {c.calibrator for c in recommendation.candidates}
+    assert recommendation.null_nll == pytest.approx(np.log(2))
+    assert recommendation.nll > 0.15
 
 
 @pytest.fixture(scope="module")
@@ -179,14 +179,14 @@ def with_costs(votes, costs):
 
 @pytest.mark.parametrize("prefer", ["simplest", "fewest", "cheapest"])
 def test_what_is_preferred_is_taken_among_the_tied(priced, prefer):
-    found = run(RECOMMEND, priced, replace(spec_of(splits=2), prefer=prefer), jobs=1)
-    assert found.chosen in found.tied
-    assert found.lowest in found.tied
+    recommendation = run(RECOMMEND, priced, replace(spec_of(splits=2), prefer=prefer), jobs=1)
+    assert recommendation.chosen in recommendation.tied
+    assert recommendation.lowest in recommendation.tied
     if prefer == "fewest":
-        assert found.chosen.k == min(one.k for one in found.tied)
+        assert recommendation.chosen.k == min(candidate.k for candidate in recommendation.tied)
     if prefer == "cheapest":
-        assert found.cost == min(one.cost for one in found.tied)
-    assert found.cost == pytest.approx(cost_of_judges(priced, found.model.judges))
+        assert recommendation.cost == min(candidate.cost for candidate in recommendation.tied)
+    assert recommendation.cost == pytest.approx(cost_of_judges(priced, recommendation.model.judges))
 
 
 def cost_of_judges(votes, judges):
@@ -194,24 +194,24 @@ def cost_of_judges(votes, judges):
 
 
 def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
-    """Few judges: subsets within a budget are searched for anew in every fold."""
+    """Few judges: subsets within a budget are searched for again in every fold."""
     few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
     spec = replace(spec_of(splits=2), budget=3.0)
     for progress in steps(RECOMMEND, few, spec, jobs=1):
-        found = progress.result()
-        taken = {found.candidates[i].panel for i in progress.partial.chosen[:, 0]}
-    assert found.cost <= 3.0
-    assert cost_of_judges(few, found.model.judges) == pytest.approx(found.cost)
-    assert {one.allowed for one in found.candidates} == {True, False}
-    assert all(one.allowed == (one.cost <= 3.0) for one in found.candidates)
-    assert not found.reference.allowed
+        outcome = progress.result()
+        taken = {outcome.candidates[i].panel for i in progress.partial.chosen[:, 0]}
+    assert outcome.cost <= 3.0
+    assert cost_of_judges(few, outcome.model.judges) == pytest.approx(outcome.cost)
+    assert {candidate.allowed for candidate in outcome.candidates} == {True, False}
+    assert all(candidate.allowed == (candidate.cost <= 3.0) for candidate in outcome.candidates)
+    assert not outcome.reference.allowed
     assert "all" not in taken
 
 
-@pytest.mark.parametrize("knob", [{"prefer": "cheapest"}, {"budget": 3.0}])
-def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(votes, knob):
+@pytest.mark.parametrize("option", [{"prefer": "cheapest"}, {"budget": 3.0}])
+def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(votes, option):
     with pytest.raises(InputError, match="a cost for every judge"):
-        run(RECOMMEND, votes, replace(spec_of(splits=2), **knob), jobs=1)
+        run(RECOMMEND, votes, replace(spec_of(splits=2), **option), jobs=1)
 
 
 def test_a_budget_that_no_judge_keeps_within_names_the_cheapest(priced):
@@ -235,7 +235,7 @@ def test_the_papers_protocol_is_refused():
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [
         {"folds": 1},
         {"candidates": "magic"},
@@ -245,24 +245,24 @@ def test_the_papers_protocol_is_refused():
         {"conformal": 1.0},
     ],
 )
-def test_a_spec_without_folds_or_of_an_unknown_list_is_refused(knobs):
+def test_a_spec_without_folds_or_of_an_unknown_list_is_refused(options):
     with pytest.raises(InputError):
-        RecommendSpec(**knobs)
+        RecommendSpec(**options)
 
 
 def test_workers_move_no_bit():
     few, spec = make_votes(3, 60, 5), spec_of(splits=11)
     assert len(RECOMMEND.plan(spec)) > 2
-    one, two = (run(RECOMMEND, few, spec, jobs=jobs) for jobs in (1, 2))
-    assert json.dumps(to_plain(one)) == json.dumps(to_plain(two))
+    first, two = (run(RECOMMEND, few, spec, jobs=jobs) for jobs in (1, 2))
+    assert json.dumps(to_plain(first)) == json.dumps(to_plain(two))
     other = run(RECOMMEND, few, spec_of(splits=2), jobs=1)
-    assert json.dumps(to_plain(one)) != json.dumps(to_plain(other))
+    assert json.dumps(to_plain(first)) != json.dumps(to_plain(other))
 
 
 def test_the_order_of_the_judges_moves_no_bit(votes, result):
     shuffled = votes.with_judges(votes.judges[::-1])
-    found = run(RECOMMEND, shuffled, spec_of(), jobs=1)
-    assert json.dumps(to_plain(found)) == json.dumps(to_plain(result))
+    recommendation = run(RECOMMEND, shuffled, spec_of(), jobs=1)
+    assert json.dumps(to_plain(recommendation)) == json.dumps(to_plain(result))
 
 
 def test_a_recommendation_survives_json_to_the_last_digit(result):

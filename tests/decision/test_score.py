@@ -33,9 +33,9 @@ def renamed(votes, prefix="new"):
     return replace(votes, item_ids=tuple(f"{prefix}{i}" for i in range(votes.n_items)))
 
 
-def panel_of(votes, found, spec, model=None):
-    found = replace(found, model=model) if model else found
-    return load_panel(panel_json(export_panel(found, votes, spec, ())))
+def panel_of(votes, result, spec, model=None):
+    result = replace(result, model=model) if model else result
+    return load_panel(panel_json(export_panel(result, votes, spec, ())))
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +60,17 @@ def spec():
 
 
 @pytest.fixture(scope="module")
-def found(old, spec):
+def result(old, spec):
     return run(RECOMMEND, old, spec, jobs=1)
 
 
 @pytest.fixture(scope="module")
-def panel(old, found, spec):
-    return panel_of(old, found, spec)
+def panel(old, result, spec):
+    return panel_of(old, result, spec)
 
 
 def plain_sets(panel, p):
-    return [[_GIVEN["label_set"](panel.content, one, level) for one in p] for level in LEVELS]
+    return [[_GIVEN["label_set"](panel.content, entry, level) for entry in p] for level in LEVELS]
 
 
 @pytest.mark.parametrize("policy", ["as_given", "randomized", "symmetric"])
@@ -79,16 +79,18 @@ def plain_sets(panel, p):
     [("majority", "beta"), ("one_coin", "isotonic"), *((name, "temperature") for name in KERNELS)],
 )
 def test_sets_agree_in_library_snippet_and_estimator(
-    old, new, found, spec, policy, aggregator, calibrator
+    old, new, result, spec, policy, aggregator, calibrator
 ):
     parts = slices(old, SHARE, 0)
     prepared = prepare(parts.fitted, Settings(orientation=policy))
     model = fit_panel(
         prepared.ballots, prepared.judges, 6, aggregator=aggregator, calibrator=calibrator
     )
-    panel = panel_of(old, replace(found, orientation=policy), spec, model)
+    panel = panel_of(old, replace(result, orientation=policy), spec, model)
     scored = score(panel, new)
-    assert [list(one) for one in scored.sets] == plain_sets(panel, scored.p.tolist())
+    assert [list(prediction_set) for prediction_set in scored.sets] == plain_sets(
+        panel, scored.p.tolist()
+    )
     slice_p = model.score(parts.held_out.with_judges(model.judges).votes)
     for level, texts in zip(LEVELS, scored.sets, strict=True):
         sets = SplitConformal(level).fit(slice_p, parts.held_out.labels).predict_kinds(scored.p)
@@ -96,30 +98,30 @@ def test_sets_agree_in_library_snippet_and_estimator(
     assert [name.replace(" ", "") for name in SET_NAMES] == list(SETS)
 
 
-def test_under_symmetric_a_swap_has_the_mirrored_set(old, new, found, spec):
+def test_under_symmetric_a_swap_has_the_mirrored_set(old, new, result, spec):
     prepared = prepare(slices(old, SHARE, 0).fitted, Settings(orientation="symmetric"))
     model = fit_panel(
         prepared.ballots, prepared.judges, 7, aggregator="joint", calibrator="temperature"
     )
-    panel = panel_of(old, replace(found, orientation="symmetric"), spec, model)
+    panel = panel_of(old, replace(result, orientation="symmetric"), spec, model)
     mirror = {"{}": "{}", "{0}": "{1}", "{1}": "{0}", "{0,1}": "{0,1}"}
     turned = flip_items(new, np.ones(new.n_items, bool))
-    for one, other in zip(score(panel, new).sets, score(panel, turned).sets, strict=True):
-        assert [mirror[text] for text in one] == list(other)
+    for first, other in zip(score(panel, new).sets, score(panel, turned).sets, strict=True):
+        assert [mirror[text] for text in first] == list(other)
     flipped = flip_items(old, np.arange(old.n_items) % 2 == 0)
-    again = panel_of(flipped, replace(found, orientation="symmetric"), spec, model)
-    levels = [one.content["conformal"]["levels"] for one in (panel, again)]
+    again = panel_of(flipped, replace(result, orientation="symmetric"), spec, model)
+    levels = [entry.content["conformal"]["levels"] for entry in (panel, again)]
     assert levels[0] == levels[1]
 
 
-def test_what_is_held_out_moves_nothing_that_is_chosen_or_fitted(old, found, spec):
+def test_what_is_held_out_moves_nothing_that_is_chosen_or_fitted(old, result, spec):
     held = slices(old, SHARE, 0).held_out
     assert held.n_items == 36
-    assert found.model.n_fit == found.n_items == 84
+    assert result.model.n_fit == result.n_items == 84
     plain = replace(spec, conformal=0.0)
     fitted = run(RECOMMEND, slices(old, SHARE, 0).fitted, plain, jobs=1)
     # Copies of items are looked for among all that are labelled.
-    assert replace(fitted, warnings=(), repeats=found.repeats) == replace(found, warnings=())
+    assert replace(fitted, warnings=(), repeats=result.repeats) == replace(result, warnings=())
 
 
 def test_groups_are_held_out_whole_and_unlabelled_companions_leave_too():
@@ -144,12 +146,12 @@ def test_a_share_that_is_none_is_refused(share):
 def test_too_few_labels_make_full_sets_and_say_how_many_are_needed(new):
     votes = make_votes(1, 40, 4)
     spec = RecommendSpec(settings=Settings(splits=2), conformal=0.15)
-    found = run(RECOMMEND, votes, spec, jobs=1)
+    recommendation = run(RECOMMEND, votes, spec, jobs=1)
     assert any(
         f"has 6 labels, and sets at 90% need {labels_needed(0.9)}" in line
-        for line in found.warnings
+        for line in recommendation.warnings
     )
-    panel = panel_of(votes, found, spec)
+    panel = panel_of(votes, recommendation, spec)
     low, high = panel.content["conformal"]["levels"]
     assert low["threshold"] is not None
     assert (high["threshold"], high["labels_needed"]) == (None, 9)
@@ -177,9 +179,9 @@ def test_sets_hold_the_label_as_often_as_they_promise():
     assert inside[1] > 0.87
 
 
-def test_without_a_share_sets_stay_blank(old, new, found):
+def test_without_a_share_sets_stay_blank(old, new, result):
     plain = RecommendSpec(settings=Settings(splits=2))
-    panel = panel_of(old, found, plain)
+    panel = panel_of(old, result, plain)
     assert panel.content["conformal"] is None
     scored = score(panel, new)
     assert set(scored.sets[0]) == set(scored.sets[1]) == {""}
@@ -257,12 +259,12 @@ def without(votes, judges):
 
 def test_absent_judges_come_with_the_nll_measured_without_them(panel, new):
     judges = panel.model.judges
-    usual = panel.content["figures"]["nll"]
+    default = panel.content["figures"]["nll"]
     rise = panel.content["absence"]["single"][1]["delta"]
     line = absent_line(panel, without(new, [judges[1]]))
     assert f"1 of {len(judges)} panel judges" in line
     assert f"measured with only it absent, the NLL changes by {rise:+.3f}" in line
-    assert f"to about {usual + rise:.3f} from {usual:.3f}." in line
+    assert f"to about {default + rise:.3f} from {default:.3f}." in line
     bare = load_panel(panel_json({**panel.content, "absence": None}))
     line = absent_line(bare, without(new, judges[:3]))
     assert line.endswith("the panel's figures do not hold for this loss.")
@@ -370,8 +372,8 @@ def test_drifted_votes_are_named(panel, new):
     cast[:, place] = 1
     scored = score(panel, replace(renamed(new), votes=cast))
     assert any(line.startswith("These votes are not like") for line in scored.warnings)
-    assert scored.drift.found[0].judge == panel.model.judges[0]
-    assert not score(panel, renamed(new)).drift.found
+    assert scored.drift.significant[0].judge == panel.model.judges[0]
+    assert not score(panel, renamed(new)).drift.significant
 
 
 def test_the_command_line_writes_the_same_sets_and_says_the_same(
@@ -392,7 +394,7 @@ def test_the_command_line_writes_the_same_sets_and_says_the_same(
     monkeypatch.chdir(tmp_path)
     exec(compile(script(), "script", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own text
     p, *sets = capsys.readouterr().out.split()
-    assert {0 < float(p) < 1, *(one in SETS for one in sets)} == {True}
+    assert {0 < float(p) < 1, *(prediction_set in SETS for prediction_set in sets)} == {True}
     assert len(sets) == 2
 
 
@@ -417,7 +419,7 @@ def test_recommend_takes_the_share_on_the_command_line(old, tmp_path, capsys):
         ("joint", "temperature", 65),
     ],
 )
-def test_llmbar_halves_round_trip_bit_for_bit(real_votes, found, spec, aggregator, calibrator, k):
+def test_llmbar_halves_round_trip_bit_for_bit(real_votes, result, spec, aggregator, calibrator, k):
     votes = load_votes(real_votes("llmbar_votes.csv")).votes
     half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
     past, fresh = votes.with_items(half), votes.with_items(~half)
@@ -426,7 +428,7 @@ def test_llmbar_halves_round_trip_bit_for_bit(real_votes, found, spec, aggregato
         prepared.ballots, prepared.judges, k, aggregator=aggregator, calibrator=calibrator
     )
     left = tuple(name for name in votes.judges if name not in set(model.judges))
-    export = replace(found, left_out=left, orientation=prepared.oriented.policy)
+    export = replace(result, left_out=left, orientation=prepared.oriented.policy)
     panel = panel_of(past, export, spec, model)
     assert panel_json(panel.content) == panel_json(load_panel(panel_json(panel.content)).content)
     assert panel.model == model or aggregator == "joint" or calibrator == "isotonic"
@@ -438,7 +440,7 @@ def test_llmbar_halves_round_trip_bit_for_bit(real_votes, found, spec, aggregato
         for row in rows
     ]
     assert scored.p.tolist() == plain
-    assert [list(one) for one in scored.sets] == plain_sets(panel, plain)
+    assert [list(prediction_set) for prediction_set in scored.sets] == plain_sets(panel, plain)
     assert not scored.seen.rows.any()
     assert scored.labelled.figures.nll < scored.labelled.figures.null_nll
     assert score(panel, past).labelled.figures is None

@@ -64,8 +64,8 @@ def test_pointwise_items_have_no_swap(votes):
 def test_a_few_items_are_enough_where_id_and_rare_votes_agree(votes):
     past, new = halves(votes)
     again = past.item_ids[3:6]
-    kept = [n for n, name in enumerate(votes.item_ids) if name in {*new.item_ids, *again}]
-    file = votes.with_items(np.array(kept))
+    remaining = [n for n, name in enumerate(votes.item_ids) if name in {*new.item_ids, *again}]
+    file = votes.with_items(np.array(remaining))
     seen = compared(past, file)
     assert {file.item_ids[i] for i in np.flatnonzero(seen.rows)} == set(again)
     assert not seen.wholly
@@ -120,7 +120,7 @@ def test_hashes_are_sorted_bounded_and_tell_no_order(votes, monkeypatch):
     rows = rows_content(votes, votes.judges, votes.judges, SALT)
     assert rows["votes_of_all"] is None
     assert rows["votes"] == sorted(rows["votes"])
-    assert {len(one) for one in rows["votes"] + rows["id_and_votes"]} == {16}
+    assert {len(entry) for entry in rows["votes"] + rows["id_and_votes"]} == {16}
     shuffled = votes.with_items(np.random.default_rng(0).permutation(votes.n_items))
     assert rows_content(shuffled, votes.judges[::-1], votes.judges, SALT) == rows
     other = rows_content(votes, votes.judges, votes.judges, "1" * 64)

@@ -57,19 +57,19 @@ def status(**changes):
 
 
 def test_a_judge_that_is_missed_is_kept():
-    found = status(value=0.01, lo=0.002, hi=0.018)
-    assert (found.status, found.labels) == ("keep", None)
-    assert found.reason == "Without it NLL rises by +0.0100 [+0.0020, +0.0180]."
+    outcome = status(value=0.01, lo=0.002, hi=0.018)
+    assert (outcome.status, outcome.labels) == ("keep", None)
+    assert outcome.reason == "Without it NLL rises by +0.0100 [+0.0020, +0.0180]."
 
 
 def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
     assert statuses(with_judge(3))[0].status == "watch"
     first = with_judge(3)
     out = replace(first, judges=(replace(first.judges[0], droppable=True), *first.judges[1:]))
-    found = statuses(out)[0]
-    assert found.status == "drop"
-    assert "one of the 3 judges worth least" in found.reason
-    assert "+0.0000 [-0.0010, +0.0020]" in found.reason
+    judge_status = statuses(out)[0]
+    assert judge_status.status == "drop"
+    assert "one of the 3 judges worth least" in judge_status.reason
+    assert "+0.0000 [-0.0010, +0.0020]" in judge_status.reason
     missed = replace(out.judges[0], lo=0.001)
     assert statuses(replace(out, judges=(missed, *out.judges[1:])))[0].status == "keep"
     liked = replace(out.judges[0], shapley_lo=0.001)
@@ -77,42 +77,42 @@ def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
 
 
 def test_a_judge_that_helps_over_panels_of_all_sizes_is_kept():
-    found = status(shapley_lo=0.002)
-    assert found.status == "keep"
-    assert "+0.0100 [+0.0020, +0.0300]" in found.reason
+    outcome = status(shapley_lo=0.002)
+    assert outcome.status == "keep"
+    assert "+0.0100 [+0.0020, +0.0300]" in outcome.reason
 
 
 def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth():
-    found = with_judge(lo=0.002, hi=0.01, value=0.005)
-    name = found.judges[0].judge
-    rows = statuses(found, {name: "below chance", "gone": "always 1"})
+    judge = with_judge(lo=0.002, hi=0.01, value=0.005)
+    name = judge.judges[0].judge
+    rows = statuses(judge, {name: "below chance", "gone": "always 1"})
     assert (rows[0].status, rows[0].reason) == ("drop", "It fails the checks: below chance.")
     assert (rows[-1].judge, rows[-1].status) == ("gone", "drop")
-    assert len(rows) == len(found.judges) + 1
+    assert len(rows) == len(judge.judges) + 1
 
 
 def test_what_is_not_settled_says_how_many_labels_would_do():
-    found = status(value=0.004, lo=-0.007, hi=0.015)
-    assert found.status == "watch"
+    outcome = status(value=0.004, lo=-0.007, hi=0.015)
+    assert outcome.status == "watch"
     labels = math.ceil(100 * (0.011 / 0.004) ** 2)
-    assert found.labels == labels == 757
-    assert "about 757 labelled items would settle it" in found.reason
+    assert outcome.labels == labels == 757
+    assert "about 757 labelled items would settle it" in outcome.reason
 
 
 @pytest.mark.parametrize("value", [0.004, -0.004])
 def test_at_that_many_labels_a_judge_to_watch_is_kept_or_dropped(value):
-    found = status(value=value, lo=value - 0.011, hi=value + 0.011)
-    assert found.labels is not None
-    half = 0.011 * math.sqrt(100 / (found.labels + 1))
+    outcome = status(value=value, lo=value - 0.011, hi=value + 0.011)
+    assert outcome.labels is not None
+    half = 0.011 * math.sqrt(100 / (outcome.labels + 1))
     later = status(value=value, lo=value - half, hi=value + half)
     assert later.status == ("keep" if value > 0 else "drop")
 
 
 @pytest.mark.parametrize(("value", "half"), [(0.0, 0.008), (0.001, 0.011), (-0.001, 0.011)])
 def test_a_value_too_close_to_0_is_not_promised_an_end(value, half):
-    found = status(value=value, lo=value - half, hi=value + half)
-    assert found.labels is None
-    assert "more than 2,000 labelled items would be needed" in found.reason
+    outcome = status(value=value, lo=value - half, hi=value + half)
+    assert outcome.labels is None
+    assert "more than 2,000 labelled items would be needed" in outcome.reason
 
 
 @pytest.mark.parametrize(
@@ -134,16 +134,16 @@ def test_there_is_one_rule_for_the_number_of_labels(monkeypatch):
 
 @pytest.mark.parametrize("value", [0.0, -0.001])
 def test_a_judge_hardly_missed_alone_is_called_so(value):
-    found = status(value=value, lo=value - 0.002, hi=value + 0.002)
-    assert (found.status, found.labels) == ("watch", 400 if value else None)
-    assert "hardly missed" in found.reason
+    outcome = status(value=value, lo=value - 0.002, hi=value + 0.002)
+    assert (outcome.status, outcome.labels) == ("watch", 400 if value else None)
+    assert "hardly missed" in outcome.reason
 
 
 def test_a_judge_that_may_be_missed_by_more_than_the_margin_is_not_called_hardly_missed():
-    found = status(value=0.02, lo=-0.001, hi=0.041)
-    assert (found.status, found.labels) == ("watch", 111)
-    assert "hardly missed" not in found.reason
-    assert found.reason.startswith("Keeping it costs no more than 2 %")
+    outcome = status(value=0.02, lo=-0.001, hi=0.041)
+    assert (outcome.status, outcome.labels) == ("watch", 111)
+    assert "hardly missed" not in outcome.reason
+    assert outcome.reason.startswith("Keeping it costs no more than 2 %")
 
 
 HARMFUL = {"value": -0.01, "lo": -0.018, "hi": -0.002}
@@ -151,36 +151,36 @@ HARMFUL = {"value": -0.01, "lo": -0.018, "hi": -0.002}
 
 @pytest.mark.parametrize("more", [{}, {"shapley_lo": 0.002}, {"droppable": True}])
 def test_a_judge_the_panel_is_better_without_is_dropped(more):
-    found = status(**HARMFUL, **more)
-    assert (found.status, found.labels) == ("drop", None)
-    assert found.reason.startswith("NLL falls without it: -0.0100 [-0.0180, -0.0020].")
-    assert ("alone" in found.reason) == ("droppable" not in more)
+    outcome = status(**HARMFUL, **more)
+    assert (outcome.status, outcome.labels) == ("drop", None)
+    assert outcome.reason.startswith("NLL falls without it: -0.0100 [-0.0180, -0.0020].")
+    assert ("alone" in outcome.reason) == ("droppable" not in more)
 
 
 def test_whoever_fails_the_checks_is_told_so_before_its_harm():
-    found = with_judge(**HARMFUL)
-    row = statuses(found, {found.judges[0].judge: "below chance"})[0]
+    judge = with_judge(**HARMFUL)
+    row = statuses(judge, {judge.judges[0].judge: "below chance"})[0]
     assert row.reason == "It fails the checks: below chance."
 
 
 def test_nobody_shown_to_harm_the_hard_panel_is_kept_or_watched():
     spec = ValueSpec(Settings(splits=4), aggregator="one_coin", calibrator="none", permutations=8)
     votes = load_votes(SAMPLES / "hard_panel_votes.csv").votes
-    found = run(VALUE, votes, spec, jobs=1)
-    harmful = {one.judge for one in found.judges if one.hi < 0.0}
-    rows = {one.judge: one for one in statuses(found)}
+    value = run(VALUE, votes, spec, jobs=1)
+    harmful = {judge_value.judge for judge_value in value.judges if judge_value.hi < 0.0}
+    rows = {judge_status.judge: judge_status for judge_status in statuses(value)}
     assert len(harmful) > 5
     assert {rows[name].status for name in harmful} == {"drop"}
-    for one in found.judges:
-        if one.lo > 0.0 or one.hi < 0.0:
-            assert "hardly missed" not in rows[one.judge].reason
+    for judge in value.judges:
+        if judge.lo > 0.0 or judge.hi < 0.0:
+            assert "hardly missed" not in rows[judge.judge].reason
 
 
 def test_nothing_is_said_from_a_single_split():
     unknown = float("nan")
-    found = status(lo=unknown, hi=unknown, shapley_lo=unknown)
-    assert (found.status, found.labels) == ("watch", None)
-    assert found.reason == "Not enough splits yet to say."
+    outcome = status(lo=unknown, hi=unknown, shapley_lo=unknown)
+    assert (outcome.status, outcome.labels) == ("watch", None)
+    assert outcome.reason == "Not enough splits yet to say."
 
 
 def test_checks_name_judges_with_one_verdict_and_below_chance():
@@ -201,8 +201,8 @@ def test_a_judge_without_a_vote_is_dropped_for_that_reason():
     cast = votes.votes.copy()
     cast[:, 2] = MISSING
     prepared = prepare(replace(votes, votes=cast), Settings())
-    found = failures_of(prepared, "one_coin")
-    assert found == {"judge002": "no vote on a labelled item, so it is set aside"}
+    failures = failures_of(prepared, "one_coin")
+    assert failures == {"judge002": "no vote on a labelled item, so it is set aside"}
 
 
 def test_a_judge_always_against_the_label_is_dropped_for_that_reason():

@@ -31,21 +31,21 @@ def named(figure) -> dict[str, object]:
 
 
 def test_both_protocols_share_the_axis_of_nll():
-    one, other = (protocol(result(), coding) for coding in ("one_class", "honest"))
-    assert one.layout.yaxis.range == other.layout.yaxis.range
-    assert one.layout.yaxis.type == "log"
-    low, high = 10.0 ** np.array(one.layout.yaxis.range)
+    first, other = (protocol(result(), coding) for coding in ("one_class", "honest"))
+    assert first.layout.yaxis.range == other.layout.yaxis.range
+    assert first.layout.yaxis.type == "log"
+    low, high = 10.0 ** np.array(first.layout.yaxis.range)
     assert low < result().null_nll.min()
     assert high > np.nanmax(result().nll)
 
 
 def test_lines_are_the_steps_and_yardsticks_those_of_their_labels():
-    one = named(protocol(result(), "one_class"))
+    entry = named(protocol(result(), "one_class"))
     paper = result().row("paper")
-    np.testing.assert_array_equal(one["paper's recipe"].y, result().nll[paper])
-    assert one["paper's recipe"].x.tolist() == [1.0, 2.0, 3.0, 5.0, 9.0]
-    assert one["base rate"].y[0] == result().null_nll[paper]
-    assert one["constant score"].y[0] == result().constant_nll[paper]
+    np.testing.assert_array_equal(entry["paper's recipe"].y, result().nll[paper])
+    assert entry["paper's recipe"].x.tolist() == [1.0, 2.0, 3.0, 5.0, 9.0]
+    assert entry["base rate"].y[0] == result().null_nll[paper]
+    assert entry["constant score"].y[0] == result().constant_nll[paper]
     honest = named(protocol(result(), "honest"))
     assert honest["base rate"].y[0] > 0.69
     assert min(honest["paper's recipe"].y) > 0.1

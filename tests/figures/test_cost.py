@@ -38,14 +38,14 @@ def traces(figure):
 
 
 def test_every_budget_is_a_point_with_its_interval():
-    found, drawn = frontier(0.4), traces(cost(frontier(0.4)))
+    result, drawn = frontier(0.4), traces(cost(frontier(0.4)))
     points = drawn["best panel found, 95 %"]
-    for place, one in enumerate(found.points):
-        assert points.x[place] == one.cost
-        assert points.y[place] == one.found.nll
-        assert points.y[place] + points.error_y.array[place] == one.found.nll_hi
-    assert drawn["all judges"].x[0] == found.full_cost
-    assert set(drawn["base rate"].y) == {found.null_nll}
+    for place, point in enumerate(result.points):
+        assert points.x[place] == point.cost
+        assert points.y[place] == point.found.nll
+        assert points.y[place] + points.error_y.array[place] == point.found.nll_hi
+    assert drawn["all judges"].x[0] == result.full_cost
+    assert set(drawn["base rate"].y) == {result.null_nll}
     assert set(drawn["budget"].x) == {0.4}
     reading = drawn["a reading: never rises"]
     assert list(reading.y) == sorted(reading.y, reverse=True)
@@ -75,22 +75,22 @@ def test_a_single_split_is_drawn_without_bars():
 
 def test_names_and_units_are_inert():
     hostile = replace(frontier().points[-1], judges=("<img src=x>", *"abcdefg"))
-    found = replace(frontier(), points=(hostile,), unit="<b>")
-    assert prepare_cost(found).panels[0].startswith("&lt;img")
-    assert prepare_cost(found).panels[0].endswith("and 3 more")
-    assert prepare_cost(found).axis == "cost per item (&lt;b&gt;)"
+    result = replace(frontier(), points=(hostile,), unit="<b>")
+    assert prepare_cost(result).panels[0].startswith("&lt;img")
+    assert prepare_cost(result).panels[0].endswith("and 3 more")
+    assert prepare_cost(result).axis == "cost per item (&lt;b&gt;)"
 
 
 def test_escalation_draws_nll_and_accuracy_at_every_threshold():
-    found, curve = escalated(), prepare_escalation(escalated())
-    figure = escalation(found)
+    result, curve = escalated(), prepare_escalation(escalated())
+    figure = escalation(result)
     lines = [t for t in figure.data if t.mode == "lines+markers"]
     assert [list(t.y) for t in lines] == [
-        [one.nll for one in found.rows],
-        [one.accuracy for one in found.rows],
+        [row.nll for row in result.rows],
+        [row.accuracy for row in result.rows],
     ]
-    assert list(lines[0].x) == [one.cost for one in found.rows]
+    assert list(lines[0].x) == [row.cost for row in result.rows]
     assert list(lines[0].text) == ["0.5", "0.8", "1"]
     chosen = [t for t in figure.data if t.mode == "markers"]
-    assert [t.y[0] for t in chosen] == [found.recommended.nll, found.recommended.accuracy]
-    assert curve.chosen[1] == found.recommended.cost
+    assert [t.y[0] for t in chosen] == [result.recommended.nll, result.recommended.accuracy]
+    assert curve.chosen[1] == result.recommended.cost

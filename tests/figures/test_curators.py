@@ -40,24 +40,24 @@ def test_every_curator_has_what_it_saw_and_what_it_got():
     rows = prepare_curators(result())
     assert list(rows.nll) == sorted(rows.nll, reverse=True)
     figure = curators(result())
-    found = traces(figure)
-    new, seen = found["on new items, 95 %"], found["where it chose"]
+    outcome = traces(figure)
+    new, seen = outcome["on new items, 95 %"], outcome["where it chose"]
     assert len(new.x) == len(result().curators) == 5
     oracle = rows.names.index("oracle k (not deployable)")
     assert seen.x[oracle] is None
     for place, name in enumerate(rows.names):
-        one = next(
+        entry = next(
             c for c in result().curators if c.title == name.removesuffix(" (not deployable)")
         )
-        assert new.x[place] == one.nll
-        assert new.x[place] + new.error_x.array[place] == one.nll_hi
-    assert set(found["all judges"].x) == {result().everyone.nll}
-    assert set(found["base rate"].x) == {result().null_nll}
+        assert new.x[place] == entry.nll
+        assert new.x[place] + new.error_x.array[place] == entry.nll_hi
+    assert set(outcome["all judges"].x) == {result().everyone.nll}
+    assert set(outcome["base rate"].x) == {result().null_nll}
 
 
 def test_a_single_split_is_drawn_without_bars():
     blank = tuple(
-        replace(one, nll_lo=float("nan"), nll_hi=float("nan")) for one in result().curators
+        replace(curator, nll_lo=float("nan"), nll_hi=float("nan")) for curator in result().curators
     )
     figure = curators(replace(result(), curators=blank))
     assert not np.any(traces(figure)["on new items, 95 %"].error_x.array)

@@ -26,7 +26,7 @@ def result():
 
 def test_lines_bands_and_null_are_the_result(result):
     figure = fraction_sweep(result, "beta", "top-3")
-    by_name = {one.name: one for one in figure.data}
+    by_name = {trace.name: trace for trace in figure.data}
     np.testing.assert_array_equal(by_name["all 9"].y, result.nll[0, 1])
     np.testing.assert_array_equal(by_name["top-3"].y, result.nll[0, 0])
     np.testing.assert_array_equal(by_name["null: the base rate"].y, result.null_nll)
@@ -44,7 +44,7 @@ def test_ticks_say_the_share_and_the_number_of_labels(result):
         evaluated=np.arange(6.0),
     )
     assert list(plot_fraction_sweep(crowded).layout.xaxis.tickvals) == [10, 30, 50, 70]
-    assert "top-3" not in {one.name for one in figure.data}
+    assert "top-3" not in {trace.name for trace in figure.data}
 
 
 def test_the_share_that_is_enough_is_marked_where_it_is_known(result):
@@ -57,4 +57,4 @@ def test_the_share_that_is_enough_is_marked_where_it_is_known(result):
 def test_without_intervals_there_is_no_band(result):
     blank = np.full_like(result.nll, np.nan)
     figure = fraction_sweep(replace(result, nll_lo=blank, nll_hi=blank), "beta", "top-3")
-    assert not [one for one in figure.data if "interval" in str(one.name)]
+    assert not [trace for trace in figure.data if "interval" in str(trace.name)]

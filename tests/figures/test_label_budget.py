@@ -25,8 +25,8 @@ def result():
 
 
 def trace(figure, name):
-    (found,) = [one for one in figure.data if one.name == name]
-    return found
+    (line,) = [one_trace for one_trace in figure.data if one_trace.name == name]
+    return line
 
 
 def test_both_panels_and_the_null_are_lines_over_the_labels(result):
@@ -70,15 +70,17 @@ def test_bands_hold_their_lines(result):
 
 
 def test_the_legend_names_each_kind_of_line_once(result):
-    shown = [one.name for one in label_budget(result, "beta", ("top-3",)).data if one.showlegend]
-    assert shown == ["all 9: 95 % interval", "all 9: extrapolated"]
+    displayed = [
+        line.name for line in label_budget(result, "beta", ("top-3",)).data if line.showlegend
+    ]
+    assert displayed == ["all 9: 95 % interval", "all 9: extrapolated"]
 
 
 def test_colour_is_not_the_only_difference_between_the_panels(result):
     figure = label_budget(result, "beta", ("top-3",))
-    one, other = trace(figure, "all 9"), trace(figure, "top-3")
-    assert one.line.dash != other.line.dash
-    assert one.marker.symbol != other.marker.symbol
+    first, other = trace(figure, "all 9"), trace(figure, "top-3")
+    assert first.line.dash != other.line.dash
+    assert first.marker.symbol != other.marker.symbol
 
 
 def test_the_difference_has_its_band_and_its_intervals(result):
@@ -93,7 +95,7 @@ def test_the_difference_has_its_band_and_its_intervals(result):
 def test_without_intervals_or_another_panel_there_are_lines_alone(result):
     blank = np.full_like(result.nll, np.nan)
     bare = replace(result, nll_lo=blank, nll_hi=blank, curve_a=np.full((2, 2), np.nan))
-    assert [one.name for one in label_budget(bare, "beta").data] == [
+    assert [line.name for line in label_budget(bare, "beta").data] == [
         "null: the base rate",
         "all 9",
     ]

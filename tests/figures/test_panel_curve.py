@@ -47,9 +47,9 @@ def strings(value: Any) -> Iterator[str]:
 
 def named(figure: Any, start: str) -> Any:
     """The one trace whose name begins so."""
-    found = [trace for trace in figure.data if trace.name.startswith(start)]
-    assert len(found) == 1, [trace.name for trace in figure.data]
-    return found[0]
+    result = [trace for trace in figure.data if trace.name.startswith(start)]
+    assert len(result) == 1, [trace.name for trace in figure.data]
+    return result[0]
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)

@@ -35,9 +35,9 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(entry: str, other: str) -> float:
     """Contrast ratio of two hex colours (WCAG 2.2), from 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(entry), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -75,9 +75,9 @@ def test_opacity_keeps_the_colour() -> None:
 
 @given(st.text(max_size=400))
 def test_a_name_in_a_figure_has_no_markup_no_line_break_and_an_end(name: str) -> None:
-    shown = escaped(name)
-    assert not {"<", ">", '"', "'", "\n", "\r", "\0", "\u202e"} & set(shown)
-    assert len(shown) <= NAME_LENGTH * len("&quot;")
+    displayed = escaped(name)
+    assert not {"<", ">", '"', "'", "\n", "\r", "\0", "\u202e"} & set(displayed)
+    assert len(displayed) <= NAME_LENGTH * len("&quot;")
 
 
 def test_a_long_name_ends_in_an_ellipsis() -> None:
@@ -104,8 +104,8 @@ def test_text_on_any_colour_can_be_read(colour: str) -> None:
 
 
 @given(COLOURS, COLOURS)
-def test_a_mix_runs_from_one_colour_to_the_other(one: str, other: str) -> None:
-    assert (mixed(one, other, 0.0), mixed(one, other, 1.0)) == (one, other)
+def test_a_mix_runs_from_one_colour_to_the_other(entry: str, other: str) -> None:
+    assert (mixed(entry, other, 0.0), mixed(entry, other, 1.0)) == (entry, other)
     assert mixed("#000000", "#FF8000", 0.5) == "#804000"
 
 

@@ -55,14 +55,14 @@ def test_every_judge_is_drawn_once_with_its_interval():
                 trace.x[i] + trace.error_x.array[i],
             )
     assert len(drawn) == 6
-    for one in result().judges:
-        np.testing.assert_allclose(drawn[one.judge], (one.value, one.lo, one.hi))
+    for judge in result().judges:
+        np.testing.assert_allclose(drawn[judge.judge], (judge.value, judge.lo, judge.hi))
 
 
 def test_statuses_can_be_given_and_are_counted_in_the_legend():
     given = tuple(
-        JudgeStatus(one.judge, status, "why", None)
-        for one, status in zip(result().judges, ("keep", "drop", "watch") * 2, strict=True)
+        JudgeStatus(judge.judge, status, "why", None)
+        for judge, status in zip(result().judges, ("keep", "drop", "watch") * 2, strict=True)
     )
     named = traces(value(result(), given))
     assert set(named) == {"keep (2)", "drop (2)", "watch (2)"}
@@ -99,7 +99,9 @@ def test_a_last_step_that_dwarfs_the_others_is_named_beyond_the_axis():
 
 
 def test_a_single_split_is_drawn_without_bars():
-    found = merge(make_votes(2, 80, 6), SPEC, run_chunk(make_votes(2, 80, 6), SPEC, Chunk(0, 0, 1)))
-    assert "NaN" not in value(found).to_json()
-    assert "95 % band of all steps" not in traces(removal(found))
-    assert "NaN" not in removal(found).to_json()
+    outcome = merge(
+        make_votes(2, 80, 6), SPEC, run_chunk(make_votes(2, 80, 6), SPEC, Chunk(0, 0, 1))
+    )
+    assert "NaN" not in value(outcome).to_json()
+    assert "95 % band of all steps" not in traces(removal(outcome))
+    assert "NaN" not in removal(outcome).to_json()

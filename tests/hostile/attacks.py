@@ -112,7 +112,7 @@ def honest_csv(items: int = 100_000, judges: int = 950, seed: int = 3) -> bytes:
 
 
 def honest_long_csv(items: int = 20_000, judges: int = 400, seed: int = 3) -> bytes:
-    """A regular table of one row a vote: item, judge, verdict and label (200 MB)."""
+    """A regular table of one row per vote: item, judge, verdict and label (200 MB)."""
     random = np.random.default_rng(seed)
     names = [b"judge-%03d" % k for k in range(judges)]
     blocks = [b"item,judge,verdict,label\n"]
@@ -156,8 +156,8 @@ def keys_new_in_each_line(size: int) -> bytes:
 
 def empty_members(size: int) -> bytes:
     """A gzip file of many empty members."""
-    one = gzip.compress(b"", mtime=0)
-    return one * (size // len(one)) + gzip.compress(b"item_id,label,a\nq,1,1\n", mtime=0)
+    data = gzip.compress(b"", mtime=0)
+    return data * (size // len(data)) + gzip.compress(b"item_id,label,a\nq,1,1\n", mtime=0)
 
 
 def many_members(count: int) -> bytes:

@@ -222,7 +222,7 @@ def _read(caller: socket.socket) -> Request | None:
         data += more
     start, _, body = data.partition(b"\r\n\r\n")
     line, *rest = start.decode("latin-1").split("\r\n")
-    headers = {k.lower(): v.strip() for k, _, v in (one.partition(":") for one in rest)}
+    headers = {k.lower(): v.strip() for k, _, v in (entry.partition(":") for entry in rest)}
     while len(body) < int(headers.get("content-length", "0")):
         body += caller.recv(1 << 16)
     asked = json.loads(body) if body else {}

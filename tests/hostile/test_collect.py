@@ -51,7 +51,7 @@ def test_an_output_that_no_file_of_votes_holds_is_kept_escaped_and_is_no_vote(
     uploaded = load_votes(tmp_path / "out" / "outputs.jsonl", need_labels=False)
     assert (uploaded.votes.votes == loaded.votes.votes).all()
     assert uploaded.coverage is not None
-    reasons = {one.judge: one.reasons[-1] for one in uploaded.coverage.judges}
+    reasons = {coverage.judge: coverage.reasons[-1] for coverage in uploaded.coverage.judges}
     assert reasons == {"fine": 0, attack: ITEMS}
     most = completion.longest_text(max_tokens=1024)
     for entry in entries(tmp_path):

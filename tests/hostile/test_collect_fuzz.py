@@ -128,7 +128,7 @@ def test_any_answer_is_a_vote_or_a_reason_and_votes_are_read_back(
     folder: Path, bodies: list[bytes], status: int, cap: float | None
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
-        replies = [Reply(200, "", bodies[0]), *(Reply(status, "", one) for one in bodies[1:])]
+        replies = [Reply(200, "", bodies[0]), *(Reply(status, "", body) for body in bodies[1:])]
         outcome, votes = run(folder, Path(name), replies, cap)
         assert outcome.complete or outcome.troubles
         assert 0 <= outcome.dollars < math.inf

@@ -59,9 +59,9 @@ def test_a_journal_from_before_with_such_outputs_is_read_again(
     assert (uploaded.votes.votes == loaded.votes.votes).all()
     assert entries(tmp_path)[3]["text"] == "[[A]]"
     # Two calls whose cost is not known count as the most that they can have been.
-    with Journal(tmp_path / "out") as kept:
+    with Journal(tmp_path / "out") as remaining:
         pairs, plan = read_pairs(tmp_path / "pairs.jsonl"), read_judges(tmp_path / "judges.toml")
-        _, dollars = runner.finished(kept, plan, pairs)
+        _, dollars = runner.finished(remaining, plan, pairs)
     assert 2 * 1000 / 1e6 < dollars < 0.02
     capsys.readouterr()
 

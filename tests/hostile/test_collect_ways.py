@@ -61,8 +61,10 @@ def test_a_key_goes_to_the_endpoint_of_its_judge_only(
     with hostile_endpoint() as other:
         second = judge(other.url, "second", key_variable="OTHER_KEY")
         assert main(prepared(tmp_path, judge(here.url, "first"), second)) == 0
-        assert {one.headers["authorization"] for one in here.requests} == {f"Bearer {KEY}"}
-        assert {one.headers["authorization"] for one in other.requests} == {f"Bearer {OTHER_KEY}"}
+        assert {request.headers["authorization"] for request in here.requests} == {f"Bearer {KEY}"}
+        assert {request.headers["authorization"] for request in other.requests} == {
+            f"Bearer {OTHER_KEY}"
+        }
 
 
 @pytest.mark.parametrize("key", ["sk-a\nx-evil: 1", "sk-a b", "sk-ключ", "sk-\x1b[31m"])

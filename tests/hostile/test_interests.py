@@ -195,8 +195,8 @@ def test_one_users_work_is_put_off_and_stays_anothers(users, votes, monkeypatch)
     more = held(alice, votes, 1, "more")
     assert state(alice, counter, votes) is None
     assert state(bob, counter, votes) == "running"
-    for one in (counter, more):
-        one.gates[1].set()
+    for entry in (counter, more):
+        entry.gates[1].set()
     assert finish(bob, counter.study, votes, SPEC).status == "done"
     assert finish(alice, more.study, votes, SPEC).status == "done"
     assert counter.calls == [0, 1, 2, 3]

@@ -203,7 +203,7 @@ def test_a_team_is_known_by_where_its_people_come_back_to(monkeypatch, tmp_path)
     [
         (
             {"JUDGEPANEL_PUBLIC_URL": "judges.example.org"},
-            "JUDGEPANEL_PUBLIC_URL is no address of a dashboard",
+            "JUDGEPANEL_PUBLIC_URL is not the address of a dashboard",
         ),
         ({"JUDGEPANEL_ACCESS": "team"}, "nobody can sign in"),
         ({"JUDGEPANEL_ACCESS": "everyone"}, "it can be local or team"),

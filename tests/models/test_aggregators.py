@@ -27,7 +27,7 @@ def test_scikit_learn_accepts_the_estimator(kind):
     checks = ("check_classifiers_classes", "check_classifiers_train")
     ties = dict.fromkeys(checks if kind is MajorityVote else (), "ties go to class 1")
     ran = check_estimator(kind(), on_skip=None, on_fail="raise", expected_failed_checks=ties)
-    assert sum(one["status"] == "passed" for one in ran) > 40
+    assert sum(command["status"] == "passed" for command in ran) > 40
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -39,9 +39,9 @@ def test_an_estimator_is_its_kernel(kind):
     train, test = rows[:30], rows[30:]
     scores = prefix_scores(ballots, train, test, np.array([6]), aggregator=kind.kind)
     model = kind().fit(X[train], y[train])
-    found = model.decision_function(X[test])
+    function = model.decision_function(X[test])
     voted = ~scores.evaluation_empty[0]
-    np.testing.assert_allclose(found[voted], scores.evaluation[0][voted], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(function[voted], scores.evaluation[0][voted], rtol=0, atol=1e-12)
     own = model.left_out_scores(X[train], y[train])
     np.testing.assert_allclose(own, scores.calibration[0], rtol=0, atol=1e-12)
 
@@ -55,13 +55,13 @@ def prior(X, y):
 def test_left_out_scores_are_what_a_model_without_the_item_says(kind, groups):
     X, y = table()
     names = np.arange(60) if groups is None else np.random.default_rng(0).integers(0, groups, 60)
-    found = kind().left_out_scores(X, y, groups=names)
+    scores = kind().left_out_scores(X, y, groups=names)
     for item in range(60):
         others = names != names[item]
         alone = kind().fit(X[others], y[others]).decision_function(X[[item]])
         # One prior serves all items: that of the others would tell an item's label by its absence.
         shift = prior(X, y) - prior(X[others], y[others]) if kind is LogOdds else 0.0
-        assert found[item] == pytest.approx(alone[0] + shift, abs=1e-12)
+        assert scores[item] == pytest.approx(alone[0] + shift, abs=1e-12)
 
 
 def test_accuracy_weighs_the_votes_of_a_fraction():
@@ -81,8 +81,8 @@ def test_log_odds_are_plug_in_and_finite_for_a_judge_never_wrong():
     assert model.weights_[0] == pytest.approx(math.log(59.5 / 0.5)) == -model.weights_[1]
     assert model.weights_[2] == 0.0
     swapped = LogOdds(symmetric=True).fit(1 - X, 1 - y).decision_function(X)
-    kept = LogOdds(symmetric=True).fit(X, y).decision_function(1 - X)
-    np.testing.assert_array_equal(swapped, -kept)
+    function = LogOdds(symmetric=True).fit(X, y).decision_function(1 - X)
+    np.testing.assert_array_equal(swapped, -function)
 
 
 def test_one_coin_weighs_by_counts():

@@ -24,7 +24,7 @@ def data(seed=0, scale=6.0, n=120):
 
 
 def awkward(kind):
-    """Logits and labels in which something cannot be learnt."""
+    """Logits and labels in which something cannot be learned."""
     if kind in ("separated", "separated, huge", "all ones", "all zeros"):
         logits, signs = separated(kind)
         return logits, (signs > 0).astype(int)
@@ -76,15 +76,15 @@ class TestEveryCalibrator:
     ):
         logits, labels = awkward(kind)
         model = calibrator(name, symmetric=symmetric).fit(logits, labels)
-        found = model.transform(WIDE)
-        assert found.shape == WIDE.shape
-        assert np.isfinite(found).all()
+        transform = model.transform(WIDE)
+        assert transform.shape == WIDE.shape
+        assert np.isfinite(transform).all()
         if model.replaced_:
             assert name in MAY_BE_REPLACED
             assert not symmetric
             temperature = calibrator("temperature").fit(logits, labels)
             assert model.shape_ == temperature.shape_
-            np.testing.assert_array_equal(found, temperature.transform(WIDE))
+            np.testing.assert_array_equal(transform, temperature.transform(WIDE))
 
     @settings(max_examples=10)
     @given(st.integers(0, 2**32 - 1), st.booleans())
@@ -94,22 +94,24 @@ class TestEveryCalibrator:
         logits = np.round(logits / 4.0) if ties else logits
         weight = rng.integers(0, 3, 60).astype(float)
         moved = rng.permutation(60)
-        one = calibrator(name, symmetric=symmetric).fit(logits, labels, sample_weight=weight)
+        entry = calibrator(name, symmetric=symmetric).fit(logits, labels, sample_weight=weight)
         other = calibrator(name, symmetric=symmetric).fit(
             logits[moved], labels[moved], sample_weight=weight[moved]
         )
-        assert one.shape_.kind == other.shape_.kind
+        assert entry.shape_.kind == other.shape_.kind
         new = np.linspace(-9.0, 9.0, 51)
-        np.testing.assert_allclose(one.transform(new), other.transform(new), rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(entry.transform(new), other.transform(new), rtol=1e-7, atol=1e-7)
 
     def test_an_item_of_weight_zero_is_left_out(self, name, symmetric):
         logits, labels, _ = data()
-        kept = np.random.default_rng(0).random(120) < 0.6
-        one = calibrator(name, symmetric=symmetric)
-        one.fit(logits, labels, sample_weight=kept.astype(float))
-        other = calibrator(name, symmetric=symmetric).fit(logits[kept], labels[kept])
-        assert one.shape_.kind == other.shape_.kind
-        np.testing.assert_allclose(one.transform(WIDE), other.transform(WIDE), rtol=1e-7, atol=1e-7)
+        remaining = np.random.default_rng(0).random(120) < 0.6
+        kernel_calibrator = calibrator(name, symmetric=symmetric)
+        kernel_calibrator.fit(logits, labels, sample_weight=remaining.astype(float))
+        other = calibrator(name, symmetric=symmetric).fit(logits[remaining], labels[remaining])
+        assert kernel_calibrator.shape_.kind == other.shape_.kind
+        np.testing.assert_allclose(
+            kernel_calibrator.transform(WIDE), other.transform(WIDE), rtol=1e-7, atol=1e-7
+        )
 
     def test_it_clones_prints_and_keeps_its_parameters(self, name, symmetric):
         logits, labels, _ = data()
@@ -155,8 +157,8 @@ def test_a_higher_score_is_never_a_lower_probability(name, symmetric, shift):
     logits, signs = column(2, n=120, scale=6.0, shift=shift)
     model = calibrator(name, symmetric=symmetric).fit(logits, (signs > 0).astype(int))
     fine = np.sort(np.r_[WIDE, np.linspace(-5.0, 5.0, 1001)])
-    found = model.transform(fine)
-    assert (np.diff(found) >= -1e-12 * (1.0 + np.abs(found[1:]))).all()
+    transform = model.transform(fine)
+    assert (np.diff(transform) >= -1e-12 * (1.0 + np.abs(transform[1:]))).all()
 
 
 @pytest.mark.parametrize("name", ["platt", "beta_free"])
@@ -183,10 +185,10 @@ def test_isotonic_shows_its_knots_and_stays_inside_the_clip():
     at, p = model.knots_.T
     assert (np.diff(at) > 0).all()
     assert (np.diff(p) >= 0).all()
-    found = model.predict_proba(np.r_[at, -700.0, 700.0])[:, 1]
-    np.testing.assert_allclose(found[:-2], np.clip(p, CLIP, 1 - CLIP), atol=1e-12)
-    assert found.min() >= CLIP - 1e-12
-    assert found.max() <= 1 - CLIP + 1e-12
+    proba = model.predict_proba(np.r_[at, -700.0, 700.0])[:, 1]
+    np.testing.assert_allclose(proba[:-2], np.clip(p, CLIP, 1 - CLIP), atol=1e-12)
+    assert proba.min() >= CLIP - 1e-12
+    assert proba.max() <= 1 - CLIP + 1e-12
 
 
 def test_auto_and_the_cross_validated_beta_show_what_they_chose():

@@ -43,10 +43,10 @@ def test_it_clones_and_keeps_its_parameters():
 def test_under_symmetric_swapping_items_moves_no_threshold():
     p, y = draws(2, 61)
     flip = np.random.default_rng(0).random(61) < 0.5
-    one = SplitConformal(symmetric=True).fit(p, y)
+    entry = SplitConformal(symmetric=True).fit(p, y)
     other = SplitConformal(symmetric=True).fit(np.where(flip, 1.0 - p, p), np.where(flip, 1 - y, y))
-    np.testing.assert_array_equal(one.thresholds_, other.thresholds_)
-    assert one.n_.tolist() == [[61], [61]]
+    np.testing.assert_array_equal(entry.thresholds_, other.thresholds_)
+    assert entry.n_.tolist() == [[61], [61]]
 
 
 class TestTooFew:
@@ -114,9 +114,11 @@ class TestGuarantees:
             centre = (2.0 * labels - 1.0) * np.where(hard, 0.2, 1.5) + 0.8
             p = 1.0 / (1.0 + np.exp(-2.0 * rng.normal(centre)))
             strata = hard.astype(int)
-            kept = {"strata": strata[:-1]} if mondrian == "stratum" else {}
+            remaining = {"strata": strata[:-1]} if mondrian == "stratum" else {}
             new = {"strata": strata[-1:]} if mondrian == "stratum" else {}
-            model = SplitConformal(level=level, mondrian=mondrian).fit(p[:-1], labels[:-1], **kept)
+            model = SplitConformal(level=level, mondrian=mondrian).fit(
+                p[:-1], labels[:-1], **remaining
+            )
             sets = model.predict_sets(p[-1:], **new)[0]
             group = int(labels[-1] if group_of == "class" else strata[-1])
             hits[group].append(sets[labels[-1]])

@@ -30,7 +30,7 @@ def test_scikit_learn_accepts_the_estimator(supervised):
     ties = {} if supervised else {"check_classifiers_classes": "ties go to class 1"}
     model = DawidSkene(supervised=supervised)
     ran = check_estimator(model, on_skip=None, on_fail="raise", expected_failed_checks=ties)
-    assert sum(one["status"] == "passed" for one in ran) > 40
+    assert sum(command["status"] == "passed" for command in ran) > 40
 
 
 @pytest.mark.parametrize("supervised", FORMS)
@@ -43,9 +43,9 @@ def test_an_estimator_is_its_kernel(supervised, symmetric):
     run = dawid_skene_semi if supervised else dawid_skene
     (wanted,) = run(ballots, [whole_fit(ballots, train, test)], np.array([6]), "accuracy")
     model = DawidSkene(supervised=supervised, symmetric=symmetric).fit(X[train], y[train])
-    found = model.decision_function(X[test])
+    function = model.decision_function(X[test])
     voted = ~np.isnan(X[test]).all(axis=1)
-    np.testing.assert_allclose(found[voted], wanted[0][voted], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(function[voted], wanted[0][voted], rtol=0, atol=1e-9)
 
 
 def test_fitted_attributes_are_the_model():
@@ -116,10 +116,10 @@ def test_an_item_nobody_voted_on_gets_the_class_prior(supervised):
 def test_clamped_and_symmetric_it_is_one_coin():
     X, y = table(seed=5)
     unseen, _ = table(seed=6)
-    found = DawidSkene(supervised=True, symmetric=True).fit(X, y).decision_function(unseen)
+    function = DawidSkene(supervised=True, symmetric=True).fit(X, y).decision_function(unseen)
     wanted = OneCoin().fit(X, y).decision_function(unseen)
     voted = ~np.isnan(unseen).all(axis=1)
-    np.testing.assert_allclose(found[voted], wanted[voted], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(function[voted], wanted[voted], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("supervised", FORMS)
@@ -128,11 +128,11 @@ def test_under_symmetric_swapped_items_have_opposite_logits(supervised):
     flip = np.arange(80) % 3 == 0
     swapped, labels = np.where(flip[:, None], 1 - X, X), np.where(flip, 1 - y, y)
     model = DawidSkene(supervised=supervised, symmetric=True)
-    found, again = (
+    result, again = (
         clone(model).fit(*pair).decision_function(X) for pair in [(X, y), (swapped, labels)]
     )
-    np.testing.assert_array_equal(found, again)
-    np.testing.assert_array_equal(model.fit(X, y).decision_function(1 - X), -found)
+    np.testing.assert_array_equal(result, again)
+    np.testing.assert_array_equal(model.fit(X, y).decision_function(1 - X), -result)
 
 
 @pytest.mark.parametrize("supervised", FORMS)
@@ -141,13 +141,13 @@ def test_left_out_scores_do_not_know_their_own_unit(supervised, groups):
     X, y = table(seed=8, n_items=60)
     names = np.arange(60) if groups is None else np.random.default_rng(0).integers(0, groups, 60)
     model = DawidSkene(supervised=supervised, smoothing=0.5)
-    found = model.left_out_scores(X, y, groups=names)
+    scores = model.left_out_scores(X, y, groups=names)
     for item in range(0, 60, 7):
         other = np.where(names == names[item], 1 - y, y)
         again = model.left_out_scores(X, other, groups=names)[item]
-        assert again == pytest.approx(found[item], abs=1e-9)
+        assert again == pytest.approx(scores[item], abs=1e-9)
     in_sample = model.fit(X, y).decision_function(X)
-    assert np.abs(in_sample - found).max() > 1e-3
+    assert np.abs(in_sample - scores).max() > 1e-3
 
 
 def test_smoothing_and_steps_are_those_of_the_parameters():

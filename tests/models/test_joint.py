@@ -30,7 +30,7 @@ def as_table(ballots):
 @pytest.mark.parametrize("model", [Joint(), Stacking(), Joint(agreement=False)])
 def test_scikit_learn_accepts_the_estimator(model):
     ran = check_estimator(model, on_skip=None, on_fail="raise")
-    assert sum(one["status"] == "passed" for one in ran) > 40
+    assert sum(command["status"] == "passed" for command in ran) > 40
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -53,8 +53,8 @@ def test_an_estimator_is_its_kernel(kind, symmetric, groups):
         model.decision_function(X)[voted], wanted[0][0][voted], rtol=0, atol=1e-9
     )
     own = model.left_out_scores(X, y, groups=ballots.units)
-    for fit, found in zip(fits[1:], wanted[1:], strict=True):
-        np.testing.assert_allclose(own[fit.score], found[0], rtol=0, atol=1e-9)
+    for fit, result in zip(fits[1:], wanted[1:], strict=True):
+        np.testing.assert_allclose(own[fit.score], result[0], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("model", [Stacking(), Joint(agreement=False)])
@@ -95,8 +95,8 @@ def test_an_item_nobody_voted_on_gets_the_prior(kind):
     y[:60] = 1
     model = kind().fit(X, y)
     odds = (y.sum() + 1) / ((1 - y).sum() + 1)
-    found = model.predict_proba(np.full((1, 6), np.nan))[0, 1]
-    assert found == pytest.approx(odds / (1 + odds))
+    proba = model.predict_proba(np.full((1, 6), np.nan))[0, 1]
+    assert proba == pytest.approx(odds / (1 + odds))
 
 
 @pytest.mark.parametrize("kind", BOTH)

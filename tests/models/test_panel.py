@@ -65,8 +65,8 @@ def test_the_papers_panel_does_not_see_beyond_its_clip():
     heavy, light = (
         replace(model, rule=replace(model.rule, weights=(weight,) * 6)) for weight in (100.0, 10.0)
     )
-    one = np.ones((1, 6), np.int8)
-    assert heavy.score(one) == light.score(one)
+    entry = np.ones((1, 6), np.int8)
+    assert heavy.score(entry) == light.score(entry)
 
 
 @pytest.mark.parametrize(("symmetric", "prior"), [(True, 0.5), (False, None)])

@@ -47,8 +47,8 @@ class TestEveryForm:
     def test_correcting_lowers_the_log_loss(self, symmetric, with_features):
         logits, y, table = data(1)
         features = table if with_features else None
-        found = ResidualCorrection(symmetric=symmetric).fit(logits, y, features)
-        p = found.predict_proba(logits, features)
+        result = ResidualCorrection(symmetric=symmetric).fit(logits, y, features)
+        p = result.predict_proba(logits, features)
         np.testing.assert_allclose(p.sum(axis=1), 1.0)
         raw = np.logaddexp(0.0, -(2 * y - 1) * logits).mean()
         assert -np.log(p[np.arange(len(y)), y]).mean() < raw - 0.05
@@ -73,10 +73,10 @@ def test_the_symmetric_form_is_odd():
 
 def test_features_may_be_a_mapping_of_lists():
     logits, y, table = data()
-    one = ResidualCorrection().fit(logits, y, table)
+    entry = ResidualCorrection().fit(logits, y, table)
     lists = {name: values.tolist() for name, values in table.items()}
     other = ResidualCorrection().fit(logits, y, lists)
-    np.testing.assert_array_equal(one.transform(logits, table), other.transform(logits, lists))
+    np.testing.assert_array_equal(entry.transform(logits, table), other.transform(logits, lists))
 
 
 class TestEdges:

@@ -24,10 +24,10 @@ def both(logits, signs):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_inside_the_bounds_it_is_betacal(seed):
-    (a, b), wanted, params, found = both(*column(seed, n=400, scale=1.5))
+    (a, b), wanted, params, result = both(*column(seed, n=400, scale=1.5))
     assert min(a, b) > 0.05
     np.testing.assert_allclose(params[:2], [a, -b], rtol=0, atol=2e-3)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -40,8 +40,8 @@ def test_where_one_slope_would_turn_negative_both_drop_it(seed, reverse):
     signs = np.where(rng.random(600) < sigmoid(truth), 1.0, -1.0)
     if reverse:
         logits, signs = -logits, -signs
-    (a, b), wanted, params, found = both(logits, signs)
+    (a, b), wanted, params, result = both(logits, signs)
     assert min(a, b) == 0.0
     assert max(a, b) > 0.05
     np.testing.assert_allclose(params[:2], [a, -b], rtol=0, atol=2e-3)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-3)

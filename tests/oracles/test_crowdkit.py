@@ -29,8 +29,8 @@ def ours(votes, **rules):
     """The same of the maximum-likelihood EM, for items with votes."""
     voted = signed(votes[(votes != MISSING).any(axis=1)])
     everybody = np.ones((votes.shape[1], 1), dtype=bool)
-    found = fit_many(voted, everybody, rules=Rules(smoothing=0.0, **rules))
-    return sigmoid(found.logits(voted)[0]), found
+    fit = fit_many(voted, everybody, rules=Rules(smoothing=0.0, **rules))
+    return sigmoid(fit.logits(voted)[0]), fit
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -38,18 +38,18 @@ def ours(votes, **rules):
 def test_step_for_step_posteriors_are_crowd_kits(seed, missing):
     votes = make_votes(seed, 120, 8, missing=missing).votes
     wanted, steps = crowd_kit(votes)
-    found, fitted = ours(votes, max_iter=steps, tol=0.0)
+    result, fitted = ours(votes, max_iter=steps, tol=0.0)
     assert fitted.n_iter[0] == steps
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["llmbar", *map(larger, ("rewardbench", "sentpop", "mozafari"))])
 def test_step_for_step_posteriors_are_crowd_kits_on_real_votes(real_votes, name):
     votes = load_votes(real_votes(f"{name}_votes.csv")).votes.votes
     wanted, steps = crowd_kit(votes)
-    found, fitted = ours(votes, max_iter=steps, tol=0.0)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4)
-    assert np.isfinite(found).all()
+    result, fitted = ours(votes, max_iter=steps, tol=0.0)
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-4)
+    assert np.isfinite(result).all()
     assert np.isfinite(fitted.ones).all()
 
 
@@ -57,6 +57,6 @@ def test_step_for_step_posteriors_are_crowd_kits_on_real_votes(real_votes, name)
 def test_converged_posteriors_are_crowd_kits_after_100_steps(real_votes, name):
     votes = load_votes(real_votes(f"{name}_votes.csv")).votes.votes
     wanted, _ = crowd_kit(votes, tol=-1.0)
-    found, fitted = ours(votes)
+    result, fitted = ours(votes)
     assert fitted.converged[0]
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-4)

@@ -34,9 +34,15 @@ def test_stacking_without_an_intercept_is_scikit_learn_s_ridge(C, n_judges):
 def test_joint_is_the_optimum_of_its_objective(C, symmetric, agreement, groups):
     ballots = make_ballots(2, 70, 5, symmetric=symmetric, groups=groups)
     (panel,) = fit_panels(ballots, one_fit(ballots), 5, one_coin=True, agreement=agreement, Cs=(C,))
-    one = features(ballots, np.arange(70), panel.judges, one_coin=True, agreement=agreement)
-    r = one.span.shape[1]
-    centre = one.middle(one.votes), one.middle(one.span), one.middle(one.score[:, None])[0]
+    one_features = features(
+        ballots, np.arange(70), panel.judges, one_coin=True, agreement=agreement
+    )
+    r = one_features.span.shape[1]
+    centre = (
+        one_features.middle(one_features.votes),
+        one_features.middle(one_features.span),
+        one_features.middle(one_features.score[:, None])[0],
+    )
     assert symmetric <= (not centre[0].any())
 
     def parts(theta):
@@ -45,21 +51,28 @@ def test_joint_is_the_optimum_of_its_objective(C, symmetric, agreement, groups):
 
     def objective(theta):
         delta, gamma, tau, level = parts(theta)
-        logits = (one.votes - centre[0]) @ delta + (one.span - centre[1]) @ gamma
-        logits = logits + tau * (one.score - centre[2]) + level
-        loss = softplus(-one.signs * logits)[one.signs != 0].sum()
+        logits = (one_features.votes - centre[0]) @ delta + (one_features.span - centre[1]) @ gamma
+        logits = logits + tau * (one_features.score - centre[2]) + level
+        loss = softplus(-one_features.signs * logits)[one_features.signs != 0].sum()
         ridge = (delta @ delta + gamma @ gamma) / (2.0 * C)
-        prior = one.rate * tau - SHAPE * np.log(tau)
-        return loss + ridge + prior + PRECISION * (level - one.level) ** 2 / 2.0 * (not symmetric)
+        prior = one_features.rate * tau - SHAPE * np.log(tau)
+        return (
+            loss
+            + ridge
+            + prior
+            + PRECISION * (level - one_features.level) ** 2 / 2.0 * (not symmetric)
+        )
 
     start = np.zeros(5 + r + 2 - symmetric)
-    found = minimize(objective, start, method="BFGS", options={"gtol": 1e-4, "maxiter": 2000})
-    delta, gamma, tau, level = parts(found.x)
+    solution = minimize(objective, start, method="BFGS", options={"gtol": 1e-4, "maxiter": 2000})
+    delta, gamma, tau, level = parts(solution.x)
     assert panel.tau == pytest.approx(tau, abs=2e-4)
-    np.testing.assert_allclose(panel.weights, delta + tau * one.base, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(panel.weights, delta + tau * one_features.base, rtol=0, atol=1e-3)
     level = level - centre[0] @ delta - centre[1] @ gamma - tau * centre[2]
     assert panel.intercept == pytest.approx(level, abs=1e-3)
     if agreement:
-        wanted = one.agreement.similarity(one.votes) @ (one.directions @ gamma)
-        ours = one.agreement.similarity(one.votes) @ panel.agreement_weights
+        wanted = one_features.agreement.similarity(one_features.votes) @ (
+            one_features.directions @ gamma
+        )
+        ours = one_features.agreement.similarity(one_features.votes) @ panel.agreement_weights
         np.testing.assert_allclose(ours, wanted, rtol=0, atol=2e-3)

@@ -15,9 +15,9 @@ COUNTS = [(0, 5), (3, 7), (50, 50), (181, 419), (2, 1000)]
 @pytest.mark.parametrize(("successes", "trials"), COUNTS)
 def test_intervals_of_proportions(successes, trials):
     score = np.ravel(wilson(np.array([successes]), np.array([trials])))
-    for method, found in (("wilson", score), ("beta", clopper_pearson(successes, trials))):
+    for method, result in (("wilson", score), ("beta", clopper_pearson(successes, trials))):
         wanted = proportion_confint(successes, trials, alpha=0.05, method=method)
-        np.testing.assert_allclose(found, np.nan_to_num(wanted), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(result, np.nan_to_num(wanted), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -39,6 +39,6 @@ def test_the_residual_correction_nears_logistic_regression_with_the_feature_as_l
     design = sm.add_constant(np.column_stack([logits, (length - length.mean()) / length.std()]))
     fitted = sm.Logit(labels, design).fit(disp=0)
     model = ResidualCorrection().fit(logits, labels, features={"length": length})
-    found = model.transform(logits, features={"length": length})
-    error = np.abs(found - design @ fitted.params)
+    transform = model.transform(logits, features={"length": length})
+    error = np.abs(transform - design @ fitted.params)
     assert error.max() < 0.01  # the prior of variance 1 on the slope of the feature is still there

@@ -16,9 +16,9 @@ def test_the_plain_paired_test_is_that_of_statsmodels(margin: float) -> None:
     rng = np.random.default_rng(0)
     first = rng.exponential(0.4, (6, 80))
     second = first + rng.normal(0.03, 0.3, (6, 80))
-    found = plain_tost(second - first, margin)
-    for one, other, p in zip(first, second, found, strict=True):
-        assert p == pytest.approx(ttost_paired(other, one, -margin, margin)[0], rel=1e-9)
+    tost = plain_tost(second - first, margin)
+    for left, other, p in zip(first, second, tost, strict=True):
+        assert p == pytest.approx(ttost_paired(other, left, -margin, margin)[0], rel=1e-9)
 
 
 def test_our_statistic_is_the_paired_one_where_all_splits_agree() -> None:

@@ -13,7 +13,7 @@ from judgepanel.ui import spaces
 
 @pytest.fixture(scope="session", autouse=True)
 def packages_scanned_once() -> Iterator[None]:
-    """Streamlit looks for components in every installed package, for every visitor anew."""
+    """Streamlit looks for components in every installed package, for every visitor again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             manifest_scanner,

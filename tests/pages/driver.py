@@ -100,11 +100,11 @@ def downloads_of(app: AppTest) -> list[str]:
 
 def text_of(app: AppTest) -> str:
     """All that a page says: text, banners, tables and code."""
-    said = htmls(app)
+    sentence = htmls(app)
     for kind in ("title", "header", "caption", "markdown", "error", "warning", "info", "code"):
-        said += [element.value for element in app.get(kind)]
-    said += [displayed(frame).to_csv(index=False) for frame in app.dataframe]
-    return "\n".join(said)
+        sentence += [element.value for element in app.get(kind)]
+    sentence += [displayed(frame).to_csv(index=False) for frame in app.dataframe]
+    return "\n".join(sentence)
 
 
 def analysis_in(app: AppTest) -> str:
@@ -122,10 +122,10 @@ def prepared(name: str, splits: int = 10) -> str:
 def displayed(table: Any) -> pd.DataFrame:
     """A table as people see it: texts where numbers are there only to sort by."""
     frame: pd.DataFrame = table.value.copy()
-    shown = table.proto.arrow_data.styler.display_values
-    if not shown:
+    visible = table.proto.arrow_data.styler.display_values
+    if not visible:
         return frame
-    texts = convert_arrow_bytes_to_pandas_df(shown)
+    texts = convert_arrow_bytes_to_pandas_df(visible)
     for i, name in enumerate(frame.columns):
         column = texts.iloc[:, i].astype(str)
         plain = pd.api.types.is_float_dtype(frame[name])

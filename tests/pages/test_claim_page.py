@@ -42,14 +42,14 @@ def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
 
 def test_the_answer_the_sections_the_tables_and_the_command_are_there() -> None:
     app = finished()
-    found = re.match(
+    match = re.match(
         r"With one-class coding NLL (\S+), which measures the coding, not the judges; with "
         r"honest labels (\S+) \[",
         answer_of(app),
     )
-    assert found
-    assert float(found[1]) < 0.05
-    assert float(found[2]) > 0.2
+    assert match
+    assert float(match[1]) < 0.05
+    assert float(match[2]) > 0.2
     assert [header.value for header in app.main.get("header")] == ["The paper's claim"]
     assert [header.value for header in app.main.get("subheader")] == ["Votes seen jointly"]
     heads = htmls(app, "<h3>")
@@ -67,9 +67,9 @@ def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatt
     app = finished()
     boxes = htmls(app, "Everything in this box measures the coding, not the judges.")
     assert len(boxes) == 4
-    said = htmls(app, "jp-said")
-    assert any("No judge is needed: a score that says one half" in text for text in said)
-    assert any("arXiv 2310.07641" in text for text in said)
+    sentence = htmls(app, "jp-said")
+    assert any("No judge is needed: a score that says one half" in text for text in sentence)
+    assert any("arXiv 2310.07641" in text for text in sentence)
 
 
 def test_a_sample_goes_through_the_same_study_in_place_of_the_votes() -> None:

@@ -79,9 +79,11 @@ def test_start_leads_to_the_page_and_readers_see_it() -> None:
 def test_judges_show_who_changes_when_the_order_is_turned_round() -> None:
     app = until_done(open_app(JUDGES, analysis=analysis()))
     assert "In both orders" in [header.value for header in app.main.get("header")]
-    said = next(text for text in htmls(app, "jp-said") if "in both orders" in text)
-    assert "The least consistent by the upper limit, first, says the same in both on 0 %" in said
-    assert said.endswith("1 judge prefers what is shown first.")
+    sentence = next(text for text in htmls(app, "jp-said") if "in both orders" in text)
+    assert (
+        "The least consistent by the upper limit, first, says the same in both on 0 %" in sentence
+    )
+    assert sentence.endswith("1 judge prefers what is shown first.")
 
 
 def test_other_settings_keep_what_was_read() -> None:

@@ -62,7 +62,7 @@ def opened(app: AppTest, kind: str, key: str) -> AppTest:
 def renamed(app: AppTest, key: str, name: str) -> AppTest:
     opened(app, "rename", key)
     app.text_input(key=f"name-{key}").set_value(name)
-    (button,) = [one for one in app.button if one.label == "Rename"]
+    (button,) = [one_button for one_button in app.button if one_button.label == "Rename"]
     return checked(button.click().run())
 
 
@@ -76,8 +76,8 @@ def rows(app: AppTest) -> list[str]:
     return [label for label in links(app) if label != "Close the comparison"]
 
 
-def compared(one: str, other: str) -> AppTest:
-    app = until_done(open_app(analysis=one, compare=other))
+def compared(entry: str, other: str) -> AppTest:
+    app = until_done(open_app(analysis=entry, compare=other))
     return until_done(checked(app.run()))
 
 
@@ -104,7 +104,7 @@ def test_many_are_shown_a_few_at_first() -> None:
     assert rows(app) == [f"number {7 - n}" for n in range(FIRST_ROWS)]
     checked(app.button(key="home-more").click().run())
     assert len(rows(app)) == FIRST_ROWS + 3
-    assert not [one for one in app.button if one.key == "home-more"]
+    assert not [button for button in app.button if button.key == "home-more"]
 
 
 def test_an_analysis_is_renamed_and_stays_where_it_was() -> None:
@@ -116,17 +116,17 @@ def test_an_analysis_is_renamed_and_stays_where_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "sentence"),
     [
         ("", "A name needs at least one character that can be seen."),
         (" \u200b\n", "A name needs at least one character that can be seen."),
         ("n" * 5000, "A name has at most 80 characters; this one has 5,000."),
     ],
 )
-def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name: str, said: str) -> None:
+def test_a_name_that_does_not_fit_is_refused_in_a_sentence(name: str, sentence: str) -> None:
     key = analysis("old name")
     app = renamed(open_app(), key, name)
-    assert htmls(app, "jp-problem") == [said]
+    assert htmls(app, "jp-problem") == [sentence]
     assert workspace().open(key).name == "old name"
 
 
@@ -147,7 +147,7 @@ def test_hostile_names_stay_text(name: str) -> None:
 
 
 def test_a_deleted_analysis_is_gone_and_its_link_says_so() -> None:
-    kept, key = analysis("kept"), analysis("to go")
+    remaining, key = analysis("kept"), analysis("to go")
     app = opened(open_app(), "delete", key)
     assert any("share links and its decisions" in text for text in htmls(app, "to go"))
     assert workspace().open(key)
@@ -157,7 +157,7 @@ def test_a_deleted_analysis_is_gone_and_its_link_says_so() -> None:
     with pytest.raises(NotFound):
         workspace().open(key)
     assert open_app(analysis=key).error[0].value.startswith("There is no analysis behind")
-    assert not open_app(analysis=kept).error
+    assert not open_app(analysis=remaining).error
 
 
 def test_the_analysis_that_is_shown_can_be_renamed_and_deleted_on_its_page() -> None:
@@ -172,23 +172,23 @@ def test_the_analysis_that_is_shown_can_be_renamed_and_deleted_on_its_page() -> 
 
 @pytest.mark.parametrize("label", ["Delete for good", "Rename"])
 def test_what_was_deleted_in_another_window_is_told_in_a_sentence(label: str) -> None:
-    kept, key = analysis("kept"), analysis("to go")
+    remaining, key = analysis("kept"), analysis("to go")
     app = opened(opened(open_app(), "delete", key), "rename", key)
     app.text_input(key=f"name-{key}").set_value("new")
-    wanted = [one for one in app.button if one.label == label]
+    wanted = [button for button in app.button if button.label == label]
     workspace().delete(key)
     checked(wanted[0].click().run())
     assert htmls(app, "jp-problem") == [
         "This analysis was deleted already, perhaps in another window."
     ]
     assert rows(app) == ["kept"]
-    assert workspace().open(kept)
+    assert workspace().open(remaining)
 
 
 def test_two_are_chosen_and_go_into_the_url() -> None:
-    one, other = analysis("one"), analysis("other")
+    first, other = analysis("one"), analysis("other")
     app = checked(open_app().button(key="home-compare").click().run())
-    assert app.query_params["analysis"] in (one, [one])
+    assert app.query_params["analysis"] in (first, [first])
     assert app.query_params["compare"] in (other, [other])
     app = open_app()
     app.selectbox[0].set_value(other)
@@ -211,7 +211,7 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> N
     assert "with all 6 judges after in place of 3 before (one-coin + beta)." in answer
     text = text_of(app)
     assert "Both rest on the same 300 labelled items and labels, and on the same splits" in text
-    (frame,) = (displayed(one) for one in app.dataframe)
+    (frame,) = (displayed(dataframe) for dataframe in app.dataframe)
     assert frame["analysis"].tolist() == ["before", "before", "after", "after"]
     assert frame["judges"].tolist()[::2] == ["3", "6"]
     assert len([text for text in htmls(app, "jp-said") if text.startswith("Panel curve: ")]) == 2
@@ -228,9 +228,9 @@ def test_other_items_get_no_test() -> None:
 
 
 def test_one_class_labels_flatter_in_no_comparison() -> None:
-    one = analysis("one", Settings(splits=2), "one_class")
+    one_analysis = analysis("one", Settings(splits=2), "one_class")
     other = analysis("other", Settings(splits=2, seed=3), "one_class")
-    app = compared(one, other)
+    app = compared(one_analysis, other)
     frame = displayed(app.dataframe[0])
     assert min(float(value) for value in frame["NLL"]) > 0.1
 
@@ -246,8 +246,8 @@ def test_the_same_twice_is_told_and_computes_nothing() -> None:
 @pytest.mark.parametrize("forged", ["A" * 22, "short", "../../etc/passwd", "<b>x</b>", ""])
 def test_one_that_is_not_there_or_was_deleted_is_told_in_a_sentence(forged: str) -> None:
     app = open_app(analysis=analysis("one"), compare=forged)
-    (said,) = htmls(app, "jp-problem")
-    assert said.startswith("There is no analysis to compare with behind this link")
+    (html,) = htmls(app, "jp-problem")
+    assert html.startswith("There is no analysis to compare with behind this link")
     assert not app.dataframe
 
 
@@ -262,8 +262,8 @@ def test_another_owners_analysis_is_not_there() -> None:
 
 
 def test_a_reader_sees_nothing_of_it() -> None:
-    one, other = analysis("one"), analysis("not for readers")
-    token = workspace().share(one)
+    first, other = analysis("one"), analysis("not for readers")
+    token = workspace().share(first)
     app = open_app(share=token, compare=other)
     assert answer_of(app).startswith("300 items")
     assert not app.selectbox
@@ -273,8 +273,8 @@ def test_a_reader_sees_nothing_of_it() -> None:
 
 
 def test_the_link_for_others_leaves_the_second_analysis_out() -> None:
-    one, other = analysis("one"), analysis("other")
-    app = open_app(analysis=one, compare=other)
+    first, other = analysis("one"), analysis("other")
+    app = open_app(analysis=first, compare=other)
     checked(app.button(key="share-make").click().run())
     mine, theirs = (code.value for code in app.code if "?" in code.value)
     assert other in mine
@@ -284,13 +284,13 @@ def test_the_link_for_others_leaves_the_second_analysis_out() -> None:
 def test_a_link_that_reaches_only_this_machine_is_said_to_and_one_of_a_public_name_is_not(
     monkeypatch,
 ) -> None:
-    one = analysis("one")
-    app = open_app(analysis=one)
+    one_analysis = analysis("one")
+    app = open_app(analysis=one_analysis)
     (warning,) = [box.value for box in app.warning]
     assert "reaches only this machine" in warning
     assert "JUDGEPANEL_PUBLIC_URL" in warning
     monkeypatch.setenv("JUDGEPANEL_PUBLIC_URL", "https://judges.example.org")
-    app = open_app(analysis=one)
+    app = open_app(analysis=one_analysis)
     checked(app.button(key="share-make").click().run())
     assert not app.warning
     mine, theirs = (code.value for code in app.code if "?" in code.value)

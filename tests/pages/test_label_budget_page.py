@@ -55,9 +55,9 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
         "The joint test, and the paper's (invalid).",
     ):
         assert caption in readings
-    said = htmls(app, "jp-said")
-    assert any(text.startswith("You have 300 labels: the next 100 buy you") for text in said)
-    assert any("joint p" in text for text in said)
+    sentence = htmls(app, "jp-said")
+    assert any(text.startswith("You have 300 labels: the next 100 buy you") for text in sentence)
+    assert any("joint p" in text for text in sentence)
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
     assert "--panels=3,5,10" in command
     assert links(app) == ["Next: keep all judges, or the top k?"]
@@ -94,9 +94,9 @@ def test_goals_are_read_without_new_work_and_in_the_command() -> None:
     assert not app.get("progress")
     assert "within 20 % of what 150 labels give" in answer_of(app)
     assert answer_of(app).endswith("you have 1,000.")
-    said = htmls(app, "jp-said")
-    assert any(text.startswith("You have 1,000 labels: the next 100 buy") for text in said)
-    assert any("bring all 24 to NLL 0.5" in text for text in said)
+    sentence = htmls(app, "jp-said")
+    assert any(text.startswith("You have 1,000 labels: the next 100 buy") for text in sentence)
+    assert any("bring all 24 to NLL 0.5" in text for text in sentence)
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
     assert {"--have=1000", "--target=0.5", "--within=0.2"} <= set(command.split())
 

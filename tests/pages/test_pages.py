@@ -56,16 +56,16 @@ def entries_with(run_chunk: Callable[..., Any]) -> dict[str, Entry]:
 
 
 def form_button(app: AppTest):
-    (found,) = [button for button in app.button if button.label == "Apply as a new analysis"]
-    return found
+    (result,) = [button for button in app.button if button.label == "Apply as a new analysis"]
+    return result
 
 
 def test_start_shows_an_uploader_what_a_file_looks_like_and_every_sample() -> None:
     app = open_app()
     assert [uploader.proto.max_upload_size_mb for uploader in app.get("file_uploader")] == [200] * 2
     assert "item_id,label" in app.code[0].value
-    shown = [button.label for button in app.button if button.key.startswith("sample-")]
-    assert shown == [sample.title for sample in SAMPLES]
+    visible = [button.label for button in app.button if button.key.startswith("sample-")]
+    assert visible == [sample.title for sample in SAMPLES]
 
 
 @pytest.mark.parametrize("page", [CURVE, RECOMMENDED])
@@ -99,10 +99,10 @@ def test_a_click_on_a_sample_makes_an_analysis_with_its_own_link(name: str) -> N
 
 
 def test_two_clicks_make_two_links_to_the_same_votes() -> None:
-    one, other = (analysis_in(sample("one_class")) for _ in range(2))
+    first, other = (analysis_in(sample("one_class")) for _ in range(2))
     space = session.workspace()
-    assert one != other
-    assert space.open(one).votes_sha256 == space.open(other).votes_sha256
+    assert first != other
+    assert space.open(first).votes_sha256 == space.open(other).votes_sha256
 
 
 def test_a_sample_leads_to_an_answer_a_table_and_downloads() -> None:
@@ -247,8 +247,8 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
         "Judges and weights (CSV)",
         "Report (HTML)",
     ]
-    said = htmls(app, "jp-said")
-    assert any(text.startswith("Runner-up") for text in said)
+    sentence = htmls(app, "jp-said")
+    assert any(text.startswith("Runner-up") for text in sentence)
     app = until_done(checked(app.toggle(key="worth").set_value(True).run()))
     checked(app.run())
     assert any(text.startswith("Keep: ") for text in htmls(app, "jp-said"))

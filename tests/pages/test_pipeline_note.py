@@ -33,7 +33,9 @@ def analysis_of(seed: int, protocol: Protocol = "honest") -> str:
 
 
 def note(app: AppTest) -> str:
-    (text,) = (one.value for one in app.caption if one.value.startswith("This page shows "))
+    (text,) = (
+        caption.value for caption in app.caption if caption.value.startswith("This page shows ")
+    )
     return text
 
 

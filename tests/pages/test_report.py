@@ -30,15 +30,19 @@ WHAT, BY, WHY = "Keep *all* <b>24</b>", "Ann [x](y)", "Nothing against it,\nsee 
 
 
 def button(app: AppTest):
-    (found,) = [one for one in app.button if one.label == "Record the decision"]
-    return found
+    (result,) = [
+        one_button for one_button in app.button if one_button.label == "Record the decision"
+    ]
+    return result
 
 
 def decide(app: AppTest, what: str, by: str, why: str) -> AppTest:
     """Fill in the form and send it."""
-    said, reason = (one for one in app.text_area if one.label in ("What was decided", "Why"))
-    (who,) = (one for one in app.text_input if one.label == "By whom")
-    said.input(what)
+    sentence, reason = (
+        text_area for text_area in app.text_area if text_area.label in ("What was decided", "Why")
+    )
+    (who,) = (text_input for text_input in app.text_input if text_input.label == "By whom")
+    sentence.input(what)
     reason.input(why)
     who.input(by)
     return checked(button(app).click().run())
@@ -57,14 +61,17 @@ def test_a_decision_is_recorded_and_shown_on_every_page() -> None:
     (made,) = workspace().decisions(analysis)
     assert (made.what, made.by, made.why) == (WHAT, BY, WHY)
     for page in (app, open_app(CURVE, analysis=analysis)):
-        (shown,) = htmls(page, "<br>")
-        assert WHAT in shown
-        assert BY in shown
-        assert "see the curve." in shown
-        assert made.made[:10] in shown
-    assert all(not one.value for one in app.text_area)
+        (html,) = htmls(page, "<br>")
+        assert WHAT in html
+        assert BY in html
+        assert "see the curve." in html
+        assert made.made[:10] in html
+    assert all(not text_area.value for text_area in app.text_area)
     decide(app, "Second thoughts", BY, WHY)
-    assert [one.what for one in workspace().decisions(analysis)] == [WHAT, "Second thoughts"]
+    assert [decision.what for decision in workspace().decisions(analysis)] == [
+        WHAT,
+        "Second thoughts",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -88,18 +95,20 @@ def test_what_was_typed_stays_when_it_is_refused() -> None:
     app = decide(open_app(analysis=analysis), WHAT, "", WHY)
     assert errors(app) == ["Who decided is missing: a decision needs all three."]
     assert workspace().decisions(analysis) == ()
-    assert [one.value for one in app.text_area][:2] == [WHAT, WHY]
+    assert [text_area.value for text_area in app.text_area][:2] == [WHAT, WHY]
 
 
 def test_a_reader_sees_decisions_and_downloads_and_no_form() -> None:
     analysis = prepared("one_class")
     workspace().decide(analysis, WHAT, BY, WHY)
     app = open_app(CURVE, share=workspace().share(analysis))
-    (shown,) = htmls(app, "<br>")
-    assert WHAT in shown
-    labels = [one.proto.label for one in app.get("download_button")]
+    (html,) = htmls(app, "<br>")
+    assert WHAT in html
+    labels = [download_button.proto.label for download_button in app.get("download_button")]
     assert labels[:2] == ["Report as HTML", "Report as Markdown"]
-    assert not [one for one in app.button if one.label == "Record the decision"]
+    assert not [
+        one_button for one_button in app.button if one_button.label == "Record the decision"
+    ]
     assert not app.text_area
 
 
@@ -111,15 +120,15 @@ def test_a_report_holds_what_was_computed_here_and_computes_nothing(
     until_done(open_app(CURVE, analysis=analysis))
     space = workspace()
     opened = space.open(analysis)
-    found = collected(space, opened, partial(space.decisions, analysis))
-    assert [one.study.name for one in found.findings] == [PANEL_CURVE.name]
-    assert set(found.missing) == set(STUDIES) - {PANEL_CURVE.name, "what_if"}
+    report = collected(space, opened, partial(space.decisions, analysis))
+    assert [finding.study.name for finding in report.findings] == [PANEL_CURVE.name]
+    assert set(report.missing) == set(STUDIES) - {PANEL_CURVE.name, "what_if"}
     votes = space.votes(opened.votes_sha256)
     for name, specs in default_specs(votes, opened.settings).items():
         if name != PANEL_CURVE.name:
             for spec in specs:
                 assert space.partial(STUDIES[name], votes.sha256, spec) is None
-    text = markdown_text(analysis_document(found))
+    text = markdown_text(analysis_document(report))
     assert "No recommendation has been computed" in text
     assert markdown("Keep all 24: top-5 costs +") in text
 
@@ -140,10 +149,10 @@ class Old:
 
 def test_results_of_an_older_version_are_left_out_and_named() -> None:
     opened = workspace().open(prepared("one_class"))
-    found = collected(Old(RELIABILITY.name), opened, tuple)  # type: ignore[arg-type]
-    assert found.findings == ()
-    assert found.outdated == (RELIABILITY.name,)
-    assert RELIABILITY.name not in found.missing
+    report = collected(Old(RELIABILITY.name), opened, tuple)  # type: ignore[arg-type]
+    assert report.findings == ()
+    assert report.outdated == (RELIABILITY.name,)
+    assert RELIABILITY.name not in report.missing
 
 
 def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
@@ -163,9 +172,9 @@ def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
     few = make_votes(3, 40, 3)
     spec = RECOMMEND.spec(settings=Settings(splits=2), folds=2)
     after = specs_after(run(RECOMMEND, few, spec, jobs=1), opened.settings)
-    usual = default_specs(votes, opened.settings)
-    assert set(usual) | set(after) == set(STUDIES) - {"what_if"}
-    assert not set(usual) & set(after)
+    default = default_specs(votes, opened.settings)
+    assert set(default) | set(after) == set(STUDIES) - {"what_if"}
+    assert not set(default) & set(after)
 
 
 def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
@@ -184,10 +193,10 @@ def test_pages_ask_for_the_very_specs_that_the_report_looks_for(
         opened = workspace().open(prepared(sample, splits=3))
         for page in (page.file for page in PAGES):
             open_app(page, analysis=opened.id)
-        usual = default_specs(workspace().votes(opened.votes_sha256), opened.settings)
-        assert set(asked) == set(usual) - {"curators", "group_change"}  # Those wait for a click.
+        default = default_specs(workspace().votes(opened.votes_sha256), opened.settings)
+        assert set(asked) == set(default) - {"curators", "group_change"}  # Those wait for a click.
         for name, specs in asked.items():
-            assert set(specs) <= set(usual[name]), name
+            assert set(specs) <= set(default[name]), name
 
 
 def test_in_a_team_who_signed_in_decides_and_nobody_types_a_name(
@@ -197,9 +206,11 @@ def test_in_a_team_who_signed_in_decides_and_nobody_types_a_name(
     monkeypatch.setattr("judgepanel.ui.reporting.user", lambda: User("ann", "Ann <b>A.</b>"))
     analysis = prepared("one_class")
     app = open_app(CURVE, analysis=analysis)
-    assert not [one for one in app.text_input if one.label == "By whom"]
-    said, reason = (one for one in app.text_area if one.label in ("What was decided", "Why"))
-    said.input(WHAT)
+    assert not [text_input for text_input in app.text_input if text_input.label == "By whom"]
+    sentence, reason = (
+        text_area for text_area in app.text_area if text_area.label in ("What was decided", "Why")
+    )
+    sentence.input(WHAT)
     reason.input(WHY)
     checked(button(app).click().run())
-    assert [one.by for one in workspace().decisions(analysis)] == ["Ann <b>A.</b>"]
+    assert [decision.by for decision in workspace().decisions(analysis)] == ["Ann <b>A.</b>"]

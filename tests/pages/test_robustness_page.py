@@ -37,10 +37,10 @@ def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
 def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them() -> None:
     app = finished("hard_panel")
     assert headers(app)[:3] == OWN
-    said = htmls(app, "jp-said")
+    sentence = htmls(app, "jp-said")
     assert "cost NLL on the others" in answer_of(app)
-    assert answer_of(app) not in said
-    assert any("permuted labels it falls back to the base rate" in text for text in said)
+    assert answer_of(app) not in sentence
+    assert any("permuted labels it falls back to the base rate" in text for text in sentence)
     commands = [code.value for code in app.code if " study " in code.value]
     for study in ("difficulty_transfer", "slice_transfer", "permutation"):
         assert any(f" study {study} " in command for command in commands)
@@ -53,7 +53,9 @@ def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them()
 def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:
     finished("hard_panel")
     app = finished("hard_panel", method="stratified", slices="difficulty")
-    (sliced,) = (one for one in app.main.get("selectbox") if one.label == "Slices by")
+    (sliced,) = (
+        selectbox for selectbox in app.main.get("selectbox") if selectbox.label == "Slices by"
+    )
     assert sliced.value == "difficulty"
     assert any("'difficulty'" in code.value or "difficulty" in code.value for code in app.code)
     assert not any("slice 'code'" in text for text in htmls(app, "jp-said"))

@@ -42,14 +42,14 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def script() -> None:
     """A page of these sections alone."""
-    from judgepanel.ui.frame import Shown
+    from judgepanel.ui.frame import PageContext
     from judgepanel.ui.pages.robustness import sections
     from judgepanel.ui.render import Caveats
     from judgepanel.ui.session import current
 
-    found = current()
-    assert found is not None
-    sections(Shown(*found), Caveats({"a warning that was given above"}))
+    result = current()
+    assert result is not None
+    sections(PageContext(*result), Caveats({"a warning that was given above"}))
 
 
 @cache
@@ -94,8 +94,8 @@ def test_one_class_votes_get_their_notice_once_and_no_flattering_number() -> Non
         cells = displayed(frame)
         for column in cells.columns:
             if column.startswith("NLL"):
-                shown = [float(str(value).split()[0]) for value in cells[column]]
-                assert min(shown) > 0.1, column
+                visible = [float(str(value).split()[0]) for value in cells[column]]
+                assert min(visible) > 0.1, column
             if column == "base rate":
                 assert (cells[column].round(3) == 0.693).all()
 

@@ -46,9 +46,9 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
         answer_of(app)
         == "0 of 4 checks pass; judge 'fam4-judge14' gives a verdict on 51 % of the items."
     )
-    said = htmls(app)
+    sentence = htmls(app)
     for title in ("P0 Item order: look.", "P1 ", "P2 ", "P3 "):
-        assert any(text.startswith(title) for text in said)
+        assert any(text.startswith(title) for text in sentence)
     commands = [code.value for code in app.code]
     assert sum(" study scope " in command for command in commands) == 1
     assert any(" inspect " in command for command in commands)
@@ -60,10 +60,10 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app.button(key="apply-filter").click()
     checked(app.run())
     assert analysis_in(app) != before
-    kept = workspace().open(analysis_in(app)).settings.judges
-    assert kept is not None
-    assert len(kept) == 28
-    assert "fam4-judge14" not in kept
+    judges = workspace().open(analysis_in(app)).settings.judges
+    assert judges is not None
+    assert len(judges) == 28
+    assert "fam4-judge14" not in judges
 
 
 def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:

@@ -28,8 +28,8 @@ SECRET = "hunter2secret"  # noqa: S105
 def test_a_wrong_address_is_told_on_every_page(monkeypatch, page):
     monkeypatch.setenv(VARIABLE, f"postgresql://me:{SECRET}@nowhere:port/x")
     app = open_app(page, analysis="unknown-but-well-formed")
-    (said,) = htmls(app, "jp-problem")
-    assert said.startswith(f"{VARIABLE} is no address of a database")
+    (html,) = htmls(app, "jp-problem")
+    assert html.startswith(f"{VARIABLE} is not the address of a database")
     assert SECRET not in text_of(app)
 
 
@@ -37,16 +37,16 @@ def test_a_wrong_address_is_told_on_every_page(monkeypatch, page):
 def test_a_backend_that_does_not_exist_is_told_on_every_page(monkeypatch, tmp_path, page):
     monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     monkeypatch.setenv("JUDGEPANEL_BACKEND", "clouds")
-    (said,) = htmls(open_app(page, analysis="unknown-but-well-formed"), "jp-problem")
-    assert said == "JUDGEPANEL_BACKEND is 'clouds'; it can be loky or threading."
+    (html,) = htmls(open_app(page, analysis="unknown-but-well-formed"), "jp-problem")
+    assert html == "JUDGEPANEL_BACKEND is 'clouds'; it can be loky or threading."
 
 
 def test_start_without_an_analysis_tells_it_too(monkeypatch, tmp_path):
     (tmp_path / "x.db").write_bytes(b"not a database" * 100)
     monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'x.db'}")
-    (said,) = htmls(open_app(), "jp-problem")
-    assert "should be the database is none" in said
-    assert str(tmp_path) not in said
+    (html,) = htmls(open_app(), "jp-problem")
+    assert "should be the database is none" in html
+    assert str(tmp_path) not in html
 
 
 def test_a_page_works_again_when_the_database_does(monkeypatch, tmp_path):

@@ -55,14 +55,14 @@ def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level()
 
 
 def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure() -> None:
-    one = np.ones(2)
+    entry = np.ones(2)
     changed = replace(
-        result(), features=("length",), residual_lo=-0.2 * one, residual_hi=-0.1 * one
+        result(), features=("length",), residual_lo=-0.2 * entry, residual_hi=-0.1 * entry
     )
     sentence = ablation_sentence(changed)
     assert "Correcting with 1 item feature" in sentence
     assert "Without the correction the beta calibrator alone gets" in sentence
-    unsure = ablation_sentence(replace(changed, residual_hi=0.1 * one))
+    unsure = ablation_sentence(replace(changed, residual_hi=0.1 * entry))
     assert "Without the correction" not in unsure
 
 

@@ -79,7 +79,7 @@ class Decided:
 
 
 @cache
-def found(name, one_class=False):
+def result(name, one_class=False):
     study = STUDIES[name]
     votes = make_votes(4, 80, 6, low=0.55, high=0.75, one_class=one_class)
     spec = study.spec(settings=SETTINGS, **QUICK.get(name, {}))
@@ -94,7 +94,7 @@ def report(*names, **changes):
         notes=("1 row was empty.",),
         votes=make_votes(4, 80, 6, low=0.55, high=0.75),
         settings=SETTINGS,
-        findings=tuple(found(name) for name in names),
+        findings=tuple(result(name) for name in names),
         outdated=(),
         missing=(),
         decisions=(Decided(),),
@@ -119,8 +119,8 @@ def test_it_says_what_was_found_decided_checked_and_how_to_repeat_it(form, escap
     votes = make_votes(4, 80, 6, low=0.55, high=0.75)
     for words in (
         "mine: report",
-        recommendation_sentence(found(RECOMMEND.name).result),
-        reliability_sentence(found(RELIABILITY.name).result),
+        recommendation_sentence(result(RECOMMEND.name).result),
+        reliability_sentence(result(RELIABILITY.name).result),
         *("Keep all six judges", "A. Person", "Nothing is shown against it."),
         "2026-01-02 03:04 UTC",
         *(votes.sha256, "votes.csv", "80, 80 of them labelled", "pairwise", "honest"),
@@ -132,7 +132,9 @@ def test_it_says_what_was_found_decided_checked_and_how_to_repeat_it(form, escap
     ):
         assert escape(words) in text
     for name in (PANEL_CURVE.name, RELIABILITY.name, SCOPE.name, CLAIM.name):
-        command = next(one.text for one in of(document, Command) if f" study {name} " in one.text)
+        command = next(
+            entry.text for entry in of(document, Command) if f" study {name} " in entry.text
+        )
         assert (html.escape(command) if form is html_text else command) in text
         assert "--label-column=truth" in command
 
@@ -141,7 +143,7 @@ def test_the_verdict_comes_first_and_the_studies_in_the_order_of_the_pages():
     document = whole()
     first = document.blocks[0]
     assert isinstance(first, Answer)
-    assert first.text == recommendation_sentence(found(RECOMMEND.name).result)
+    assert first.text == recommendation_sentence(result(RECOMMEND.name).result)
     headings = [block for block in document.blocks if isinstance(block, Heading)]
     assert [block.text for block in headings if block.level == 2] == [
         "Decisions",
@@ -164,8 +166,8 @@ def test_a_report_of_nothing_yet_says_so():
 
 
 def test_a_partial_result_says_of_how_many_splits():
-    one = found(RELIABILITY.name)
-    part = replace(one, result=replace(one.result, planned_splits=9))
+    entry = result(RELIABILITY.name)
+    part = replace(entry, result=replace(entry.result, planned_splits=9))
     text = html_text(analysis_document(report(findings=(part,))))
     assert in_html("So far, 2 of 9 splits: " + reliability_sentence(part.result)) in text
 
@@ -198,7 +200,7 @@ def test_text_of_figures_has_the_colour_that_the_dark_exchanges():
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_a_section_answers_first_and_flatters_nobody_with_one_class_votes(name):
-    finding = found(name, one_class=True)
+    finding = result(name, one_class=True)
     blocks = study_blocks(ENTRIES[name], finding.result, finding.spec)
     assert isinstance(blocks[0], Answer)
     document = Document("t", tuple(blocks))
@@ -211,9 +213,9 @@ def test_a_section_answers_first_and_flatters_nobody_with_one_class_votes(name):
         block for block in flat(blocks) if block not in inside and not isinstance(block, Box | Row)
     ]
     read = [
-        one
+        outcome
         for block in flat(open_ones)
-        for one in (
+        for outcome in (
             in_sentence(block.text, "measures the coding" in block.text)
             if isinstance(block, Answer | Paragraph | Caveat | Method)
             else in_table(
@@ -253,10 +255,10 @@ def test_names_files_and_decisions_are_text_in_both_forms(name, file, what, why)
     decided = Decided(what, name, why)
     document = analysis_document(report(name=name, file=file, decisions=(decided,)))
     harmless = analysis_document(report())
-    shown, calm = read(html_text(document)), read(html_text(harmless))
-    assert shown.tags == calm.tags
+    displayed, calm = read(html_text(document)), read(html_text(harmless))
+    assert displayed.tags == calm.tags
     for text in (plain(name, 200), plain(file), plain(what, 2_000), plain(why, 2_000)):
-        assert text in shown.text
+        assert text in displayed.text
     lines = markdown_text(document).splitlines()
     fences = [i for i, line in enumerate(lines) if line.startswith("```")]
     assert len(fences) == 2
@@ -276,15 +278,15 @@ def test_the_command_of_a_section_gives_the_result_that_the_section_shows(tmp_pa
     (tmp_path / "v.csv").write_bytes(sample_bytes("one_class"))
     loaded = load_votes(sample_bytes("one_class"), name="v.csv")
     spec = RELIABILITY.spec(settings=SETTINGS)
-    shown = Finding(RELIABILITY, spec, run(RELIABILITY, loaded.votes, spec, jobs=1))
+    finding = Finding(RELIABILITY, spec, run(RELIABILITY, loaded.votes, spec, jobs=1))
     document = analysis_document(
-        report(findings=(shown,), votes=loaded.votes, file="v.csv", columns=())
+        report(findings=(finding,), votes=loaded.votes, file="v.csv", columns=())
     )
-    command = next(one.text for one in of(document, Command) if " study " in one.text)
+    command = next(entry.text for entry in of(document, Command) if " study " in entry.text)
     assert main(shlex.split(command)[2:]) == 0
     again = json.loads((tmp_path / "reliability.json").read_text())
     assert again == json.loads(
-        result_json(result_content(RELIABILITY, loaded.votes, spec, shown.result))
+        result_json(result_content(RELIABILITY, loaded.votes, spec, finding.result))
     )
 
 

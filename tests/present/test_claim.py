@@ -180,14 +180,19 @@ def test_the_papers_figures_stand_beside_ours():
 
 
 def test_published_figures_belong_to_steps_panels_and_benchmarks_that_exist():
-    names = {one.name for one in DATA_SETS}
-    for one in PUBLISHED:
-        assert one.data in names
-        assert STEPS[one.step].coding == "one_class"
-        assert one.panel in {"top-3", "top-5", "top-10", "all"}
-        assert 0.0 < one.nll < 2.0
-        assert one.source
-    assert len({(one.data, one.step, one.panel) for one in PUBLISHED}) == len(PUBLISHED)
+    names = {data_set.name for data_set in DATA_SETS}
+    for figure in PUBLISHED:
+        assert figure.data in names
+        assert STEPS[figure.step].coding == "one_class"
+        assert figure.panel in {"top-3", "top-5", "top-10", "all"}
+        assert 0.0 < figure.nll < 2.0
+        assert figure.source
+    assert len(
+        {
+            (published_figure.data, published_figure.step, published_figure.panel)
+            for published_figure in PUBLISHED
+        }
+    ) == len(PUBLISHED)
     assert looks_like(2985).name == "RewardBench"
     assert looks_like(120) is None
 

@@ -212,7 +212,7 @@ def test_strata_that_hold_the_label_say_so_and_items_are_listed_unless_the_page_
 
 def test_a_single_split_says_that_it_is_too_early():
     for study, spec, _ in STUDIES:
-        one = study.merge(
+        merge = study.merge(
             votes(), spec(SETTINGS), study.run_chunk(votes(), spec(SETTINGS), split_chunks(1)[0])
         )
         say = {
@@ -221,7 +221,7 @@ def test_a_single_split_says_that_it_is_too_early():
             "conformal": lambda result: conformal_sentence(result, 0),
             "items": items_sentence,
         }[study.name]
-        assert say(one) == "Not enough splits yet to say."
+        assert say(merge) == "Not enough splits yet to say."
 
 
 def test_the_papers_protocol_is_labelled_as_the_coding():

@@ -60,9 +60,9 @@ def escalated(cheapest=2, n_judges=7):
 
 
 def with_points(**changes):
-    found = frontier()
-    points = tuple(replace(p, found=replace(p.found, **changes)) for p in found.points)
-    return replace(found, points=points)
+    result = frontier()
+    points = tuple(replace(p, found=replace(p.found, **changes)) for p in result.points)
+    return replace(result, points=points)
 
 
 def test_amounts_have_their_unit():
@@ -75,19 +75,19 @@ def test_amounts_have_their_unit():
 
 
 def test_the_least_budget_without_loss_is_the_answer():
-    found = with_points(delta=0.0, band_lo=-0.001, band_hi=0.001, margin=0.01, verdict="undecided")
-    said = cost_sentence(found)
-    assert said.startswith("0.0500 USD (3.0 %) an item is the least of 4 budgets shown to lose")
-    assert "against all 7 judges (1.65 USD)" in said
-    said = cost_sentence(with_points(band_hi=0.5, margin=0.01, verdict="undecided"))
-    assert said.startswith("No budget is shown to lose at most 2 % of NLL against all 7 judges")
+    points = with_points(delta=0.0, band_lo=-0.001, band_hi=0.001, margin=0.01, verdict="undecided")
+    sentence = cost_sentence(points)
+    assert sentence.startswith("0.0500 USD (3.0 %) an item is the least of 4 budgets shown to lose")
+    assert "against all 7 judges (1.65 USD)" in sentence
+    sentence = cost_sentence(with_points(band_hi=0.5, margin=0.01, verdict="undecided"))
+    assert sentence.startswith("No budget is shown to lose at most 2 % of NLL against all 7 judges")
 
 
 def test_a_budget_that_was_asked_for_is_the_answer():
-    said = cost_sentence(frontier(0.33))
-    assert said.startswith("Under 0.330 USD an item, ")
-    assert "expected NLL of" in said
-    assert "against all 7 judges (1.65 USD)" in said
+    sentence = cost_sentence(frontier(0.33))
+    assert sentence.startswith("Under 0.330 USD an item, ")
+    assert "expected NLL of" in sentence
+    assert "against all 7 judges (1.65 USD)" in sentence
 
 
 def test_nothing_is_claimed_where_nothing_can_be():
@@ -103,16 +103,16 @@ def test_nothing_is_claimed_where_nothing_can_be():
 
 
 def test_prices_and_panels_are_said_and_hostile_names_stay_on_their_line():
-    said = price_sentence(frontier())
-    assert said.startswith("The next 1 % of NLL costs ")
-    assert " USD an item from " in said
+    sentence = price_sentence(frontier())
+    assert sentence.startswith("The next 1 % of NLL costs ")
+    assert " USD an item from " in sentence
     nothing = replace(frontier(), points=tuple(replace(p, next=None) for p in frontier().points))
     assert price_sentence(nothing) == ""
     point = replace(frontier().points[-1], judges=("a\x1b[31m\nb", *"cdefgh"))
-    said = panel_sentence(frontier(), point)
-    assert "\x1b" not in said
-    assert "\n" not in said
-    assert "1 more (7 judges" in said
+    sentence = panel_sentence(frontier(), point)
+    assert "\x1b" not in sentence
+    assert "\n" not in sentence
+    assert "1 more (7 judges" in sentence
 
 
 def test_tables_have_a_row_a_budget():
@@ -136,12 +136,14 @@ def test_every_frontier_is_presented_with_its_panels(more):
 
 
 def test_the_recommended_threshold_is_the_answer():
-    one = replace(escalated().recommended, threshold=0.8, verdict="no loss from curating")
-    said = escalation_sentence(replace(escalated(), recommended=one))
-    assert said.startswith("Ask 2.0 judges (0.150 USD) first, and all 7 (1.65 USD) where the conf")
-    assert "below 0.800" in said
-    assert said.endswith("at most 2 % is lost.")
-    always = replace(escalated(), recommended=replace(one, threshold=1.0))
+    entry = replace(escalated().recommended, threshold=0.8, verdict="no loss from curating")
+    sentence = escalation_sentence(replace(escalated(), recommended=entry))
+    assert sentence.startswith(
+        "Ask 2.0 judges (0.150 USD) first, and all 7 (1.65 USD) where the conf"
+    )
+    assert "below 0.800" in sentence
+    assert sentence.endswith("at most 2 % is lost.")
+    always = replace(escalated(), recommended=replace(entry, threshold=1.0))
     assert escalation_sentence(always).startswith("Ask all 7 judges about every item")
     assert escalation_sentence(replace(escalated(), measures_coding=True)).endswith(CODING)
 
@@ -151,9 +153,9 @@ def test_escalation_claims_nothing_where_nothing_can_be():
     assert "nothing to escalate to" in escalation_sentence(escalated(7))
     assert promise_sentence(escalated(7)) == ""
     early = replace(escalated().recommended, nll_lo=float("nan"))
-    found = replace(escalated(), recommended=early)
-    assert escalation_sentence(found) == "Not enough splits yet to say."
-    assert promise_sentence(found) == ""
+    result = replace(escalated(), recommended=early)
+    assert escalation_sentence(result) == "Not enough splits yet to say."
+    assert promise_sentence(result) == ""
     assert "beat the base rate" in escalation_sentence(replace(escalated(), null_nll=0.01))
 
 

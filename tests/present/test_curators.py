@@ -40,27 +40,27 @@ def with_best(**changes):
 
 
 def test_the_answer_names_the_best_curator_with_the_band_of_all():
-    said = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=-0.05, margin=0.01))
-    assert said.startswith("Choosing pays: top by accuracy, k given keeps 2.0 of 6 judges")
-    assert "-0.10 [-0.20, -0.05], all curators taken together" in said
-    said = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=0.05, margin=0.01))
-    assert said.startswith("No curator is shown to beat all 6 judges. The best of them, top by")
+    sentence = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=-0.05, margin=0.01))
+    assert sentence.startswith("Choosing pays: top by accuracy, k given keeps 2.0 of 6 judges")
+    assert "-0.10 [-0.20, -0.05], all curators taken together" in sentence
+    sentence = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=0.05, margin=0.01))
+    assert sentence.startswith("No curator is shown to beat all 6 judges. The best of them, top by")
 
 
 def test_a_curator_that_keeps_everybody_is_called_the_same_panel():
     nan = float("nan")
-    found = with_best(verdict="tie", delta=0.0, lo=nan, hi=nan, band_lo=nan, size_lo=6, size_hi=6)
-    sentence = curators_sentence(found)
+    best = with_best(verdict="tie", delta=0.0, lo=nan, hi=nan, band_lo=nan, size_lo=6, size_hi=6)
+    sentence = curators_sentence(best)
     assert "top by accuracy, k given, is the same panel as all in every split." in sentence
-    assert curators_table(found)["against all judges"].tolist()[1] == "same panel as all"
+    assert curators_table(best)["against all judges"].tolist()[1] == "same panel as all"
 
 
 def test_curators_that_cost_are_counted():
     first, second, third, *others = result().curators
     worse = replace(third, delta=0.3, band_lo=0.2, band_hi=0.4, margin=0.01)
     second = replace(second, nll=0.1, band_hi=0.4)
-    found = replace(result(), curators=(first, second, worse, *others))
-    assert "are shown to cost NLL" in curators_sentence(found)
+    outcome = replace(result(), curators=(first, second, worse, *others))
+    assert "are shown to cost NLL" in curators_sentence(outcome)
 
 
 def test_nothing_is_claimed_where_nothing_can_be():
@@ -69,7 +69,7 @@ def test_nothing_is_claimed_where_nothing_can_be():
     early = replace(result(), n_splits=1)
     assert curators_sentence(early) == "Not enough splits yet to say."
     assert "nothing to choose" in curators_sentence(replace(result(), n_judges=1))
-    null = min(one.nll_lo for one in result().curators) - 0.01
+    null = min(curator.nll_lo for curator in result().curators) - 0.01
     assert "beat the base rate" in curators_sentence(replace(result(), null_nll=null))
     assert curators_sentence(replace(result(), measures_coding=True)).endswith(CODING)
 
@@ -78,10 +78,10 @@ def test_optimism_stability_and_the_selector_are_said():
     assert "promised NLL" in looked_best_sentence(result())
     assert "our reading of arXiv:2606.01034" in selector_sentence(result())
     assert selector_sentence(result(("fixed_size",))) == ""
-    said = chosen_sentence(result(), "forward")
-    assert said.startswith("Greedy forward chooses most often judge")
-    assert "Stability" in said
-    assert chosen_sentence(result(), "all") == "All judges keeps everybody in every split."
+    sentence = chosen_sentence(result(), "forward")
+    assert sentence.startswith("Greedy forward chooses most often judge")
+    assert "Stability" in sentence
+    assert chosen_sentence(result(), "all") == "All judges keeps every judge in every split."
     assert chosen_sentence(result(), "lasso") == ""
 
 
@@ -105,15 +105,15 @@ def test_it_is_all_presented_and_hostile_names_stay_on_their_line():
     ):
         assert part in text
     hostile = replace(result(), judges=("a\x1b[31m\nb", *result().judges[1:]))
-    said = chosen_sentence(hostile, "random") + chosen_sentence(hostile, "forward")
-    assert "\x1b" not in said
-    assert "\n" not in said
+    sentence = chosen_sentence(hostile, "random") + chosen_sentence(hostile, "forward")
+    assert "\x1b" not in sentence
+    assert "\n" not in sentence
 
 
 @pytest.mark.parametrize("n_judges", [1, 2])
 def test_small_panels_have_words_too(n_judges):
-    found = result(("forward", "fixed_size"), n_judges)
-    assert curators_sentence(found) in terminal_text(present(found, CuratorsSpec()))
+    outcome = result(("forward", "fixed_size"), n_judges)
+    assert curators_sentence(outcome) in terminal_text(present(outcome, CuratorsSpec()))
 
 
 def test_a_refit_under_another_aggregator_is_told():

@@ -114,13 +114,13 @@ def test_figures_that_measure_the_coding_say_so() -> None:
 
 
 def test_a_single_split_claims_no_ties() -> None:
-    one = replace(grid_of(), n_splits=1)
-    assert "tied" not in grid_sentence(one)
-    assert ties_sentence(one) == grid_choice_sentence(one) == ""
+    result = replace(grid_of(), n_splits=1)
+    assert "tied" not in grid_sentence(result)
+    assert ties_sentence(result) == grid_choice_sentence(result) == ""
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "text"),
     [
         (("xxxx", "....", "...."), "majority vote, calibrated or not."),
         (("xxxx", "xxxx", "...."), "majority vote and log-odds, calibrated or not."),
@@ -131,10 +131,10 @@ def test_a_single_split_claims_no_ties() -> None:
         ((".x..", ".x..", "...."), "majority vote and log-odds, calibrated by temperature."),
     ],
 )
-def test_ties_are_named_aggregator_by_aggregator(rows: tuple[str, ...], said: str) -> None:
+def test_ties_are_named_aggregator_by_aggregator(rows: tuple[str, ...], text: str) -> None:
     sentence = ties_sentence(tied(*rows))
     assert sentence.startswith("Not told apart from the lowest: ")
-    assert sentence.endswith(said)
+    assert sentence.endswith(text)
 
 
 @pytest.mark.parametrize("rows", [("x...", "....", "...."), ("xxxx", "xxxx")])
@@ -165,10 +165,10 @@ def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort() -> Non
 def test_differences_are_rounded_as_their_intervals_are() -> None:
     pattern = re.compile(r"[+-]?(\d+\.\d+) \[[+-](\d+\.\d+), [+-](\d+\.\d+)\]")
     for text in grid_table(grid_of())["against the lowest"].tolist()[1:]:
-        found = pattern.fullmatch(text)
-        assert found, text
-        assert len({len(part.partition(".")[2]) for part in found.groups()}) == 1
-        assert len(found[1].partition(".")[2]) <= 4
+        match = pattern.fullmatch(text)
+        assert match, text
+        assert len({len(part.partition(".")[2]) for part in match.groups()}) == 1
+        assert len(match[1].partition(".")[2]) <= 4
 
 
 def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same() -> None:
@@ -229,8 +229,8 @@ def test_the_table_of_calibrators_has_an_interval_beside_every_nll() -> None:
 
 
 def test_shares_are_told_from_scores_by_their_column() -> None:
-    shown = {*grid_table(grid_of()), *design_table(design_of())}
-    assert {"skill", "accuracy", "chosen in"} <= shown & set(PERCENTS)
+    displayed = {*grid_table(grid_of()), *design_table(design_of())}
+    assert {"skill", "accuracy", "chosen in"} <= displayed & set(PERCENTS)
     assert not {"NLL", "Brier", "ECE", "Spearman ρ", "constant score"} & set(PERCENTS)
 
 

@@ -113,15 +113,15 @@ def test_the_headline_is_the_chosen_k_where_that_is_shown_to_be_better(curve):
 
 
 def test_within_two_per_cent_either_will_do(curve):
-    found = with_arm(
+    arm = with_arm(
         curve, verdict="no loss from keeping", delta=-0.001, lo=-0.002, hi=0.001, margin=0.01
     )
-    assert curve_sentence(found, "beta").startswith("Either will do: top-5 changes NLL by -0.0010")
+    assert curve_sentence(arm, "beta").startswith("Either will do: top-5 changes NLL by -0.0010")
 
 
 def test_one_judge_leaves_nothing_to_curate():
-    found = run(PANEL_CURVE, make_votes(0, 40, 1), PanelCurveSpec(settings=FEW), jobs=1)
-    assert curve_sentence(found, "beta").startswith("There is one judge only")
+    result = run(PANEL_CURVE, make_votes(0, 40, 1), PanelCurveSpec(settings=FEW), jobs=1)
+    assert curve_sentence(result, "beta").startswith("There is one judge only")
 
 
 def test_a_single_split_says_that_it_is_too_early():
@@ -132,9 +132,11 @@ def test_a_single_split_says_that_it_is_too_early():
     assert "against all" in curve_sentence(first.result(), "beta") or "all 6" in curve_sentence(
         first.result(), "beta"
     )
-    done = run(PANEL_CURVE, votes, spec, jobs=1)
-    assert curve_sentence(replace(done, comparisons=()), "beta") == "Not enough splits yet to say."
-    assert optimism_sentence(replace(done, comparisons=()), "beta") == ""
+    result = run(PANEL_CURVE, votes, spec, jobs=1)
+    assert (
+        curve_sentence(replace(result, comparisons=()), "beta") == "Not enough splits yet to say."
+    )
+    assert optimism_sentence(replace(result, comparisons=()), "beta") == ""
 
 
 def test_every_sentence_of_the_papers_protocol_on_one_class_is_labelled():
@@ -143,9 +145,9 @@ def test_every_sentence_of_the_papers_protocol_on_one_class_is_labelled():
         settings=Settings(splits=4, protocol="paper"), calibrators=("none", "beta_clipped")
     )
     for calibrator in spec.calibrators:
-        found = run(PANEL_CURVE, votes, spec, jobs=1)
-        assert curve_sentence(found, calibrator).endswith(CODING)
-        assert curve_sentence(replace(found, comparisons=()), calibrator).endswith(CODING)
+        result = run(PANEL_CURVE, votes, spec, jobs=1)
+        assert curve_sentence(result, calibrator).endswith(CODING)
+        assert curve_sentence(replace(result, comparisons=()), calibrator).endswith(CODING)
     alone = run(PANEL_CURVE, votes.with_judges(votes.judges[:1]), spec, jobs=1)
     assert curve_sentence(alone, "none").endswith(CODING)
 

@@ -50,17 +50,17 @@ def result():
     ],
 )
 def test_the_runner_up_is_named_with_its_difference(stands, words):
-    found = result()
-    runner = replace(found.runner_up, panel="top-5", stands=stands)
-    said = rival_sentence(replace(found, runner_up=runner, labels_to_settle=1234))
-    assert said.startswith("Runner-up: top-5")
-    assert words in said
-    assert ("labels" in said) == (stands == "undecided")
+    outcome = result()
+    runner = replace(outcome.runner_up, panel="top-5", stands=stands)
+    sentence = rival_sentence(replace(outcome, runner_up=runner, labels_to_settle=1234))
+    assert sentence.startswith("Runner-up: top-5")
+    assert words in sentence
+    assert ("labels" in sentence) == (stands == "undecided")
 
 
 def test_a_single_candidate_has_no_runner_up():
-    found = result()
-    assert rival_sentence(replace(found, runner_up=found.chosen)) == ""
+    outcome = result()
+    assert rival_sentence(replace(outcome, runner_up=outcome.chosen)) == ""
 
 
 @pytest.mark.parametrize(
@@ -73,39 +73,41 @@ def test_a_single_candidate_has_no_runner_up():
     ],
 )
 def test_the_tied_are_counted_and_what_was_preferred_is_said(prefer, words):
-    found = result()
-    others = [one for one in found.candidates if one.name != found.chosen.name]
-    lowest = replace(others[0], tied=True, smoothed_nll=found.chosen.smoothed_nll - 0.01)
-    marked = tuple(replace(one, tied=one is others[0]) for one in others)
-    said = tied_sentence(replace(found, candidates=marked, lowest=lowest, prefer=prefer))
-    assert said.startswith("1 other candidate is within one standard error of the best")
-    assert words in said
-    assert "ahead by 0.010." in said
+    outcome = result()
+    others = [
+        candidate for candidate in outcome.candidates if candidate.name != outcome.chosen.name
+    ]
+    lowest = replace(others[0], tied=True, smoothed_nll=outcome.chosen.smoothed_nll - 0.01)
+    marked = tuple(replace(entry, tied=entry is others[0]) for entry in others)
+    sentence = tied_sentence(replace(outcome, candidates=marked, lowest=lowest, prefer=prefer))
+    assert sentence.startswith("1 other candidate is within one standard error of the best")
+    assert words in sentence
+    assert "ahead by 0.010." in sentence
 
 
 def test_nothing_is_said_where_nothing_is_tied():
-    found = result()
-    alone = tuple(replace(one, tied=False) for one in found.candidates)
-    assert tied_sentence(replace(found, candidates=alone)) == ""
+    outcome = result()
+    alone = tuple(replace(candidate, tied=False) for candidate in outcome.candidates)
+    assert tied_sentence(replace(outcome, candidates=alone)) == ""
 
 
 def test_absences_are_listed_with_the_worst_in_words():
-    found = result()
-    rows = absence_table(found)
-    measured = found.absence
+    outcome = result()
+    rows = absence_table(outcome)
+    measured = outcome.absence
     n_rows = len(measured.groups) + len(measured.several) + len(measured.single)
     assert len(rows) == n_rows
-    assert rows["NLL"].tolist() == pytest.approx((found.nll + rows["rise"]).tolist())
+    assert rows["NLL"].tolist() == pytest.approx((outcome.nll + rows["rise"]).tolist())
     top = rows["rise"].idxmax()
-    assert f"is {rows['absent'][top]}: the NLL changes by" in absence_words(found)[0]
-    assert absence_words(replace(found, absence=None)) == ()
+    assert f"is {rows['absent'][top]}: the NLL changes by" in absence_words(outcome)[0]
+    assert absence_words(replace(outcome, absence=None)) == ()
 
 
 def test_an_absence_above_the_base_rate_is_called_worse():
-    found = result()
-    worst = replace(found.absence.several[-1], delta=9.0, lo=8.0, hi=10.0)
-    absence = replace(found.absence, several=(*found.absence.several[:-1], worst))
-    bad = replace(found, absence=absence)
+    outcome = result()
+    worst = replace(outcome.absence.several[-1], delta=9.0, lo=8.0, hi=10.0)
+    absence = replace(outcome.absence, several=(*outcome.absence.several[:-1], worst))
+    bad = replace(outcome, absence=absence)
     assert "worse than" in absence_words(bad)[0]
     rows = absence_table(bad)
     assert rows["worse than the base rate"][rows["rise"].idxmax()] == "yes"
@@ -116,9 +118,9 @@ def test_judges_are_counted_by_what_becomes_of_them():
         return JudgeStatus(name, kind, "why", None)
 
     some = (status("a", "keep"), status("b", "keep"), status("c", "drop"), status("d", "watch"))
-    said = statuses_sentence(some)
-    assert said.startswith("Keep: 2 judges shown to help. Drop: 1 judge that")
-    assert said.endswith("Watch: 1 judge, since neither is settled.")
+    sentence = statuses_sentence(some)
+    assert sentence.startswith("Keep: 2 judges shown to help. Drop: 1 judge that")
+    assert sentence.endswith("Watch: 1 judge, since neither is settled.")
     assert statuses_sentence(some[:1]) == "Keep: 1 judge shown to help."
     assert statuses_sentence(()) == ""
 
@@ -153,13 +155,13 @@ def test_fewer_judges_are_kept_only_where_that_is_shown_to_lose_nothing(
     fewer = replace(strong.model, judges=strong.model.judges[:2])
     pipeline = strong.chosen.aggregator, strong.chosen.calibrator
     marked = tuple(
-        replace(one, stands=stands)
-        if one.panel == "all" and (one.aggregator, one.calibrator) == pipeline
-        else one
-        for one in strong.candidates
+        replace(candidate, stands=stands)
+        if candidate.panel == "all" and (candidate.aggregator, candidate.calibrator) == pipeline
+        else candidate
+        for candidate in strong.candidates
     )
-    said = recommendation_sentence(replace(strong, model=fewer, candidates=marked))
-    assert said.startswith(words)
+    sentence = recommendation_sentence(replace(strong, model=fewer, candidates=marked))
+    assert sentence.startswith(words)
 
 
 def test_a_recommendation_that_measures_the_coding_says_so(recommendation):
@@ -206,9 +208,9 @@ def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
 
 
 def test_candidates_come_best_first_and_the_reference_is_marked_once():
-    found = run(RECOMMEND, make_votes(0, 60, 7), RecommendSpec(settings=FEW), jobs=1)
-    table = candidate_table(found)
-    assert len(table) == len(found.candidates)
+    outcome = run(RECOMMEND, make_votes(0, 60, 7), RecommendSpec(settings=FEW), jobs=1)
+    table = candidate_table(outcome)
+    assert len(table) == len(outcome.candidates)
     assert table["NLL"].astype(float).is_monotonic_increasing
     assert (table["difference"] == "reference").sum() == 1
     marked = table[table["difference"] == "reference"].iloc[0]

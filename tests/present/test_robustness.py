@@ -64,30 +64,30 @@ def put(values, at, value):
 
 def failing(delta=0.5, nll=0.61, null=0.693):
     """The transfer with easy to hard shown to lose."""
-    found = transfer()
+    result = transfer()
     here = (0, 0, 0, 1)
     return replace(
-        found,
-        nll=put(found.nll, here, nll),
-        nll_lo=put(found.nll_lo, here, nll - 0.05),
-        nll_hi=put(found.nll_hi, here, nll + 0.05),
-        null_nll=put(found.null_nll, (0, 1), null),
-        delta=put(found.delta, here, delta),
-        delta_lo=put(found.delta_lo, here, delta - 0.1),
-        delta_hi=put(found.delta_hi, here, delta + 0.1),
-        p_holm=put(put(found.p_holm, here, 0.001), (0, 0, 1, 0), 0.9),
+        result,
+        nll=put(result.nll, here, nll),
+        nll_lo=put(result.nll_lo, here, nll - 0.05),
+        nll_hi=put(result.nll_hi, here, nll + 0.05),
+        null_nll=put(result.null_nll, (0, 1), null),
+        delta=put(result.delta, here, delta),
+        delta_lo=put(result.delta_lo, here, delta - 0.1),
+        delta_hi=put(result.delta_hi, here, delta + 0.1),
+        p_holm=put(put(result.p_holm, here, 0.001), (0, 0, 1, 0), 0.9),
     )
 
 
 def failing_slice(delta=0.7):
-    found = slices()
+    result = slices()
     g = 0
     return replace(
-        found,
-        delta=put(found.delta, (g, 1), delta),
-        band_lo=put(found.band_lo, (g, 1), delta - 0.2),
-        band_hi=put(found.band_hi, (g, 1), delta + 0.2),
-        p_holm=put(found.p_holm, (g, 1), 0.001),
+        result,
+        delta=put(result.delta, (g, 1), delta),
+        band_lo=put(result.band_lo, (g, 1), delta - 0.2),
+        band_hi=put(result.band_hi, (g, 1), delta + 0.2),
+        p_holm=put(result.p_holm, (g, 1), 0.001),
     )
 
 
@@ -109,8 +109,8 @@ def test_where_nothing_is_shown_both_ways_are_said():
 
 
 def test_the_way_that_is_shown_to_fail_is_told_though_the_other_looks_worse():
-    found = failing()
-    larger = replace(found, delta=put(found.delta, (0, 0, 1, 0), 2.0))
+    result = failing()
+    larger = replace(result, delta=put(result.delta, (0, 0, 1, 0), 2.0))
     quiet = replace(larger, p_holm=put(larger.p_holm, (0, 0, 1, 0), 0.5))
     text = transfer_sentence(quiet, "beta")
     assert text.startswith("Calibrated on easy items it fails on hard ones: ")
@@ -125,18 +125,18 @@ def test_an_interval_that_excludes_0_alone_is_put_beside_what_holm_says():
 
 
 def test_remedies_help_hurt_or_change_nothing():
-    found = failing()
+    result = failing()
     for bounds, word in (((-0.2, -0.1), "helps"), ((0.1, 0.2), "hurts"), ((-0.1, 0.1), "changes")):
-        lo, hi = (put(found.gain_lo, (0, 1, 0, 1), v) for v in bounds)
-        text = remedy_sentence(replace(found, gain_lo=lo, gain_hi=hi), "beta")
+        lo, hi = (put(result.gain_lo, (0, 1, 0, 1), v) for v in bounds)
+        text = remedy_sentence(replace(result, gain_lo=lo, gain_hi=hi), "beta")
         assert f"stratified calibration {word}" in text
         assert "of the labels effective" in text
 
 
 def test_a_remedy_that_is_the_plain_calibrator_is_said_to_be_that():
-    found = failing()
-    nothing = np.zeros_like(found.gain)
-    same = replace(found, gain=nothing, gain_lo=nothing, gain_hi=nothing)
+    result = failing()
+    nothing = np.zeros_like(result.gain)
+    same = replace(result, gain=nothing, gain_lo=nothing, gain_hi=nothing)
     text = remedy_sentence(same, "beta")
     assert "stratified calibration comes to the plain one" in text
     assert "0.00" not in text
@@ -145,11 +145,11 @@ def test_a_remedy_that_is_the_plain_calibrator_is_said_to_be_that():
 
 
 def test_agreed_items_that_are_predicted_worse_are_not_called_easy():
-    found = transfer()
+    result = transfer()
     level = {False: (0.3, 0.5), True: (0.5, 0.3)}
     for odd, (easy, hard) in level.items():
-        nll = put(put(found.nll, (0, 0, 2, 0), easy), (0, 0, 2, 1), hard)
-        text = difficulty_sentence(replace(found, nll=nll), "beta")
+        nll = put(put(result.nll, (0, 0, 2, 0), easy), (0, 0, 2, 1), hard)
+        text = difficulty_sentence(replace(result, nll=nll), "beta")
         assert bool(text) == odd
     assert "Read easy as agreed" in text
 

@@ -74,20 +74,20 @@ def test_every_scenario_has_its_worst_level_both_panels_and_the_base_rate(scenar
 
 
 @pytest.mark.parametrize(
-    ("lo", "hi", "said"),
+    ("lo", "hi", "sentence"),
     [
         (0.02, 0.08, "Top-3 loses 0.050 [0.020, 0.080] more than all 7."),
         (-0.08, -0.02, "All 7 lose 0.050 [0.020, 0.080] more than top-3."),
         (-0.01, 0.11, "Who loses more is not shown"),
     ],
 )
-def test_who_degrades_slower_follows_the_band(lo, hi, said):
-    found = damaged()
-    place = found.of("random_both")[-1]
-    gap, gap_lo, gap_hi = (part.copy() for part in (found.gap, found.gap_lo, found.gap_hi))
+def test_who_degrades_slower_follows_the_band(lo, hi, sentence):
+    result = damaged()
+    place = result.of("random_both")[-1]
+    gap, gap_lo, gap_hi = (part.copy() for part in (result.gap, result.gap_lo, result.gap_hi))
     gap[0, place], gap_lo[0, place], gap_hi[0, place] = (lo + hi) / 2, lo, hi
-    changed = replace(found, gap=gap, gap_lo=gap_lo, gap_hi=gap_hi)
-    assert said in corruption_sentence(changed, "random_both")
+    changed = replace(result, gap=gap, gap_lo=gap_lo, gap_hi=gap_hi)
+    assert sentence in corruption_sentence(changed, "random_both")
 
 
 def test_conditions_are_counted_and_the_starting_level_is_not_forgotten():
@@ -137,9 +137,9 @@ def test_calibrators_that_repair_the_same_are_named_together():
 
 
 def test_weightings_that_help_or_hurt_are_named_with_their_size():
-    found = weighed()
-    n = len(found.signals)
-    none = replace(found, band_lo=np.full(n, -1.0), band_hi=np.full(n, 1.0))
+    result = weighed()
+    n = len(result.signals)
+    none = replace(result, band_lo=np.full(n, -1.0), band_hi=np.full(n, 1.0))
     assert weighting_sentence(none).endswith("None is shown to change it at all.")
     lo, hi = none.band_lo.copy(), none.band_hi.copy()
     delta = np.zeros(n)
@@ -149,35 +149,37 @@ def test_weightings_that_help_or_hurt_are_named_with_their_size():
 
 
 def test_names_of_features_cannot_act_on_a_terminal():
-    found = weighed()
-    place = found.features.index(True)
-    assert signal_name(found, place) == "high [31mred"
+    result = weighed()
+    place = result.features.index(True)
+    assert signal_name(result, place) == "high [31mred"
 
 
 def test_the_simulation_says_that_it_is_one():
     spec = NarrowBandSpec(SETTINGS, widths=(0.1,), rhos=(0.0,), sizes=(4,), replicates=2)
-    found = run(NARROW_BAND, votes(), spec, jobs=1)
-    assert band_sentence(found).startswith("Simulated, not measured: ")
-    assert "mean accuracy" in placed_sentence(found)
-    lost = replace(found, own_width=float("nan"), own_rho=float("nan"))
+    result = run(NARROW_BAND, votes(), spec, jobs=1)
+    assert band_sentence(result).startswith("Simulated, not measured: ")
+    assert "mean accuracy" in placed_sentence(result)
+    lost = replace(result, own_width=float("nan"), own_rho=float("nan"))
     assert "nan" not in placed_sentence(lost)
 
 
 def test_the_cost_of_dependence_is_claimed_only_where_it_is_shown():
-    found = jury()
-    shown = replace(found, gap_lo=np.full(len(found.k), 0.01))
-    assert "Dependence costs" in jury_sentence(shown)
-    hidden = replace(found, gap_lo=np.full(len(found.k), -0.01))
+    result = jury()
+    displayed = replace(result, gap_lo=np.full(len(result.k), 0.01))
+    assert "Dependence costs" in jury_sentence(displayed)
+    hidden = replace(result, gap_lo=np.full(len(result.k), -0.01))
     assert "No cost of dependence is shown." in jury_sentence(hidden)
     tiny = replace(
-        found, independent=np.full(len(found.k), 1e-9), independent_hi=np.full(len(found.k), 1e-8)
+        result,
+        independent=np.full(len(result.k), 1e-9),
+        independent_hi=np.full(len(result.k), 1e-8),
     )
     assert "would on under 0.01 %." in jury_sentence(tiny)
-    unknown = replace(found, effective=np.full(len(found.k), np.nan))
+    unknown = replace(result, effective=np.full(len(result.k), np.nan))
     assert "worth" not in jury_sentence(unknown)
-    low = replace(found, jury_bound=np.full(len(found.k), 1e-9))
+    low = replace(result, jury_bound=np.full(len(result.k), 1e-9))
     assert "err on under 0.01 %" in bound_sentence(low)
-    assert jury_sentence(replace(found, n_judges=1)).startswith("There is one judge only")
+    assert jury_sentence(replace(result, n_judges=1)).startswith("There is one judge only")
 
 
 def test_one_judge_alone_has_no_dependence_to_pay_for():

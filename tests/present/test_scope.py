@@ -52,8 +52,8 @@ def test_the_answer_counts_and_names_the_worst(hard):
 
 
 def test_one_check_passes_in_the_singular(hard):
-    said = scope_sentence(outcomes(hard, P0="pass", P1="fail", P2="review", P3="review"))
-    assert said.startswith("1 of 4 checks passes; ")
+    sentence = scope_sentence(outcomes(hard, P0="pass", P1="fail", P2="review", P3="review"))
+    assert sentence.startswith("1 of 4 checks passes; ")
 
 
 def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
@@ -61,11 +61,13 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
     course = hard.saturation
     texts = {}
     for outcome in ("inconclusive", "equivalent"):
-        held = tuple(outcome if i == course.last else one for i, one in enumerate(course.outcome))
+        held = tuple(
+            outcome if i == course.last else entry for i, entry in enumerate(course.outcome)
+        )
         texts[outcome] = scope_sentence(replace(fine, saturation=replace(course, outcome=held)))
-    said = "All 4 checks pass: nothing they look at speaks against the default here."
-    assert texts["equivalent"] == said
-    assert texts["inconclusive"].startswith(said)
+    sentence = "All 4 checks pass: nothing they look at speaks against the default here."
+    assert texts["equivalent"] == sentence
+    assert texts["inconclusive"].startswith(sentence)
     assert "matter is undecided" in texts["inconclusive"]
     assert safe(fine)
 

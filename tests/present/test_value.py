@@ -41,7 +41,7 @@ def result():
 def judges(*changes):
     """The judges, the first ones changed."""
     rest = result().judges[len(changes) :]
-    made = tuple(replace(one, **c) for one, c in zip(result().judges, changes, strict=False))
+    made = tuple(replace(judge, **c) for judge, c in zip(result().judges, changes, strict=False))
     return made + rest
 
 
@@ -56,24 +56,24 @@ def test_the_answer_counts_who_is_missed_and_who_helps():
     all_blank = [blank] * 6
     all_blank[0] = {"lo": 0.01, "shapley_lo": -1.0}
     all_blank[1] = {"lo": -0.01, "shapley_lo": 0.01}
-    found = replace(result(), judges=judges(*all_blank), nll_all_lo=0.1, null_nll=0.69)
-    said = value_sentence(found)
-    assert said.startswith("Of 6 judges under one-coin, 1 is shown to be missed")
-    assert "and 2 to help either then" in said
-    assert value_sentence(replace(found, measures_coding=True)).endswith(CODING)
-    assert "do not beat the base rate" in value_sentence(replace(found, nll_all_lo=0.7))
+    outcome = replace(result(), judges=judges(*all_blank), nll_all_lo=0.1, null_nll=0.69)
+    sentence = value_sentence(outcome)
+    assert sentence.startswith("Of 6 judges under one-coin, 1 is shown to be missed")
+    assert "and 2 to help either then" in sentence
+    assert value_sentence(replace(outcome, measures_coding=True)).endswith(CODING)
+    assert "do not beat the base rate" in value_sentence(replace(outcome, nll_all_lo=0.7))
 
 
 def test_removal_says_how_many_can_go_and_where_it_hurts():
     free = {"m": 1, "delta": 0.001, "lo": -0.004, "hi": 0.006, "free": True}
     worse = {"m": 5, "delta": 0.1, "band_lo": 0.05, "band_hi": 0.15, "free": False}
-    said = removal_sentence(removed(free, worse))
-    assert said == (
+    sentence = removal_sentence(removed(free, worse))
+    assert sentence == (
         "Without the judge worth least no loss above 2.0 % of NLL is seen: +0.0010 [-0.0040, "
         "+0.0060]. Without 5 NLL is worse: +0.10 [+0.05, +0.15]."
     )
-    said = removal_sentence(removed(replace_free(free)))
-    assert said == "That any can go without losing more than 2.0 % of NLL is not shown."
+    sentence = removal_sentence(removed(replace_free(free)))
+    assert sentence == "That any can go without losing more than 2.0 % of NLL is not shown."
     many = removed(free, {**free, "m": 3})
     assert removal_sentence(many).startswith("Without the 3 judges worth least")
     assert droppable_sentence(replace(many, droppable_judges=("a", "b", "c"))).endswith(
@@ -88,27 +88,29 @@ def replace_free(row):
 
 def test_shapley_says_what_stands_in():
     assert "too slow" not in shapley_sentence(result())
-    found = replace(result(), aggregator="joint", calibrator="none")
-    said = shapley_sentence(found)
-    assert "compared under one-coin, temperature scaling" in said
-    assert "refitting joint thousands of times would be too slow" in said
+    outcome = replace(result(), aggregator="joint", calibrator="none")
+    sentence = shapley_sentence(outcome)
+    assert "compared under one-coin, temperature scaling" in sentence
+    assert "refitting joint thousands of times would be too slow" in sentence
 
 
 def test_copies_count_twice_or_hardly_matter():
-    one = replace(result().copies[0], judge="a", delta=0.05, lo=0.03, hi=0.07)
-    found = replace(result(), copies=(one,), margin=0.01)
-    said = copies_sentence(found)
-    assert said.startswith("Copies are counted again under one-coin, temperature scaling: 4 more")
-    assert "of a (most accurate) change NLL by +0.050 [+0.030, +0.070]." in said
-    small = replace(one, delta=0.001, lo=-0.002, hi=0.004)
-    assert copies_sentence(replace(found, copies=(small,))).startswith("Copies hardly move")
-    open_ = replace(one, delta=0.001, lo=-0.02, hi=0.04)
-    assert "not settled" in copies_sentence(replace(found, copies=(open_,)))
-    assert copies_sentence(replace(found, copies=())) == ""
+    copies = replace(result().copies[0], judge="a", delta=0.05, lo=0.03, hi=0.07)
+    outcome = replace(result(), copies=(copies,), margin=0.01)
+    sentence = copies_sentence(outcome)
+    assert sentence.startswith(
+        "Copies are counted again under one-coin, temperature scaling: 4 more"
+    )
+    assert "of a (most accurate) change NLL by +0.050 [+0.030, +0.070]." in sentence
+    small = replace(copies, delta=0.001, lo=-0.002, hi=0.004)
+    assert copies_sentence(replace(outcome, copies=(small,))).startswith("Copies hardly move")
+    open_ = replace(copies, delta=0.001, lo=-0.02, hi=0.04)
+    assert "not settled" in copies_sentence(replace(outcome, copies=(open_,)))
+    assert copies_sentence(replace(outcome, copies=())) == ""
 
 
 @pytest.mark.parametrize(
-    ("role", "said"),
+    ("role", "sentence"),
     [
         ("copy", "Copy: its errors correlate 0.90 [0.85, 0.95] with those of b."),
         ("specialist", "Specialist: worth +0.030 [+0.010, +0.050] NLL more on maths than"),
@@ -116,8 +118,8 @@ def test_copies_count_twice_or_hardly_matter():
         ("ordinary", "Ordinary: without it NLL changes by"),
     ],
 )
-def test_every_role_gives_its_evidence(role, said):
-    one = replace(
+def test_every_role_gives_its_evidence(role, sentence):
+    entry = replace(
         result().judges[0],
         role=role,
         nearest="b",
@@ -129,16 +131,16 @@ def test_every_role_gives_its_evidence(role, said):
         slice_lo=0.01,
         slice_hi=0.05,
     )
-    assert role_sentence(one).startswith(said)
+    assert role_sentence(entry).startswith(sentence)
 
 
 def test_roles_are_counted():
     rows = judges(*[{"role": role} for role in ("copy", "copy", "specialist")])
-    rest = tuple(replace(one, role="ordinary") for one in rows[3:])
-    found = replace(result(), judges=rows[:3] + rest)
-    assert roles_sentence(found) == "Roles: 2 copies of others, 1 specialist."
-    plain = tuple(replace(one, role="ordinary") for one in rows)
-    assert roles_sentence(replace(found, judges=plain)) == "No judge has a role of its own."
+    rest = tuple(replace(row, role="ordinary") for row in rows[3:])
+    outcome = replace(result(), judges=rows[:3] + rest)
+    assert roles_sentence(outcome) == "Roles: 2 copies of others, 1 specialist."
+    plain = tuple(replace(row, role="ordinary") for row in rows)
+    assert roles_sentence(replace(outcome, judges=plain)) == "No judge has a role of its own."
 
 
 def test_tables_have_a_row_each_and_names_on_one_line():
@@ -147,7 +149,7 @@ def test_tables_have_a_row_each_and_names_on_one_line():
     assert len(table) == 6
     assert not table["judge"].str.contains("\x1b|\n").any()
     failed = JudgeStatus("gone", "drop", "It fails the checks: always 1.", None)
-    given = tuple(JudgeStatus(one.judge, "keep", "why", None) for one in named.judges)
+    given = tuple(JudgeStatus(judge.judge, "keep", "why", None) for judge in named.judges)
     assert list(status_table(named, (*given, failed))["judge"])[-1] == "gone"
     assert list(removal_table(result())["without"]) == [row.m for row in result().removal]
     assert len(group_table(result())) == len(result().groups)

@@ -41,10 +41,10 @@ def result(*, one_class=False, costs=False):
     ],
 )
 def test_every_verdict_has_its_sentence(verdict, words):
-    found = replace(result(), verdict=verdict)
-    assert words in what_if_sentence(found)
+    outcome = replace(result(), verdict=verdict)
+    assert words in what_if_sentence(outcome)
     if verdict not in ("tie",):
-        assert "[" in what_if_sentence(found)
+        assert "[" in what_if_sentence(outcome)
 
 
 def test_figures_that_measure_the_coding_say_so():
@@ -75,11 +75,11 @@ def test_fewer_splits_than_elsewhere_are_told():
 
 
 def test_both_levels_are_drawn_with_their_intervals():
-    found = result()
-    levels = prepare_what_if(found)
-    assert [row.nll for row in levels.rows] == [found.kept.nll, found.against.nll]
-    assert levels.null == found.null_nll
-    figure = what_if(found)
+    outcome = result()
+    levels = prepare_what_if(outcome)
+    assert [row.nll for row in levels.rows] == [outcome.kept.nll, outcome.against.nll]
+    assert levels.null == outcome.null_nll
+    figure = what_if(outcome)
     drawn = [trace for trace in figure.data if trace.mode == "markers"]
     for trace, row in zip(drawn, levels.rows, strict=True):
         assert trace.x[0] + trace.error_x.array[0] == pytest.approx(row.hi)

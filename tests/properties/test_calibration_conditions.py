@@ -67,14 +67,23 @@ def test_zero_is_a_subgradient_of_the_objective_at_every_fit(column):
 @given(columns())
 def test_no_slope_beats_the_temperature(column):
     logits, signs, weights = column
-    found = fit(("temperature",), logits[None], signs, weights[None])["temperature"].params[0, 0]
+    result = fit(("temperature",), logits[None], signs, weights[None])["temperature"].params[0, 0]
 
     def nll(a):
         return weights @ np.logaddexp(0.0, -a * signs * logits) / weights.sum()
 
-    assert 0.0 <= found <= MAX_SLOPE
-    for rival in (0.0, 1e-3, 0.1, 1.0, 10.0, MAX_SLOPE, 0.99 * found, min(1.01 * found, MAX_SLOPE)):
-        assert nll(found) <= nll(rival) + 1e-8
+    assert 0.0 <= result <= MAX_SLOPE
+    for rival in (
+        0.0,
+        1e-3,
+        0.1,
+        1.0,
+        10.0,
+        MAX_SLOPE,
+        0.99 * result,
+        min(1.01 * result, MAX_SLOPE),
+    ):
+        assert nll(result) <= nll(rival) + 1e-8
 
 
 @settings(max_examples=80)
@@ -84,9 +93,9 @@ def test_reversing_scores_and_labels_reverses_the_symmetric_map(column):
     fits = fit(CALIBRATORS, logits[None], signs, weights[None], symmetric=True)
     reversed_ = fit(CALIBRATORS, -logits[None], -signs, weights[None], symmetric=True)
     for name in CALIBRATORS:
-        one, other = fits[name](logits[None]), reversed_[name](logits[None])
-        np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(one, -fits[name](-logits[None]))
+        first, other = fits[name](logits[None]), reversed_[name](logits[None])
+        np.testing.assert_array_equal(first, other)
+        np.testing.assert_array_equal(first, -fits[name](-logits[None]))
 
 
 @settings(max_examples=80)

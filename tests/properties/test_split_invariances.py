@@ -45,16 +45,16 @@ def scored(ballots, recipe):
     return evaluate_split(ballots, drawn, np.arange(1, ballots.n_judges + 1), recipe)
 
 
-def assert_same_bits(one, other):
-    assert one.evaluation.keys() == other.evaluation.keys()
-    for name in one.evaluation:
+def assert_same_bits(entry, other):
+    assert entry.evaluation.keys() == other.evaluation.keys()
+    for name in entry.evaluation:
         for field in ITEM_FIELDS:
             np.testing.assert_array_equal(
-                getattr(one.evaluation[name], field), getattr(other.evaluation[name], field)
+                getattr(entry.evaluation[name], field), getattr(other.evaluation[name], field)
             )
-        assert one.replaced[name] == other.replaced[name]
-        assert one.constant_nll[name] == other.constant_nll[name]
-    assert one.null_nll == other.null_nll
+        assert entry.replaced[name] == other.replaced[name]
+        assert entry.constant_nll[name] == other.constant_nll[name]
+    assert entry.null_nll == other.null_nll
 
 
 @settings(max_examples=80)
@@ -70,14 +70,14 @@ def test_swapping_the_responses_of_any_items_changes_nothing_under_symmetric(cas
 @given(cases())
 def test_no_figure_is_nan_and_none_beats_its_clip(case):
     ballots, recipe, _ = case
-    found = scored(ballots, recipe)
-    assert set(found.evaluation) == set(recipe.calibrators)
+    result = scored(ballots, recipe)
+    assert set(result.evaluation) == set(recipe.calibrators)
     for name in recipe.calibrators:
-        scores = found.evaluation[name]
+        scores = result.evaluation[name]
         assert all(np.isfinite(getattr(scores, field)).all() for field in ITEM_FIELDS)
         assert ((scores.nll >= -np.log(0.9991)) & (scores.nll <= -np.log(0.0009))).all()
         assert ((scores.ece >= -1e-12) & (scores.ece <= 1.0)).all()
-        assert np.isfinite(found.constant_nll[name])
+        assert np.isfinite(result.constant_nll[name])
 
 
 @settings(max_examples=60)
@@ -87,12 +87,12 @@ def test_evaluation_labels_move_neither_fits_nor_choices(case):
     held = split(ballots.units, 0, seed=1).evaluation
     signs = ballots.signs.copy()
     signs[held] = rng.permutation(-signs[held])
-    one, other = scored(ballots, recipe), scored(replace(ballots, signs=signs), recipe)
-    np.testing.assert_array_equal(one.order, other.order)
+    first, other = scored(ballots, recipe), scored(replace(ballots, signs=signs), recipe)
+    np.testing.assert_array_equal(first.order, other.order)
     for name in recipe.calibrators:
         right = signs[held] == ballots.signs[held]
         np.testing.assert_array_equal(
-            one.evaluation[name].nll[:, right], other.evaluation[name].nll[:, right]
+            first.evaluation[name].nll[:, right], other.evaluation[name].nll[:, right]
         )
 
 
@@ -102,8 +102,8 @@ def test_a_judge_who_never_votes_changes_no_full_panel(case):
     ballots, recipe, _ = case
     silent = np.zeros((ballots.n_items, 1), np.int8)
     wider = replace(ballots, votes=np.hstack([ballots.votes, silent]))
-    one, other = scored(ballots, recipe), scored(wider, recipe)
+    first, other = scored(ballots, recipe), scored(wider, recipe)
     for name in recipe.calibrators:
         np.testing.assert_allclose(
-            one.evaluation[name].nll[-1], other.evaluation[name].nll[-1], rtol=0, atol=1e-7
+            first.evaluation[name].nll[-1], other.evaluation[name].nll[-1], rtol=0, atol=1e-7
         )

@@ -99,20 +99,20 @@ def recommended():
 
 @pytest.mark.parametrize("form", [html_text, markdown_text])
 def test_the_report_of_a_recommendation_says_what_it_rests_on_and_how_to_repeat_it(form):
-    votes, found = recommended()
+    votes, result = recommended()
     document = recommendation_report(
         "mine",
         votes,
         RecommendSpec(Settings(splits=2), folds=3),
-        found,
+        result,
         command="./run cli recommend votes.csv",
     )
-    answer = Document("", (Paragraph(recommendation_sentence(found)),))
-    said = form(answer).split("\n\n")[-1] if form is markdown_text else None
+    answer = Document("", (Paragraph(recommendation_sentence(result)),))
+    split = form(answer).split("\n\n")[-1] if form is markdown_text else None
     text = form(document)
     assert votes.sha256 in text
     assert "./run cli recommend votes.csv" in text
     assert "seed 0" in text
-    assert said is None or said.strip() in text
+    assert split is None or split.strip() in text
     for judge in votes.judges:
         assert judge in text

@@ -48,25 +48,25 @@ def test_what_does_not_vary_cannot_be_tested():
 def test_shares_of_units_need_enough_expected():
     missing = np.array([0.5, 1.0, 0.0, 0.0, 0.5] * 8)
     inside = np.array([1.0, 0.0, 0.0, 1.0, 0.0] * 8)
-    (found,) = share_p(missing[:, None], inside[:, None])
-    assert found == pytest.approx([permutation_p(missing, inside)])
+    (result,) = share_p(missing[:, None], inside[:, None])
+    assert result == pytest.approx([permutation_p(missing, inside)])
     assert np.isnan(share_p(missing[:10, None], inside[:10, None])).all()
 
 
 def test_every_slice_is_tested_with_every_judge_at_once():
     pairs = [random_pair(seed) for seed in range(3)]
-    missing = np.stack([one for one, _ in pairs], axis=1)
+    missing = np.stack([entry for entry, _ in pairs], axis=1)
     inside = np.stack([(values > 2).astype(float) for _, values in pairs], axis=1)
-    found = share_p(missing, inside)
+    result = share_p(missing, inside)
     for j, level in np.ndindex(3, 3):
         alone = share_p(missing[:, [j]], inside[:, [level]])
-        assert found[j, level] == alone[0, 0]
+        assert result[j, level] == alone[0, 0]
 
 
 def test_unit_means_leave_out_what_is_not_known():
     values = np.array([1.0, np.nan, 3.0, np.nan])
-    found = unit_means(values, np.array([0, 0, 2, 1]))
-    np.testing.assert_array_equal(found, [1.0, np.nan, 3.0])
+    means = unit_means(values, np.array([0, 0, 2, 1]))
+    np.testing.assert_array_equal(means, [1.0, np.nan, 3.0])
 
 
 @settings(max_examples=25)
@@ -75,7 +75,7 @@ def test_turning_missing_and_present_round_changes_no_p_value(seed):
     missing, values = random_pair(seed, 25)
     inside = (values > 2).astype(float)
     np.testing.assert_allclose(rank_p(missing, values), rank_p(1.0 - missing, values))
-    exact = [share_p(one[:, None], inside[:, None]) for one in (missing, 1.0 - missing)]
+    exact = [share_p(entry[:, None], inside[:, None]) for entry in (missing, 1.0 - missing)]
     np.testing.assert_allclose(*exact)
 
 
@@ -99,13 +99,13 @@ def test_the_variance_inside_classes_is_that_of_all_permutations():
     missing, values = np.array([0.0, 1, 0.5, 0.2, 0.9]), np.array([1.0, 4, 2, 5, 3])
     classes = np.array([1, 1, 1, 2, 2])
     sums = [
-        missing[:3] @ values[list(one)] + missing[3:] @ values[list(two)]
-        for one in permutations(range(3))
+        missing[:3] @ values[list(permutation)] + missing[3:] @ values[list(two)]
+        for permutation in permutations(range(3))
         for two in permutations((3, 4))
     ]
     z = (missing @ values - np.mean(sums)) / np.std(sums)
-    found = permutation_p(missing, values, classes)
-    assert found == pytest.approx(2.0 * stats.norm.sf(abs(z)))
+    result = permutation_p(missing, values, classes)
+    assert result == pytest.approx(2.0 * stats.norm.sf(abs(z)))
 
 
 def test_a_class_of_one_unit_adds_nothing():
@@ -121,5 +121,5 @@ def test_zeros_and_ones_of_several_classes_are_not_pooled_into_one_table():
     sizes = np.repeat([1, 2], 40)
     missing = np.concatenate([np.tile([0.0, 1], 20), np.tile([0.0, 0, 0, 1], 10)])
     inside = np.tile([0.0, 0, 1, 1], 20)
-    (found,) = share_p(missing[:, None], inside[:, None], sizes)
-    assert found == pytest.approx([permutation_p(missing, inside, sizes)])
+    (result,) = share_p(missing[:, None], inside[:, None], sizes)
+    assert result == pytest.approx([permutation_p(missing, inside, sizes)])

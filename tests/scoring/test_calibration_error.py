@@ -46,13 +46,15 @@ def test_chance_errors_are_those_of_labels_drawn_from_the_probabilities():
     confidence = np.maximum(p, 1 - p)
     edges = equal_width_edges(10)
     cells = bin_of(confidence, edges)
-    found = chance_errors(p, cells, np.arange(n), np.full(n, 1 / n), n_cells=5, draws=2_000, seed=0)
+    errors = chance_errors(
+        p, cells, np.arange(n), np.full(n, 1 / n), n_cells=5, draws=2_000, seed=0
+    )
     own = []
     for _ in range(2_000):
         hit = ((rng.random(n) < p) == (p >= 0.5)).astype(float)
         own.append(float(binned_gap(confidence, hit, 10)))
-    assert found.mean() == pytest.approx(np.mean(own), abs=0.001)
-    assert np.quantile(found, 0.95) == pytest.approx(np.quantile(own, 0.95), abs=0.004)
+    assert errors.mean() == pytest.approx(np.mean(own), abs=0.001)
+    assert np.quantile(errors, 0.95) == pytest.approx(np.quantile(own, 0.95), abs=0.004)
 
 
 def test_evaluations_of_one_item_share_its_luck():

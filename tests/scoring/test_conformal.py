@@ -62,13 +62,13 @@ def test_a_level_outside_its_range_is_refused(level):
 def test_a_batch_of_panels_has_the_thresholds_of_each_panel_alone():
     rng = np.random.default_rng(0)
     scores, codes = rng.random((5, 60)), rng.integers(0, 3, 60)
-    found = group_thresholds(scores, codes, 4, 0.8)
+    thresholds = group_thresholds(scores, codes, 4, 0.8)
     for row, panel in enumerate(scores):
         for group in range(3):
             own = np.sort(panel[codes == group])
             wanted = own[math.ceil(Fraction("0.8") * (len(own) + 1)) - 1]
-            assert found[row, group] == wanted
-    assert (found[:, 3] == np.inf).all()
+            assert thresholds[row, group] == wanted
+    assert (thresholds[:, 3] == np.inf).all()
     np.testing.assert_array_equal(threshold(scores, 0.9), np.sort(scores)[:, 55 - 1])
 
 
@@ -114,8 +114,8 @@ class TestSets:
 
     @given(PROBABILITIES)
     def test_the_scores_of_the_two_labels_add_up_to_exactly_one(self, p):
-        zero, one = label_scores(np.float64(p))
-        assert zero + one == 1.0
+        zero, label_one = label_scores(np.float64(p))
+        assert zero + label_one == 1.0
 
     @given(st.lists(PROBABILITIES, min_size=20, max_size=20), st.permutations(range(20)))
     def test_the_order_of_the_slice_does_not_matter(self, scores, order):
@@ -175,13 +175,13 @@ class TestCoverage:
 class TestReport:
     def test_counts_coverage_and_sizes(self):
         kinds = np.array([ZERO, ZERO, ONE, BOTH, NEITHER])
-        found = report_sets(kinds, np.array([0, 1, 1, 0, 1]), 0.8, 12)
-        assert (found.neither, found.only_0, found.only_1, found.both) == (1, 2, 1, 1)
-        assert (found.n, found.covered, found.coverage) == (5, 3, 0.6)
-        assert found.mean_size == 1.0
-        assert (found.lo, found.hi) == clopper_pearson(3, 5)
-        assert found.lo < 0.6 < found.hi
-        words = found.words()
+        report = report_sets(kinds, np.array([0, 1, 1, 0, 1]), 0.8, 12)
+        assert (report.neither, report.only_0, report.only_1, report.both) == (1, 2, 1, 1)
+        assert (report.n, report.covered, report.coverage) == (5, 3, 0.6)
+        assert report.mean_size == 1.0
+        assert (report.lo, report.hi) == clopper_pearson(3, 5)
+        assert report.lo < 0.6 < report.hi
+        words = report.words()
         assert words[0].startswith("{}: 1 of 5. Neither label is credible")
         assert "does not decide" in words[3]
 

@@ -13,10 +13,10 @@ N = 60
 
 
 def sides(n_splits):
-    found = np.zeros((n_splits, N), dtype=bool)
-    for number, row in enumerate(found):
+    values = np.zeros((n_splits, N), dtype=bool)
+    for number, row in enumerate(values):
         row[split(np.arange(N), number).evaluation] = True
-    return found
+    return values
 
 
 def world(rng, evaluated, correlation, n_sets=300):
@@ -38,8 +38,8 @@ def held(correlation, n_splits, *, counted):
     evaluated = sides(n_splits)
     items, splits = world(np.random.default_rng(4), evaluated, correlation)
     both = coupling(items, splits, evaluated) if counted else 0.0
-    found = estimate(items, splits, np.arange(N), 30, 30, coupled=both, joint=False)
-    return float(((found.lo <= 0) & (found.hi >= 0)).mean())
+    interval = estimate(items, splits, np.arange(N), 30, 30, coupled=both, joint=False)
+    return float(((interval.lo <= 0) & (interval.hi >= 0)).mean())
 
 
 @pytest.mark.parametrize("n_splits", [10, 40])
@@ -83,6 +83,6 @@ def test_it_is_the_covariance_of_the_least_squares_fit():
     wanted = max(0.0, -(draws @ panels) / 5 + spread)
     item_means = np.bincount(columns, scores, N) / np.bincount(columns, minlength=N)
     split_means = np.bincount(rows, scores, 6) / np.bincount(rows)
-    found = coupling(item_means[None], split_means[:, None], evaluated)
+    result = coupling(item_means[None], split_means[:, None], evaluated)
     assert wanted > 0
-    assert found[0] == pytest.approx(wanted, rel=1e-6)
+    assert result[0] == pytest.approx(wanted, rel=1e-6)

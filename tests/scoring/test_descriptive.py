@@ -28,9 +28,9 @@ def test_p_is_that_of_all_flips_within_monte_carlo_error(m):
     differences[1] = rng.choice([-0.1, 0.1], m)  # many flips tie with what was observed
     differences[2] = rng.choice([-0.1, 0.1, 0.3], m)
     _, p = sign_flip(differences, seed=0)
-    for row, found in zip(differences, p, strict=True):
+    for row, result in zip(differences, p, strict=True):
         wanted = exact_p(row)
-        assert abs(found - wanted) < 5 * np.sqrt(wanted * (1 - wanted) / FLIPS) + 2 / FLIPS
+        assert abs(result - wanted) < 5 * np.sqrt(wanted * (1 - wanted) / FLIPS) + 2 / FLIPS
 
 
 def test_p_is_uniform_where_nothing_differs():
@@ -63,25 +63,25 @@ def test_a_comparison_does_not_depend_on_its_neighbours():
 def test_paper_inference_is_medians_and_a_bootstrap_of_the_mean():
     rng = np.random.default_rng(5)
     differences, t, p = rng.normal(0.2, 1.0, (50, 2)), rng.normal(size=(50, 2)), rng.random((50, 2))
-    found = paper_inference(differences, t, p, seed=0)
+    inference = paper_inference(differences, t, p, seed=0)
     for name, values in (("median", differences), ("t", t), ("p", p)):
-        np.testing.assert_array_equal(getattr(found, name), np.median(values, axis=0))
+        np.testing.assert_array_equal(getattr(inference, name), np.median(values, axis=0))
     mean, se = differences.mean(axis=0), differences.std(axis=0) / np.sqrt(50)
     loose = 5.0 * se / np.sqrt(RESAMPLES) * 2.7  # quantiles of a bootstrap have this error
-    assert (np.abs(found.lo - (mean - 1.96 * se)) < loose + 0.15 * se).all()
-    assert (np.abs(found.hi - (mean + 1.96 * se)) < loose + 0.15 * se).all()
+    assert (np.abs(inference.lo - (mean - 1.96 * se)) < loose + 0.15 * se).all()
+    assert (np.abs(inference.hi - (mean + 1.96 * se)) < loose + 0.15 * se).all()
 
 
 def test_the_papers_joint_test_is_the_largest_t_against_correlated_gaussians():
     rng = np.random.default_rng(3)
     differences = rng.normal(size=(200, 1)) + 0.4 * rng.normal(size=(200, 4))
-    found = paper_joint(differences, seed=0)
+    joint = paper_joint(differences, seed=0)
     t = np.sqrt(200) * differences.mean(axis=0) / differences.std(axis=0, ddof=1)
-    assert found.t == pytest.approx(np.abs(t).max())
+    assert joint.t == pytest.approx(np.abs(t).max())
     draws = rng.multivariate_normal(np.zeros(4), np.corrcoef(differences, rowvar=False), 40_000)
     largest = np.abs(draws).max(axis=1)
-    assert found.critical == pytest.approx(np.quantile(largest, 0.95), abs=0.05)
-    assert found.p == pytest.approx(np.mean(largest >= found.t), abs=0.02)
+    assert joint.critical == pytest.approx(np.quantile(largest, 0.95), abs=0.05)
+    assert joint.p == pytest.approx(np.mean(largest >= joint.t), abs=0.02)
 
 
 def test_the_papers_joint_test_holds_its_level_only_for_independent_splits():
@@ -97,6 +97,6 @@ def test_the_papers_joint_test_holds_its_level_only_for_independent_splits():
 
 
 def test_equal_arms_give_no_t_and_no_nan():
-    found = paper_joint(np.zeros((5, 3)), seed=0)
-    assert (found.t, found.p) == (0.0, 1.0)
+    joint = paper_joint(np.zeros((5, 3)), seed=0)
+    assert (joint.t, joint.p) == (0.0, 1.0)
     assert paper_joint(np.full((5, 3), 0.1), seed=0).p == 0.0

@@ -21,8 +21,8 @@ def estimate_of(values: np.ndarray) -> Estimate:
 
 def test_the_p_value_is_the_larger_of_two_one_sided_tests() -> None:
     values = np.random.default_rng(0).normal(0.1, 1.0, (4, 30))
-    found = equivalence(estimate_of(values), 0.4)
-    for row, p in zip(values, found.p, strict=True):
+    result = equivalence(estimate_of(values), 0.4)
+    for row, p in zip(values, result.p, strict=True):
         below = stats.ttest_1samp(row, -0.4, alternative="greater").pvalue
         above = stats.ttest_1samp(row, 0.4, alternative="less").pvalue
         assert p == pytest.approx(max(below, above), abs=1e-12)
@@ -30,10 +30,10 @@ def test_the_p_value_is_the_larger_of_two_one_sided_tests() -> None:
 
 def test_equivalent_means_that_the_90_percent_interval_lies_inside_the_margin() -> None:
     values = np.random.default_rng(1).normal(0.0, 1.0, (200, 40))
-    found = equivalence(estimate_of(values), 0.35)
-    inside = (found.lo > -0.35) & (found.hi < 0.35)
+    result = equivalence(estimate_of(values), 0.35)
+    inside = (result.lo > -0.35) & (result.hi < 0.35)
     assert 20 < inside.sum() < 180
-    assert [outcome == "equivalent" for outcome in found.outcomes] == inside.tolist()
+    assert [outcome == "equivalent" for outcome in result.outcomes] == inside.tolist()
 
 
 def test_arms_that_differ_by_the_margin_are_called_equivalent_in_one_of_twenty() -> None:
@@ -50,9 +50,9 @@ def test_a_clear_difference_is_different_and_a_wide_interval_decides_nothing() -
 
 
 def test_arms_without_spread_are_judged_by_their_value_alone() -> None:
-    found = equivalence(estimate_of(np.array([[0.1] * 5, [0.4] * 5])), 0.2)
-    assert found.outcomes == ("equivalent", "different")
-    assert found.p.tolist() == [0.0, 1.0]
+    result = equivalence(estimate_of(np.array([[0.1] * 5, [0.4] * 5])), 0.2)
+    assert result.outcomes == ("equivalent", "different")
+    assert result.p.tolist() == [0.0, 1.0]
 
 
 def test_each_value_may_have_its_own_margin_and_none_may_be_zero() -> None:

@@ -1,4 +1,4 @@
-"""Intervals of METHODS section 7 against their formulas, clusters, bands and verdicts."""
+"""Intervals of docs/inference.md against their formulas, clusters, bands and verdicts."""
 
 import math
 
@@ -24,7 +24,7 @@ def draws(seed=0, n=3, n_items=40, n_splits=12, spread=0.3):
 
 
 def formula(items, splits, v_of_mean, n_cal, n_eval):
-    """Standard error of one value: s_tr^2 and Var as METHODS writes them, v/N given."""
+    """Standard error of one value: s_tr^2 and Var as docs/inference.md writes them, v/N given."""
     n = len(items)
     v = v_of_mean * n
     s2 = np.var(splits, ddof=1)
@@ -36,30 +36,30 @@ def formula(items, splits, v_of_mean, n_cal, n_eval):
 @pytest.mark.parametrize("n_cal", [8, 20, 30])
 def test_the_standard_error_is_the_formula(spread, n_cal):
     items, splits = draws(spread=spread)
-    found = estimate(items, splits, np.arange(40), n_cal, 40 - n_cal)
+    interval = estimate(items, splits, np.arange(40), n_cal, 40 - n_cal)
     for i in range(3):
         v_of_mean = np.var(items[i], ddof=1) / 40
         wanted = formula(items[i], splits[:, i], v_of_mean, n_cal, 40 - n_cal)
-        assert found.value[i] == pytest.approx(items[i].mean(), abs=1e-15)
-        assert found.se[i] == pytest.approx(wanted, rel=1e-12)
+        assert interval.value[i] == pytest.approx(items[i].mean(), abs=1e-15)
+        assert interval.se[i] == pytest.approx(wanted, rel=1e-12)
 
 
 def test_interval_and_p_are_two_sides_of_one_statistic():
     items, splits = draws(n=5)
-    found = estimate(items, splits, np.arange(40), 20, 20)
-    reach = stats.t.ppf(0.975, found.df) * found.se
-    np.testing.assert_allclose(found.hi - found.value, reach, rtol=1e-12)
-    np.testing.assert_allclose(found.value - found.lo, reach, rtol=1e-12)
-    p = 2 * stats.t.sf(np.abs(found.value) / found.se, found.df)
-    np.testing.assert_allclose(found.p, p, rtol=1e-12)
-    assert ((found.p < 0.05) == ((found.lo > 0) | (found.hi < 0))).all()
+    interval = estimate(items, splits, np.arange(40), 20, 20)
+    reach = stats.t.ppf(0.975, interval.df) * interval.se
+    np.testing.assert_allclose(interval.hi - interval.value, reach, rtol=1e-12)
+    np.testing.assert_allclose(interval.value - interval.lo, reach, rtol=1e-12)
+    p = 2 * stats.t.sf(np.abs(interval.value) / interval.se, interval.df)
+    np.testing.assert_allclose(interval.p, p, rtol=1e-12)
+    assert ((interval.p < 0.05) == ((interval.lo > 0) | (interval.hi < 0))).all()
 
 
 def test_variance_clusters_on_groups():
     items, _ = draws(n=2, n_items=30)
     units = np.random.default_rng(1).integers(0, 7, 30)
     splits = np.tile(items.mean(axis=1), (4, 1))  # no variance over splits: v/N alone
-    found = estimate(items, splits, units, 15, 15)
+    interval = estimate(items, splits, units, 15, 15)
     names = sorted(set(units.tolist()))
     for i in range(2):
         centre = items[i].mean()
@@ -68,23 +68,23 @@ def test_variance_clusters_on_groups():
             for name in names
         )
         v_of_mean = squares * len(names) / (len(names) - 1) / 30**2
-        assert found.se[i] == pytest.approx(math.sqrt(v_of_mean), rel=1e-12)
-        assert found.df[i] == len(names) - 1
+        assert interval.se[i] == pytest.approx(math.sqrt(v_of_mean), rel=1e-12)
+        assert interval.df[i] == len(names) - 1
 
 
 def test_groups_of_one_are_no_groups():
     items, splits = draws()
     shuffled = np.random.default_rng(0).permutation(40) * 3
-    one = estimate(items, splits, np.arange(40), 20, 20)
+    interval = estimate(items, splits, np.arange(40), 20, 20)
     other = estimate(items, splits, shuffled, 20, 20)
-    np.testing.assert_allclose(one.se, other.se, rtol=1e-12)
+    np.testing.assert_allclose(interval.se, other.se, rtol=1e-12)
 
 
 def test_copied_items_in_a_group_add_no_certainty():
     items, splits = draws()
-    one = estimate(items, splits, np.arange(40), 20, 20)
+    interval = estimate(items, splits, np.arange(40), 20, 20)
     other = estimate(np.repeat(items, 3, axis=1), splits, np.repeat(np.arange(40), 3), 60, 60)
-    np.testing.assert_allclose(one.se, other.se, rtol=1e-12)
+    np.testing.assert_allclose(interval.se, other.se, rtol=1e-12)
 
 
 def test_more_splits_of_the_same_spread_never_make_up_for_few_items():
@@ -95,22 +95,27 @@ def test_more_splits_of_the_same_spread_never_make_up_for_few_items():
 
 
 def test_identical_arms_have_no_spread_and_p_one():
-    found = estimate(np.zeros((1, 10)), np.zeros((5, 1)), np.arange(10), 5, 5)
-    assert (found.value[0], found.se[0], found.lo[0], found.hi[0]) == (0.0, 0.0, 0.0, 0.0)
-    assert found.p[0] == 1.0
-    assert math.isfinite(found.df[0])
+    interval = estimate(np.zeros((1, 10)), np.zeros((5, 1)), np.arange(10), 5, 5)
+    assert (interval.value[0], interval.se[0], interval.lo[0], interval.hi[0]) == (
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+    )
+    assert interval.p[0] == 1.0
+    assert math.isfinite(interval.df[0])
 
 
 def test_a_constant_difference_is_certain():
-    found = estimate(np.full((1, 8), 0.25), np.full((5, 1), 0.25), np.arange(8), 4, 4)
-    assert (found.lo[0], found.hi[0], found.p[0]) == (0.25, 0.25, 0.0)
+    interval = estimate(np.full((1, 8), 0.25), np.full((5, 1), 0.25), np.arange(8), 4, 4)
+    assert (interval.lo[0], interval.hi[0], interval.p[0]) == (0.25, 0.25, 0.0)
 
 
 def test_the_covariance_has_the_variances_on_its_diagonal():
     items, splits = draws(n=4)
-    found = estimate(items, splits, np.arange(40), 20, 20)
-    np.testing.assert_allclose(np.diag(found.covariance), found.se**2, rtol=1e-12)
-    assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+    interval = estimate(items, splits, np.arange(40), 20, 20)
+    np.testing.assert_allclose(np.diag(interval.covariance), interval.se**2, rtol=1e-12)
+    assert np.linalg.eigvalsh(interval.covariance).min() > -1e-12
 
 
 def test_values_do_not_depend_on_their_neighbours():
@@ -126,8 +131,8 @@ def test_intervals_cover_a_mean_as_often_as_they_say_with_twenty_items():
     rng = np.random.default_rng(4)
     items = rng.normal(0.0, 1.0, (4000, 20))
     flat = np.tile(items.mean(axis=1), (3, 1))  # a fixed panel: no variance over splits
-    found = estimate(items, flat, np.arange(20), 10, 10, joint=False)
-    covered = np.mean((found.lo < 0) & (found.hi > 0))
+    interval = estimate(items, flat, np.arange(20), 10, 10, joint=False)
+    covered = np.mean((interval.lo < 0) & (interval.hi > 0))
     assert abs(covered - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 4000)
 
 
@@ -157,17 +162,17 @@ def test_one_value_and_copies_of_it_get_students_quantile():
 
 def test_values_without_spread_do_not_widen_the_band():
     correlation = np.eye(2)
-    found = fixed(correlation, 1e7)
-    found.se[1] = 0.0
-    assert simultaneous_reach(found, seed=0) == pytest.approx(1.96, abs=0.04)
-    found.se[0] = 0.0
-    assert simultaneous_reach(found, seed=0) == pytest.approx(1.96, abs=0.001)
+    result = fixed(correlation, 1e7)
+    result.se[1] = 0.0
+    assert simultaneous_reach(result, seed=0) == pytest.approx(1.96, abs=0.04)
+    result.se[0] = 0.0
+    assert simultaneous_reach(result, seed=0) == pytest.approx(1.96, abs=0.001)
 
 
 def test_the_band_depends_on_the_seed_alone():
-    found = fixed(np.eye(3), 20.0)
-    assert simultaneous_reach(found, seed=1) == simultaneous_reach(found, seed=1)
-    assert simultaneous_reach(found, seed=1) != simultaneous_reach(found, seed=2)
+    result = fixed(np.eye(3), 20.0)
+    assert simultaneous_reach(result, seed=1) == simultaneous_reach(result, seed=1)
+    assert simultaneous_reach(result, seed=1) != simultaneous_reach(result, seed=2)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +205,11 @@ def test_the_degrees_of_freedom_never_exceed_what_clusters_allow_and_never_colla
         redraw = 100 / n_evaluation - 1
         spread = np.sqrt(redraw * item_means.var(axis=1, ddof=1) / 100)
         split_means = rng.normal(size=(30, 400)) * spread
-        found = estimate(
+        interval = estimate(
             item_means, split_means, np.arange(100), n_calibration, n_evaluation, joint=False
         )
-        assert (found.df >= 29 - 1e-9).all()
-        assert (found.df <= 99).all()
+        assert (interval.df >= 29 - 1e-9).all()
+        assert (interval.df <= 99).all()
         few = estimate(
             item_means,
             split_means,
@@ -219,23 +224,23 @@ def test_the_degrees_of_freedom_never_exceed_what_clusters_allow_and_never_colla
 def test_values_of_several_numbers_of_labels_have_their_own_formula():
     items, splits = draws(spread=0.5)
     labels = np.array([5.0, 10.0, 20.0])
-    found = estimate(items, splits, np.arange(40), labels, 20, n_others=40 - labels)
+    interval = estimate(items, splits, np.arange(40), labels, 20, n_others=40 - labels)
     plain = estimate(items, splits, np.arange(40), 20, 20)
-    assert found.se[2] == plain.se[2]
+    assert interval.se[2] == plain.se[2]
     for i, n in enumerate(labels):
         v = np.var(items[i], ddof=1)
         s_tr2 = max(0.0, np.var(splits[:, i], ddof=1) - v * (1 / 20 - 1 / 40))
         wanted = math.sqrt(v / 40 + s_tr2 * (1 / 12 + n / (40 - n)))
-        assert found.se[i] == pytest.approx(wanted, rel=1e-12)
-    np.testing.assert_allclose(np.diag(found.covariance), found.se**2, rtol=1e-12)
+        assert interval.se[i] == pytest.approx(wanted, rel=1e-12)
+    np.testing.assert_allclose(np.diag(interval.covariance), interval.se**2, rtol=1e-12)
 
 
 def shifted(value, correlation, df=1e7):
     n = len(correlation)
-    found = fixed(correlation, df)
-    found.value[:] = value
-    assert found.value.shape == (n,)
-    return found
+    result = fixed(correlation, df)
+    result.value[:] = value
+    assert result.value.shape == (n,)
+    return result
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -247,26 +252,26 @@ def test_the_joint_p_of_independent_values_is_sidaks(n):
 
 
 def test_the_joint_p_and_the_band_decide_alike():
-    found = shifted(0.0, np.eye(4), df=12.0)
-    reach = simultaneous_reach(found, seed=3)
+    result = shifted(0.0, np.eye(4), df=12.0)
+    reach = simultaneous_reach(result, seed=3)
     for value, low in ((reach * 1.001, True), (reach * 0.999, False)):
-        found.value[1] = value
-        assert (joint_p(found, seed=3) < 0.05) == low
+        result.value[1] = value
+        assert (joint_p(result, seed=3) < 0.05) == low
 
 
 def test_certain_values_decide_the_joint_p_alone():
-    found = shifted(0.0, np.eye(2))
-    found.se[:] = 0.0
-    assert joint_p(found, seed=0) == 1.0
-    found.value[0] = 0.1
-    assert joint_p(found, seed=0) == 0.0
+    result = shifted(0.0, np.eye(2))
+    result.se[:] = 0.0
+    assert joint_p(result, seed=0) == 1.0
+    result.value[0] = 0.1
+    assert joint_p(result, seed=0) == 0.0
 
 
 def test_joint_draws_have_the_covariance_and_leave_certain_values_alone():
     correlation = np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    found = shifted(0.5, correlation)
-    found.se[2] = 0.0
-    drawn = joint_draws(found, seed=0, n_draws=20_000)
+    result = shifted(0.5, correlation)
+    result.se[2] = 0.0
+    drawn = joint_draws(result, seed=0, n_draws=20_000)
     np.testing.assert_allclose(drawn.mean(axis=0), 0.5, atol=0.03)
     assert np.corrcoef(drawn[:, :2].T)[0, 1] == pytest.approx(0.8, abs=0.01)
     assert (drawn[:, 2] == 0.5).all()
@@ -285,10 +290,10 @@ def test_the_joint_test_keeps_its_level_over_budgets_of_equal_panels():
             luck = np.array([pool[order[: int(n)]].mean() for n in labels])
             splits.append(items[:, order[40:]].mean(axis=1) + luck)
             fitted += luck[:, None] / 10
-        found = estimate(
+        interval = estimate(
             items + fitted, np.array(splits), np.arange(80), labels, 40.0, n_others=80 - labels
         )
-        rejected += joint_p(found, seed=rep) < 0.05
+        rejected += joint_p(interval, seed=rep) < 0.05
     assert rejected / 300 <= 0.065 + 2 * math.sqrt(0.05 * 0.95 / 300)
     assert rejected > 0
 
@@ -304,13 +309,13 @@ def test_values_of_nested_evaluation_sets_share_the_draw_of_the_larger_one():
     expected = of_items * (60 / np.maximum.outer(sizes, sizes) - 1.0)
     np.testing.assert_allclose(drawn, expected, rtol=0.06)
     # Nothing but the draw of items is in these splits, so no training variance is left.
-    found = estimate(items, splits, np.arange(60), np.array([20.0, 45.0]), np.array(sizes))
-    np.testing.assert_allclose(found.covariance, of_items, rtol=0.25)
+    interval = estimate(items, splits, np.arange(60), np.array([20.0, 45.0]), np.array(sizes))
+    np.testing.assert_allclose(interval.covariance, of_items, rtol=0.25)
 
 
 def test_one_number_of_evaluated_items_is_the_same_as_that_number_for_every_value():
     items, splits = draws(seed=5)
-    one = estimate(items, splits, np.arange(40), 20.0, 20.0)
+    interval = estimate(items, splits, np.arange(40), 20.0, 20.0)
     each = estimate(items, splits, np.arange(40), np.full(3, 20.0), np.full(3, 20.0))
-    np.testing.assert_allclose(each.covariance, one.covariance, rtol=1e-12)
-    np.testing.assert_allclose(each.lo, one.lo, rtol=1e-12)
+    np.testing.assert_allclose(each.covariance, interval.covariance, rtol=1e-12)
+    np.testing.assert_allclose(each.lo, interval.lo, rtol=1e-12)

@@ -77,17 +77,17 @@ def test_floor_and_exponent_are_hardly_told_apart_but_the_price_of_labels_is():
     rng = np.random.default_rng(0)
     n = np.geomspace(20, 200, 9)
     levels = 0.3 + 0.02 * (n / 200) ** -0.7 + rng.normal(0, 0.005, (500, 9))
-    found = fit_learning_curve(n, levels, np.full(9, 0.005))
-    low, high = np.quantile(found.c, (0.025, 0.975))
+    curve = fit_learning_curve(n, levels, np.full(9, 0.005))
+    low, high = np.quantile(curve.c, (0.025, 0.975))
     assert low < 0.45
     assert high > 0.95
-    gain = (found.at(400.0) - found.at(500.0))[:, 0]
+    gain = (curve.at(400.0) - curve.at(500.0))[:, 0]
     assert (gain >= 0).all()
     assert np.quantile(np.abs(gain - 0.02 * (2**-0.7 - 2.5**-0.7)), 0.95) < 0.003
 
 
 def test_a_flat_truth_has_no_exponent_and_no_price():
     levels = 0.3 + np.random.default_rng(1).normal(0, 0.005, (500, 9))
-    found = fit_learning_curve(np.geomspace(20, 200, 9), levels, np.full(9, 0.005))
-    assert np.quantile(found.c, 0.975) > 2.9
-    assert np.quantile((found.at(400.0) - found.at(500.0))[:, 0], 0.975) < 0.0015
+    curve = fit_learning_curve(np.geomspace(20, 200, 9), levels, np.full(9, 0.005))
+    assert np.quantile(curve.c, 0.975) > 2.9
+    assert np.quantile((curve.at(400.0) - curve.at(500.0))[:, 0], 0.975) < 0.0015

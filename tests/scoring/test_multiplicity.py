@@ -34,9 +34,9 @@ def test_an_adjusted_p_is_at_most_alpha_where_the_step_down_test_rejects(p, alph
 
 def test_the_example_by_hand_and_what_was_not_tested():
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
-    found = holm([np.nan, 0.02, 0.5])
-    assert np.isnan(found[0])
-    np.testing.assert_allclose(found[1:], [0.04, 0.5])
+    result = holm([np.nan, 0.02, 0.5])
+    assert np.isnan(result[0])
+    np.testing.assert_allclose(result[1:], [0.04, 0.5])
 
 
 def test_bonferroni_widens_students_interval_for_several_places():

@@ -115,8 +115,8 @@ def test_intervals_of_very_accurate_panels_hold():
     rng, ks = np.random.default_rng(8_071), np.array([5, 9])
     recipe, units, n_splits = Recipe("one_coin", ("temperature",)), np.arange(100), 6
 
-    def nll(ballots, one):
-        return evaluate_split(ballots, one, ks, recipe).evaluation["temperature"].nll
+    def nll(ballots, entry):
+        return evaluate_split(ballots, entry, ks, recipe).evaluation["temperature"].nll
 
     fresh = Split(0, np.arange(50), np.arange(50, 1_550))
     truth = np.mean([nll(panel(1_550, 0.92, rng), fresh).mean(axis=1) for _ in range(60)], axis=0)
@@ -124,10 +124,10 @@ def test_intervals_of_very_accurate_panels_hold():
     for _ in range(60):
         ballots, sums, times, means = panel(100, 0.92, rng), np.zeros((2, 100)), np.zeros(100), []
         for number in range(n_splits):
-            one = split(units, number)
-            values = nll(ballots, one)
-            sums[:, one.evaluation] += values
-            times[one.evaluation] += 1
+            one_split = split(units, number)
+            values = nll(ballots, one_split)
+            sums[:, one_split.evaluation] += values
+            times[one_split.evaluation] += 1
             means.append(values.mean(axis=1))
         items, splits = (sums / np.maximum(times, 1))[:, times > 0], np.array(means)
         own = np.arange(items.shape[1])

@@ -18,11 +18,11 @@ def draw(seed, n=400, slope=1.0, intercept=0.0):
 
 def test_the_fit_is_the_unpenalised_logistic_regression_of_labels_on_logits():
     logits, signs, weights = draw(0, slope=0.6, intercept=0.4)
-    found = recalibrate(logits, signs, weights)
+    recalibration = recalibrate(logits, signs, weights)
     peer = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000)
     peer.fit(logits[:, None], signs > 0, sample_weight=weights)
-    assert found.slope == pytest.approx(peer.coef_[0, 0], abs=1e-5)
-    assert found.intercept == pytest.approx(peer.intercept_[0], abs=1e-5)
+    assert recalibration.slope == pytest.approx(peer.coef_[0, 0], abs=1e-5)
+    assert recalibration.intercept == pytest.approx(peer.intercept_[0], abs=1e-5)
 
 
 def test_under_symmetric_the_fit_is_that_of_items_and_their_swaps():
@@ -40,12 +40,12 @@ def test_under_symmetric_the_fit_is_that_of_items_and_their_swaps():
 
 def test_influence_has_mean_zero_and_foretells_what_leaving_an_item_out_does():
     logits, signs, weights = draw(2)
-    found = recalibrate(logits, signs, weights)
+    recalibration = recalibrate(logits, signs, weights)
     shares = weights / weights.sum()
-    np.testing.assert_allclose(found.influence @ shares, 0.0, atol=1e-7)
+    np.testing.assert_allclose(recalibration.influence @ shares, 0.0, atol=1e-7)
     for i in (0, 17, 250):
         left = recalibrate(np.delete(logits, i), np.delete(signs, i), np.delete(weights, i))
-        foretold = found.slope - shares[i] * found.influence[0, i]
+        foretold = recalibration.slope - shares[i] * recalibration.influence[0, i]
         assert left.slope == pytest.approx(foretold, abs=5e-4)
 
 

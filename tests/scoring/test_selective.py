@@ -18,8 +18,8 @@ def area(hits):
 def test_the_area_is_the_mean_accuracy_over_all_numbers_answered():
     rng = np.random.default_rng(0)
     confidence, hit = rng.random(40), (rng.random(40) < 0.7).astype(float)
-    found = auac_values(ranked(confidence), hit)
-    assert found.mean() == pytest.approx(area(hit[np.argsort(-confidence)]))
+    values = auac_values(ranked(confidence), hit)
+    assert values.mean() == pytest.approx(area(hit[np.argsort(-confidence)]))
 
 
 def test_ties_are_averaged_over_their_orders():
@@ -28,9 +28,9 @@ def test_ties_are_averaged_over_their_orders():
     orders = [[0, *middle, 4] for middle in permutations([1, 2, 3])]
     wanted = np.mean([area(hit[order]) for order in orders])
     assert auac_values(ranked(confidence), hit).mean() == pytest.approx(wanted)
-    kept = answered(ranked(confidence), np.array([0.4, 1.0]))
-    np.testing.assert_allclose(kept[0], [1, 1 / 3, 1 / 3, 1 / 3, 0])
-    assert (kept[1] == 1.0).all()
+    remaining = answered(ranked(confidence), np.array([0.4, 1.0]))
+    np.testing.assert_allclose(remaining[0], [1, 1 / 3, 1 / 3, 1 / 3, 0])
+    assert (remaining[1] == 1.0).all()
 
 
 def test_a_confidence_that_says_nothing_gains_nothing():

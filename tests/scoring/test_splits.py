@@ -33,7 +33,7 @@ def test_a_split_depends_on_its_number_and_the_seed_alone():
     ten = [split(units, s, seed=5).calibration.tolist() for s in range(10)]
     hundred = [split(units, s, seed=5).calibration.tolist() for s in reversed(range(100))][::-1]
     assert hundred[:10] == ten
-    assert len({tuple(one) for one in hundred}) == 100
+    assert len({tuple(entry) for entry in hundred}) == 100
     assert split(units, 0, seed=6).calibration.tolist() != ten[0]
 
 

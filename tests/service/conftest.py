@@ -28,10 +28,10 @@ def postgresql() -> Iterator[Callable[[bool], str]]:
 
     A new database is some hundred files: tests that have their tables already share one.
     """
-    found = programs()
-    if found is None:
+    result = programs()
+    if result is None:
         pytest.skip("no PostgreSQL here; `./run test` installs one as root")
-    with running(found) as url:
+    with running(result) as url:
         server = connect(url)
         outside = server.execution_options(isolation_level="AUTOCOMMIT")
 
@@ -85,7 +85,7 @@ def url(make_url: Callable[[bool], str]) -> str:
 def home(
     url: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> Iterator[Callable[[], SqlWorkspace]]:
-    """Opens the workspace, anew every time it is called: a restart, or a second server.
+    """Opens the workspace, again every time it is called: a restart, or a second server.
 
     The first one keeps the votes of a test that has some: nobody works on others.
     """
@@ -115,8 +115,8 @@ def sql(url: str) -> Iterator[Callable[..., list[Any]]]:
 
     def run(statement: str, **values: object) -> list[Any]:
         with transaction(engine) as connection:
-            found = connection.execute(text(statement), values)
-            return list(found.all()) if found.returns_rows else []
+            result = connection.execute(text(statement), values)
+            return list(result.all()) if result.returns_rows else []
 
     yield run
     engine.dispose()

@@ -46,7 +46,7 @@ class Counter:
             spec=CountSpec,
             result=Count,
             run_chunk=self.run_chunk,
-            combine=lambda one, other: one + other,
+            combine=lambda entry, other: entry + other,
             merge=lambda votes, spec, total: Count(total, spec.settings.splits),
         )
 

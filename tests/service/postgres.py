@@ -24,10 +24,10 @@ OPTIONS = {
 def programs() -> Path | None:
     """The folder of initdb and pg_ctl, of the newest PostgreSQL of this machine."""
     debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-    found = sorted(debian, key=lambda file: float(file.parts[-3]))
+    result = sorted(debian, key=lambda file: float(file.parts[-3]))
     on_path = shutil.which("initdb")
-    found += [Path(on_path).resolve()] if on_path and not found else []
-    return found[-1].parent if found else None
+    result += [Path(on_path).resolve()] if on_path and not result else []
+    return result[-1].parent if result else None
 
 
 def user() -> str | None:

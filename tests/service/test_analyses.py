@@ -15,20 +15,20 @@ from tests.service.counting import loaded
 def test_votes_come_back_by_their_hash(home, votes):
     sha = home().put_votes(votes)
     assert sha == votes.sha256
-    found = home().votes(sha)
-    assert found.sha256 == sha
-    assert (found.votes == votes.votes).all()
+    result = home().votes(sha)
+    assert result.sha256 == sha
+    assert (result.votes == votes.votes).all()
 
 
 def test_an_analysis_comes_back_after_a_restart(home, votes):
     chosen = Settings("symmetric", judges=("judge000", "judge002"), splits=7, fraction=0.3, seed=5)
     made = home().create(loaded(votes, id_column="id", label_column="y"), chosen, "Mine")
-    found = home().open(made.id)
-    assert found == made
-    assert found.settings == chosen
-    assert found.columns == ("--id-column", "id", "--label-column", "y")
-    assert found.notes == ("A note.",)
-    assert home().votes(found.votes_sha256).sha256 == votes.sha256
+    result = home().open(made.id)
+    assert result == made
+    assert result.settings == chosen
+    assert result.columns == ("--id-column", "id", "--label-column", "y")
+    assert result.notes == ("A note.",)
+    assert home().votes(result.votes_sha256).sha256 == votes.sha256
 
 
 def test_analyses_are_listed_newest_first(space, votes):
@@ -40,11 +40,11 @@ def test_analyses_are_listed_newest_first(space, votes):
 
 
 def test_other_settings_are_another_analysis_of_the_same_votes(space, votes):
-    one = space.create(loaded(votes), Settings(), "Mine")
-    other = space.with_settings(one, Settings(seed=4))
-    assert other.id != one.id
-    assert (other.name, other.votes_sha256) == (one.name, one.votes_sha256)
-    assert space.open(one.id).settings.seed == 0
+    entry = space.create(loaded(votes), Settings(), "Mine")
+    other = space.with_settings(entry, Settings(seed=4))
+    assert other.id != entry.id
+    assert (other.name, other.votes_sha256) == (entry.name, entry.votes_sha256)
+    assert space.open(entry.id).settings.seed == 0
     assert space.open(other.id).settings.seed == 4
 
 

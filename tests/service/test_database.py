@@ -43,8 +43,8 @@ def ask(engine, *statements):
 
 def ask_on(connection, *statements):
     for statement in statements:
-        found = connection.execute(text(statement))
-    return found.all() if found.returns_rows else []
+        result = connection.execute(text(statement))
+    return result.all() if result.returns_rows else []
 
 
 def tables(engine):
@@ -116,18 +116,18 @@ def test_a_transaction_is_undone_whole(engine):
     ],
 )
 def test_a_wrong_address_is_refused_without_its_password(address):
-    with pytest.raises(DatabaseProblem, match="is no address of a database") as caught:
+    with pytest.raises(DatabaseProblem, match="is not the address of a database") as caught:
         connect(address)
     assert SECRET not in everything(caught.value)
 
 
 def everything(error):
     """What a traceback would show of an error and of those behind it."""
-    said = ""
+    sentence = ""
     while error is not None:
-        said += str(error) + repr(error)
+        sentence += str(error) + repr(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return said
+    return sentence
 
 
 def refused(url, sentence, caplog):
@@ -284,9 +284,9 @@ def test_what_is_deleted_is_not_left_in_the_file(tmp_path, votes):
     name = "a name that nobody should find again"
     made = space.create(loaded(votes), Settings(), name)
     space.delete(made.id)
-    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert name.encode() not in kept
-    assert made.id.encode() not in kept
+    join = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert name.encode() not in join
+    assert made.id.encode() not in join
     space.close()
 
 

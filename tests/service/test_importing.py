@@ -43,7 +43,7 @@ def files(home):
 
 @pytest.fixture
 def brought(old, url):
-    """Starts a server on the folder; every time anew."""
+    """Starts a server on the folder; every time again."""
     opened = []
 
     def start():

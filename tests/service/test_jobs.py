@@ -125,9 +125,10 @@ def test_work_waits_while_other_work_holds_all_workers(space, votes):
         space.submit(counter.study, votes, CountSpec())
     for counter in counters[:2]:
         assert counter.started[0].wait(LONG)
-    assert [space.partial(one.study, votes.sha256, CountSpec()).waits for one in counters] == [
-        *(False, False, True)
-    ]
+    assert [
+        space.partial(one_counter.study, votes.sha256, CountSpec()).waits
+        for one_counter in counters
+    ] == [*(False, False, True)]
     for counter in counters:
         counter.gates[0].set()
         assert not finish(space, counter.study, votes, CountSpec()).waits
@@ -140,16 +141,16 @@ def test_an_unknown_backend_is_refused_with_those_there_are(url):
 
 def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
     spec = PanelCurveSpec(settings=Settings(splits=10))
-    found = []
+    result = []
     for backend in jobs_module.BACKENDS:
         url = f"sqlite:///{tmp_path / backend}.db"
         with contextlib.closing(SqlWorkspace(url, backend=backend)) as space:
             space.put_votes(votes)
             space.submit(PANEL_CURVE, votes, spec)
             assert finish(space, PANEL_CURVE, votes, spec).status == "done"
-            found.append(space.result(PANEL_CURVE, votes.sha256, spec).result)
-    one, other = found
-    pd.testing.assert_frame_equal(one.frame(), other.frame(), check_exact=True)
+            result.append(space.result(PANEL_CURVE, votes.sha256, spec).result)
+    first, other = result
+    pd.testing.assert_frame_equal(first.frame(), other.frame(), check_exact=True)
 
 
 def test_work_that_is_looked_at_passes_work_that_no_longer_is(space, votes, monkeypatch):
@@ -210,10 +211,10 @@ def test_a_real_study_comes_back_to_the_bit(home, votes):
     space = home()
     space.submit(PANEL_CURVE, votes, spec)
     made = finish(space, PANEL_CURVE, votes, spec).result
-    found = home().result(PANEL_CURVE, votes.sha256, spec).result
-    pd.testing.assert_frame_equal(found.frame(), made.frame(), check_exact=True)
-    assert found.summary() == made.summary()
-    assert found.ranking == made.ranking
+    result = home().result(PANEL_CURVE, votes.sha256, spec).result
+    pd.testing.assert_frame_equal(result.frame(), made.frame(), check_exact=True)
+    assert result.summary() == made.summary()
+    assert result.ranking == made.ranking
 
 
 ENDS = """
@@ -235,8 +236,10 @@ print("ends in the middle of a chunk")
 
 def test_a_server_that_is_told_to_end_does_not_wait_for_its_work(tmp_path, votes):
     command = [sys.executable, "-c", ENDS, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, "ends in the middle of a chunk\n"), done.stderr
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (result.returncode, result.stdout) == (0, "ends in the middle of a chunk\n"), (
+        result.stderr
+    )
     with contextlib.closing(SqlWorkspace(home=tmp_path)) as space:
         assert (
             space.partial(Counter().study, votes.sha256, CountSpec()) is None

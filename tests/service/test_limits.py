@@ -63,8 +63,8 @@ def test_a_user_with_watched_work_only_is_told_and_loses_nothing(space, votes):
     with pytest.raises(Full, match=r"pieces of work that you asked for .* cancel one"):
         one_more.ask()
     assert one_more.state() is None
-    for one in held:
-        assert one.end().status == "done"
+    for entry in held:
+        assert entry.end().status == "done"
     assert one_more.ask().end().status == "done"
 
 
@@ -83,25 +83,25 @@ def test_other_users_and_an_owners_readers_have_limits_of_their_own(space, votes
     for u, user in enumerate(users):
         with pytest.raises(Full):
             Held(user, votes, 10 * u + MOST).ask()
-    for one in held:
-        one.go()
-    for one in held:
-        assert one.end().status == "done"
+    for entry in held:
+        entry.go()
+    for entry in held:
+        assert entry.end().status == "done"
 
 
 def test_more_links_are_no_more_work(space, votes):
     held = [Held(reader_of(space, votes), votes, n).ask().under_way() for n in range(MOST)]
     with pytest.raises(Full):
         Held(reader_of(space, votes), votes, MOST).ask()
-    for one in held:
-        assert one.end().status == "done"
+    for entry in held:
+        assert entry.end().status == "done"
 
 
 def test_asking_again_for_the_same_work_is_no_more_work(space, votes):
     held = [Held(space, votes, seed).ask().under_way() for seed in range(MOST)]
-    for one in held:
-        one.ask()
-        assert one.end().status == "done"
+    for entry in held:
+        entry.ask()
+        assert entry.end().status == "done"
 
 
 def test_work_that_nobody_watches_is_put_off_and_goes_on_from_its_chunks(space, votes, monkeypatch):
@@ -124,10 +124,10 @@ def test_work_put_off_before_its_turn_computes_nothing(space, votes, monkeypatch
     waiting = [Held(space, votes, 2 + n).ask() for n in range(MOST + 1)]
     waiting[0].put_off()
     assert waiting[0].counter.calls == []
-    for one in (*running, *waiting[1:]):
-        one.go()
-    for one in (*running, *waiting[1:]):
-        assert one.end().status == "done"
+    for entry in (*running, *waiting[1:]):
+        entry.go()
+    for entry in (*running, *waiting[1:]):
+        assert entry.end().status == "done"
 
 
 def test_a_full_server_refuses_everybody(space, votes, monkeypatch):
@@ -135,5 +135,5 @@ def test_a_full_server_refuses_everybody(space, votes, monkeypatch):
     held = [Held(space.owned_by(str(n)), votes, n).ask().under_way() for n in range(2)]
     with pytest.raises(Full, match="This server has"):
         Held(space.owned_by("2"), votes, 2).ask()
-    for one in held:
-        assert one.end().status == "done"
+    for entry in held:
+        assert entry.end().status == "done"

@@ -56,9 +56,11 @@ def test_decisions_come_in_the_order_they_were_made(space, votes):
     made = space.create(loaded(votes), Settings(), "x")
     for number in range(5):
         space.decide(made.id, f"keep {number}", "me", "because")
-    found = space.decisions(made.id)
-    assert [one.what for one in found] == [f"keep {number}" for number in range(5)]
-    assert [one.made for one in found] == sorted(one.made for one in found)
+    decisions = space.decisions(made.id)
+    assert [decision.what for decision in decisions] == [f"keep {number}" for number in range(5)]
+    assert [decision.made for decision in decisions] == sorted(
+        decision.made for decision in decisions
+    )
 
 
 def operations(space, analysis, analysis_id):
@@ -123,7 +125,7 @@ def test_what_is_deleted_is_gone(home, votes, sql):
     space = home()
     made = space.create(loaded(votes), Settings(splits=20), "x")
     space.decide(made.id, "keep", "me", "why")
-    done, spec = worked(space, votes, made.settings)
+    completed, spec = worked(space, votes, made.settings)
     worked(space, votes, made.settings, error=ZeroDivisionError("x"), name="failed")
     once = {"votes", "analyses", "results", "jobs", "decisions"}
     assert {table for table, n in rows(sql).items() if n == 1} == once
@@ -131,8 +133,8 @@ def test_what_is_deleted_is_gone(home, votes, sql):
     assert set(rows(sql).values()) == {0}
     for look in (space, home()):
         assert look.list() == ()
-        assert look.result(done.study, votes.sha256, spec) is None
-        assert look.partial(done.study, votes.sha256, spec) is None
+        assert look.result(completed.study, votes.sha256, spec) is None
+        assert look.partial(completed.study, votes.sha256, spec) is None
         with pytest.raises(NotFound):
             look.votes(votes.sha256)
         with pytest.raises(NotFound):
@@ -140,9 +142,9 @@ def test_what_is_deleted_is_gone(home, votes, sql):
 
 
 def test_what_another_analysis_uses_stays(space, votes, sql):
-    one, other = (space.owned_by(name) for name in ("alice", "bob"))
+    first, other = (space.owned_by(name) for name in ("alice", "bob"))
     mine, same, seeded = (
-        one.create(loaded(votes), Settings(splits=20), "mine"),
+        first.create(loaded(votes), Settings(splits=20), "mine"),
         other.create(loaded(votes), Settings(splits=20), "same"),
         other.create(loaded(votes), Settings(splits=20, seed=5), "seeded"),
     )
@@ -151,7 +153,7 @@ def test_what_another_analysis_uses_stays(space, votes, sql):
     def stored():
         return [space.result(c.study, votes.sha256, s) is not None for c, s in counters]
 
-    one.delete(mine.id)
+    first.delete(mine.id)
     assert stored() == [True, True]
     other.delete(same.id)
     assert stored() == [False, True]

@@ -55,12 +55,12 @@ def matrices(draw):
 @settings(max_examples=60)
 @given(matrices())
 def test_any_votes_come_back_as_they_were(made):
-    found = unpack(pack(made))
-    assert found.sha256 == made.sha256
-    for one, other in ((found.features, made.features), (found.judge_table, made.judge_table)):
-        assert (one is None) == (other is None)
-        if one is not None:
-            pd.testing.assert_frame_equal(one, other)
+    votes = unpack(pack(made))
+    assert votes.sha256 == made.sha256
+    for first, other in ((votes.features, made.features), (votes.judge_table, made.judge_table)):
+        assert (first is None) == (other is None)
+        if first is not None:
+            pd.testing.assert_frame_equal(first, other)
 
 
 def test_a_cache_keeps_what_was_used_last():

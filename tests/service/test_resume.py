@@ -79,9 +79,9 @@ def test_after_kill_9_work_goes_on_to_the_same_bits(home, server, votes, sql):
     space.submit(study, votes, SPEC)
     assert finish(space, study, votes, SPEC).status == "done"
     assert calls == [3, 4, 5]
-    found, whole = home().result(small, votes.sha256, SPEC).result, run(small, votes, SPEC, jobs=1)
-    pd.testing.assert_frame_equal(found.frame(), whole.frame(), check_exact=True)
-    assert json.dumps(found.summary()) == json.dumps(whole.summary())
+    result, whole = home().result(small, votes.sha256, SPEC).result, run(small, votes, SPEC, jobs=1)
+    pd.testing.assert_frame_equal(result.frame(), whole.frame(), check_exact=True)
+    assert json.dumps(result.summary()) == json.dumps(whole.summary())
     assert sql("SELECT count(*) FROM partials") == sql("SELECT count(*) FROM jobs") == [(0,)]
 
 

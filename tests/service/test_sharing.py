@@ -32,8 +32,8 @@ def test_tokens_are_long_random_and_kept_as_their_hash_alone(space, analysis, sq
     tokens = [space.share(analysis.id) for _ in range(20)]
     assert len(set(tokens)) == 20
     assert {len(token) for token in tokens} == {43}
-    kept = {row[0] for row in sql("SELECT token_sha256 FROM shares")}
-    assert kept == {hashlib.sha256(token.encode()).hexdigest() for token in tokens}
+    remaining = {row[0] for row in sql("SELECT token_sha256 FROM shares")}
+    assert remaining == {hashlib.sha256(token.encode()).hexdigest() for token in tokens}
     everything = repr(sql("SELECT * FROM shares"))
     assert not any(token in everything for token in tokens)
 
@@ -55,24 +55,24 @@ def test_neither_an_id_nor_a_hash_is_a_token(space, analysis):
 
 def test_a_revoked_link_opens_nothing_and_the_others_still_do(space, analysis):
     first, second = space.share(analysis.id), space.share(analysis.id)
-    gone = next(one for one in space.shares(analysis.id) if one.id == _id(first))
+    gone = next(share for share in space.shares(analysis.id) if share.id == _id(first))
     space.revoke(analysis.id, gone.id)
     space.revoke(analysis.id, gone.id)
     with pytest.raises(NotFound, match="no such link"):
         space.shared(first)
     assert space.shared(second) == analysis
-    assert [one.id for one in space.shares(analysis.id)] == [_id(second)]
+    assert [share.id for share in space.shares(analysis.id)] == [_id(second)]
 
 
 def test_a_link_expires_by_the_clock_of_the_database(space, analysis, sql):
     token, other = space.share(analysis.id, 3600), space.share(analysis.id)
-    (share,) = (one for one in space.shares(analysis.id) if one.id == _id(token))
+    (share,) = (one_share for one_share in space.shares(analysis.id) if one_share.id == _id(token))
     assert share.created < share.expires
     assert space.shared(token) == analysis
     sql("UPDATE shares SET expires = expires - 3601 WHERE expires IS NOT NULL")
     with pytest.raises(NotFound, match="no such link"):
         space.shared(token)
-    assert [one.id for one in space.shares(analysis.id)] == [_id(other)]
+    assert [one_share.id for one_share in space.shares(analysis.id)] == [_id(other)]
 
 
 def test_a_link_for_the_signed_in_asks_others_to_sign_in(space, analysis):
@@ -80,7 +80,7 @@ def test_a_link_for_the_signed_in_asks_others_to_sign_in(space, analysis):
     with pytest.raises(SignInFirst):
         space.shared(token)
     assert space.shared(token, signed_in=True) == analysis
-    assert [one.signed_in_only for one in space.shares(analysis.id)] == [True]
+    assert [share.signed_in_only for share in space.shares(analysis.id)] == [True]
 
 
 def test_a_deleted_analysis_is_shared_no_more(space, analysis, sql):
@@ -136,7 +136,7 @@ OPERATIONS = ("votes", "submit", "result", "partial")
 @pytest.mark.parametrize("what", OPERATIONS)
 def test_a_page_that_is_open_ends_with_its_link(space, votes, analysis, sql, what):
     token, expiring = space.share(analysis.id), space.share(analysis.id, 3600)
-    readers = [space.for_readers(one) for one in (token, expiring)]
+    readers = [space.for_readers(entry) for entry in (token, expiring)]
     for reader in readers:
         reader.votes(votes.sha256)
     space.revoke(analysis.id, _id(token))
@@ -165,13 +165,13 @@ def test_a_link_for_the_signed_in_gives_work_to_them_alone(space, votes, analysi
 
 
 def test_a_reader_reads_the_decisions_of_the_shared_analysis_and_of_no_other(space, votes):
-    one, other = (space.create(loaded(votes), Settings(), name) for name in ("one", "other"))
-    first = space.decide(one.id, "keep all", "Ann", "<b>why</b>")
-    second = space.decide(one.id, "keep all 4", "Bob", "why not")
+    left, other = (space.create(loaded(votes), Settings(), name) for name in ("one", "other"))
+    first = space.decide(left.id, "keep all", "Ann", "<b>why</b>")
+    second = space.decide(left.id, "keep all 4", "Bob", "why not")
     space.decide(other.id, "drop one", "Eve", "secret")
-    token = space.share(one.id)
+    token = space.share(left.id)
     for reader in (space.for_readers(token), space.owned_by("eve")):
-        assert reader.shared_decisions(token) == (first, second) == space.decisions(one.id)
+        assert reader.shared_decisions(token) == (first, second) == space.decisions(left.id)
     assert space.shared_decisions(space.share(space.create(loaded(votes), Settings(), "").id)) == ()
 
 

@@ -131,7 +131,7 @@ def test_what_is_restored_is_the_state_of_the_backup_and_what_was_there_is_kept(
         space.create(loaded(make_votes(2, 40, 4)), Settings(), "later")
     copied = restore(target, file)
     assert (copied.analyses, names(file)) == (1, ["first"])
-    assert sorted(names(copied.kept)) == ["first", "later"]
+    assert sorted(names(copied.earlier)) == ["first", "later"]
 
 
 def test_a_lost_or_damaged_database_is_brought_back(file, tmp_path):
@@ -141,9 +141,9 @@ def test_a_lost_or_damaged_database_is_brought_back(file, tmp_path):
     file.write_bytes(broken)
     copied = restore(target, file)
     assert names(file) == ["first"]
-    assert copied.kept.read_bytes() == broken
+    assert copied.earlier.read_bytes() == broken
     file.unlink()
-    assert restore(target, file).kept is None
+    assert restore(target, file).earlier is None
     assert names(file) == ["first"]
 
 

@@ -1,4 +1,4 @@
-"""Figures on another machine: the same but for the last digits, which its BLAS may add up anew."""
+"""Figures on another machine: the same but for the last digits, which its BLAS may add up again."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ def flattered(frame):
     """Rows whose scores are too good, unless they say that they measure the coding."""
     if PARTS & set(frame.columns):
         return frame.head(0)
-    found = np.zeros(len(frame), dtype=bool)
+    array = np.zeros(len(frame), dtype=bool)
     for name, (above, below) in LIMITS.items():
         if name in frame:
             values = frame[name].astype(float).fillna(0.5)
-            found |= ((values < above) & np.isfinite(above)) | ((values > below) & (below > 0))
+            array |= ((values < above) & np.isfinite(above)) | ((values > below) & (below > 0))
     marked = frame["measures"] == CODING if "measures" in frame else False
-    return frame[found & ~np.asarray(marked, dtype=bool)]
+    return frame[array & ~np.asarray(marked, dtype=bool)]
 
 
 @pytest.mark.parametrize("name", sorted(set(STUDIES) - SIMULATED))
@@ -39,12 +39,12 @@ def test_no_study_flatters_one_class_votes(name):
     study = STUDIES[name]
     votes = make_votes(4, 80, 6, one_class=True, low=0.55, high=0.75)
     spec = study.spec(settings=Settings(splits=2))
-    found = run(study, votes, spec, jobs=1)
-    assert flattered(found.frame()).empty
+    result = run(study, votes, spec, jobs=1)
+    assert flattered(result.frame()).empty
     if study is not CLAIM:  # its text marks sections, see tests/words
-        blocks = study_blocks(ENTRIES[name], found, spec)
+        blocks = study_blocks(ENTRIES[name], result, spec)
         lines = terminal_text(blocks).splitlines()
-        assert [one for line in lines for one in flattering(in_sentence(line))] == []
+        assert [outcome for line in lines for outcome in flattering(in_sentence(line))] == []
 
 
 def test_the_check_sees_what_flatters_and_takes_the_mark():

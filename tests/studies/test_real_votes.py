@@ -1,4 +1,5 @@
-"""Figures and verdicts on real votes that the method is held to (METHODS, sections 1 and 7)."""
+"""Figures and verdicts on real votes that the method is held to (docs/claim.md and
+docs/inference.md)."""
 
 from functools import cache
 
@@ -55,10 +56,10 @@ def test_rewardbench_has_its_honest_figures(balanced, calibrator, wanted):
 
 @pytest.mark.real_votes
 def test_control_rewardbench_is_better_curated(balanced):
-    found = balanced.comparison("temperature", "top-10")
-    assert found.verdict == "curate"
-    assert found.delta / found.nll_all == pytest.approx(-0.38, abs=0.04)
-    assert (found.hi - found.lo) / 2 / found.nll_all == pytest.approx(0.08, abs=0.02)
+    comparison = balanced.comparison("temperature", "top-10")
+    assert comparison.verdict == "curate"
+    assert comparison.delta / comparison.nll_all == pytest.approx(-0.38, abs=0.04)
+    assert (comparison.hi - comparison.lo) / 2 / comparison.nll_all == pytest.approx(0.08, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -67,10 +68,12 @@ def test_control_rewardbench_is_better_curated(balanced):
 )
 def test_controls_that_keep_all_and_that_stay_open(real_votes, name, verdict, relative, reach):
     result = curve(real_votes(f"{name}_votes.csv"), ("temperature",), splits=100, ks=(5,))
-    found = result.comparison("temperature", "top-5")
-    assert found.verdict == verdict
-    assert found.delta / found.nll_all == pytest.approx(relative, abs=0.04)
-    assert (found.hi - found.lo) / 2 / found.nll_all == pytest.approx(reach, abs=0.03)
+    comparison = result.comparison("temperature", "top-5")
+    assert comparison.verdict == verdict
+    assert comparison.delta / comparison.nll_all == pytest.approx(relative, abs=0.04)
+    assert (comparison.hi - comparison.lo) / 2 / comparison.nll_all == pytest.approx(
+        reach, abs=0.03
+    )
 
 
 @pytest.mark.real_votes
@@ -89,22 +92,22 @@ def test_the_papers_protocol_reproduces_its_tiny_figures_and_calls_them_coding(r
 
 @pytest.mark.real_votes
 def test_the_same_file_by_default_gives_no_flattering_figure(real_votes):
-    found = curve(
+    result = curve(
         real_votes("rewardbench_correctness_votes.csv"),
         ("none", "temperature", "beta", "beta_clipped"),
         splits=10,
     )
-    assert found.orientation == "symmetric"
-    assert found.nll.min() > 0.1
-    assert found.n_judges == 148  # the broken run is set aside
-    assert any("Every label is 1" in notice for notice in found.warnings)
-    assert any("gave one verdict" in notice for notice in found.warnings)
+    assert result.orientation == "symmetric"
+    assert result.nll.min() > 0.1
+    assert result.n_judges == 148  # the broken run is set aside
+    assert any("Every label is 1" in notice for notice in result.warnings)
+    assert any("gave one verdict" in notice for notice in result.warnings)
 
 
 def test_the_recommendation_on_llmbar_beats_its_null_and_shows_its_interval(real_votes):
     spec = RecommendSpec(settings=Settings(splits=5))
-    found = run(RECOMMEND, votes_of(real_votes("llmbar_votes.csv")), spec)
-    assert 0.18 < found.nll < 0.27
-    assert found.model.aggregator == "joint"
-    assert found.lo < found.nll < found.hi < found.null_nll
-    assert found.n_judges == 65
+    result = run(RECOMMEND, votes_of(real_votes("llmbar_votes.csv")), spec)
+    assert 0.18 < result.nll < 0.27
+    assert result.model.aggregator == "joint"
+    assert result.lo < result.nll < result.hi < result.null_nll
+    assert result.n_judges == 65

@@ -23,25 +23,25 @@ from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 
 
-def same(one, other):
+def same(entry, other):
     """Of one type and the same to the bit, NaN and the sign of zero included."""
-    assert type(one) is type(other)
-    if isinstance(one, np.ndarray | np.generic):
-        assert (one.dtype, one.shape) == (other.dtype, other.shape)
-        assert one.tobytes() == other.tobytes()
-    elif isinstance(one, float):
-        assert struct.pack(">d", one) == struct.pack(">d", other)
-    elif isinstance(one, list | tuple):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
+    assert type(entry) is type(other)
+    if isinstance(entry, np.ndarray | np.generic):
+        assert (entry.dtype, entry.shape) == (other.dtype, other.shape)
+        assert entry.tobytes() == other.tobytes()
+    elif isinstance(entry, float):
+        assert struct.pack(">d", entry) == struct.pack(">d", other)
+    elif isinstance(entry, list | tuple):
+        assert len(entry) == len(other)
+        for a, b in zip(entry, other, strict=True):
             same(a, b)
-    elif isinstance(one, dict):
-        same(list(one.items()), list(other.items()))
-    elif is_dataclass(one):
-        for field in fields(one):
-            same(getattr(one, field.name), getattr(other, field.name))
+    elif isinstance(entry, dict):
+        same(list(entry.items()), list(other.items()))
+    elif is_dataclass(entry):
+        for field in fields(entry):
+            same(getattr(entry, field.name), getattr(other, field.name))
     else:
-        assert one == other
+        assert entry == other
 
 
 DTYPES = (
@@ -183,9 +183,11 @@ def test_every_study_resumes_to_the_bit_whatever_the_order(name, votes):
         same(tree.decode(tree.encode(piece)), piece)
     if len(chunks) == 1:
         return
-    one, other = pieces
+    first, other = pieces
     back = tree.decode(tree.encode(other))
-    ends = [study.merge(votes, spec, study.combine(*pair)) for pair in ((one, back), (other, one))]
+    ends = [
+        study.merge(votes, spec, study.combine(*pair)) for pair in ((first, back), (other, first))
+    ]
     same(*ends)
 
 
@@ -206,7 +208,7 @@ def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits(votes):
                 votes,
                 spec,
                 jobs=1,
-                kept={n: collected[n] for n in have},
+                mapping={n: collected[n] for n in have},
                 keep=lambda c, _, calls=calls: calls.append(c.number),
             )
         )

@@ -65,12 +65,12 @@ def test_long_work_goes_to_processes_and_short_work_to_threads_with_the_same_bit
 
     monkeypatch.setattr(runner, "Parallel", parallel)
     votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=15))
-    found = []
+    result = []
     for repaid in (0.0, float("inf")):
         monkeypatch.setattr(runner, "_REPAID_SECONDS", repaid)
-        found.append(runner.run(PANEL_CURVE, votes, spec, jobs=2, backend=runner.AUTO).frame())
+        result.append(runner.run(PANEL_CURVE, votes, spec, jobs=2, backend=runner.AUTO).frame())
     assert asked == ["loky", "threading"]
-    pd.testing.assert_frame_equal(*found, check_exact=True)
+    pd.testing.assert_frame_equal(*result, check_exact=True)
 
 
 def killed_in(number, marker, server, votes, spec, chunk):

@@ -58,9 +58,9 @@ def test_a_day_and_a_clock_a_little_ahead_are_fine(claims):
         assert access.user() is not None
 
 
-@pytest.mark.parametrize("one", [("a", "b c"), ("a b", "c"), ('a", "b', "c")])
-def test_people_of_other_issuers_and_subjects_are_others(claims, one):
-    claims["iss"], claims["sub"] = one
+@pytest.mark.parametrize("entry", [("a", "b c"), ("a b", "c"), ('a", "b', "c")])
+def test_people_of_other_issuers_and_subjects_are_others(claims, entry):
+    claims["iss"], claims["sub"] = entry
     own = access.user().owner
     claims["iss"], claims["sub"] = "a", 'b", "c'
     assert access.user().owner != own

@@ -44,24 +44,24 @@ def parsed(source: str) -> Tags:
 
 @given(NASTY, st.integers(2, 200))
 def test_plain_text_is_one_line_of_bounded_length_without_controls(text: str, length: int) -> None:
-    shown = plain(text, length)
-    assert len(shown) <= length
-    assert not [char for char in shown if unicodedata.category(char)[0] == "C"]
-    assert shown == " ".join(shown.split())
+    displayed = plain(text, length)
+    assert len(displayed) <= length
+    assert not [char for char in displayed if unicodedata.category(char)[0] == "C"]
+    assert displayed == " ".join(displayed.split())
 
 
 @given(NASTY)
 def test_text_in_html_is_only_text(text: str) -> None:
-    found = parsed(f"<p>{in_html(text)}</p>")
-    assert found.tags == [("p", [])]
-    assert found.text == plain(text, 400)
+    tags = parsed(f"<p>{in_html(text)}</p>")
+    assert tags.tags == [("p", [])]
+    assert tags.text == plain(text, 400)
 
 
 @given(NASTY)
 def test_text_in_an_attribute_stays_in_it(text: str) -> None:
-    found = parsed(f'<p title="{in_html(text)}">x</p>')
-    assert found.tags == [("p", [("title", plain(text, 400))])]
-    assert found.text == "x"
+    tags = parsed(f'<p title="{in_html(text)}">x</p>')
+    assert tags.tags == [("p", [("title", plain(text, 400))])]
+    assert tags.text == "x"
 
 
 @given(NASTY)

@@ -43,8 +43,8 @@ def test_columns_can_be_given() -> None:
 def test_a_long_file_is_known_by_its_names(header: str, roles: tuple[str, ...]) -> None:
     mapping = guess(f"{header}\na,m1,1,0\na,m2,0,0\n")
     assert mapping.layout == "long"
-    found = (mapping.item_column, mapping.judge_column, mapping.verdict_column)
-    assert (*found, mapping.label_column) == roles
+    result = (mapping.item_column, mapping.judge_column, mapping.verdict_column)
+    assert (*result, mapping.label_column) == roles
     assert mapping.id_column == mapping.item_column
 
 

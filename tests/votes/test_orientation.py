@@ -58,7 +58,7 @@ def test_a_pointwise_item_cannot_be_swapped(policy, protocol):
 @pytest.mark.parametrize("ones", [0, 100])
 @pytest.mark.parametrize("protocol", ["honest", "paper"])
 def test_a_pointwise_task_needs_both_classes(ones, protocol):
-    with pytest.raises(InputError, match="nothing can be learnt"):
+    with pytest.raises(InputError, match="nothing can be learned"):
         resolve(with_share(ones, task="pointwise"), "auto", protocol)
 
 
@@ -83,10 +83,10 @@ def test_only_labelled_items_take_part():
     assert orient(replace(votes, labels=labels)).votes.n_items == 90
 
 
-@pytest.mark.parametrize(("ones", "found"), [(100, "Every label is 1"), (0, "Every label is 0")])
-def test_auto_says_why_each_item_is_used_with_its_swap(ones, found):
+@pytest.mark.parametrize(("ones", "result"), [(100, "Every label is 1"), (0, "Every label is 0")])
+def test_auto_says_why_each_item_is_used_with_its_swap(ones, result):
     (notice,) = orient(with_share(ones)).notices
-    assert found in notice
+    assert result in notice
     assert "together with its swap" in notice
 
 
@@ -190,9 +190,9 @@ def test_a_coin_an_item_swaps_label_and_votes_together():
 
 def test_the_coin_is_seeded():
     votes = with_share(100)
-    one, same, other = (orient(votes, "randomized", seed=s).votes.labels for s in (1, 1, 2))
-    np.testing.assert_array_equal(one, same)
-    assert (one != other).any()
+    first, same, other = (orient(votes, "randomized", seed=s).votes.labels for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, same)
+    assert (first != other).any()
 
 
 @pytest.mark.parametrize("policy", ["auto", "as_given", "symmetric"])

@@ -56,7 +56,7 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
             "id,label,a,b\nq1,1,1,1\nq1,0,0,1\n",
             {},
             "correct it, or name another id column with --id-column, on Start under Columns; a "
-            "file with one row a vote needs the columns item, judge and verdict.",
+            "file with one row per vote needs the columns item, judge and verdict.",
         ),
         (
             "id,label,a,b\nq1,,1,1\nq2,,0,1\n",

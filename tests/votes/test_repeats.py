@@ -74,19 +74,19 @@ def test_items_that_are_alike_are_not_called_copies(world):
 @pytest.mark.parametrize("world", TOLD_APART)
 def test_a_file_with_all_items_several_times_is_found(world, copies):
     votes = simulate(WORLDS[world])
-    found = find_repeats(times(votes, copies))
-    assert found.repeats.apart
-    assert (found.repeats.n_sets, found.repeats.largest) == (votes.n_items, copies)
-    assert found.repeats.n_repeated == copies * votes.n_items
+    outcome = find_repeats(times(votes, copies))
+    assert outcome.repeats.apart
+    assert (outcome.repeats.n_sets, outcome.repeats.largest) == (votes.n_items, copies)
+    assert outcome.repeats.n_repeated == copies * votes.n_items
 
 
 @pytest.mark.parametrize("world", ["families", "gaps", "many"])
 def test_a_fifth_of_the_items_copied_is_found(world):
     votes = simulate(WORLDS[world])
     copied = np.arange(0, votes.n_items, 5)
-    found = find_repeats(taken(votes, [*range(votes.n_items), *copied]))
-    assert found.repeats.apart
-    assert 0.6 * len(copied) <= found.repeats.n_sets <= 1.1 * len(copied)
+    outcome = find_repeats(taken(votes, [*range(votes.n_items), *copied]))
+    assert outcome.repeats.apart
+    assert 0.6 * len(copied) <= outcome.repeats.n_sets <= 1.1 * len(copied)
     assert check_repeats(taken(votes, [*range(votes.n_items), *copied])).outcome == "fail"
 
 
@@ -94,8 +94,8 @@ def test_a_fifth_of_the_items_copied_is_found(world):
 def test_copies_with_the_responses_swapped_are_found_in_pairs_only(world):
     votes = simulate(WORLDS[world])
     both = swapped(times(votes, 2), np.arange(votes.n_items, 2 * votes.n_items))
-    found = find_repeats(both).repeats
-    assert (found.swapped, found.apart, found.n_sets) == (True, True, votes.n_items)
+    repeats = find_repeats(both).repeats
+    assert (repeats.swapped, repeats.apart, repeats.n_sets) == (True, True, votes.n_items)
     assert not find_repeats(both.with_task("pointwise")).repeats.evidence
 
 
@@ -135,9 +135,9 @@ def test_grouping_keeps_copies_together_and_merges_the_groups_of_a_file():
     twice = times(votes, 2)
     alone = grouped(twice, find_repeats(twice))
     assert len(set(alone.groups)) == votes.n_items
-    kept = pd.DataFrame({"group": alone.groups, "row": [row.tobytes() for row in twice.votes]})
-    assert (kept.groupby("group").size() == 2).all()
-    assert all(len(set(rows)) == 1 for _, rows in kept.groupby("group")["row"])
+    remaining = pd.DataFrame({"group": alone.groups, "row": [row.tobytes() for row in twice.votes]})
+    assert (remaining.groupby("group").size() == 2).all()
+    assert all(len(set(rows)) == 1 for _, rows in remaining.groupby("group")["row"])
     assert not find_repeats(alone).repeats.apart
     pairs = replace(twice, groups=tuple(f"g{i // 2}" for i in range(twice.n_items)))
     merged = grouped(pairs, find_repeats(pairs))
@@ -149,9 +149,9 @@ def test_grouping_keeps_copies_together_and_merges_the_groups_of_a_file():
 def test_copies_inside_the_groups_of_a_file_are_no_trouble():
     votes = simulate(WORLDS["many"])
     rows = np.tile(np.arange(votes.n_items), 3)
-    kept = replace(taken(votes, rows), groups=tuple(f"g{i}" for i in rows))
-    assert not find_repeats(kept).repeats.apart
-    assert check_repeats(kept).outcome == "pass"
+    vote_matrix = replace(taken(votes, rows), groups=tuple(f"g{i}" for i in rows))
+    assert not find_repeats(vote_matrix).repeats.apart
+    assert check_repeats(vote_matrix).outcome == "pass"
 
 
 def test_unlabelled_items_are_left_alone():

@@ -48,9 +48,9 @@ def column(simulated, kind):
 
 def test_every_judge_has_the_accuracy_it_was_given():
     simulated = simulate_with_truth(LARGE)
-    found = correctness(simulated).mean(axis=0)
+    mean = correctness(simulated).mean(axis=0)
     error = np.sqrt(simulated.accuracies * (1 - simulated.accuracies) / LARGE.n_items)
-    assert np.all(np.abs(found - simulated.accuracies) < 4 * error)
+    assert np.all(np.abs(mean - simulated.accuracies) < 4 * error)
 
 
 def test_explicit_accuracies_are_reported_as_the_truth():
@@ -287,7 +287,7 @@ def test_the_exact_posterior_is_calibrated_and_ignores_broken_judges():
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [
         {"difficulty_sd": 1.0},
         {"n_families": 2, "family_rho": 0.3},
@@ -297,9 +297,9 @@ def test_the_exact_posterior_is_calibrated_and_ignores_broken_judges():
         {"subsets": (("hard", 1.0),)},
     ],
 )
-def test_dependent_votes_have_no_exact_posterior(knobs):
+def test_dependent_votes_have_no_exact_posterior(options):
     with pytest.raises(InputError, match="exact posterior"):
-        simulate_with_truth(SimulationSpec(**knobs)).exact_logits()
+        simulate_with_truth(SimulationSpec(**options)).exact_logits()
 
 
 def test_one_class_coding_keeps_every_vote_right_or_wrong():
@@ -333,7 +333,7 @@ def test_answers_judged_alone_cannot_be_swapped():
 
 
 @pytest.mark.parametrize(
-    ("knobs", "named"),
+    ("options", "named"),
     [
         ({"n_items": 0}, "n_items"),
         ({"n_items": 2.5}, "n_items"),
@@ -377,9 +377,9 @@ def test_answers_judged_alone_cannot_be_swapped():
         ({"judge_word": ""}, "judge_word"),
     ],
 )
-def test_nonsense_is_refused_in_one_sentence_that_names_the_knob(knobs, named):
+def test_nonsense_is_refused_in_one_sentence_that_names_the_knob(options, named):
     with pytest.raises(InputError) as refusal:
-        SimulationSpec(**knobs)
+        SimulationSpec(**options)
     message = str(refusal.value)
     assert f"this {named} (found" in message
     assert "allowed: " in message

@@ -29,10 +29,12 @@ def test_records_and_their_lines_are_found_whatever_is_quoted_and_however_it_is_
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(structure, "_BLOCK", block)
-        found = scan(text_of(table, line_end).encode(), ",")
-    assert list(found.header) == table[0]
-    assert found.n_records == len(table) - 1
-    lines = found.lines if found.lines is not None else found.first_line + np.arange(len(table) - 1)
+        result = scan(text_of(table, line_end).encode(), ",")
+    assert list(result.header) == table[0]
+    assert result.n_records == len(table) - 1
+    lines = (
+        result.lines if result.lines is not None else result.first_line + np.arange(len(table) - 1)
+    )
     for index in range(len(table) - 1):
         before = text_of(table[: index + 1], line_end) + "x"
         assert lines[index] == len(re.findall("\r\n|\r|\n", before)) + 1

@@ -27,11 +27,11 @@ def row(item: str, judge: str, text: str | None, order: object = "AB", **more: o
 
 
 def votes_of(*rows: dict) -> dict[tuple[str, str], int]:
-    found = load_votes(lines(*rows, *FILL), name="said.jsonl").votes
+    votes = load_votes(lines(*rows, *FILL), name="said.jsonl").votes
     return {
-        (item, judge): int(found.votes[i, j])
-        for i, item in enumerate(found.item_ids)
-        for j, judge in enumerate(found.judges)
+        (item, judge): int(votes.votes[i, j])
+        for i, item in enumerate(votes.item_ids)
+        for j, judge in enumerate(votes.judges)
         if not item.endswith("fill")
     }
 
@@ -40,7 +40,7 @@ FILL = tuple(row(f"{kind}{n}fill", "x", A) for kind in "pn" for n in range(2))
 
 
 def test_the_order_shown_is_undone() -> None:
-    found = votes_of(
+    votes = votes_of(
         row("p1", "x", A, "AB"),
         row("p2", "x", A, "BA"),
         row("p3", "x", B, "output_1 first"),
@@ -48,40 +48,40 @@ def test_the_order_shown_is_undone() -> None:
         row("p5", "x", A, False),
         row("p6", "x", A, True),
     )
-    assert list(found.values()) == [1, 0, 0, 1, 1, 0]
+    assert list(votes.values()) == [1, 0, 0, 1, 1, 0]
 
 
 def test_a_judge_that_contradicts_itself_when_turned_round_has_no_vote() -> None:
-    found = votes_of(
+    votes = votes_of(
         *(row("p1", "x", text, order) for text, order in ((A, "AB"), (B, "BA"))),
         *(row("p2", "x", text, order) for text, order in ((A, "AB"), (A, "BA"))),
         *(row("p3", "x", text, order) for text, order in ((NOTHING, "AB"), (A, "BA"))),
         *(row("p4", "x", text, order) for text, order in ((NOTHING, "AB"), ("", "BA"))),
     )
-    assert list(found.values()) == [1, -1, 0, -1]
+    assert list(votes.values()) == [1, -1, 0, -1]
 
 
 def test_the_last_stage_counts() -> None:
-    found = votes_of(
+    votes = votes_of(
         row("p1", "x", A, "AB", stage=1),
         row("p1", "x", A, "BA", stage=1),
         row("p1", "x", B, "AB", stage=2),
         row("p2", "x", A, "AB", stage=None),
     )
-    assert list(found.values()) == [0, 1]
+    assert list(votes.values()) == [0, 1]
 
 
 def test_without_an_order_a_is_the_first_and_that_is_said() -> None:
-    rows = [{key: value for key, value in one.items() if key != "order"} for one in FILL]
-    found = load_votes(lines(*rows), name="said.jsonl")
-    assert found.votes.votes.tolist() == [[1]] * 4
-    assert "There is no column for the order" in found.warnings[0]
+    rows = [{key: value for key, value in line.items() if key != "order"} for line in FILL]
+    loaded = load_votes(lines(*rows), name="said.jsonl")
+    assert loaded.votes.votes.tolist() == [[1]] * 4
+    assert "There is no column for the order" in loaded.warnings[0]
 
 
 def test_outputs_of_an_unknown_order_are_left_out_and_counted() -> None:
-    found = load_votes(lines(row("p1", "x", A, "apart"), *FILL), name="said.jsonl")
-    assert found.votes.n_items == 4
-    assert found.warnings[0].startswith(
+    loaded = load_votes(lines(row("p1", "x", A, "apart"), *FILL), name="said.jsonl")
+    assert loaded.votes.n_items == 4
+    assert loaded.warnings[0].startswith(
         "1 output is left out for an order that is not known, the first in row 1 ('apart')"
     )
 
@@ -122,18 +122,18 @@ def test_a_line_that_is_cut_off_is_named() -> None:
 
 def test_a_table_of_outputs_may_be_a_csv_file() -> None:
     text = "item,judge,output,swapped,label\n" + "\n".join(
-        f'{one["item"]},x,"It says, at length: {B}",{n % 2 == 1},{one["label"]}'
-        for n, one in enumerate(FILL)
+        f'{line["item"]},x,"It says, at length: {B}",{n % 2 == 1},{line["label"]}'
+        for n, line in enumerate(FILL)
     )
-    found = load_votes(text.encode(), name="said.csv")
-    assert found.votes.votes.ravel().tolist() == [0, 1, 0, 1]
+    loaded = load_votes(text.encode(), name="said.csv")
+    assert loaded.votes.votes.ravel().tolist() == [0, 1, 0, 1]
 
 
 def test_a_file_with_verdicts_is_read_as_it_was() -> None:
-    rows = [{**one, "verdict": "B"} for one in FILL]
-    found = load_votes(lines(*rows), name="said.jsonl")
-    assert found.coverage is None
-    assert found.votes.votes.ravel().tolist() == [0] * 4
+    rows = [{**line, "verdict": "B"} for line in FILL]
+    loaded = load_votes(lines(*rows), name="said.jsonl")
+    assert loaded.coverage is None
+    assert loaded.votes.votes.ravel().tolist() == [0] * 4
 
 
 def test_coverage_counts_forms_reasons_and_both_orders_as_a_loop_does() -> None:
@@ -146,40 +146,40 @@ def test_coverage_counts_forms_reasons_and_both_orders_as_a_loop_does() -> None:
         for order in ("AB", "BA")
         if rng.random() < 0.8
     ]
-    found = load_votes(lines(*rows), name="said.jsonl")
-    assert found.coverage is not None
+    loaded = load_votes(lines(*rows), name="said.jsonl")
+    assert loaded.coverage is not None
     sides = {A: "A", B: "B", "**A**": "A", "Output (b) is better.": "B"}
     level = {A: "closing", B: "bracket", "**A**": "bold", "Output (b) is better.": "stated"}
     reason = {NOTHING: "no verdict", "": "empty", "[[A]] [[B]]": "contradiction", "tie": "tie"}
-    for one in found.coverage.judges:
-        mine = [r for r in rows if r["judge"] == one.judge]
-        assert one.outputs == len(mine)
-        assert one.levels == tuple(
+    for coverage in loaded.coverage.judges:
+        mine = [r for r in rows if r["judge"] == coverage.judge]
+        assert coverage.outputs == len(mine)
+        assert coverage.levels == tuple(
             sum(level.get(r["text"]) == name for r in mine) for name in LEVELS
         )
-        assert one.reasons == tuple(
+        assert coverage.reasons == tuple(
             sum(reason.get(r["text"]) == name for r in mine) for name in REASONS
         )
-        assert one.shown_first == sum(sides.get(r["text"]) == "A" for r in mine)
+        assert coverage.shown_first == sum(sides.get(r["text"]) == "A" for r in mine)
         pairs: dict[str, list[str]] = {}
         for r in mine:
             if r["text"] in sides:
                 pairs.setdefault(r["item"], []).append(sides[r["text"]])
         both = [pair for pair in pairs.values() if len(pair) == 2]
-        assert one.both == len(both)
-        assert one.same == sum(pair[0] != pair[1] for pair in both)
-        assert one.both_first == sum(pair == ["A", "A"] for pair in both)
-        assert one.rate == one.read / one.outputs
-    examples = [one.reason for one in found.coverage.unread]
+        assert coverage.both == len(both)
+        assert coverage.same == sum(pair[0] != pair[1] for pair in both)
+        assert coverage.both_first == sum(pair == ["A", "A"] for pair in both)
+        assert coverage.rate == coverage.read / coverage.outputs
+    examples = [unread.reason for unread in loaded.coverage.unread]
     assert "empty" not in examples
     assert len(examples) == 9
 
 
 def test_examples_of_long_outputs_keep_the_beginning_and_the_end() -> None:
     long = "start " + "x" * 5_000 + " end"
-    found = load_votes(lines(row("p9", "<b>x</b>", long), *FILL), name="said.jsonl")
-    assert found.coverage is not None
-    (example,) = found.coverage.unread
+    loaded = load_votes(lines(row("p9", "<b>x</b>", long), *FILL), name="said.jsonl")
+    assert loaded.coverage is not None
+    (example,) = loaded.coverage.unread
     assert (example.judge, example.item, example.row) == ("<b>x</b>", "p9", 1)
     assert example.excerpt.startswith("start")
     assert example.excerpt.endswith("end")
@@ -188,11 +188,11 @@ def test_examples_of_long_outputs_keep_the_beginning_and_the_end() -> None:
 
 @pytest.mark.real_votes
 def test_the_transcripts_of_llmbar_become_votes(real_votes: Callable[[str], Path]) -> None:
-    found = load_votes(real_votes("llmbar_transcripts.jsonl"))
-    assert (found.votes.n_items, found.votes.n_judges) == (419, 58)
-    assert found.coverage is not None
-    assert found.coverage.outputs == 5345
-    assert found.coverage.rate == pytest.approx(5212 / 5345)
+    loaded = load_votes(real_votes("llmbar_transcripts.jsonl"))
+    assert (loaded.votes.n_items, loaded.votes.n_judges) == (419, 58)
+    assert loaded.coverage is not None
+    assert loaded.coverage.outputs == 5345
+    assert loaded.coverage.rate == pytest.approx(5212 / 5345)
 
 
 @pytest.mark.real_votes
@@ -201,7 +201,11 @@ def test_outputs_in_the_order_of_the_published_votes_give_those_votes(
 ) -> None:
     text = real_votes("llmbar_transcripts.jsonl").read_text("utf-8")
     rows = [json.loads(line) for line in text.splitlines()]
-    same = [one for one in rows if one["order"] == "output_1 first" and one["stage"] is None]
+    same = [
+        one_row
+        for one_row in rows
+        if one_row["order"] == "output_1 first" and one_row["stage"] is None
+    ]
     ours = load_votes(lines(*same), name="same.jsonl").votes
     published = load_votes(real_votes("llmbar_votes.csv")).votes
     columns = [published.judges.index(name) for name in ours.judges]
@@ -213,10 +217,10 @@ def test_outputs_in_the_order_of_the_published_votes_give_those_votes(
 
 
 def test_outputs_and_judges_that_do_not_count_are_kept_in_mind() -> None:
-    found = load_votes(lines(row("p1", "gone", A, "apart"), *FILL), name="said.jsonl")
-    assert found.coverage is not None
-    assert found.coverage.notes == found.warnings[:2]
-    assert found.warnings[1] == "No output of these judges counts, so they are left out: 'gone'."
+    loaded = load_votes(lines(row("p1", "gone", A, "apart"), *FILL), name="said.jsonl")
+    assert loaded.coverage is not None
+    assert loaded.coverage.notes == loaded.warnings[:2]
+    assert loaded.warnings[1] == "No output of these judges counts, so they are left out: 'gone'."
 
 
 @pytest.mark.parametrize("judge", ["a", "judge a"])
@@ -224,18 +228,26 @@ def test_outputs_beside_their_verdicts_are_read_as_votes_whatever_the_judge_is_c
     judge: str,
 ) -> None:
     text = "item,judge,order,label,text,verdict\n" + "\n".join(
-        f"{one['item']},{judge},AB,{one['label']},[[B]],A" for one in FILL
+        f"{line['item']},{judge},AB,{line['label']},[[B]],A" for line in FILL
     )
-    found = load_votes(text.encode(), name="both.csv")
-    assert found.votes.votes.ravel().tolist() == [1] * 4
-    assert found.votes.judges == (judge,)
+    loaded = load_votes(text.encode(), name="both.csv")
+    assert loaded.votes.votes.ravel().tolist() == [1] * 4
+    assert loaded.votes.judges == (judge,)
 
 
 @pytest.mark.parametrize(
     ("head", "cells", "sentence"),
     [
-        ("item,judge,truth,said", "q{n},me,{y},[[A]]", "column 'judge': one row a vote, it seems"),
-        ("item,label,text", "q{n},{y},[[A]]", "column 'text': one row a vote, it seems, but there"),
+        (
+            "item,judge,truth,said",
+            "q{n},me,{y},[[A]]",
+            "column 'judge': one row per vote, it seems",
+        ),
+        (
+            "item,label,text",
+            "q{n},{y},[[A]]",
+            "column 'text': one row per vote, it seems, but there",
+        ),
     ],
 )
 def test_half_a_file_of_outputs_is_refused_with_what_it_lacks(
@@ -254,7 +266,7 @@ def scored(item: str, judge: str, first: object, second: object, order: str = "A
 
 
 def test_of_two_scores_the_higher_is_the_verdict_and_equal_ones_are_none() -> None:
-    found = load_votes(
+    loaded = load_votes(
         lines(
             scored("p1", "x", 2.5, -1),
             scored("n1", "x", 1e3, 2, "BA"),
@@ -265,20 +277,20 @@ def test_of_two_scores_the_higher_is_the_verdict_and_equal_ones_are_none() -> No
         ),
         name="scores.jsonl",
     )
-    assert found.votes.votes.ravel().tolist() == [1, 0, -1, -1, 1, 0]
-    assert found.coverage is not None
-    (one,) = found.coverage.judges
-    assert dict(zip(LEVELS, one.levels, strict=True))["score"] == 4
-    assert dict(zip(REASONS, one.reasons, strict=True)) == {
+    assert loaded.votes.votes.ravel().tolist() == [1, 0, -1, -1, 1, 0]
+    assert loaded.coverage is not None
+    (judge,) = loaded.coverage.judges
+    assert dict(zip(LEVELS, judge.levels, strict=True))["score"] == 4
+    assert dict(zip(REASONS, judge.reasons, strict=True)) == {
         "empty": 1, "only reasoning": 0, "tie": 1, "contradiction": 0, "no verdict": 0,
         "unusable": 0,
     }  # fmt: skip
-    assert found.coverage.unread == ()
+    assert loaded.coverage.unread == ()
 
 
 def test_texts_and_scores_may_stand_in_one_file() -> None:
-    found = load_votes(lines(scored("p1", "x", 0, 1), *FILL), name="mixed.jsonl")
-    assert found.votes.votes.ravel().tolist() == [0, 1, 1, 1, 1]
+    loaded = load_votes(lines(scored("p1", "x", 0, 1), *FILL), name="mixed.jsonl")
+    assert loaded.votes.votes.ravel().tolist() == [0, 1, 1, 1, 1]
 
 
 def test_what_is_no_score_is_refused() -> None:

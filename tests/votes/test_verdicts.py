@@ -105,14 +105,14 @@ UNREAD = [
 
 @pytest.mark.parametrize(("text", "side", "level"), READ)
 def test_a_form_is_read(text: str, side: str, level: str) -> None:
-    found = read_verdict(text)
-    assert (found.side, found.level, found.reason) == (side, level, None)
+    reading = read_verdict(text)
+    assert (reading.side, reading.level, reading.reason) == (side, level, None)
 
 
 @pytest.mark.parametrize(("text", "reason"), UNREAD)
 def test_what_is_no_verdict_has_a_reason(text: str, reason: str) -> None:
-    found = read_verdict(text)
-    assert (found.side, found.reason) == (None, reason)
+    reading = read_verdict(text)
+    assert (reading.side, reading.reason) == (None, reason)
 
 
 def test_every_level_and_reason_is_tried_above() -> None:
@@ -154,27 +154,27 @@ def test_a_strict_verdict_at_the_end_decides_whatever_went_before(noise: str, si
 def test_what_stands_in_a_reasoning_block_changes_nothing(
     noise: str, inner: str, outer: str, form: str
 ) -> None:
-    said = form.format(outer)
-    assert read_verdict(f"<think>{noise}\n[[{inner}]]</think>{said}") == read_verdict(said)
+    sentence = form.format(outer)
+    assert read_verdict(f"<think>{noise}\n[[{inner}]]</think>{sentence}") == read_verdict(sentence)
 
 
 @given(SIDES, FORMS)
 def test_sides_are_treated_alike(side: str, form: str) -> None:
     other = "B" if side == "A" else "A"
-    one, turned = read_verdict(form.format(side)), read_verdict(form.format(other))
-    assert (one.side, turned.side) == (side, other)
-    assert one.level == turned.level
+    first, turned = read_verdict(form.format(side)), read_verdict(form.format(other))
+    assert (first.side, turned.side) == (side, other)
+    assert first.level == turned.level
 
 
 @given(NOISE, NOISE)
-def test_both_strict_verdicts_in_one_text_are_a_contradiction(one: str, other: str) -> None:
-    assert read_verdict(f"{one}[[A]]{other}\n[[B]]").reason == "contradiction"
+def test_both_strict_verdicts_in_one_text_are_a_contradiction(entry: str, other: str) -> None:
+    assert read_verdict(f"{entry}[[A]]{other}\n[[B]]").reason == "contradiction"
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_read_or_has_a_reason(text: str) -> None:
-    found = read_verdict(text)
-    assert (found.side is None) == (found.reason is not None)
+    reading = read_verdict(text)
+    assert (reading.side is None) == (reading.reason is not None)
 
 
 @pytest.mark.real_votes
@@ -189,11 +189,11 @@ def test_verdicts_of_llmbar_are_read_as_the_benchmark_read_them_or_better(
         for row in rows
         if row["parsed_verdict"]
     ]
-    assert sum(found == theirs for _, theirs, found in known) >= 0.995 * len(known)
-    against = [(text, found) for text, theirs, found in known if found and found != theirs]
+    assert sum(outcome == theirs for _, theirs, outcome in known) >= 0.995 * len(known)
+    against = [(text, outcome) for text, theirs, outcome in known if outcome and outcome != theirs]
     assert len(against) == 24
-    for text, found in against:
+    for text, result in against:
         # The benchmark took an 'Output (a)' that it met; the judge begins or ends with B.
-        assert found == "B"
+        assert result == "B"
         starts = text.startswith(("Output (b) is better.", "Output (b)\n"))
         assert starts or text.endswith("Therefore, Output (b) is better.")

@@ -48,9 +48,9 @@ def with_vote_changed(votes, judge):
 
 def difference(before, after):
     """The paired result of two sides, by the study that the page runs."""
-    found = relation(before, after)
-    host = after if found.host == "after" else before
-    return run(WHAT_IF, host.votes, paired_spec(before, after, found), jobs=1)
+    overlap = relation(before, after)
+    host = after if overlap.host == "after" else before
+    return run(WHAT_IF, host.votes, paired_spec(before, after, overlap), jobs=1)
 
 
 def shuffled(votes, seed=1):
@@ -59,25 +59,25 @@ def shuffled(votes, seed=1):
 
 def test_added_judges_are_measured_on_the_votes_that_hold_all():
     before, after = side(VOTES.with_judges(SIX[:4])), side()
-    found = relation(before, after)
-    assert (found.host, found.judges_after, found.judges_before) == ("after", SIX[4:], ())
+    overlap = relation(before, after)
+    assert (overlap.host, overlap.judges_after, overlap.judges_before) == ("after", SIX[4:], ())
     assert relation(after, before).host == "before"
-    assert data_sentence(found) == (
+    assert data_sentence(overlap) == (
         "Both rest on the same 80 labelled items and labels, and on the same splits: what differs "
         "is who judges."
     )
-    spec = paired_spec(before, after, found)
+    spec = paired_spec(before, after, overlap)
     assert (spec.against, spec.keep, spec.settings.judges) == (SIX[:4], SIX, None)
 
 
 def test_the_difference_is_that_of_the_two_analyses_on_their_own():
     before, after = side(VOTES.with_judges(SIX[:4])), side()
     pair = difference(before, after)
-    for one, figures in ((before, pair.against), (after, pair.kept)):
-        curve = run(PANEL_CURVE, one.votes, PanelCurveSpec(one.settings), jobs=1)
+    for entry, figures in ((before, pair.against), (after, pair.kept)):
+        curve = run(PANEL_CURVE, entry.votes, PanelCurveSpec(entry.settings), jobs=1)
         row = curve.row("beta")
-        found = (curve.nll[row, -1], curve.nll_lo[row, -1], curve.nll_hi[row, -1])
-        assert found == pytest.approx((figures.nll, figures.lo, figures.hi))
+        result = (curve.nll[row, -1], curve.nll_lo[row, -1], curve.nll_hi[row, -1])
+        assert result == pytest.approx((figures.nll, figures.lo, figures.hi))
     assert pair.delta == pytest.approx(pair.kept.nll - pair.against.nll)
     back = difference(after, before)
     assert (back.delta, back.delta_lo) == pytest.approx((-pair.delta, -pair.delta_hi))
@@ -85,9 +85,9 @@ def test_the_difference_is_that_of_the_two_analyses_on_their_own():
 
 def test_two_choices_of_judges_of_one_file_are_measured_on_both_alone():
     before, after = side(settings=of(SIX[:3])), side(settings=of(SIX[2:5]))
-    found = relation(before, after)
-    assert (found.judges_both, found.host) == (SIX[2:3], "after")
-    assert paired_spec(before, after, found).settings.judges == SIX[:5]
+    overlap = relation(before, after)
+    assert (overlap.judges_both, overlap.host) == (SIX[2:3], "after")
+    assert paired_spec(before, after, overlap).settings.judges == SIX[:5]
 
 
 def test_the_order_of_the_items_and_those_without_a_label_do_not_matter():
@@ -97,8 +97,8 @@ def test_the_order_of_the_items_and_those_without_a_label_do_not_matter():
     labels[:10] = -1
     part = replace(VOTES, labels=labels)
     known = part.with_items(part.labelled).with_judges(SIX[:4])
-    found = relation(side(known), side(part))
-    assert (found.host, found.shared, found.same_items) == ("after", 70, True)
+    overlap = relation(side(known), side(part))
+    assert (overlap.host, overlap.shared, overlap.same_items) == ("after", 70, True)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_the_order_of_the_items_and_those_without_a_label_do_not_matter():
     ],
 )
 def test_different_data_make_no_test(votes, words):
-    found = relation(side(), side(votes.with_judges(SIX[:4])))
-    assert found.host is None
-    assert not found.same_items
-    assert words in data_sentence(found)
-    assert NO_TEST in data_sentence(found)
+    overlap = relation(side(), side(votes.with_judges(SIX[:4])))
+    assert overlap.host is None
+    assert not overlap.same_items
+    assert words in data_sentence(overlap)
+    assert NO_TEST in data_sentence(overlap)
     with pytest.raises(ValueError, match="no votes hold"):
-        paired_spec(side(), side(votes), found)
+        paired_spec(side(), side(votes), overlap)
 
 
 def test_added_labels_are_different_data():
@@ -142,17 +142,17 @@ def test_added_labels_are_different_data():
     ],
 )
 def test_the_same_items_alone_are_not_enough_for_a_test(after, words):
-    found = relation(side(), after)
-    assert found.host is None
-    assert found.same_items
-    assert words in data_sentence(found)
+    overlap = relation(side(), after)
+    assert overlap.host is None
+    assert overlap.same_items
+    assert words in data_sentence(overlap)
 
 
 def test_judges_that_no_file_holds_together_are_not_tested():
     before, after = side(VOTES.with_judges(SIX[:4])), side(VOTES.with_judges(SIX[2:]))
-    found = relation(before, after)
-    assert found.host is None
-    assert "the votes of all judges in one file" in data_sentence(found)
+    overlap = relation(before, after)
+    assert overlap.host is None
+    assert "the votes of all judges in one file" in data_sentence(overlap)
     paper = (replace(QUICK, protocol="paper"), replace(of(SIX[:4]), protocol="paper"))
     assert relation(side(settings=paper[0]), side(settings=paper[1])).host is None
 
@@ -175,12 +175,14 @@ def pair():
 )
 def test_better_and_worse_are_said_only_where_the_interval_leaves_0_out(bounds, start, end):
     delta, lo, hi = bounds
-    found = replace(pair(), delta=delta, delta_lo=lo, delta_hi=hi, verdict="undecided", margin=0.01)
-    text = paired_sentence(found)
+    result = replace(
+        pair(), delta=delta, delta_lo=lo, delta_hi=hi, verdict="undecided", margin=0.01
+    )
+    text = paired_sentence(result)
     assert text.startswith(start)
     assert text.endswith(end)
     assert "all 6 judges after in place of 4 before" in text
-    coded = paired_sentence(replace(found, measures_coding=True))
+    coded = paired_sentence(replace(result, measures_coding=True))
     assert coded.endswith(CODING)
     assert "Better" not in coded
     assert "Worse" not in coded
@@ -197,12 +199,12 @@ def recommended(*, one_class=False):
 
 
 def test_results_stand_below_each_other_with_null_and_skill():
-    found = recommended()
-    rows = result_table([("before", found), ("after", found)])
+    result = recommended()
+    rows = result_table([("before", result), ("after", result)])
     assert rows["analysis"].tolist() == ["before", "before", "after", "after"]
     assert rows["panel"].tolist() == ["all judges", "recommended"] * 2
-    assert rows["NLL"][1] == f"{found.nll:.3f}"
-    assert rows["null NLL"][0] == f"{found.null_nll:.3f}"
+    assert rows["NLL"][1] == f"{result.nll:.3f}"
+    assert rows["null NLL"][0] == f"{result.null_nll:.3f}"
     assert rows["method"][0] == "one-coin + beta"
     assert "note" not in rows
     assert result_table([]).empty
@@ -220,7 +222,8 @@ def test_the_data_of_both_stand_side_by_side_as_bounded_text():
     name = "<script>\n" + "n" * 5000
     before, after = side(name=name), side(VOTES.with_judges(SIX[:1]), replace(QUICK, seed=3))
     rows = {
-        row: (one, other) for row, one, other in data_rows(before, after, relation(before, after))
+        row: (first, other)
+        for row, first, other in data_rows(before, after, relation(before, after))
     }
     assert len(rows["name"][0]) == 80
     assert "\n" not in rows["name"][0]
@@ -235,7 +238,7 @@ def test_the_data_of_both_stand_side_by_side_as_bounded_text():
 
 def test_settings_in_words_are_those_that_are_not_the_default():
     assert settings_words(Settings()) == ""
-    told = Settings("symmetric", "paper", ("a",), splits=1000, fraction=0.7, seed=7)
-    assert settings_words(told) == (
+    settings = Settings("symmetric", "paper", ("a",), splits=1000, fraction=0.7, seed=7)
+    assert settings_words(settings) == (
         "order symmetric, protocol paper, 1 chosen judge, 1,000 splits, 70 % calibrate, seed 7"
     )

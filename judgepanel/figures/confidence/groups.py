@@ -41,41 +41,41 @@ class GroupDots:
     title: str
 
 
-def prepare_coverage(found: Conformal, level: int, grouping: Grouping) -> GroupDots:
+def prepare_coverage(result: Conformal, level: int, grouping: Grouping) -> GroupDots:
     """Coverage of plain sets and of those made within the groups; all items first."""
-    rows = [0, *(g for g, way in enumerate(found.groupings) if way == grouping and g > 0)]
-    within = found.methods.index(grouping)
+    rows = [0, *(g for g, way in enumerate(result.groupings) if way == grouping and g > 0)]
+    within = result.methods.index(grouping)
 
     def dots(name: str, method: int) -> Dots:
         return Dots(
             name,
-            found.coverage[method, level, rows],
-            found.coverage_lo[method, level, rows],
-            found.coverage_hi[method, level, rows],
+            result.coverage[method, level, rows],
+            result.coverage_lo[method, level, rows],
+            result.coverage_hi[method, level, rows],
         )
 
     return GroupDots(
-        tuple(found.groups[g] for g in rows),
+        tuple(result.groups[g] for g in rows),
         dots("plain sets", 0),
         dots("sets made within each group", within),
-        found.levels[level],
+        result.levels[level],
         "share of sets that hold the true label",
     )
 
 
-def prepare_strata(found: Items, grouping: StratumGrouping) -> GroupDots:
+def prepare_strata(result: Items, grouping: StratumGrouping) -> GroupDots:
     """Stated confidence and accuracy after calibration in every stratum."""
-    rows = found.strata_of(grouping)
-    stated = found.confidence[CALIBRATED, rows]
+    rows = result.strata_of(grouping)
+    stated = result.confidence[CALIBRATED, rows]
     blank = np.full(len(rows), np.nan)
     return GroupDots(
-        tuple(found.strata[g] for g in rows),
+        tuple(result.strata[g] for g in rows),
         Dots("stated confidence", stated, blank, blank),
         Dots(
             "share right",
-            found.accuracy[CALIBRATED, rows],
-            found.accuracy_lo[CALIBRATED, rows],
-            found.accuracy_hi[CALIBRATED, rows],
+            result.accuracy[CALIBRATED, rows],
+            result.accuracy_lo[CALIBRATED, rows],
+            result.accuracy_hi[CALIBRATED, rows],
         ),
         None,
         "share of items",
@@ -87,24 +87,24 @@ def plot_groups(dots: GroupDots) -> go.Figure:
     figure = go.Figure()
     places = np.arange(len(dots.groups), dtype=np.float64)
     pairs = ((dots.first, NEUTRAL, "diamond", -_APART), (dots.second, INCLUDE, "circle", _APART))
-    for one, colour, symbol, shift in pairs:
+    for entry, colour, symbol, shift in pairs:
         figure.add_scatter(
-            x=one.value,
+            x=entry.value,
             y=places + shift,
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 10},
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": np.nan_to_num(one.hi - one.value),
-                "arrayminus": np.nan_to_num(one.value - one.lo),
+                "array": np.nan_to_num(entry.hi - entry.value),
+                "arrayminus": np.nan_to_num(entry.value - entry.lo),
                 "color": colour,
                 "thickness": 1.4,
                 "width": 5,
             },
-            name=one.name,
+            name=entry.name,
             text=[escaped(name) for name in dots.groups],
-            hovertemplate="%{text}, " + one.name + ": %{x:.1%}<extra></extra>",
+            hovertemplate="%{text}, " + entry.name + ": %{x:.1%}<extra></extra>",
         )
     if dots.level is not None:
         figure.add_vline(x=dots.level, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
@@ -119,11 +119,11 @@ def plot_groups(dots: GroupDots) -> go.Figure:
     return figure
 
 
-def coverage_figure(found: Conformal, level: int, grouping: Grouping) -> go.Figure:
+def coverage_figure(result: Conformal, level: int, grouping: Grouping) -> go.Figure:
     """Coverage by group at one level."""
-    return plot_groups(prepare_coverage(found, level, grouping))
+    return plot_groups(prepare_coverage(result, level, grouping))
 
 
-def strata_figure(found: Items, grouping: StratumGrouping) -> go.Figure:
+def strata_figure(result: Items, grouping: StratumGrouping) -> go.Figure:
     """Stated confidence against accuracy by stratum."""
-    return plot_groups(prepare_strata(found, grouping))
+    return plot_groups(prepare_strata(result, grouping))

@@ -46,9 +46,9 @@ class ReliabilityLines:
     after: ReliabilityLine
 
 
-def prepare_reliability(found: Reliability, bins: str) -> ReliabilityLines:
+def prepare_reliability(result: Reliability, bins: str) -> ReliabilityLines:
     """Both stages in the bins of this name."""
-    given = found.binned(bins)
+    given = result.binned(bins)
     edges = np.maximum(given.edges, 0.5)
 
     def line(stage: int, name: str) -> ReliabilityLine:
@@ -64,7 +64,7 @@ def prepare_reliability(found: Reliability, bins: str) -> ReliabilityLines:
             width=np.diff(edges)[full],
         )
 
-    if found.calibrator == "none":
+    if result.calibrator == "none":
         return ReliabilityLines(None, line(RAW, "raw"))
     return ReliabilityLines(line(RAW, "before"), line(CALIBRATED, "after calibration"))
 
@@ -89,8 +89,8 @@ def plot_reliability(lines: ReliabilityLines) -> go.Figure:
         _add(figure, lines.before, NEUTRAL, "diamond", {"width": 1.5, "dash": "dash"}, -_SHIFT)
     _add(figure, lines.after, INCLUDE, "circle", {"width": 3, "dash": "solid"}, shift)
     laid_out(figure, x="", y="share that is right", height=520)
-    shown = [one.right for one in (lines.before, lines.after) if one is not None]
-    low = float(np.concatenate([np.array([0.5]), *shown]).min())
+    shares = [line.right for line in (lines.before, lines.after) if line is not None]
+    low = float(np.concatenate([np.array([0.5]), *shares]).min())
     figure.update_xaxes(range=[0.49, 1.01], tickformat=".0%", row=1, col=1, title=None)
     figure.update_xaxes(
         range=[0.49, 1.01], tickformat=".0%", title="stated confidence", row=2, col=1
@@ -101,32 +101,32 @@ def plot_reliability(lines: ReliabilityLines) -> go.Figure:
     return figure
 
 
-def reliability_figure(found: Reliability, bins: str) -> go.Figure:
+def reliability_figure(result: Reliability, bins: str) -> go.Figure:
     """Reliability before and after calibration."""
-    return plot_reliability(prepare_reliability(found, bins))
+    return plot_reliability(prepare_reliability(result, bins))
 
 
 def _add(
     figure: go.Figure,
-    one: ReliabilityLine,
+    reliability_line: ReliabilityLine,
     colour: str,
     symbol: str,
     line: dict[str, Any],
     shift: float,
 ) -> None:
     """A stage's line with intervals, and its bars; bins with few items have open marks."""
-    few = one.items < FEW_ITEMS
+    few = reliability_line.items < FEW_ITEMS
     for some, thickness in ((few, 0.5), (~few, 1.4)):
         figure.add_scatter(
-            x=one.stated[some] + shift,
-            y=one.right[some],
+            x=reliability_line.stated[some] + shift,
+            y=reliability_line.right[some],
             mode="markers",
             marker={"size": 1, "color": colour},
             error_y={
                 "type": "data",
                 "symmetric": False,
-                "array": np.nan_to_num(one.hi - one.right)[some],
-                "arrayminus": np.nan_to_num(one.right - one.lo)[some],
+                "array": np.nan_to_num(reliability_line.hi - reliability_line.right)[some],
+                "arrayminus": np.nan_to_num(reliability_line.right - reliability_line.lo)[some],
                 "color": colour,
                 "thickness": thickness,
                 "width": 4 if thickness > 1 else 0,
@@ -137,8 +137,8 @@ def _add(
             col=1,
         )
     figure.add_scatter(
-        x=one.stated + shift,
-        y=one.right,
+        x=reliability_line.stated + shift,
+        y=reliability_line.right,
         mode="lines+markers",
         line={"color": colour, **line},
         marker={
@@ -147,10 +147,18 @@ def _add(
             "color": colour,
             "line": {"color": colour, "width": 1.5},
         },
-        customdata=np.stack([one.stated, one.lo, one.hi, one.items], axis=-1),
-        name=one.name,
+        customdata=np.stack(
+            [
+                reliability_line.stated,
+                reliability_line.lo,
+                reliability_line.hi,
+                reliability_line.items,
+            ],
+            axis=-1,
+        ),
+        name=reliability_line.name,
         hovertemplate=(
-            one.name + ": says %{customdata[0]:.1%}, right %{y:.1%} "
+            reliability_line.name + ": says %{customdata[0]:.1%}, right %{y:.1%} "
             "[%{customdata[1]:.1%}, %{customdata[2]:.1%}], %{customdata[3]:.0f} items"
             "<extra></extra>"
         ),
@@ -159,13 +167,13 @@ def _add(
     )
     side = 0.25 * float(np.sign(shift))
     figure.add_bar(
-        x=one.middle + side * one.width,
-        y=one.items,
-        width=0.42 * one.width,
+        x=reliability_line.middle + side * reliability_line.width,
+        y=reliability_line.items,
+        width=0.42 * reliability_line.width,
         marker={"color": with_opacity(colour, _BAR_OPACITY), "line": {"width": 0}},
-        name=one.name,
+        name=reliability_line.name,
         showlegend=False,
-        hovertemplate=one.name + ": %{y:.0f} items<extra></extra>",
+        hovertemplate=reliability_line.name + ": %{y:.0f} items<extra></extra>",
         row=2,
         col=1,
     )

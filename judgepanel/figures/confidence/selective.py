@@ -38,26 +38,26 @@ class SelectiveLines:
     everything: float
 
 
-def prepare_selective(found: Selective) -> SelectiveLines:
+def prepare_selective(result: Selective) -> SelectiveLines:
     """Both curves; marks of few items, or that would lie on each other, are left out."""
-    order = np.argsort(-found.share[CALIBRATED], kind="stable")
-    kept: list[int] = []
+    order = np.argsort(-result.share[CALIBRATED], kind="stable")
+    labelled: list[int] = []
     for i in order.tolist():
-        share = float(found.share[CALIBRATED, i])
-        if found.items[CALIBRATED, i] >= FEW_ITEMS and (
-            not kept or float(found.share[CALIBRATED, kept[-1]]) - share > _CLOSE
+        share = float(result.share[CALIBRATED, i])
+        if result.items[CALIBRATED, i] >= FEW_ITEMS and (
+            not labelled or float(result.share[CALIBRATED, labelled[-1]]) - share > _CLOSE
         ):
-            kept.append(i)
+            labelled.append(i)
     return SelectiveLines(
-        shares=found.shares,
-        before=found.curve[RAW],
-        after=found.curve[CALIBRATED],
-        lo=found.curve_lo[CALIBRATED],
-        hi=found.curve_hi[CALIBRATED],
-        at=found.share[CALIBRATED, kept],
-        at_right=found.right[CALIBRATED, kept],
-        names=tuple(f"{100 * found.confidences[i]:g} % sure" for i in kept),
-        everything=float(found.accuracy[CALIBRATED]),
+        shares=result.shares,
+        before=result.curve[RAW],
+        after=result.curve[CALIBRATED],
+        lo=result.curve_lo[CALIBRATED],
+        hi=result.curve_hi[CALIBRATED],
+        at=result.share[CALIBRATED, labelled],
+        at_right=result.right[CALIBRATED, labelled],
+        names=tuple(f"{100 * result.confidences[i]:g} % sure" for i in labelled),
+        everything=float(result.accuracy[CALIBRATED]),
     )
 
 
@@ -114,6 +114,6 @@ def _beside(at: Floats) -> list[str]:
     return ["bottom right" if share < _LEFT else "bottom left" for share in at]
 
 
-def selective_figure(found: Selective) -> go.Figure:
+def selective_figure(result: Selective) -> go.Figure:
     """Accuracy against the share answered."""
-    return plot_selective(prepare_selective(found))
+    return plot_selective(prepare_selective(result))

@@ -20,7 +20,9 @@ from judgepanel.studies.judges.judge_table import JudgeTable
 
 
 def coverage_strip(table: JudgeTable) -> go.Figure:
-    """Share of items with a right, a wrong or no verdict, one bar a judge, most accurate first."""
+    """Share of items with a right, a wrong or no verdict, one bar per judge, most accurate
+    first.
+    """
     order = np.argsort(-np.nan_to_num(table.accuracy, nan=-1.0), kind="stable")
     names = [escaped(table.judges[j]) for j in order]
     x = np.arange(1, len(order) + 1)
@@ -54,12 +56,14 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
     return figure
 
 
-def kept_judges(table: JudgeTable, kept: tuple[str, ...], set_aside: tuple[str, ...]) -> go.Figure:
+def kept_judges(
+    table: JudgeTable, remaining: tuple[str, ...], set_aside: tuple[str, ...]
+) -> go.Figure:
     """Accuracy with its interval, kept, left out and set aside told apart by colour and shape."""
     order = np.argsort(-np.nan_to_num(table.accuracy, nan=-1.0), kind="stable")
     order = order[table.voted[order] > 0]
     rank = np.arange(1, len(order) + 1)
-    chosen, aside = set(kept), set(set_aside)
+    chosen, aside = set(remaining), set(set_aside)
     status = np.array(
         [0 if table.judges[j] in chosen else 2 if table.judges[j] in aside else 1 for j in order]
     )

@@ -46,14 +46,14 @@ class CorrelationMap:
     reach: float
 
 
-def prepare_correlation_map(found: Judges, judge: str | None = None) -> CorrelationMap:
+def prepare_correlation_map(result: Judges, judge: str | None = None) -> CorrelationMap:
     """The map of a result; ``judge`` is marked where it is on the map."""
-    names = tuple(found.judges[j] for j in found.order)
-    joint = found.square(found.map_joint)
-    value = np.where(joint > 0, found.square(found.map_correlation), np.nan)
-    labels = found.cluster[found.order]
+    names = tuple(result.judges[j] for j in result.order)
+    joint = result.square(result.map_joint)
+    value = np.where(joint > 0, result.square(result.map_correlation), np.nan)
+    labels = result.cluster[result.order]
     bounds = []
-    for label in range(1, found.n_clusters + 1):
+    for label in range(1, result.n_clusters + 1):
         places = np.flatnonzero(labels == label)
         if len(places) > 1:
             bounds.append((int(places[0]), int(places[-1]), label))
@@ -62,7 +62,7 @@ def prepare_correlation_map(found: Judges, judge: str | None = None) -> Correlat
         names=names,
         value=value,
         joint=joint,
-        together=found.square(found.map_together) / max(found.n_rounds, 1),
+        together=result.square(result.map_together) / max(result.n_rounds, 1),
         bounds=tuple(bounds),
         chosen=names.index(judge) if judge in names else None,
         reach=max(_LEAST_RANGE, float(known.max()) if known.size else 0.0),
@@ -76,12 +76,12 @@ def plot_correlation_map(drawn: CorrelationMap) -> go.Figure:
     names = [escaped(name, 40) for name in drawn.names]
     text = [
         [
-            f"{one}<br>{other}<br>"
+            f"{name}<br>{other}<br>"
             + ("no two items in common" if np.isnan(value) else f"error correlation {value:.2f}")
             + f"<br>{joint:,} items in common, one cluster in {share:.0%} of halves"
             for other, value, joint, share in zip(names, row, shared, shares, strict=True)
         ]
-        for one, row, shared, shares in zip(
+        for name, row, shared, shares in zip(
             names, drawn.value, drawn.joint, drawn.together, strict=True
         )
     ]
@@ -125,9 +125,9 @@ def plot_correlation_map(drawn: CorrelationMap) -> go.Figure:
     return figure
 
 
-def correlation_map(found: Judges, judge: str | None = None) -> go.Figure:
+def correlation_map(result: Judges, judge: str | None = None) -> go.Figure:
     """Error correlations of all pairs, cluster by cluster."""
-    return plot_correlation_map(prepare_correlation_map(found, judge))
+    return plot_correlation_map(prepare_correlation_map(result, judge))
 
 
 def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
@@ -152,7 +152,7 @@ def _mark(figure: go.Figure, axis: str, place: int, m: int) -> None:
 def _set_ticks(figure: go.Figure, drawn: CorrelationMap) -> None:
     """Names where they fit, cluster numbers along the other side where they do not collide."""
     m = len(drawn.names)
-    wide = [found for found in drawn.bounds if found[1] - found[0] + 1 >= _LEAST_SHARE * m]
+    wide = [bound for bound in drawn.bounds if bound[1] - bound[0] + 1 >= _LEAST_SHARE * m]
     middle = [(first + last) / 2 + 1 for first, last, _ in wide]
     numbers = [f"{label}" for _, _, label in wide]
     span = {"range": [0.0 - 0.3, m + 1.3], "showgrid": False, "constrain": "domain"}
@@ -182,33 +182,36 @@ class JudgeCard:
     rank: tuple[int, ...]
 
 
-def prepare_judge_card(found: Judges, judge: str, names: dict[str, str] | None = None) -> JudgeCard:
+def prepare_judge_card(
+    result: Judges, judge: str, names: dict[str, str] | None = None
+) -> JudgeCard:
     """Where a judge stands: accuracy, ability, weights, correlation with the others.
 
     ``names`` of aggregators as people call them.
     """
-    j = found.judges.index(judge)
+    j = result.judges.index(judge)
     called = names or {}
-    scales = [("accuracy", found.accuracy), ("ability", found.ability[0])]
+    scales = [("accuracy", result.accuracy), ("ability", result.ability[0])]
     scales += [
         (f"weight: {called.get(name, name.replace('_', ' '))}", weights)
-        for name, weights in zip(found.aggregators, found.weights, strict=True)
-        if len(np.unique(weights[~found.set_aside])) > 1
+        for name, weights in zip(result.aggregators, result.weights, strict=True)
+        if len(np.unique(weights[~result.set_aside])) > 1
     ]
     scales += [
-        ("errs with the rest", found.with_rest),
-        ("errs with its cluster", found.with_cluster),
+        ("errs with the rest", result.with_rest),
+        ("errs with its cluster", result.with_cluster),
     ]
-    shown = [
-        (name, np.where(found.set_aside & (values == 0), np.nan, values)) for name, values in scales
+    displayed = [
+        (name, np.where(result.set_aside & (values == 0), np.nan, values))
+        for name, values in scales
     ]
-    shown = [(name, values) for name, values in shown if np.isfinite(values[j])]
+    displayed = [(name, values) for name, values in displayed if np.isfinite(values[j])]
     return JudgeCard(
         judge=judge,
-        scales=tuple(name for name, _ in shown),
-        values=tuple(values[np.isfinite(values)] for _, values in shown),
-        own=tuple(float(values[j]) for _, values in shown),
-        rank=tuple(int(np.sum(values > values[j])) + 1 for _, values in shown),
+        scales=tuple(name for name, _ in displayed),
+        values=tuple(values[np.isfinite(values)] for _, values in displayed),
+        own=tuple(float(values[j]) for _, values in displayed),
+        rank=tuple(int(np.sum(values > values[j])) + 1 for _, values in displayed),
     )
 
 
@@ -261,9 +264,9 @@ def plot_judge_card(card: JudgeCard) -> go.Figure:
     return figure
 
 
-def judge_card(found: Judges, judge: str, names: dict[str, str] | None = None) -> go.Figure:
+def judge_card(result: Judges, judge: str, names: dict[str, str] | None = None) -> go.Figure:
     """One judge among all others."""
-    return plot_judge_card(prepare_judge_card(found, judge, names))
+    return plot_judge_card(prepare_judge_card(result, judge, names))
 
 
 def _placed(values: Floats, some: Floats) -> Floats:

@@ -41,9 +41,11 @@ class CalibratorLines:
     p: Floats
 
 
-def prepare_calibrator_shapes(design: CalibratorDesign, shown: tuple[str, ...]) -> CalibratorLines:
-    """Lines of the calibrators in ``shown`` that the result has, in that order."""
-    names = tuple(name for name in shown if name in design.calibrators)
+def prepare_calibrator_shapes(
+    design: CalibratorDesign, displayed: tuple[str, ...]
+) -> CalibratorLines:
+    """Lines of the calibrators in ``displayed`` that the result has, in that order."""
+    names = tuple(name for name in displayed if name in design.calibrators)
     rows = [design.calibrators.index(name) for name in names]
     return CalibratorLines(names, design.shape_logit, design.shape[rows])
 
@@ -51,7 +53,7 @@ def prepare_calibrator_shapes(design: CalibratorDesign, shown: tuple[str, ...]) 
 def plot_calibrator_shapes(
     lines: CalibratorLines, *, calibrator_names: Mapping[str, str]
 ) -> go.Figure:
-    """Calibrated probability against the raw logit, one line a calibrator."""
+    """Calibrated probability against the raw logit, one line per calibrator."""
     figure = go.Figure()
     for number, (name, p) in enumerate(zip(lines.names, lines.p, strict=True)):
         colour, dash, symbol, width = _STYLES[name]
@@ -83,9 +85,9 @@ def _marked(logit: Floats, phase: float) -> NDArray[np.bool_]:
 
 
 def calibrator_shapes(
-    design: CalibratorDesign, shown: tuple[str, ...], *, calibrator_names: Mapping[str, str]
+    design: CalibratorDesign, calibrators: tuple[str, ...], *, calibrator_names: Mapping[str, str]
 ) -> go.Figure:
     """What each calibrator makes of a raw score, fitted on all labelled items and judges."""
     return plot_calibrator_shapes(
-        prepare_calibrator_shapes(design, shown), calibrator_names=calibrator_names
+        prepare_calibrator_shapes(design, calibrators), calibrator_names=calibrator_names
     )

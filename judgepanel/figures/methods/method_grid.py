@@ -92,7 +92,7 @@ def plot_method_grid(
     columns = [calibrator_names[name] for name in cells.columns]
     places = list(range(len(columns))), list(range(len(rows)))
     hover = [
-        [_said(cells, i, j, row, column) for j, column in enumerate(columns)]
+        [_hover_text(cells, i, j, row, column) for j, column in enumerate(columns)]
         for i, row in enumerate(rows)
     ]
     figure = go.Figure(
@@ -163,14 +163,14 @@ def loops(mask: NDArray[np.bool_]) -> list[Loop]:
             a, b = i + di, j + dj
             if not (0 <= a < mask.shape[0] and 0 <= b < mask.shape[1] and mask[a, b]):
                 edges.setdefault(corners[k], []).append(corners[(k + 1) % 4])
-    found: list[Loop] = []
+    result: list[Loop] = []
     while edges:
         start = next(iter(edges))
         loop = [start, _next(edges, [start])]
         while loop[-1] != start:
             loop.append(_next(edges, loop))
-        found.append(loop)
-    return found
+        result.append(loop)
+    return result
 
 
 def _next(edges: dict[Point, list[Point]], loop: Loop) -> Point:
@@ -193,7 +193,7 @@ def _form(metric: str) -> str:
     return ".1%" if metric == "accuracy" else ".3f"
 
 
-def _said(cells: GridCells, i: int, j: int, row: str, column: str) -> str:
+def _hover_text(cells: GridCells, i: int, j: int, row: str, column: str) -> str:
     """A cell in words, for whoever points at it."""
     form = _form(cells.metric)
     text = f"{row}, {column}<br>{METRIC_NAMES[cells.metric]}: {cells.text(i, j)}"

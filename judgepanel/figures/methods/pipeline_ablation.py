@@ -35,17 +35,17 @@ class StepDots:
     null: float
 
 
-def prepare_pipeline_ablation(found: PipelineAblation) -> StepDots:
+def prepare_pipeline_ablation(result: PipelineAblation) -> StepDots:
     """Every step of all judges and of at most two smaller panels."""
-    last = len(found.k) - 1
+    last = len(result.k) - 1
     rows = list(range(last, max(last - len(_STYLES), -1), -1))
     return StepDots(
-        panels=tuple(f"all {found.k[p]}" if p == last else f"top-{found.k[p]}" for p in rows),
-        steps=tuple(f"{step.replace('-', '–')}: {STEP_WORDS[step]}" for step in found.steps),
-        value=found.nll[rows],
-        lo=found.nll_lo[rows],
-        hi=found.nll_hi[rows],
-        null=found.null_nll,
+        panels=tuple(f"all {result.k[p]}" if p == last else f"top-{result.k[p]}" for p in rows),
+        steps=tuple(f"{step.replace('-', '–')}: {STEP_WORDS[step]}" for step in result.steps),
+        value=result.nll[rows],
+        lo=result.nll_lo[rows],
+        hi=result.nll_hi[rows],
+        null=result.null_nll,
     )
 
 
@@ -100,9 +100,9 @@ def plot_pipeline_ablation(dots: StepDots) -> go.Figure:
     return figure
 
 
-def pipeline_ablation(found: PipelineAblation) -> go.Figure:
+def pipeline_ablation(result: PipelineAblation) -> go.Figure:
     """NLL after each step, out of sample, with 95 % intervals."""
-    return plot_pipeline_ablation(prepare_pipeline_ablation(found))
+    return plot_pipeline_ablation(prepare_pipeline_ablation(result))
 
 
 def _wrapped(step: str) -> str:

@@ -60,7 +60,7 @@ def prepare_distortion(result: Distortion, drawn: tuple[str, ...]) -> Distortion
 def plot_distortion(
     marks: DistortionMarks, *, names: Mapping[str, str], calibrator_names: Mapping[str, str]
 ) -> go.Figure:
-    """The figure of prepared marks: a row a distortion, the undistorted score on top."""
+    """The figure of prepared marks: a row per distortion, the undistorted score on top."""
     figure = go.Figure()
     n = len(marks.distortions)
     rows = np.arange(n)[::-1].astype(np.float64)

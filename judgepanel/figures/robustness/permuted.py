@@ -39,48 +39,48 @@ class PermutedNlls:
     null: float
 
 
-def prepare_permuted(found: Permutation) -> PermutedNlls:
+def prepare_permuted(result: Permutation) -> PermutedNlls:
     """Bins as wide as a sixtieth of all that is drawn, so that a narrow pile can be seen."""
-    ends = np.array([found.nll, found.nll_lo, found.nll_hi, *found.permuted_nll])
+    ends = np.array([result.nll, result.nll_lo, result.nll_hi, *result.permuted_nll])
     ends = ends[np.isfinite(ends)]
     width = max(float(ends.max() - ends.min()) / _BINS, _LEAST) if len(ends) else _LEAST
-    place, count = np.unique(np.floor(found.permuted_nll / width), return_counts=True)
-    null = float(found.permuted_null.mean()) if len(found.permuted_null) else float("nan")
+    place, count = np.unique(np.floor(result.permuted_nll / width), return_counts=True)
+    null = float(result.permuted_null.mean()) if len(result.permuted_null) else float("nan")
     return PermutedNlls(
-        (place + 0.5) * width, count, width, found.nll, found.nll_lo, found.nll_hi, null
+        (place + 0.5) * width, count, width, result.nll, result.nll_lo, result.nll_hi, null
     )
 
 
-def plot_permuted(shown: PermutedNlls) -> go.Figure:
+def plot_permuted(permuted_nlls: PermutedNlls) -> go.Figure:
     """The figure of prepared NLLs."""
     figure = go.Figure()
     figure.add_bar(
-        x=shown.at,
-        y=shown.count,
-        width=shown.width,
+        x=permuted_nlls.at,
+        y=permuted_nlls.count,
+        width=permuted_nlls.width,
         marker={"color": with_opacity(NEUTRAL, _PALE)},
         name="permuted labels",
         hovertemplate="%{y} permutations near NLL %{x:.3f}<extra></extra>",
     )
-    top = int(shown.count.max(initial=1))
-    if np.isfinite(shown.null):
-        _line(figure, shown.null, top, NEUTRAL, "dot", "base rate of permuted labels")
-    if np.isfinite(shown.real):
-        if np.isfinite(shown.lo):
+    top = int(permuted_nlls.count.max(initial=1))
+    if np.isfinite(permuted_nlls.null):
+        _line(figure, permuted_nlls.null, top, NEUTRAL, "dot", "base rate of permuted labels")
+    if np.isfinite(permuted_nlls.real):
+        if np.isfinite(permuted_nlls.lo):
             figure.add_vrect(
-                x0=shown.lo,
-                x1=shown.hi,
+                x0=permuted_nlls.lo,
+                x1=permuted_nlls.hi,
                 fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
                 line_width=0,
             )
-        _line(figure, shown.real, top, INCLUDE, "solid", "real labels, 95 %")
+        _line(figure, permuted_nlls.real, top, INCLUDE, "solid", "real labels, 95 %")
     laid_out(figure, x="NLL (nats per item)", y="permutations", height=300)
     return figure
 
 
-def permuted_labels(found: Permutation) -> go.Figure:
+def permuted_labels(result: Permutation) -> go.Figure:
     """Real labels among permuted ones."""
-    return plot_permuted(prepare_permuted(found))
+    return plot_permuted(prepare_permuted(result))
 
 
 def _line(figure: go.Figure, x: float, top: int, colour: str, dash: str, name: str) -> None:

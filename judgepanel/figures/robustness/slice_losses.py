@@ -38,16 +38,16 @@ class SliceLosses:
     text: tuple[str, ...]
 
 
-def prepare_slices(found: SliceTransfer) -> SliceLosses:
+def prepare_slices(result: SliceTransfer) -> SliceLosses:
     """Losses of labels from elsewhere against as many of the slice's own."""
-    order = np.argsort(-found.delta[:, 1], kind="stable")
+    order = np.argsort(-result.delta[:, 1], kind="stable")
     return SliceLosses(
-        names=tuple(escaped(found.slices[g], _NAME) for g in order),
-        delta=found.delta[order, 1],
-        lo=found.band_lo[order, 1],
-        hi=found.band_hi[order, 1],
-        fails=np.array([found.outcome(int(g)) == "fails" for g in order], dtype=bool),
-        text=tuple(_said(found, int(g)) for g in order),
+        names=tuple(escaped(result.slices[g], _NAME) for g in order),
+        delta=result.delta[order, 1],
+        lo=result.band_lo[order, 1],
+        hi=result.band_hi[order, 1],
+        fails=np.array([result.outcome(int(g)) == "fails" for g in order], dtype=bool),
+        text=tuple(_hover_text(result, int(g)) for g in order),
     )
 
 
@@ -99,15 +99,15 @@ def plot_slices(losses: SliceLosses) -> go.Figure:
     return figure
 
 
-def slice_losses(found: SliceTransfer) -> go.Figure:
+def slice_losses(result: SliceTransfer) -> go.Figure:
     """What labels from elsewhere cost, slice by slice."""
-    return plot_slices(prepare_slices(found))
+    return plot_slices(prepare_slices(result))
 
 
-def _said(found: SliceTransfer, g: int) -> str:
-    own, away = float(found.nll[g, 0]), float(found.nll[g, 1])
+def _hover_text(result: SliceTransfer, g: int) -> str:
+    own, away = float(result.nll[g, 0]), float(result.nll[g, 1])
     return (
-        f"{escaped(found.slices[g])}, {found.n_slice[g]:,} items<br>"
+        f"{escaped(result.slices[g])}, {result.n_slice[g]:,} items<br>"
         f"own labels: NLL {own:.3f}<br>as many from elsewhere: {away:.3f}<br>"
-        f"base rate of those: {found.null_nll[g, 1]:.3f}"
+        f"base rate of those: {result.null_nll[g, 1]:.3f}"
     )

@@ -41,10 +41,10 @@ class TransferCells:
         return CURATE_FILL if skill < 0.0 else mixed(_PALE, _DEEP, min(skill, 1.0))
 
 
-def prepare_transfer(found: DifficultyTransfer, calibrator: str, method: str) -> TransferCells:
+def prepare_transfer(result: DifficultyTransfer, calibrator: str, method: str) -> TransferCells:
     """The matrix of one calibrator and one way of carrying it over."""
     cells = tuple(
-        tuple(found.cell(calibrator, method, source, target) for target in TARGETS)
+        tuple(result.cell(calibrator, method, source, target) for target in TARGETS)
         for source in SOURCES
     )
     skill = np.array([[1.0 - cell.nll / cell.null_nll for cell in row] for row in cells])
@@ -72,7 +72,7 @@ def plot_transfer(matrix: TransferCells) -> go.Figure:
         y=[s for s, _ in places],
         mode="markers",
         marker={"size": 40, "opacity": 0.0},
-        text=[_said(matrix.cells[s][t]) for s, t in places],
+        text=[_hover_text(matrix.cells[s][t]) for s, t in places],
         hovertemplate="%{text}<extra></extra>",
         showlegend=False,
     )
@@ -95,9 +95,9 @@ def plot_transfer(matrix: TransferCells) -> go.Figure:
     return figure
 
 
-def transfer_matrix(found: DifficultyTransfer, calibrator: str, method: str) -> go.Figure:
+def transfer_matrix(result: DifficultyTransfer, calibrator: str, method: str) -> go.Figure:
     """NLL from every source to every target."""
-    return plot_transfer(prepare_transfer(found, calibrator, method))
+    return plot_transfer(prepare_transfer(result, calibrator, method))
 
 
 def _written(matrix: TransferCells, s: int, t: int) -> dict[str, object]:
@@ -126,7 +126,7 @@ def _interval(lo: float, hi: float, form: str) -> str:
     return f" [{lo:{form}}, {hi:{form}}]" if np.isfinite(lo) and np.isfinite(hi) else ""
 
 
-def _said(cell: Cell) -> str:
+def _hover_text(cell: Cell) -> str:
     """A cell in words, for whoever points at it."""
     text = f"{cell.source} items labelled, scored on {cell.target} items<br>NLL {cell.nll:.3f}"
     text += _interval(cell.nll_lo, cell.nll_hi, ".3f")

@@ -44,7 +44,7 @@ def prepare_weighting(result: ReliabilityWeighting, names: tuple[str, ...]) -> E
 
 
 def plot_weighting(effects: Effects) -> go.Figure:
-    """The figure of prepared effects: one row a signal, first on top."""
+    """The figure of prepared effects: one row per signal, first on top."""
     figure = go.Figure()
     n = len(effects.names)
     rows = np.arange(n)[::-1]

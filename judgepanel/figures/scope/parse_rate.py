@@ -20,11 +20,11 @@ _NAMES = ("90 % or more", "review: below 90 %", "filter: 70 % or less")
 _STYLES = ((INCLUDE, "circle"), (CURATE_LINE, "diamond-open"), (CURATE_LINE, "x"))
 
 
-def parse_rates(found: Scope) -> go.Figure:
+def parse_rates(result: Scope) -> go.Figure:
     """One mark a judge, lowest parse rate first; kinds differ by shape as well as by colour."""
-    order = np.argsort(found.parsed, kind="stable")
+    order = np.argsort(result.parsed, kind="stable")
     rank = np.arange(1, len(order) + 1)
-    rate = found.parsed[order]
+    rate = result.parsed[order]
     kind = np.where(rate <= FILTER_RATE, 2, np.where(rate < REVIEW_RATE, 1, 0))
     figure = go.Figure()
     for code, (name, (colour, symbol)) in enumerate(zip(_NAMES, _STYLES, strict=True)):
@@ -37,7 +37,7 @@ def parse_rates(found: Scope) -> go.Figure:
             mode="markers",
             name=f"{name} ({int(rows.sum())})",
             marker={"color": colour, "symbol": symbol, "size": 8},
-            text=[escaped(found.judges[j]) for j in order[rows]],
+            text=[escaped(result.judges[j]) for j in order[rows]],
             hovertemplate="%{text}<br>a verdict on %{y:.1%}<extra></extra>",
         )
     for limit in (FILTER_RATE, REVIEW_RATE):
@@ -45,5 +45,5 @@ def parse_rates(found: Scope) -> go.Figure:
     laid_out(figure, x="judges, lowest parse rate first", y="share with a verdict", height=260)
     low = min(float(rate.min(initial=1.0)), FILTER_RATE) - 0.05
     figure.update_yaxes(tickformat=".0%", range=[max(low, 0.0) - 0.01, 1.03])
-    rank_axis(figure, len(order), [found.judges[j] for j in order])
+    rank_axis(figure, len(order), [result.judges[j] for j in order])
     return figure

@@ -36,22 +36,22 @@ class SaturationLine:
     high: float
 
 
-def prepare_saturation(found: Saturation) -> SaturationLine:
+def prepare_saturation(saturation: Saturation) -> SaturationLine:
     """The curve in the order of the panel sizes."""
     words = []
-    for position in range(len(found.sizes)):
-        change = written_change(*found.relative(position))
-        everyone = position == len(found.sizes) - 1
+    for position in range(len(saturation.sizes)):
+        change = written_change(*saturation.relative(position))
+        everyone = position == len(saturation.sizes) - 1
         words.append("all judges" if everyone else f"adding the others: {change}")
-    level = float(found.nll[-1])
+    level = float(saturation.nll[-1])
     return SaturationLine(
-        sizes=found.sizes,
-        value=found.nll,
-        lo=found.nll_lo,
-        hi=found.nll_hi,
+        sizes=saturation.sizes,
+        value=saturation.nll,
+        lo=saturation.nll_lo,
+        hi=saturation.nll_hi,
         words=tuple(words),
-        low=level - found.margin,
-        high=level + found.margin,
+        low=level - saturation.margin,
+        high=level + saturation.margin,
     )
 
 
@@ -95,6 +95,6 @@ def plot_saturation(line: SaturationLine) -> go.Figure:
     return figure
 
 
-def saturation_curve(found: Saturation) -> go.Figure:
+def saturation_curve(saturation: Saturation) -> go.Figure:
     """NLL against the number of judges kept."""
-    return plot_saturation(prepare_saturation(found))
+    return plot_saturation(prepare_saturation(saturation))

@@ -1,4 +1,4 @@
-"""A panel with some judges and without them, one row an aggregator."""
+"""A panel with some judges and without them, one row per aggregator."""
 
 from __future__ import annotations
 
@@ -58,18 +58,20 @@ def prepare_switch(
     )
 
 
-def prepare_group(found: GroupChange, names: Mapping[str, str]) -> PairedDots:
+def prepare_group(result: GroupChange, names: Mapping[str, str]) -> PairedDots:
     """A group's aggregators."""
 
     def dots(name: str, kind: str) -> Dots:
         fields = (f"nll_{kind}", f"nll_{kind}_lo", f"nll_{kind}_hi")
-        return Dots(name, *(np.array([getattr(arm, one) for arm in found.arms]) for one in fields))
+        return Dots(
+            name, *(np.array([getattr(arm, field) for arm in result.arms]) for field in fields)
+        )
 
     return PairedDots(
-        rows=tuple(names[arm.aggregator] for arm in found.arms),
+        rows=tuple(names[arm.aggregator] for arm in result.arms),
         whole=dots("with the group", "with"),
         without=dots("without it", "without"),
-        null=found.null_nll,
+        null=result.null_nll,
     )
 
 
@@ -79,16 +81,16 @@ def plot_paired(dots: PairedDots) -> go.Figure:
     places = np.arange(len(dots.rows))
     kinds = [dots.whole] + ([dots.without] if dots.without is not None else [])
     styles = ((INCLUDE, "circle", 11), (CURATE_LINE, "diamond-open", 9))
-    for row, (one, (colour, symbol, size)) in enumerate(zip(kinds, styles, strict=False)):
+    for row, (kind, (colour, symbol, size)) in enumerate(zip(kinds, styles, strict=False)):
         shift = _APART * (row - (len(kinds) - 1) / 2)
         figure.add_scatter(
-            x=one.value,
+            x=kind.value,
             y=places + shift,
             mode="markers",
-            name=one.name,
+            name=kind.name,
             marker={"color": colour, "symbol": symbol, "size": size, "line": {"width": 2}},
-            error_x=_bars(one, colour),
-            text=[_words(name, one, i) for i, name in enumerate(dots.rows)],
+            error_x=_bars(kind, colour),
+            text=[_words(name, kind, i) for i, name in enumerate(dots.rows)],
             hovertemplate="%{text}<extra></extra>",
         )
     figure.add_scatter(
@@ -115,25 +117,25 @@ def switch_figure(arms: tuple[SwitchArm, ...], null: float, names: Mapping[str, 
     return plot_paired(prepare_switch(arms, null, names))
 
 
-def group_figure(found: GroupChange, names: Mapping[str, str]) -> go.Figure:
+def group_figure(result: GroupChange, names: Mapping[str, str]) -> go.Figure:
     """Aggregators with a group of judges and without it."""
-    return plot_paired(prepare_group(found, names))
+    return plot_paired(prepare_group(result, names))
 
 
-def _bars(one: Dots, colour: str) -> dict[str, object] | None:
-    if not (np.isfinite(one.lo).all() and np.isfinite(one.hi).all()):
+def _bars(dots: Dots, colour: str) -> dict[str, object] | None:
+    if not (np.isfinite(dots.lo).all() and np.isfinite(dots.hi).all()):
         return None
     return {
         "type": "data",
         "symmetric": False,
-        "array": one.hi - one.value,
-        "arrayminus": one.value - one.lo,
+        "array": dots.hi - dots.value,
+        "arrayminus": dots.value - dots.lo,
         "color": colour,
         "thickness": 1.5,
         "width": 3,
     }
 
 
-def _words(name: str, one: Dots, i: int) -> str:
-    span = f" [{one.lo[i]:.3f}, {one.hi[i]:.3f}]" if np.isfinite(one.lo[i]) else ""
-    return f"{name}, {one.name}: {one.value[i]:.3f}{span}"
+def _words(name: str, dots: Dots, i: int) -> str:
+    span = f" [{dots.lo[i]:.3f}, {dots.hi[i]:.3f}]" if np.isfinite(dots.lo[i]) else ""
+    return f"{name}, {dots.name}: {dots.value[i]:.3f}{span}"

@@ -6,7 +6,7 @@ Two items with votes V and V' agree by
 
 w the one-coin weights, so that judges who know something decide what counts as alike. The kernel
 (d^3 + d^5) / 2 is odd in the votes and positive semi-definite, being a sum of powers of an inner
-product. It is spanned by its leading directions over at most ``PROTOTYPES`` of the items learnt
+product. It is spanned by its leading directions over at most ``PROTOTYPES`` of the items learned
 from (the Nystroem approximation, Williams and Seeger 2001).
 """
 
@@ -36,12 +36,12 @@ class Agreement:
     def similarity(self, votes: Votes) -> Floats:
         """(d^3 + d^5) / 2 of signed votes (n, k) to every prototype, (n, m)."""
         weighted = (self.prototypes * self.shares).T
-        found = np.empty((len(votes), len(self.prototypes)))
+        similarity = np.empty((len(votes), len(self.prototypes)))
         for start in range(0, len(votes), _ROWS):
             d = votes[start : start + _ROWS].astype(np.float64) @ weighted
             square = d * d
-            found[start : start + _ROWS] = 0.5 * d * square * (1.0 + square)
-        return found
+            similarity[start : start + _ROWS] = 0.5 * d * square * (1.0 + square)
+        return similarity
 
 
 def agreement_among(votes: Votes, weights: Floats) -> tuple[Agreement, Floats]:
@@ -56,12 +56,12 @@ def agreement_among(votes: Votes, weights: Floats) -> tuple[Agreement, Floats]:
     total = float(squares.sum())
     some = votes[votes.any(axis=1)]
     chosen = np.unique(np.linspace(0, len(some) - 1, min(PROTOTYPES, len(some))).astype(np.int64))
-    found = Agreement(squares / total if total > 0.0 else squares, some[chosen])
+    agreement = Agreement(squares / total if total > 0.0 else squares, some[chosen])
     k = votes.shape[1]
     directions = np.zeros((len(chosen), min(DIRECTIONS, (3 ** min(k, 20) - 1) // 2)))
     if len(chosen) and total > 0.0:
-        values, vectors = np.linalg.eigh(found.similarity(found.prototypes))
+        values, vectors = np.linalg.eigh(agreement.similarity(agreement.prototypes))
         leading = np.argsort(-values, kind="stable")[: directions.shape[1]]
         leading = leading[values[leading] > _SMALLEST * values.max()]
         directions[:, : len(leading)] = vectors[:, leading] / np.sqrt(values[leading])
-    return found, directions
+    return agreement, directions

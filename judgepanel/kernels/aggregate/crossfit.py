@@ -73,8 +73,8 @@ def cross_fitted(
     orders = [rank(ballots, fit.learn, ranking) for fit in fits]
     logits = np.empty((len(ks), ballots.n_items))
     empty = np.empty((len(ks), ballots.n_items), dtype=bool)
-    for fit, order, found in reversed(list(zip(fits, orders, scored, strict=True))):
-        logits[:, fit.score] = found
+    for fit, order, scores in reversed(list(zip(fits, orders, scored, strict=True))):
+        logits[:, fit.score] = scores
         empty[:, fit.score] = without_votes(ballots, fit.score, order, ks)
     return PrefixScores(
         ks,

@@ -1,6 +1,6 @@
 """Dawid-Skene of every ranked panel: ballots and fits in, raw logits out.
 
-Each judge has two error rates, learnt by EM (:mod:`kernels.aggregate.dawid_skene_em`). Under
+Each judge has two error rates, learned by EM (:mod:`kernels.aggregate.dawid_skene_em`). Under
 ``symmetric`` they are tied and the class prior is 1/2; every step is then odd, so that swapping
 the responses of an item changes the sign of its logit and no other bit.
 """
@@ -109,8 +109,8 @@ def fit_many(
             starts = range(0, design.shape[1], n_judges)
             used = design[:, np.concatenate([start + present for start in starts])]
         items = np.ones((n_items, 1), dtype=bool) if rows is None else rows[:, block]
-        found = run(used, panel[present], items, labels, rules)
-        parts.append(_spread(found, present, n_judges))
+        fit = run(used, panel[present], items, labels, rules)
+        parts.append(_spread(fit, present, n_judges))
     return DawidSkeneFit(
         *(
             np.concatenate([getattr(part, field.name) for part in parts], axis=-1)
@@ -122,8 +122,8 @@ def fit_many(
 def two_coin_logits(votes: Votes, ones: Floats, zeros: Floats, prior: float) -> Floats:
     """Logits (n_items,) of verdicts in {0, 1, -1 missing}, summed in panel order, prior last."""
     total = np.zeros(len(votes))
-    for column, one, zero in zip(votes.T, ones, zeros, strict=True):
-        total += np.where(column == 1, one, np.where(column == 0, zero, 0.0))
+    for column, label_one, zero in zip(votes.T, ones, zeros, strict=True):
+        total += np.where(column == 1, label_one, np.where(column == 0, zero, 0.0))
     return total + prior
 
 
@@ -133,16 +133,16 @@ def _blocks(height: int, n_problems: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _spread(found: DawidSkeneFit, present: Index, n_judges: int) -> DawidSkeneFit:
+def _spread(fit: DawidSkeneFit, present: Index, n_judges: int) -> DawidSkeneFit:
     """The same fit with columns for judges that are in none of its panels."""
     if len(present) == n_judges:
-        return found
+        return fit
 
     def widened(values: Floats, blank: float) -> Floats:
         wide = np.full((n_judges, values.shape[1]), blank)
         wide[present] = values
         return wide
 
-    rates = (widened(found.pi1, 0.5), widened(found.pi0, 0.5))
-    weights = (widened(found.ones, 0.0), widened(found.zeros, 0.0))
-    return DawidSkeneFit(*rates, *weights, found.prior, found.n_iter, found.converged)
+    rates = (widened(fit.pi1, 0.5), widened(fit.pi0, 0.5))
+    weights = (widened(fit.ones, 0.0), widened(fit.zeros, 0.0))
+    return DawidSkeneFit(*rates, *weights, fit.prior, fit.n_iter, fit.converged)

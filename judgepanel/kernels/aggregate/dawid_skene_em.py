@@ -116,19 +116,19 @@ def run(
     n_judges, n_problems = panels.shape
     pi1, pi0, ones, zeros = np.empty((4, n_judges, n_problems))
     n_iter, converged = np.empty(n_problems, dtype=np.int64), np.empty(n_problems, dtype=bool)
-    found = DawidSkeneFit(pi1, pi0, ones, zeros, np.empty(n_problems), n_iter, converged)
+    fit = DawidSkeneFit(pi1, pi0, ones, zeros, np.empty(n_problems), n_iter, converged)
     for step in range(1, rules.max_iter + 1):
         estimate = live.estimate(rules)
         settled = (live.expect(estimate) <= rules.tol) | ~live.identified
         stop = settled | (step == rules.max_iter)
         if stop.any():
             at = live.problem[stop]
-            estimate.record(found, at, stop, live.panels)
-            found.n_iter[at], found.converged[at] = step, settled[stop]
+            estimate.record(fit, at, stop, live.panels)
+            fit.n_iter[at], fit.converged[at] = step, settled[stop]
             live.keep(~stop)
         if not len(live.problem):
             break
-    return found
+    return fit
 
 
 @dataclass(slots=True, eq=False)
@@ -140,9 +140,9 @@ class _Estimate:
     weights: Floats
     prior: Floats
 
-    def record(self, found: DawidSkeneFit, at: Index, chosen: Mask, panels: Mask) -> None:
+    def record(self, fit: DawidSkeneFit, at: Index, chosen: Mask, panels: Mask) -> None:
         """Write these problems' columns."""
-        n_judges, panel = len(found.pi1), panels[:, chosen]
+        n_judges, panel = len(fit.pi1), panels[:, chosen]
         weights, given1, given0 = (
             values[:, chosen] for values in (self.weights, self.given1, self.given0)
         )
@@ -154,10 +154,10 @@ class _Estimate:
             share1 = given1[:n_judges] / (given1[:n_judges] + given1[n_judges:])
             share0 = given0[:n_judges] / (given0[:n_judges] + given0[n_judges:])
             zeros = weights[n_judges:]
-        found.pi1[:, at] = np.where(panel, share1, 0.5)
-        found.pi0[:, at] = np.where(panel, share0, 0.5)
-        found.ones[:, at], found.zeros[:, at] = weights[:n_judges], zeros
-        found.prior[at] = self.prior[chosen]
+        fit.pi1[:, at] = np.where(panel, share1, 0.5)
+        fit.pi0[:, at] = np.where(panel, share0, 0.5)
+        fit.ones[:, at], fit.zeros[:, at] = weights[:n_judges], zeros
+        fit.prior[at] = self.prior[chosen]
 
 
 @dataclass(slots=True, eq=False)
@@ -198,7 +198,7 @@ class _Live:
             for sums in (clamped.T @ signed, abs(clamped).T @ inside)
         )
         known_class, known_items = (
-            np.broadcast_to(one.sum(axis=0), n_problems) for one in (signed, inside)
+            np.broadcast_to(entry.sum(axis=0), n_problems) for entry in (signed, inside)
         )
         labelled = known_items > 0
         live = cls(

@@ -65,14 +65,14 @@ class JointPanel:
 
     def logits(self, votes: NDArray[np.int8]) -> Floats:
         """Raw logits (n,) of signed votes (n, n_judges); 0 where none of the judges voted."""
-        found = np.empty(len(votes))
+        logits = np.empty(len(votes))
         for start in range(0, len(votes), _ROWS):
             seen = votes[start : start + _ROWS][:, self.judges]
             sums = seen.astype(np.float64) @ self.weights + self.intercept
             if self.agreement is not None:
                 sums += self.agreement.similarity(seen) @ self.agreement_weights
-            found[start : start + _ROWS] = np.where(seen.any(axis=1), sums, 0.0)
-        return found
+            logits[start : start + _ROWS] = np.where(seen.any(axis=1), sums, 0.0)
+        return logits
 
 
 def joint(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
@@ -88,12 +88,12 @@ def stacking(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking)
 def _scores(
     ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking, *, joint: bool
 ) -> list[Floats]:
-    found = [np.empty((len(ks), len(fit.score))) for fit in fits]
+    scores = [np.empty((len(ks), len(fit.score))) for fit in fits]
     for place, k in enumerate(ks):
         panels = fit_panels(ballots, fits, int(k), ranking, one_coin=joint, agreement=joint)
-        for out, fit, panel in zip(found, fits, panels, strict=True):
+        for out, fit, panel in zip(scores, fits, panels, strict=True):
             out[place] = panel.logits(ballots.votes[fit.score])
-    return found
+    return scores
 
 
 def fit_panels(
@@ -189,10 +189,10 @@ class _Model:
 
     def logits(self, seen: NDArray[np.int8]) -> Floats:
         """Logits (n_C, n) of signed votes (n, k) of its judges."""
-        found = self.weights @ seen.T.astype(np.float64) + self.intercept[:, None]
+        values = self.weights @ seen.T.astype(np.float64) + self.intercept[:, None]
         if self.agreement is not None:
-            found += self.pull @ self.agreement.similarity(seen).T
-        return np.asarray(found)
+            values += self.pull @ self.agreement.similarity(seen).T
+        return np.asarray(values)
 
 
 def _fit(
@@ -202,8 +202,8 @@ def _fit(
     made = design(batch, scale=scale, intercept=intercept)
     prior = Prior(
         n_weights=len(batch[0].judges) + batch[0].span.shape[1],
-        rate=np.array([one.rate for one in batch]) if scale else None,
-        level=np.array([one.level for one in batch]) if intercept else None,
+        rate=np.array([example.rate for example in batch]) if scale else None,
+        level=np.array([example.level for example in batch]) if intercept else None,
     )
     theta = prior.start(len(batch))
     path = []
@@ -211,26 +211,28 @@ def _fit(
         theta = minimise(made, prior, C, theta)
         path.append(theta)
     along = np.stack(path, axis=1)
-    return [_model(one, own, prior) for one, own in zip(batch, along, strict=True)]
+    return [_model(example, own, prior) for example, own in zip(batch, along, strict=True)]
 
 
-def _model(one: Features, path: Floats, prior: Prior) -> _Model:
+def _model(one_features: Features, path: Floats, prior: Prior) -> _Model:
     """A model in terms of raw votes, from parameters (n_C, p) of centred features."""
-    k, r = len(one.judges), one.span.shape[1]
+    k, r = len(one_features.judges), one_features.span.shape[1]
     delta, gamma = path[:, :k], path[:, k : k + r]
     none: Floats = np.zeros(len(path))
     tau = none if prior.rate is None else path[:, prior.n_weights]
     level: Floats = none
     if prior.level is not None:
-        centre = delta @ one.middle(one.votes) + gamma @ one.middle(one.span)
-        level = path[:, -1] - centre - tau * one.middle(one.score[:, None])[0]
+        centre = delta @ one_features.middle(one_features.votes) + gamma @ one_features.middle(
+            one_features.span
+        )
+        level = path[:, -1] - centre - tau * one_features.middle(one_features.score[:, None])[0]
     return _Model(
-        judges=one.judges,
-        weights=delta + tau[:, None] * one.base,
+        judges=one_features.judges,
+        weights=delta + tau[:, None] * one_features.base,
         intercept=level,
         tau=tau,
-        agreement=one.agreement,
-        pull=gamma @ one.directions.T,
+        agreement=one_features.agreement,
+        pull=gamma @ one_features.directions.T,
     )
 
 

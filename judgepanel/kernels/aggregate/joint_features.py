@@ -105,21 +105,21 @@ def middle(columns: Floats | NDArray[np.int8], signs: Floats) -> Floats:
 
 def centring(score: Floats, signs: Floats) -> float:
     """How far the midpoint of the classes' mean scores differs from 0 by more than noise."""
-    one, zero = score[signs > 0], score[signs < 0]
-    if min(len(one), len(zero)) < 2:
+    positive, zero = score[signs > 0], score[signs < 0]
+    if min(len(positive), len(zero)) < 2:
         return 0.0
-    error = (one.var() / len(one) + zero.var() / len(zero)) / 4.0
-    return _kept(float(one.mean() + zero.mean()) / 2.0, float(error))
+    error = (positive.var() / len(positive) + zero.var() / len(zero)) / 4.0
+    return _shrinkage(float(positive.mean() + zero.mean()) / 2.0, float(error))
 
 
 def prior_level(signs: Floats) -> float:
     """Log-odds log((n1 + 1) / (n0 + 1)) of the labels, as far as it differs from 0."""
     ones, zeros = np.sum(signs > 0) + 1.0, np.sum(signs < 0) + 1.0
     level = float(np.log(ones / zeros))
-    return level * _kept(level, float(1.0 / ones + 1.0 / zeros))
+    return level * _shrinkage(level, float(1.0 / ones + 1.0 / zeros))
 
 
-def _kept(mean: float, variance: float) -> float:
+def _shrinkage(mean: float, variance: float) -> float:
     """Shrinkage of one normal mean towards 0, positive part (James and Stein 1961), in [0, 1]."""
     return 1.0 - variance / mean**2 if mean * mean > variance else 0.0
 
@@ -139,24 +139,24 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
             beside=_beside(first, scale, intercept),
         )
     width = first.span.shape[1]
-    k, n = len(first.judges), max(len(one.votes) for one in batch)
+    k, n = len(first.judges), max(len(one_features.votes) for one_features in batch)
     dense = np.zeros((len(batch), n, k + width + scale + intercept))
-    for out, one in zip(dense, batch, strict=True):
-        rows = slice(0, len(one.votes))
-        out[rows, :k] = (one.votes - one.middle(one.votes)) * one.signs[:, None]
-        out[rows, k:] = _beside(one, scale, intercept)
+    for out, example in zip(dense, batch, strict=True):
+        rows = slice(0, len(example.votes))
+        out[rows, :k] = (example.votes - example.middle(example.votes)) * example.signs[:, None]
+        out[rows, k:] = _beside(example, scale, intercept)
     return DenseDesign(dense)
 
 
-def _beside(one: Features, scale: bool, intercept: bool) -> Floats:
+def _beside(one_features: Features, scale: bool, intercept: bool) -> Floats:
     """Signed features after those of the votes, (n, r + scale + intercept)."""
-    columns = [one.span - one.middle(one.span)]
+    columns = [one_features.span - one_features.middle(one_features.span)]
     if scale:
-        score = one.score[:, None]
-        columns.append(score - one.middle(score))
+        score = one_features.score[:, None]
+        columns.append(score - one_features.middle(score))
     if intercept:
-        columns.append(np.ones((len(one.votes), 1)))
-    return np.asarray(np.concatenate(columns, axis=1) * one.signs[:, None])
+        columns.append(np.ones((len(one_features.votes), 1)))
+    return np.asarray(np.concatenate(columns, axis=1) * one_features.signs[:, None])
 
 
 def _is_sparse(votes: NDArray[np.int8]) -> bool:

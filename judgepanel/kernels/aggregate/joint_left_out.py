@@ -1,6 +1,6 @@
 """The joint panel without each of its judges in turn, refitted all at once.
 
-An exact refit of :mod:`kernels.aggregate.joint` chooses its ridges anew: 6 models at 9 ridges, or
+An exact refit of :mod:`kernels.aggregate.joint` chooses its ridges again: 6 models at 9 ridges, or
 16 with the scores that calibrators see. Here the shares of the ridges are held at those of the full
 panel (those below ``LEAST_SHARE`` are left out). All else is refitted to convergence: weights, tau,
 intercept, agreement without the judge's votes, centring, one-coin scores. Agreement keeps the
@@ -86,23 +86,23 @@ class HeldJoint:
         seen = self.ballots.votes[rows]
         agreements = _Agreements.of(self.whole, seen)
         learnt = _Agreements.of(self.whole, self.whole.votes)
-        found = np.zeros((self.ballots.n_judges, len(rows)))
+        values = np.zeros((self.ballots.n_judges, len(rows)))
         everybody = np.arange(self.ballots.n_judges)
         heavy = learnt.squares > OWN_SHARE
         for j in np.flatnonzero(heavy & (self.ballots.n_judges > 1)):
-            found[j] = self.of(np.delete(everybody, j), rows)
+            values[j] = self.of(np.delete(everybody, j), rows)
         light = np.flatnonzero(~heavy)
         step = max(1, _BLOCK_CELLS // max(1, self.whole.span.size))
         for start in range(0, len(light), step):
             judges = light[start : start + step]
             lefts = [_without(self, int(j), learnt) for j in judges]
             thetas = _refitted(self, judges, lefts)
-            for j, one, theta in zip(judges, lefts, thetas, strict=True):
+            for j, one_features, theta in zip(judges, lefts, thetas, strict=True):
                 others = seen.copy()
                 others[:, j] = 0
-                span = _similarity(one, int(j), seen, agreements) @ one.directions
-                found[j] = _logits(one, theta, others, self.ballots.symmetric, span)
-        return found
+                span = _similarity(one_features, int(j), seen, agreements) @ one_features.directions
+                values[j] = _logits(one_features, theta, others, self.ballots.symmetric, span)
+        return values
 
     def of(self, judges: Index, rows: Index) -> Floats:
         """Raw logits (n_rows,) of some judges at the ridges of all; 0 where none of them voted.
@@ -110,14 +110,16 @@ class HeldJoint:
         Unlike in :meth:`without_each` agreement gets directions of its own, so that any number of
         judges may be left out. Cost: one model at c ridges.
         """
-        one = features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
-        made = design([one], scale=True, intercept=not self.ballots.symmetric)
-        prior = _prior([one], self.ballots.symmetric)
+        one_features = features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
+        made = design([one_features], scale=True, intercept=not self.ballots.symmetric)
+        prior = _prior([one_features], self.ballots.symmetric)
         theta, total = prior.start(1), np.zeros(prior.size)
         for C, share in zip(self.Cs, self.shares, strict=True):
             theta = minimise(made, prior, float(C), theta)
             total += share * theta[0]
-        return _logits(one, total, self.ballots.votes[rows][:, judges], self.ballots.symmetric)
+        return _logits(
+            one_features, total, self.ballots.votes[rows][:, judges], self.ballots.symmetric
+        )
 
 
 def held_joints(ballots: Ballots, fits: Sequence[Fit]) -> list[HeldJoint]:
@@ -126,12 +128,12 @@ def held_joints(ballots: Ballots, fits: Sequence[Fit]) -> list[HeldJoint]:
     Time: that of the fits with their inner models; memory O(c p^2) each, p = K + 52 at most.
     """
     panels = fit_panels(ballots, fits, ballots.n_judges, one_coin=True, agreement=True)
-    found = []
+    joints = []
     for fit, panel in zip(fits, panels, strict=True):
-        kept = panel.C_weights >= LEAST_SHARE
-        shares = panel.C_weights[kept] / panel.C_weights[kept].sum()
-        found.append(held_at(ballots, fit.learn, panel.Cs[kept], shares))
-    return found
+        weighted = panel.C_weights >= LEAST_SHARE
+        shares = panel.C_weights[weighted] / panel.C_weights[weighted].sum()
+        joints.append(held_at(ballots, fit.learn, panel.Cs[weighted], shares))
+    return joints
 
 
 def held_at(ballots: Ballots, learn: Index, Cs: Floats, shares: Floats) -> HeldJoint:
@@ -260,10 +262,20 @@ class _Block:
         """Problems without one judge each."""
         return cls(
             lefts[0].votes.astype(np.float64),
-            np.stack([_middle(one, one.votes) for one in lefts]),
-            np.stack([one.span - _middle(one, one.span) for one in lefts]),
-            np.stack([one.score - _middle(one, one.score[:, None]) for one in lefts]),
-            np.stack([one.signs for one in lefts]),
+            np.stack([_middle(one_features, one_features.votes) for one_features in lefts]),
+            np.stack(
+                [
+                    one_features.span - _middle(one_features, one_features.span)
+                    for one_features in lefts
+                ]
+            ),
+            np.stack(
+                [
+                    one_features.score - _middle(one_features, one_features.score[:, None])
+                    for one_features in lefts
+                ]
+            ),
+            np.stack([one_features.signs for one_features in lefts]),
             not symmetric,
         )
 
@@ -271,15 +283,15 @@ class _Block:
         """Margins (B, n) of parameters (B, p)."""
         k, r = self.votes.shape[1], self.span.shape[2]
         weights = theta[:, :k]
-        found = weights @ self.votes.T - np.vecdot(self.middle, weights)[:, None]
-        found += np.matmul(self.span, theta[:, k : k + r, None])[:, :, 0]
-        found += theta[:, k + r, None] * self.score
+        values = weights @ self.votes.T - np.vecdot(self.middle, weights)[:, None]
+        values += np.matmul(self.span, theta[:, k : k + r, None])[:, :, 0]
+        values += theta[:, k + r, None] * self.score
         if self.intercept:
-            found += theta[:, -1:]
-        return np.asarray(found * self.signs)
+            values += theta[:, -1:]
+        return np.asarray(values * self.signs)
 
     def backward(self, rows: Floats) -> Floats:
-        """Sums over rows (B, p) of the features times a number a row (B, n)."""
+        """Sums over rows (B, p) of the features times a number per row (B, n)."""
         signed = rows * self.signs
         total = signed.sum(axis=1, keepdims=True)
         parts = [
@@ -296,8 +308,8 @@ def _refitted(held: HeldJoint, judges: Index, lefts: list[Features]) -> Floats:
     block, prior = _Block.of(lefts, symmetric), _prior(lefts, symmetric)
     total = np.zeros((len(judges), held.path.shape[1]))
     for C, share, path, inverse in zip(held.Cs, held.shares, held.path, held.inverse, strict=True):
-        theta, done = _chord(block, prior, float(C), path, inverse, judges)
-        for b in np.flatnonzero(~done):
+        theta, converged = _chord(block, prior, float(C), path, inverse, judges)
+        for b in np.flatnonzero(~converged):
             theta[b] = _newton(lefts[b], int(judges[b]), float(C), symmetric, theta[b])
         total += share * theta
     return total
@@ -313,7 +325,7 @@ def _chord(
     theta[:, at] = np.maximum(theta[:, at], least)
     rows = np.arange(len(judges))
     theta[rows, judges] = 0.0
-    done = np.zeros(len(judges), dtype=bool)
+    values = np.zeros(len(judges), dtype=bool)
     for _ in range(_STEPS):
         wrong = sigmoid(-block.forward(theta))
         slope = prior.slopes(theta, C)[0] - block.backward(wrong)
@@ -321,50 +333,53 @@ def _chord(
         move = slope @ inverse
         move = -(move - move[rows, judges][:, None] * ratio)
         promise = -np.vecdot(slope, move)
-        move[done] = 0.0
-        done |= promise <= 2.0 * _TOLERANCE
+        move[values] = 0.0
+        values |= promise <= 2.0 * _TOLERANCE
         theta += prior.reach(theta, move)[:, None] * move
         theta[rows, judges] = 0.0
-        if done.all() or not np.isfinite(promise).all():
+        if values.all() or not np.isfinite(promise).all():
             break
-    return theta, done
+    return theta, values
 
 
-def _newton(one: Features, judge: int, C: float, symmetric: bool, near: Floats) -> Floats:
+def _newton(one_features: Features, judge: int, C: float, symmetric: bool, near: Floats) -> Floats:
     """Parameters (p,) of one panel without a judge by Newton's method, from ``near`` if it can."""
-    votes = one.votes.copy()
+    votes = one_features.votes.copy()
     votes[:, judge] = 0
-    left, prior = replace(one, votes=votes), _prior([one], symmetric)
+    left, prior = replace(one_features, votes=votes), _prior([one_features], symmetric)
     usable = np.isfinite(near).all() and near[prior.n_weights] > 0.0
     start = near[None] if usable else prior.start(1)
     return np.asarray(minimise(_dense(left, symmetric), prior, C, start)[0])
 
 
-def _dense(one: Features, symmetric: bool) -> DenseDesign:
+def _dense(one_features: Features, symmetric: bool) -> DenseDesign:
     """Signed, centred features of one model, dense however sparse its votes are."""
-    score = one.score[:, None]
-    parts = [one.votes - _middle(one, one.votes), one.span - _middle(one, one.span)]
-    parts.append(score - _middle(one, score))
+    score = one_features.score[:, None]
+    parts = [
+        one_features.votes - _middle(one_features, one_features.votes),
+        one_features.span - _middle(one_features, one_features.span),
+    ]
+    parts.append(score - _middle(one_features, score))
     if not symmetric:
         parts.append(np.ones((len(score), 1)))
-    return DenseDesign((np.concatenate(parts, axis=1) * one.signs[:, None])[None])
+    return DenseDesign((np.concatenate(parts, axis=1) * one_features.signs[:, None])[None])
 
 
-def _middle(one: Features, columns: Floats | NDArray[np.int8]) -> Floats:
+def _middle(one_features: Features, columns: Floats | NDArray[np.int8]) -> Floats:
     """Centre (q,) of features (n, q), looked up only where it is not 0."""
-    return one.middle(columns) if one.shrink else np.zeros(columns.shape[1])
+    return one_features.middle(columns) if one_features.shrink else np.zeros(columns.shape[1])
 
 
 def _prior(several: list[Features], symmetric: bool) -> Prior:
     return Prior(
         n_weights=several[0].votes.shape[1] + several[0].span.shape[1],
-        rate=np.array([one.rate for one in several]),
-        level=None if symmetric else np.array([one.level for one in several]),
+        rate=np.array([one_features.rate for one_features in several]),
+        level=None if symmetric else np.array([one_features.level for one_features in several]),
     )
 
 
 def _logits(
-    one: Features,
+    one_features: Features,
     theta: Floats,
     seen: NDArray[np.int8],
     symmetric: bool,
@@ -374,15 +389,17 @@ def _logits(
 
     ``span`` (n, r) are the agreement features of these votes, where they are known already.
     """
-    k, r = one.votes.shape[1], one.span.shape[1]
+    k, r = one_features.votes.shape[1], one_features.span.shape[1]
     delta, gamma, tau = theta[:k], theta[k : k + r], theta[k + r]
     level = 0.0
     if not symmetric:
-        centre = delta @ _middle(one, one.votes) + gamma @ _middle(one, one.span)
-        level = theta[-1] - centre - tau * _middle(one, one.score[:, None])[0]
+        centre = delta @ _middle(one_features, one_features.votes) + gamma @ _middle(
+            one_features, one_features.span
+        )
+        level = theta[-1] - centre - tau * _middle(one_features, one_features.score[:, None])[0]
     if span is None:
-        if one.agreement is None:
+        if one_features.agreement is None:
             raise ValueError("joint panels have agreement")
-        span = one.agreement.similarity(seen) @ one.directions
-    sums = seen.astype(np.float64) @ (delta + tau * one.base) + level + span @ gamma
+        span = one_features.agreement.similarity(seen) @ one_features.directions
+    sums = seen.astype(np.float64) @ (delta + tau * one_features.base) + level + span @ gamma
     return np.asarray(np.where(seen.any(axis=1), sums, 0.0))

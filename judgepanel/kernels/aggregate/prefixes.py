@@ -4,7 +4,7 @@ For one split, judges are ranked on the calibration rows and the score of the fi
 cumulative sum, so that all k cost what the full panel costs: O(n K log K) time, memory bounded by
 ``BLOCK`` cells at a time plus the result.
 
-Calibrators must never see a score that knows the item's own label (METHODS, section 3): with
+Calibrators must never see a score that knows the item's own label (docs/aggregators.md): with
 ``own_label="removed"`` each calibration item is scored by weights *and a ranking* from which its
 own unit (the item, or its group) has been removed. Counts make that exact and cheap.
 """
@@ -135,10 +135,10 @@ def prefix_scores(
         own_weights = closed_form_weights(aggregator, rest_correct, rest_voted).ravel()
 
         def reranked(rows: Index) -> tuple[Floats, NDArray[np.int8]]:
-            found = position(rows) * ballots.n_judges + np.arange(ballots.n_judges)
-            ranked = np.argsort(keys[found], axis=1, kind="stable")
+            values = position(rows) * ballots.n_judges + np.arange(ballots.n_judges)
+            ranked = np.argsort(keys[values], axis=1, kind="stable")
             votes = np.take_along_axis(ballots.votes[rows], ranked, axis=1)
-            return own_weights[np.take_along_axis(found, ranked, axis=1)], votes
+            return own_weights[np.take_along_axis(values, ranked, axis=1)], votes
 
         calibrated = _cumulate(ballots, calibration, ks, aggregator, reranked)
     if aggregator == "log_odds":
@@ -157,7 +157,7 @@ def own_counts(
     """What an item's own unit adds to the counts c and n: two tables (n_cases, n_judges).
 
     The third is a function of rows: which case each cell is, (n, n_judges) or (n, 1). A single
-    item has three cases a judge (wrong, silent, right); with groups each group is one. Cases that
+    item has three cases per judge (wrong, silent, right); with groups each group is one. Cases that
     no cell is in may hold counts that the panel does not have.
     """
     units = ballots.units[calibration]

@@ -92,7 +92,7 @@ class Design(Protocol):
         """Margins (B, n) of parameters (B, p)."""
 
     def backward(self, rows: Floats) -> Floats:
-        """Sums over rows (B, p) of the features times a number a row (B, n)."""
+        """Sums over rows (B, p) of the features times a number per row (B, n)."""
 
     def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
         """x (B, p) with (A^T diag(curvature) A + diag(diagonal)) x = right."""
@@ -106,17 +106,17 @@ def minimise(design: Design, prior: Prior, C: float, start: Floats) -> Floats:
     the batch moves a bit of it.
     """
     at = _Point(start, design.forward(start), prior.penalty(start, C))
-    done = np.zeros(len(start), dtype=bool)
+    values = np.zeros(len(start), dtype=bool)
     for _ in range(_MAX_ITERATIONS):
         wrong = sigmoid(-at.margins)
         slope, bend = prior.slopes(at.theta, C)
         gradient = slope - design.backward(wrong)
         move = design.solve(wrong * (1.0 - wrong), bend, -gradient)
         promise = -np.vecdot(gradient, move)
-        length = np.where(done, 0.0, prior.reach(at.theta, move))
+        length = np.where(values, 0.0, prior.reach(at.theta, move))
         at = _stepped(design, prior, C, at, move, length, promise)
-        done |= (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
-        if done.all():
+        values |= (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
+        if values.all():
             break
     return at.theta
 

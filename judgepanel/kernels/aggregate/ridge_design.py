@@ -76,5 +76,5 @@ class SparseDesign:
         hessian = LinearOperator((size, size), matvec=product, dtype=float)
         easier = LinearOperator((size, size), matvec=nearby, dtype=float)
         # Short of its tolerance the step still descends, and the outer iteration goes on.
-        found, _ = cg(hessian, right[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=easier)
-        return np.asarray(found, dtype=np.float64)[None]
+        solution, _ = cg(hessian, right[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=easier)
+        return np.asarray(solution, dtype=np.float64)[None]

@@ -62,7 +62,7 @@ def _left_out(
     """Scores (n_cal,) by counts without the item's unit, a block of whole units at a time."""
     _, codes = np.unique(ballots.units[rows], return_inverse=True)
     order = np.argsort(codes, kind="stable")
-    found = np.empty(len(rows))
+    out = np.empty(len(rows))
     step = max(1, _CELLS // max(1, ballots.n_judges))
     start = 0
     while start < len(rows):
@@ -78,6 +78,6 @@ def _left_out(
         np.add.at(own[1], first, importance[block, None] * (votes != 0))
         rest = np.maximum(voted - own[1], 0.0)
         weights = one_coin_weight(np.clip(right - own[0], 0.0, rest), rest)
-        found[block] = np.vecdot(votes.astype(np.float64), weights[first])
+        out[block] = np.vecdot(votes.astype(np.float64), weights[first])
         start = stop
-    return found
+    return out

@@ -1,6 +1,6 @@
 """Calibrators by name, fitted to many score columns at once.
 
-Scores are (B, n), one column a panel. The maps are fitted in :mod:`kernels.calibrate.maps`, steps
+Scores are (B, n), one column per panel. The maps are fitted in :mod:`kernels.calibrate.maps`, steps
 in :mod:`kernels.calibrate.isotonic`; :mod:`kernels.calibrate.selection` chooses a penalty or a
 calibrator; :mod:`kernels.calibrate.fits` has what comes out.
 """
@@ -220,7 +220,7 @@ def _beta_clipped(family: _Family) -> CalibrationFit:
     logits = np.clip(seen.logits, -INPUT_CLIP, INPUT_CLIP)
     if seen.symmetric:
         slope = fit_scale(logits, seen.signs, seen.weights, penalty=LAMBDA, lowest=-MAX_SLOPE)
-        found = family.without_replacement("beta_clipped", tied(slope))
+        map_fit = family.without_replacement("beta_clipped", tied(slope))
     else:
         params, fitted = fit_beta(
             logits, seen.signs, seen.weights, start=family.temperature, bounded=False
@@ -228,10 +228,10 @@ def _beta_clipped(family: _Family) -> CalibrationFit:
         stands_in = family.temperature
         if not fitted.all():  # it must see the clipped input, too
             stands_in = tied(fit_scale(logits, seen.signs, seen.weights))
-        found = replace(family, temperature=stands_in).or_temperature(
+        map_fit = replace(family, temperature=stands_in).or_temperature(
             "beta_clipped", params, fitted
         )
-    return replace(found, clip=INPUT_CLIP)
+    return replace(map_fit, clip=INPUT_CLIP)
 
 
 def _beta_cv(family: _Family) -> CalibrationFit:
@@ -248,8 +248,8 @@ def _beta_cv(family: _Family) -> CalibrationFit:
     if _has_folds(family):
         which = lowest(cross_validated(family.columns, family.fold, fits)[0])
     at = which, np.arange(len(which))
-    found = family.or_temperature("beta_cv", whole[at], fitted[at])
-    return replace(found, penalty=np.array(GRID)[which])
+    map_fit = family.or_temperature("beta_cv", whole[at], fitted[at])
+    return replace(map_fit, penalty=np.array(GRID)[which])
 
 
 def _path(seen: Columns, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -302,7 +302,7 @@ def _auto(family: _Family) -> CalibrationFit:
         nll, error = cross_validated(family.columns, family.fold, fits)
         which = np.where(enough, clearly_lowest(nll, error), which)
     taken = tuple(family(name) for name in names)
-    replaced = np.stack([found.replaced for found in taken])[which, np.arange(len(which))]
+    replaced = np.stack([result.replaced for result in taken])[which, np.arange(len(which))]
     return ChosenFit(names, taken, which, replaced)
 
 

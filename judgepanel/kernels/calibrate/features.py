@@ -46,13 +46,13 @@ class FeatureEncoder:
     @property
     def columns(self) -> tuple[str, ...]:
         """What each encoded column says."""
-        found: list[str] = []
+        columns: list[str] = []
         for i, name in enumerate(self.names):
             if self.kinds[i] == "categorical":
-                found += [f"{name} = {category}" for category in self.categories[i]]
+                columns += [f"{name} = {category}" for category in self.categories[i]]
             else:
-                found += [name, f"{name} is missing"][: 1 + self.flagged[i]]
-        return tuple(found)
+                columns += [name, f"{name} is missing"][: 1 + self.flagged[i]]
+        return tuple(columns)
 
     def encode(self, features: FeatureColumns | None, n: int) -> Floats:
         """Columns (n, len(self.columns)) of the features (n,) of n items; others are ignored.
@@ -106,9 +106,9 @@ def fit_encoder(features: FeatureColumns | None, n: int) -> FeatureEncoder:
 def _learn(name: str, values: NDArray[Any]) -> tuple[Kind, float, float, bool, tuple[str, ...]]:
     if values.dtype.kind not in "fiub":
         counted = Counter(_texts(values))
-        seen = sorted(counted.items(), key=lambda found: (-found[1], found[0]))[:MAX_CATEGORIES]
-        kept = tuple(sorted(text for text, times in seen if times >= MIN_CATEGORY))
-        return "categorical", 0.0, 1.0, False, kept
+        seen = sorted(counted.items(), key=lambda result: (-result[1], result[0]))[:MAX_CATEGORIES]
+        categories = tuple(sorted(text for text, times in seen if times >= MIN_CATEGORY))
+        return "categorical", 0.0, 1.0, False, categories
     numbers = _numbers(name, values)
     given = numbers[~np.isnan(numbers)]
     if not len(given):
@@ -128,7 +128,7 @@ def _sized(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
         raise InputError(
             f"this feature has another length than the {n} items",
             column=name,
-            remedy="give one value an item",
+            remedy="give one value per item",
         )
     return array
 

@@ -50,13 +50,13 @@ def fit_isotonic(
     """
     x = np.abs(logits) if symmetric else logits
     hit = (logits * signs > 0.0) if symmetric else (signs > 0.0)
-    kept = np.ones(len(x), dtype=bool) if weights is None else weights > 0.0
+    weighted = np.ones(len(x), dtype=bool) if weights is None else weights > 0.0
     if symmetric:
-        kept &= x > _TIE  # an item and its swap at 0 average to 1/2 whatever the label
-    if not kept.any():
+        weighted &= x > _TIE  # an item and its swap at 0 average to 1/2 whatever the label
+    if not weighted.any():
         return Knots(np.zeros(1), np.full(1, 0.5), symmetric)
-    weight = np.ones(int(kept.sum())) if weights is None else weights[kept]
-    at, p = _pooled(x[kept], hit[kept].astype(np.float64), weight)
+    weight = np.ones(int(weighted.sum())) if weights is None else weights[weighted]
+    at, p = _pooled(x[weighted], hit[weighted].astype(np.float64), weight)
     if symmetric:
         at, p = np.append(0.0, at), np.append(0.5, np.maximum(p, 0.5))
     return Knots(at, p, symmetric)

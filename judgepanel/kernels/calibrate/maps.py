@@ -4,7 +4,8 @@ Every map here is m = a log p + b log(1 - p) + c on the raw logit l, with
 log p = -softplus(-l) and log(1 - p) = -softplus(l) (beta calibration, Kull et al. 2017,
 doi:10.1214/17-EJS1338SI; the paper's section 2.3). Temperature is a = -b >= 0, c = 0; Platt is
 a = -b of either sign with c free. Fits are damped Newton iterations in at most three parameters,
-run for all columns together: scores are (B, n), parameters (B, 3), one column a panel. The penalty
+run for all columns together: scores are (B, n), parameters (B, 3), one column per panel. The
+penalty
 lambda [alpha |d|_1 + (1 - alpha) |d|^2] on d = (a - 1, b + 1, c) pulls towards doing nothing.
 """
 
@@ -163,20 +164,20 @@ def fit_platt(
         move = np.stack([cc * slope - ac * level, aa * level - ac * slope], -1) / det[:, None]
         return np.asarray(np.clip(x - move, -2.0 * MAX_SLOPE, 2.0 * MAX_SLOPE))
 
-    x, nll, done = descend(start[:, [0, 2]], measure, step)
+    x, nll, converged = descend(start[:, [0, 2]], measure, step)
     slope, level = x[:, 0], x[:, 1]
     positive = np.broadcast_to(signs > 0, logits.shape)
     seen = positive if weights is None else positive & (weights > 0)
     voted = logits.shape[-1] if weights is None else np.count_nonzero(weights, axis=-1)
     both = (seen.sum(-1) > 0) & (seen.sum(-1) < voted)
-    fitted = done & both & (nll > 1e-6) & (np.abs(x).max(-1) < MAX_SLOPE)
+    fitted = converged & both & (nll > 1e-6) & (np.abs(x).max(-1) < MAX_SLOPE)
     weight = np.ones_like(logits) if weights is None else weights
     share = (weight * positive).sum(-1) / total
     with np.errstate(divide="ignore"):
         flat = np.log(share / (1.0 - np.minimum(share, 1.0 - 1e-16)))
     falls = (slope < 0.0) & both
     slope, level = np.where(falls, 0.0, slope), np.where(falls, flat, level)
-    return np.stack([slope, -slope, level], -1), np.where(falls, done, fitted)
+    return np.stack([slope, -slope, level], -1), np.where(falls, converged, fitted)
 
 
 def fit_beta(
@@ -236,8 +237,8 @@ def fit_beta(
         return elastic_newton(x, gradient, curvature, lasso, IDENTITY, low, high)
 
     inside = np.clip(start, np.maximum(low, -MAX_SLOPE), np.minimum(high, MAX_SLOPE))
-    x, _, done = descend(inside, measure, step)
-    return x, done
+    x, _, converged = descend(inside, measure, step)
+    return x, converged
 
 
 def _pull(penalty: float | Floats, alpha: float, columns: int) -> Floats:

@@ -41,9 +41,9 @@ def descend(
         if not len(live):
             break
         sums = _damped(x, value, live, move, measure)
-    done = np.ones(len(x), dtype=bool)
-    done[live] = False
-    return x, value, done
+    values = np.ones(len(x), dtype=bool)
+    values[live] = False
+    return x, value, values
 
 
 def _damped(

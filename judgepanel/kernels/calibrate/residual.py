@@ -84,13 +84,13 @@ def fit_residual(
     temperature = fit_scale(logits, signs, weights)
     unit = np.where(temperature > 0.0, temperature, 1.0) if symmetric else np.ones(len(logits))
     problem = _Problem(logits * unit[:, None], signs, encoded, weights, symmetric, prior_variance)
-    x, nll, done = problem.solve(temperature / unit)
+    x, nll, converged = problem.solve(temperature / unit)
     falling = np.flatnonzero(x[:, 0] < 0.0)
     if len(falling):  # convex: if the best slope is below 0, the best one allowed is 0
         flat = problem.part(falling, logits=np.zeros((len(falling), logits.shape[1])))
-        x[falling], nll[falling], done[falling] = flat.solve(np.zeros(len(falling)))
+        x[falling], nll[falling], converged[falling] = flat.solve(np.zeros(len(falling)))
     own = x[:, :1] * unit[:, None] if symmetric else x[:, :2]
-    fitted = done & (nll > 1e-6) & (np.abs(own).max(-1) < MAX_SLOPE)
+    fitted = converged & (nll > 1e-6) & (np.abs(own).max(-1) < MAX_SLOPE)
     if not symmetric:
         used = weights > 0
         fitted &= (used & (signs > 0)).any(-1) & (used & (signs < 0)).any(-1)
@@ -117,7 +117,7 @@ def cross_fitted_residual(
     """Corrected logits (B, n) of the fit rows, fold f's by a map fitted to the other folds.
 
     This is what a calibrator after the correction may be fitted to: a correction fitted to all rows
-    knows their labels. The feature encoder is fitted in each fold anew. ``fold`` (n,) must keep
+    knows their labels. The feature encoder is fitted in each fold again. ``fold`` (n,) must keep
     groups whole and have two values or more.
     """
     corrected = np.empty_like(logits)

@@ -70,11 +70,11 @@ class Columns:
     def extremes(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Lowest and highest logit of label 1, then of label 0, each (B,); infinite without any."""
         seen = np.ones_like(self.logits, dtype=bool) if self.weights is None else self.weights > 0.0
-        found = []
+        result = []
         for own in (seen & (self.signs > 0.0), seen & (self.signs < 0.0)):
-            found.append(np.where(own, self.logits, np.inf).min(-1, initial=np.inf))
-            found.append(np.where(own, self.logits, -np.inf).max(-1, initial=-np.inf))
-        return found[0], found[1], found[2], found[3]
+            result.append(np.where(own, self.logits, np.inf).min(-1, initial=np.inf))
+            result.append(np.where(own, self.logits, -np.inf).max(-1, initial=-np.inf))
+        return result[0], result[1], result[2], result[3]
 
     def one_class(self) -> NDArray[np.bool_]:
         """Columns whose labels are of one class, or that have none, (B,)."""
@@ -118,7 +118,7 @@ def cross_validated(
             weight = part.weights.sum(-1)
         weight = np.where(weight > 0.0, weight, 1.0)
         sides = [
-            _summed([_losses(found, held) for found in fits(learn, block)])
+            _summed([_losses(fit, held) for fit in fits(learn, block)])
             for learn, held in _sides(part, fold)
         ]
         nll, square = np.sum(sides, axis=0)
@@ -174,8 +174,8 @@ def _shuffled(columns: Columns) -> Index:
     out = weights <= 0.0
     order = np.lexsort((weights, score, stratum, out), axis=-1)
     # Counts in the seed keep one unlucky shuffle from serving every data set of this size.
-    ones, kept = np.count_nonzero(stratum & ~out, axis=-1), np.count_nonzero(~out, axis=-1)
-    for row, count, n in zip(order, ones, kept, strict=True):
+    ones, totals = np.count_nonzero(stratum & ~out, axis=-1), np.count_nonzero(~out, axis=-1)
+    for row, count, n in zip(order, ones, totals, strict=True):
         np.random.default_rng((_SEED, int(count))).shuffle(row[:n])
     return np.asarray(order)
 

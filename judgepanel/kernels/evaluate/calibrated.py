@@ -184,7 +184,7 @@ def losses_by_fold(
     ``fold`` (n_cal,) cuts the calibration rows. The scores must not know their own labels; they
     may know those of other folds, as every cross-fitted score does.
     """
-    found = np.empty((len(calibrators), *scores.calibration.shape))
+    values = np.empty((len(calibrators), *scores.calibration.shape))
     for number in np.unique(fold):
         own = fold == number
         part = replace(
@@ -196,17 +196,17 @@ def losses_by_fold(
             fold=fold[~own],
         )
         inner = Split(int(number), split.calibration[~own], split.calibration[own])
-        found[..., own] = item_losses(calibrate(ballots, inner, part, calibrators))
-    return found
+        values[..., own] = item_losses(calibrate(ballots, inner, part, calibrators))
+    return values
 
 
 def item_losses(fitted: Calibrated) -> Floats:
     """NLL of every evaluation row, (n_calibrators, n_k, n_eval)."""
-    found = np.empty((len(fitted.maps), *fitted.logits.shape))
+    losses = np.empty((len(fitted.maps), *fitted.logits.shape))
     for block in column_blocks(*fitted.logits.shape):
         for c, name in enumerate(fitted.maps):
-            found[c, block] = item_nll(fitted.logits_of(name, block), fitted.signs)
-    return found
+            losses[c, block] = item_nll(fitted.logits_of(name, block), fitted.signs)
+    return losses
 
 
 def summed_nll(fitted: Calibrated) -> Floats:

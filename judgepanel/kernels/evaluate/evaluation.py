@@ -82,8 +82,8 @@ def inner_nll(
     key: tuple[int, ...],
 ) -> Floats:
     """Mean over the rows of :func:`inner_losses`, (n_calibrators, n_k)."""
-    found = inner_losses(ballots, rows, ks, recipe, n_folds=n_folds, key=key)
-    return np.asarray(found.mean(axis=-1))
+    losses = inner_losses(ballots, rows, ks, recipe, n_folds=n_folds, key=key)
+    return np.asarray(losses.mean(axis=-1))
 
 
 def inner_losses(
@@ -105,15 +105,15 @@ def inner_losses(
         whole = Split(0, rows, rows[:0])
         scores = _scores(ballots, whole, ks, recipe, key)
         return _across_folds(ballots, whole, scores, recipe)
-    found = np.empty((len(recipe.calibrators), len(ks), len(rows)))
+    losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     for inner in folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key):
         scores = _scores(ballots, inner, ks, recipe, (*key, inner.number))
-        found[..., place[inner.evaluation]] = item_losses(
+        losses[..., place[inner.evaluation]] = item_losses(
             calibrate(ballots, inner, scores, recipe.calibrators, in_sample=recipe.in_sample)
         )
-    return found
+    return losses
 
 
 def _compared(

@@ -75,9 +75,9 @@ def _chosen_on(
     """
     names = pipelines.calibrators
     offered = tuple(name for name in names if name not in CROSS_VALIDATED)
-    found = np.full((len(names), len(pipelines.aggregators)), np.inf)
+    values = np.full((len(names), len(pipelines.aggregators)), np.inf)
     if not offered:
-        return found
+        return values
     place = [names.index(name) for name in offered]
     pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=pipelines.seed, key=_key(split))
     again = [
@@ -87,7 +87,7 @@ def _chosen_on(
     ]
     if len(again) < len(pipelines.aggregators):
         fold = fold_of(pieces, ballots.n_items)[split.calibration]
-        found[place] = nll_by_fold(ballots, split, scores, offered, fold)
+        values[place] = nll_by_fold(ballots, split, scores, offered, fold)
     if again:
         seen: OwnLabel = "seen" if pipelines.in_sample else "removed"
         part = replace(
@@ -99,15 +99,15 @@ def _chosen_on(
             total += summed_nll(
                 calibrate(ballots, piece, inner, offered, in_sample=pipelines.in_sample)
             )
-        found[np.ix_(place, again)] = total / len(split.calibration)
-    return found
+        values[np.ix_(place, again)] = total / len(split.calibration)
+    return values
 
 
 def _columns(
     ballots: Ballots, split: Split, pipelines: Pipelines, own_label: OwnLabel
 ) -> PrefixScores:
     """One column of scores an aggregator, all judges."""
-    found = [
+    prefix_scores = [
         panel_scores(
             ballots,
             split,
@@ -119,14 +119,14 @@ def _columns(
         )
         for aggregator in pipelines.aggregators
     ]
-    first = found[0]
+    first = prefix_scores[0]
     return PrefixScores(
-        np.full(len(found), ballots.n_judges),
+        np.full(len(prefix_scores), ballots.n_judges),
         first.order,
-        np.concatenate([scores.calibration for scores in found]),
-        np.concatenate([scores.calibration_empty for scores in found]),
-        np.concatenate([scores.evaluation for scores in found]),
-        np.concatenate([scores.evaluation_empty for scores in found]),
+        np.concatenate([scores.calibration for scores in prefix_scores]),
+        np.concatenate([scores.calibration_empty for scores in prefix_scores]),
+        np.concatenate([scores.evaluation for scores in prefix_scores]),
+        np.concatenate([scores.evaluation_empty for scores in prefix_scores]),
     )
 
 

@@ -2,7 +2,7 @@
 
 Closed forms are exact and fitted in one batch (:mod:`kernels.select.subsets`). Joint panels keep
 the ridges of the full panel where a few judges go (:mod:`kernels.aggregate.joint_left_out`), and
-choose them anew where ``followed`` says so.
+choose them again where ``followed`` says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from judgepanel.scoring.splits import Split, fold_of, folds
 Bools = NDArray[np.bool_]
 Valued = Literal[ClosedForm, "joint"]
 VALUED: tuple[Valued, ...] = tuple(
-    one for part in get_args(Valued) for one in (get_args(part) or (part,))
+    entry for part in get_args(Valued) for entry in (get_args(part) or (part,))
 )
 FEW = 0.1
 """Joint panels without one judge, or a tenth of them or fewer, keep the ridges of all."""
@@ -119,12 +119,12 @@ class _ClosedPanels:
         return self.of(~np.eye(self.ballots.n_judges, dtype=bool))
 
     def of(self, masks: Bools) -> Floats:
-        found = np.empty((len(masks), len(self.split.evaluation)))
+        values = np.empty((len(masks), len(self.split.evaluation)))
         step = max(1, CELLS // max(1, self.ballots.n_items))
         for start in range(0, len(masks), step):
             block = slice(start, start + step)
-            found[block] = _calibrated(self, self._trial.scores(masks[block]))
-        return found
+            values[block] = _calibrated(self, self._trial.scores(masks[block]))
+        return values
 
     def followed(self, masks: Bools, inside: Bools | None) -> Floats:
         scores = self._trial.scores(masks)
@@ -132,9 +132,9 @@ class _ClosedPanels:
             fold = _fold_of_rows(self)
             logits, empty = scores.calibration.copy(), scores.calibration_empty.copy()
             for number, chosen in enumerate(inside):
-                found, none = self._trial.learn.scores(chosen)
+                result, none = self._trial.learn.scores(chosen)
                 own = fold == number
-                logits[:, own], empty[:, own] = found[:, own], none[:, own]
+                logits[:, own], empty[:, own] = result[:, own], none[:, own]
             scores = replace(scores, calibration=logits, calibration_empty=empty, fold=fold)
         return _calibrated(self, scores)
 
@@ -206,7 +206,7 @@ class _JointPanels:
         return self._joined(rows, masks, inside)
 
     def _chosen(self, fit: Fit, masks: Bools) -> Floats:
-        """Raw logits (B, n_score) of panels, ridges chosen anew where more than ``FEW`` go."""
+        """Raw logits (B, n_score) of panels, ridges chosen again where more than ``FEW`` go."""
         few = max(1.0, FEW * self.ballots.n_judges)
         held = self._held[self._plan.index(fit)]
         return _rows(
@@ -246,9 +246,9 @@ class _JointPanels:
         """Calibrated logits (B, n_eval) from raw ones (B, n_score) of every fit."""
         n_rows = len(self.split.calibration)
         logits, empty = np.zeros((len(masks), n_rows)), np.zeros((len(masks), n_rows), dtype=bool)
-        for number, (fit, found) in enumerate(zip(self._plan[1:], pieces[1:], strict=True)):
+        for number, (fit, piece) in enumerate(zip(self._plan[1:], pieces[1:], strict=True)):
             own = np.searchsorted(self.split.calibration, fit.score)
-            logits[:, own] = found
+            logits[:, own] = piece
             seen = masks if inside is None else inside[number]
             empty[:, own] = _without_votes(self.ballots, seen, fit.score)
         scores = PrefixScores(

@@ -58,13 +58,13 @@ class Sampled:
 def balanced_orders(n_players: int, n_orders: int, rng: np.random.Generator) -> Index:
     """Two designs of orders, one after the other, (n_orders, n_players); a multiple of 4."""
     steps = n_orders // 4
-    found = []
+    result = []
     for _ in range(2):
         drawn = rng.permutation(n_players)
         for step in range(steps):
             order = np.roll(drawn, step * n_players // steps)
-            found += [order, order[::-1]]
-    return np.array(found, dtype=np.int64)
+            result += [order, order[::-1]]
+    return np.array(result, dtype=np.int64)
 
 
 def sampled_shapley(trial: SubsetTrial, groups: Bools, orders: Index) -> Sampled:

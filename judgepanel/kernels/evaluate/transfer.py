@@ -109,7 +109,7 @@ def transferred(
     blank = np.zeros((1, len(labels)))
     constant = fit(recipe.calibrators, blank, labels, symmetric=ballots.symmetric)
     summaries = vote_summaries(ballots)
-    found = []
+    target_scores = []
     for rows in targets:
         at = place[rows]
         near = importance(summaries[source.calibration], summaries[rows], most=recipe.most)
@@ -124,7 +124,7 @@ def transferred(
         )
         signs = ballots.signs[rows].astype(np.float64)
         blank = np.zeros((1, len(rows)))
-        found.append(
+        target_scores.append(
             TargetScores(
                 scores=item_scores(logits, signs, symmetric=ballots.symmetric),
                 null_nll=float(mean_nll(np.full(len(rows), plain.null), signs)),
@@ -136,13 +136,14 @@ def transferred(
                 ),
                 effective=near.effective,
                 clipped=near.clipped,
-                replaced=own.replaced + sum(_replaced(one, recipe) for one in (plain, weighted)),
+                replaced=own.replaced
+                + sum(_replaced(calibrated, recipe) for calibrated in (plain, weighted)),
                 fits=2 + own.strata - own.kept,
                 kept=own.kept,
                 strata=own.strata,
             )
         )
-    return found
+    return target_scores
 
 
 def strata_of(split_votes: Floats, source: Index, strata: int) -> Index:
@@ -181,13 +182,13 @@ def _by_stratum(
     """
     stratum = strata_of(disagreement(ballots), source.calibration, recipe.strata)
     own, new = stratum[source.calibration], stratum[source.evaluation]
-    found = {name: _logits(plain, name).copy() for name in recipe.calibrators}
+    by_name = {name: _logits(plain, name).copy() for name in recipe.calibrators}
     replaced = np.zeros(len(recipe.calibrators), dtype=np.int64)
-    kept, numbers = 0, np.unique(new)
+    count, numbers = 0, np.unique(new)
     for number in numbers:
         inside, meant = own == number, new == number
         if np.count_nonzero(inside) < FEWEST_IN_STRATUM:
-            kept += 1
+            count += 1
             continue
         part = replace(
             scores,
@@ -200,9 +201,9 @@ def _by_stratum(
         rows = Split(source.number, source.calibration[inside], source.evaluation[meant])
         inner = replace(_calibrated(ballots, rows, part, recipe), null=plain.null)
         for name in recipe.calibrators:
-            found[name][meant] = _logits(inner, name)
+            by_name[name][meant] = _logits(inner, name)
         replaced += _replaced(inner, recipe)
-    return _Stratified(found, replaced, kept, len(numbers))
+    return _Stratified(by_name, replaced, count, len(numbers))
 
 
 def _replaced(fitted: Calibrated, recipe: TransferRecipe) -> Index:

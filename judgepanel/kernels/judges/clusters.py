@@ -80,17 +80,17 @@ def clusters(correlation: ErrorCorrelation) -> Clusters:
     apart = squareform(1.0 - correlation.value[np.ix_(judges, judges)], checks=False)
     tree = linkage(apart, "average")
     height = 1.0 - cut - _TIE
-    found = fcluster(tree, height, "distance") if np.isfinite(cut) else np.arange(len(judges))
-    label[judges] = _by_size(np.asarray(found, dtype=np.int64))
+    labels = fcluster(tree, height, "distance") if np.isfinite(cut) else np.arange(len(judges))
+    label[judges] = _by_size(np.asarray(labels, dtype=np.int64))
     if len(judges) <= ORDERED_JUDGES:
         tree = optimal_leaf_ordering(tree, apart)
     return Clusters(label, judges[leaves_list(tree)], cut)
 
 
-def _by_size(found: Ints) -> Ints:
+def _by_size(labels: Ints) -> Ints:
     """The same partition, numbered by size, then by first member."""
     _, first, codes, size = np.unique(
-        found, return_index=True, return_inverse=True, return_counts=True
+        labels, return_index=True, return_inverse=True, return_counts=True
     )
     rank = np.empty(len(size), dtype=np.int64)
     rank[np.lexsort((first, -size))] = np.arange(1, len(size) + 1)

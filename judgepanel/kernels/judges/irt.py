@@ -137,14 +137,17 @@ def fit_two_pl(marks: NDArray[np.int8], *, max_iterations: int = MAX_ITERATIONS)
     def update(point: Floats, iteration: int) -> tuple[Floats, Floats]:
         return _updated(table, point, stretched=iteration <= _STRETCHED)
 
-    found = fixed_point(
+    solution = fixed_point(
         update,
         _start(table),
         plain=_STRETCHED,
         tolerance=_TOLERANCE,
         max_iterations=max_iterations,
     )
-    judges, population = Judges(found.point[:n], found.point[n : 2 * n]), _population(found.point)
+    judges, population = (
+        Judges(solution.point[:n], solution.point[n : 2 * n]),
+        _population(solution.point),
+    )
     items = item_posterior(table, judges.theta, np.exp(judges.log_alpha))
     variances = joint_variances(table, items, judges, population)
     own = posterior_variances(items, judges, population)
@@ -160,8 +163,8 @@ def fit_two_pl(marks: NDArray[np.int8], *, max_iterations: int = MAX_ITERATIONS)
         beta_sd=np.sqrt(items.variance),
         population=population,
         log_likelihood=items.log_likelihood,
-        iterations=found.iterations,
-        converged=found.converged,
+        iterations=solution.iterations,
+        converged=solution.converged,
     )
 
 
@@ -282,34 +285,34 @@ def logit_variance(fit: TwoPLFit) -> LogitVariance:
 
 def _warnings(fit: TwoPLFit) -> list[str]:
     n = len(fit.theta)
-    found = []
+    warnings = []
     if not fit.converged:
-        found.append(
+        warnings.append(
             f"The item response model had not settled after {fit.iterations} iterations: take its "
             "figures as rough."
         )
     if n < FEW_JUDGES:
-        found.append(
+        warnings.append(
             f"With {n} {'judge' if n == 1 else 'judges'} it is hardly known how much judges "
             "differ: the shares rest mostly on the weak prior."
         )
     flat = int(((fit.n_right == 0) | (fit.n_right == fit.n_voted)).sum())
     if flat:
-        found.append(
+        warnings.append(
             f"{flat} of {n} judges were right on every item they voted on, wrong on every one, or "
             "did not vote: only the population keeps their abilities finite."
         )
     blunt = int((fit.alpha < BLUNT).sum())
     if blunt:
-        found.append(
+        warnings.append(
             f"{blunt} of {n} judges have a discrimination below {BLUNT}: their curves are nearly "
             "flat, so their abilities lie far out and raise the judges' share. Read it beside the "
             "parts of the fitted logits' variance."
         )
     median = float(np.median(fit.n_voted))
     if median < FEW_VOTES:
-        found.append(
+        warnings.append(
             f"Half of the judges have {median:.0f} votes or fewer: discriminations are drawn "
             "towards each other."
         )
-    return found
+    return warnings

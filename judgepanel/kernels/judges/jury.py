@@ -38,8 +38,8 @@ def independent_majority_error(votes: Votes, accuracies: Floats, ks: Ints) -> Fl
     """Exact error (n_k, n_items) of a majority vote of independent judges, by item.
 
     The number of right votes is Poisson-binomial over the judges who voted; its distribution is
-    built judge by judge for all items at once. Time is O(votes x votes an item), memory
-    O(n_items x votes an item).
+    built judge by judge for all items at once. Time is O(votes x votes per item), memory
+    O(n_items x votes per item).
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def independent_majority_error(votes: Votes, accuracies: Floats, ks: Ints) -> Fl
     state[:, 0] = 1.0
     cast = np.zeros(n, dtype=np.int64)
     errors = np.empty((len(ks), n))
-    done = 0
+    start = 0
     for j, p in enumerate(accuracies[: int(ks[-1])]):
         rows: slice | Ints = slice(None) if voted[:, j].all() else np.flatnonzero(voted[:, j])
         part = state[rows]
@@ -61,9 +61,9 @@ def independent_majority_error(votes: Votes, accuracies: Floats, ks: Ints) -> Fl
         part[:, 1:] += right
         state[rows] = part
         cast[rows] += 1
-        if j + 1 == ks[done]:
-            errors[done] = _half_tail(state, cast)
-            done += 1
+        if j + 1 == ks[start]:
+            errors[start] = _half_tail(state, cast)
+            start += 1
     return errors
 
 
@@ -76,7 +76,7 @@ def independent_error_slopes(votes: Votes, accuracies: Floats, ks: Ints) -> Floa
     all votes with that judge divided out (Hong 2013, doi:10.1016/j.csda.2012.10.006, has the
     transform), at an odd number of frequencies: a judge at 1/2 then has no zero among them. Slopes
     are 0 for judges beyond a prefix and on items they did not vote on. Memory is bounded; time is
-    O(n_items x n_judges x votes an item) a prefix.
+    O(n_items x n_judges x votes per item) a prefix.
     """
     n, n_judges = votes.shape
     voted = votes != 0
@@ -84,21 +84,21 @@ def independent_error_slopes(votes: Votes, accuracies: Floats, ks: Ints) -> Floa
     angles = 2.0 * np.pi * np.arange((n_frequencies + 1) // 2) / n_frequencies
     one_vote = 1.0 + accuracies[:, None] * (np.exp(1j * angles) - 1.0)
     logs, halves = np.log(one_vote), np.where(angles > 0, 2.0, 1.0) / n_frequencies
-    found = np.zeros((len(ks), n_judges))
+    values = np.zeros((len(ks), n_judges))
     block = max(1, _MOST_CELLS // max(n_judges, len(angles)))
     for start in range(0, n, block):
         cast = voted[start : start + block].astype(np.float64)
         total = np.zeros((len(cast), len(angles)), dtype=np.complex128)
-        done = 0
+        n_before = 0
         for row, k in enumerate(ks):
-            total += cast[:, done:k] @ logs[done:k]
-            done = int(k)
+            total += cast[:, n_before:k] @ logs[n_before:k]
+            n_before = int(k)
             number = cast[:, :k].sum(axis=1)[:, None]
             upper, lower = number // 2, (number - 1) // 2
             turns = (np.exp(-1j * upper * angles) + np.exp(-1j * lower * angles)) / 2.0
             decided = np.exp(total) * turns * halves
-            found[row, :k] -= ((cast[:, :k].T @ decided) / one_vote[:k]).real.sum(axis=1)
-    return np.asarray(found / max(n, 1))
+            values[row, :k] -= ((cast[:, :k].T @ decided) / one_vote[:k]).real.sum(axis=1)
+    return np.asarray(values / max(n, 1))
 
 
 def _half_tail(state: Floats, cast: Ints) -> Floats:
@@ -155,5 +155,5 @@ def equivalent_jury(error: float, accuracy: float, most: int) -> float:
     tails = np.asarray(stats.binom.logcdf((sizes - 1) // 2, sizes, accuracy))
     if error <= 0.0:
         return float(most)
-    found = float(np.interp(-np.log(error), -tails, sizes))
-    return float(most) if -np.log(error) >= -tails[-1] else found
+    size = float(np.interp(-np.log(error), -tails, sizes))
+    return float(most) if -np.log(error) >= -tails[-1] else size

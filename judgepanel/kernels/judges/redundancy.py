@@ -117,13 +117,13 @@ def error_correlation(counts: ErrorCounts) -> ErrorCorrelation:
 def _random_effects(raw: Floats, n: Floats, known: Bools, skew: Floats) -> tuple[float, float]:
     """Mean over pairs and standard deviation of the true correlations about it."""
     pairs = np.triu(known)
-    found, extra = raw[pairs], n[pairs] - 1.0
-    pooled = float(np.clip(extra @ found / extra.sum(), -1.0, 1.0))
+    correlations, extra = raw[pairs], n[pairs] - 1.0
+    pooled = float(np.clip(extra @ correlations / extra.sum(), -1.0, 1.0))
     noise = _noise(np.full_like(raw, pooled), n, skew)[pairs]
-    excess = float(extra @ ((found - pooled) ** 2 - noise) / extra.sum())
+    excess = float(extra @ ((correlations - pooled) ** 2 - noise) / extra.sum())
     spread = float(np.sqrt(max(0.0, excess)))
     weight = 1.0 / np.maximum(spread**2 + noise, 1e-12)
-    return float(np.clip(weight @ found / weight.sum(), -1.0, 1.0)), spread
+    return float(np.clip(weight @ correlations / weight.sum(), -1.0, 1.0)), spread
 
 
 def _noise(rho: Floats, n: Floats, skew: Floats) -> Floats:

@@ -34,11 +34,11 @@ def found_groups(ballots: Ballots, most: int) -> Bools:
     n_judges = ballots.n_judges
     if n_judges <= most:
         return np.eye(n_judges, dtype=bool)
-    found = error_correlation(error_counts(ballots.votes, ballots.signs))
-    if not found.known.any():
+    correlation = error_correlation(error_counts(ballots.votes, ballots.signs))
+    if not correlation.known.any():
         codes = (np.arange(n_judges) * most // n_judges).tolist()
     else:
-        apart = squareform(1.0 - found.value, checks=False)
+        apart = squareform(1.0 - correlation.value, checks=False)
         codes = fcluster(linkage(apart, "average"), most, "maxclust").tolist()
     names = dict.fromkeys(codes)
     return np.array([[code == name for code in codes] for name in names])

@@ -76,10 +76,10 @@ def _settle(w: Floats, residual: Floats, gram: Floats, active: Index, penalty: f
         largest = 0.0
         for j, bend in enumerate(scale):
             here = float(pull[j]) + bend * float(own[j])
-            found = math.copysign(max(abs(here) - penalty, 0.0) / bend, here)
-            move = found - float(own[j])
+            weight = math.copysign(max(abs(here) - penalty, 0.0) / bend, here)
+            move = weight - float(own[j])
             if move != 0.0:
-                own[j] = found
+                own[j] = weight
                 pull -= move * part[j]
                 largest = max(largest, abs(move))
         if largest <= _TOLERANCE:

@@ -25,7 +25,7 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class SearchResult:
     """What a search found: ``best`` bool (n_judges,) with its ``nll``; ``path`` (m, n_judges) and
     ``path_nll`` (m,) are the subsets it went through, the best of each step, smallest first.
     """
@@ -36,15 +36,15 @@ class Found:
     path_nll: Floats
 
 
-def best_of(path: Bools, nll: Floats) -> Found:
+def best_of(path: Bools, nll: Floats) -> SearchResult:
     """The subset (m, n_judges) with the lowest NLL (m,); ties go to the smallest, then first."""
     order = np.argsort(path.sum(axis=1), kind="stable")
     path, nll = path[order], nll[order]
     best = int(np.argmin(np.round(nll, _DIGITS)))
-    return Found(path[best], float(nll[best]), path, nll)
+    return SearchResult(path[best], float(nll[best]), path, nll)
 
 
-def exhaustive(objective: Objective, groups: Bools) -> Found:
+def exhaustive(objective: Objective, groups: Bools) -> SearchResult:
     """Every union of one or more of the groups (n_groups, n_judges), 12 groups at most.
 
     Raises
@@ -60,7 +60,9 @@ def exhaustive(objective: Objective, groups: Bools) -> Found:
     return best_of(masks, objective(masks, None).nll)
 
 
-def forward(objective: Objective, n_judges: int, *, width: int = 1, steps: int = 20) -> Found:
+def forward(
+    objective: Objective, n_judges: int, *, width: int = 1, steps: int = 20
+) -> SearchResult:
     """Add one judge at a time, keeping the ``width`` best subsets of each size (a beam).
 
     The path holds the best subset of every size up to ``steps``.
@@ -70,10 +72,10 @@ def forward(objective: Objective, n_judges: int, *, width: int = 1, steps: int =
     path, nll = [], []
     beam, near = alone, compared.maps
     for _ in range(min(steps, n_judges)):
-        kept = np.argsort(np.round(compared.nll, _DIGITS), kind="stable")[:width]
-        beam, near = beam[kept], compared.maps[kept]
+        best_rows = np.argsort(np.round(compared.nll, _DIGITS), kind="stable")[:width]
+        beam, near = beam[best_rows], compared.maps[best_rows]
         path.append(beam[0])
-        nll.append(compared.nll[kept[0]])
+        nll.append(compared.nll[best_rows[0]])
         if beam[0].all() or len(path) == steps:
             break
         beam, parents = _grown(beam)
@@ -91,7 +93,7 @@ def _grown(beam: Bools) -> tuple[Bools, Index]:
     return grown[first], parents[first]
 
 
-def backward(objective: Objective, start: Bools) -> Found:
+def backward(objective: Objective, start: Bools) -> SearchResult:
     """Take one judge out at a time, the one whose loss costs least, until one is left.
 
     ``start`` (n_judges,) is the subset to begin with, not empty. A search from K judges compares

@@ -99,9 +99,9 @@ class SubsetTrial:
                 near=None if near is None else near[block],
             )
             total[block] = summed_nll(fitted)[0]
-            found = fitted.maps[self.calibrator]
-            if isinstance(found, MapFit):
-                maps[block] = found.params
+            fit = fitted.maps[self.calibrator]
+            if isinstance(fit, MapFit):
+                maps[block] = fit.params
         return total, maps
 
     def scores(self, masks: Bools) -> PrefixScores:

@@ -76,8 +76,10 @@ def table_kernel(
     ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
 ) -> list[Floats]:
     """``Kernel`` of tables of the k best judges, see :mod:`kernels.aggregate.crossfit`."""
-    found = []
+    kernel = []
     for fit in fits:
         order = rank(ballots, fit.learn, ranking)
-        found.append(np.array([table(ballots, fit.learn, fit.score, order[:k]).logits for k in ks]))
-    return found
+        kernel.append(
+            np.array([table(ballots, fit.learn, fit.score, order[:k]).logits for k in ks])
+        )
+    return kernel

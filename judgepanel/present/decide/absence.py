@@ -6,7 +6,7 @@ import pandas as pd
 
 from judgepanel.decision.absence_figures import AbsenceFigures
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import quote_value
 from judgepanel.words.numbers import counted, fixed, percent, with_interval
 from judgepanel.words.text import plain
 
@@ -37,7 +37,7 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
 
 
 def absence_table(result: Recommendation) -> pd.DataFrame:
-    """One row an absence: groups, then numbers at random, then single judges, the worst first."""
+    """One row per absence: groups, then numbers at random, then single judges, the worst first."""
     rows = [
         {
             "absent": name,
@@ -58,7 +58,7 @@ def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
     measured = result.absence
     if measured is None:
         return []
-    groups = [(f"{row.kind} {shown(row.name)}", row.figures) for row in measured.groups]
+    groups = [(f"{row.kind} {quote_value(row.name)}", row.figures) for row in measured.groups]
     several = [(f"{counted(row.n_absent, 'judge')} at random", row) for row in measured.several]
     single = [
         (plain(name, _WIDTH), figures)

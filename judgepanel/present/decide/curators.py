@@ -111,7 +111,7 @@ def selector_sentence(result: Curators) -> str:
         f"The finite-calibration selector (our reading of arXiv:2606.01034) took "
         f"{sig(row.judges, 2)} judges on average, and a table of vote patterns in "
         f"{percent(row.table_share)} of the splits. Such a table has {row.occupied:.0f} occupied "
-        f"cells ({sig(row.labels_a_cell, 2)} labels a cell); {percent(row.expected_new)} of new "
+        f"cells ({sig(row.labels_a_cell, 2)} labels per cell); {percent(row.expected_new)} of new "
         f"items were expected in cells never seen (Good-Turing), {percent(row.new)} were."
     )
 
@@ -124,7 +124,7 @@ def chosen_sentence(result: Curators, curator: str) -> str:
     share = result.shares(curator)
     order = np.argsort(-share, kind="stable")
     if row.size == result.n_judges:
-        return f"{capital(row.title)} keeps everybody in every split."
+        return f"{capital(row.title)} keeps every judge in every split."
     always = int(np.count_nonzero(share == 1.0))
     never = int(np.count_nonzero(share == 0.0))
     names = [

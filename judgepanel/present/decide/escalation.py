@@ -25,17 +25,17 @@ from judgepanel.words.terminal import one_line
 
 _NAMED = 6
 _OUTCOMES = {
-    "keep all": "that is shown to be worse than asking everybody",
-    "curate": "that is shown to be better than asking everybody",
-    "no loss from keeping": "asking everybody loses nothing against it",
+    "keep all": "that is shown to be worse than asking all judges",
+    "curate": "that is shown to be better than asking all judges",
+    "no loss from keeping": "asking all judges loses nothing against it",
     "no loss from curating": "at most 2 % is lost",
     "undecided": "whether that loses NLL is undecided",
-    "tie": "the same probabilities as asking everybody",
+    "tie": "the same probabilities as asking all judges",
 }
 _VERDICTS = {
-    "keep all": "ask everybody",
+    "keep all": "ask all judges",
     "curate": "escalate",
-    "no loss from keeping": "no loss from asking everybody",
+    "no loss from keeping": "no loss from asking all judges",
     "no loss from curating": "no loss from escalating",
     "undecided": "undecided",
     "tie": "tie",

@@ -102,7 +102,7 @@ def explained_by_position(result: Recommendation) -> bool:
 
 def beats_null(result: Recommendation) -> bool:
     """Whether the interval of the expected NLL lies below the base rate's, and below ln 2: a base
-    rate learnt from few labels may do worse than a coin.
+    rate learned from few labels may do worse than a coin.
     """
     return result.hi < min(result.null_nll, math.log(2.0))
 
@@ -248,7 +248,7 @@ def candidate_table(result: Recommendation) -> pd.DataFrame:
 def weights_table(result: Recommendation) -> pd.DataFrame:
     """Judges of the panel in panel order with weight and counts, then those that are not in it."""
     model = result.model
-    kept = pd.DataFrame(
+    remaining = pd.DataFrame(
         {
             "judge": list(model.judges),
             "status": "kept",
@@ -260,7 +260,7 @@ def weights_table(result: Recommendation) -> pd.DataFrame:
     others = [(name, "left out") for name in result.left_out]
     others += [(name, "set aside") for name in result.set_aside]
     rest = pd.DataFrame(others, columns=["judge", "status"]).assign(correct="", voted="")
-    return pd.concat([kept, rest], ignore_index=True)
+    return pd.concat([remaining, rest], ignore_index=True)
 
 
 def _reference_or(row: CandidateFigures, text: str) -> str:
@@ -317,7 +317,7 @@ def _absences(result: Recommendation) -> list[Block]:
         Table(
             absence_table(result),
             "Rise of the NLL, out of sample, with judges absent and nothing refitted; intervals "
-            "are for this panel on ever so many new items.",
+            "are for this panel on very many new items.",
             height=320,
         ),
     ]

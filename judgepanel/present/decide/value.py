@@ -197,7 +197,7 @@ def _row(row: JudgeValue, status: JudgeStatus) -> dict[str, str]:
 
 
 def removal_table(result: Value) -> pd.DataFrame:
-    """One row a number of judges that go."""
+    """One row per number of judges that go."""
     return pd.DataFrame(
         {
             "without": [row.m for row in result.removal],
@@ -218,7 +218,7 @@ def removal_table(result: Value) -> pd.DataFrame:
 
 
 def group_table(result: Value) -> pd.DataFrame:
-    """One row a family or cluster."""
+    """One row per family or cluster."""
     return pd.DataFrame(
         {
             "group": [f"{row.kind} {one_line(row.name)}" for row in result.groups],
@@ -274,8 +274,8 @@ def _removal(result: Value) -> list[Block]:
 
 def _method(result: Value) -> Method:
     return Method(
-        "Without a judge means that the panel is fitted anew without its votes on the calibration "
-        "items, and scored on the other items against the panel with everybody. Who goes first is "
+        "Without a judge means that the panel is refitted without its votes on the calibration "
+        "items, and scored on the other items against the panel of all judges. Who goes first is "
         "found on calibration items alone. Shapley values average what a judge adds over orders in "
         f"which judges join. All judges have NLL {fixed(result.nll_all, 3)}; a constant score "
         f"through the same calibrator gives {fixed(result.constant_nll, 3)}."

@@ -19,8 +19,8 @@ DISTORTION_NAMES = {
     "square_root": "square root",
     "noise_weak": "weak noise",
     "noise_strong": "strong noise",
-    "binary_noise": "turned round at random",
-    "inversion": "turned round",
+    "binary_noise": "turned around at random",
+    "inversion": "turned around",
     "shuffle": "shuffled",
 }
 
@@ -53,7 +53,7 @@ def distortion_sentence(result: Distortion) -> str:
 
 
 def distortion_table(result: Distortion) -> pd.DataFrame:
-    """One row a distortion, NLL and outcome of every calibrator."""
+    """One row per distortion, NLL and outcome of every calibrator."""
     columns: dict[str, object] = {
         "raw score": [DISTORTION_NAMES[name] for name in result.distortions]
     }
@@ -81,8 +81,8 @@ def present(
         Method(
             f"The one-coin score of all {result.n_judges:,} judges, as a probability r, is "
             "distorted on calibration and evaluation items alike: r², √r, r plus normal noise "
-            f"(standard deviations {spec.weak:g} and {spec.strong:g}), turned round in "
-            f"{percent(spec.turned)} of the items, turned round everywhere, and shuffled. "
+            f"(standard deviations {spec.weak:g} and {spec.strong:g}), turned around in "
+            f"{percent(spec.turned)} of the items, turned around everywhere, and shuffled. "
             "Calibrators are then fitted as everywhere else. The kinds are the paper's; it gives "
             "no levels of noise. Temperature, Platt, beta and isotonic may not turn a score round, "
             "so they end at the base rate where it is; the paper's clipped beta may."

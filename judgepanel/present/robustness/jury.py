@@ -123,7 +123,7 @@ def present(result: Jury, spec: JurySpec) -> list[Block]:
         ),
         Table(jury_table(result)),
         Method(
-            "Judges are ranked, and one-coin weights learnt, on calibration items. Errors are "
+            "Judges are ranked, and one-coin weights learned, on calibration items. Errors are "
             "those on the other items, and the accuracies that the theory is given are measured "
             f"there as well, pulled to the panel's mean by {PRIOR_VOTES:g} votes: what differs is "
             "how judges err together. The error of independent judges is exact, from the "

@@ -58,7 +58,7 @@ def placed_sentence(result: NarrowBand) -> str:
 
 
 def band_table(result: NarrowBand) -> pd.DataFrame:
-    """One row a cell."""
+    """One row per cell."""
     cells = list(np.ndindex(result.delta.shape))
     return pd.DataFrame(
         {

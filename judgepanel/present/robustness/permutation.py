@@ -61,8 +61,8 @@ def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
             "NLLs of permuted labels, their base rate and the NLL of the real labels",
         ),
         Paragraph(
-            f"All of it on the same {result.n_splits} splits, since every permutation is fitted "
-            "anew; other studies use more, and their NLL differs a little.",
+            f"All of it on the same {result.n_splits} splits, since every permutation is refitted; "
+            f"other studies use more, and their NLL differs a little.",
             quiet=True,
         ),
         Method(

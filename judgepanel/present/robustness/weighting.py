@@ -55,7 +55,7 @@ def weighting_sentence(result: ReliabilityWeighting) -> str:
 
 
 def weighting_table(result: ReliabilityWeighting) -> pd.DataFrame:
-    """One row a signal: effect, both equivalence tests and the plain paired one."""
+    """One row per signal: effect, both equivalence tests and the plain paired one."""
     rows = range(len(result.signals))
     return pd.DataFrame(
         {

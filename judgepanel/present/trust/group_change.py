@@ -64,12 +64,12 @@ def members_sentence(result: GroupChange) -> str:
         return ""
     text = f"In the group: {listed(result.members, 6)}."
     if result.by == "filter":
-        text += " In every split the filter is applied anew, to its calibration items alone."
+        text += " In every split the filter is applied again, to its calibration items alone."
     return text
 
 
 def group_table(result: GroupChange) -> pd.DataFrame:
-    """One row an aggregator."""
+    """One row per aggregator."""
     return pd.DataFrame(
         {
             "aggregator": [AGGREGATOR_NAMES[arm.aggregator] for arm in result.arms],
@@ -115,7 +115,7 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
         Method(
             "In every split both panels are fitted on the same labels and scored on the same "
             "items, so the difference is paired. Verdicts are held against a margin of 2 % of the "
-            "NLL with the group. The filter is applied anew to the calibration items of every "
+            "NLL with the group. The filter is applied again to the calibration items of every "
             "split, as it would be on new votes."
         ),
     ]

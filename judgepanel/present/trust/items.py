@@ -52,7 +52,9 @@ def items_sentence(result: Items) -> str:
     text = f"{parts[0]}; {parts[1][0].lower()}{parts[1][1:]}."
     easy, hard = (float(result.nll_by[AFTER, g]) for g in (rows[0], rows[-1]))
     if easy > hard:
-        text += " So agreement is no sign of safety here: what judges agree on is predicted worse."
+        text += (
+            " So agreement is not a sign of safety here: what judges agree on is predicted worse."
+        )
     return f"{text} {CODING}" if result.measures_coding else text
 
 

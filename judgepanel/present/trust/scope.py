@@ -26,7 +26,7 @@ from judgepanel.studies.scope.saturation import written_change
 from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.votes.checks import Check
-from judgepanel.votes.errors import shown as quoted
+from judgepanel.votes.errors import quote_value
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -104,7 +104,7 @@ def _parsing(result: Scope) -> str:
         return f"{counted(n, 'judge')} {'is' if n == 1 else 'are'} below chance"
     worst = int(np.argmin(result.parsed))
     share = percent(result.parsed[worst])
-    return f"judge {quoted(result.judges[worst])} gives a verdict on {share} of the items"
+    return f"judge {quote_value(result.judges[worst])} gives a verdict on {share} of the items"
 
 
 def _course(result: Scope) -> str:
@@ -129,7 +129,7 @@ def _gaps(result: Scope) -> str:
         saved = with_interval(-best.switch, -best.switch_hi, -best.switch_lo)
         return f"{AGGREGATOR_NAMES[best.aggregator]} would save {saved} NLL"
     if result.missing.n_related:
-        return "missing votes are no matter of chance"
+        return "missing votes are not a matter of chance"
     return ""
 
 
@@ -137,7 +137,7 @@ def filter_sentence(result: Scope) -> str:
     """Whom the filter would drop, and why."""
     if not result.suggested:
         return "The filter drops nobody."
-    named = [f"{quoted(drop.judge)} ({drop.why})" for drop in result.suggested[:4]]
+    named = [f"{quote_value(drop.judge)} ({drop.why})" for drop in result.suggested[:4]]
     more = len(result.suggested) - len(named)
     text = ", ".join(named) + (f" and {more} more" if more else "")
     return f"The filter drops {counted(len(result.suggested), 'judge')}: {text}."
@@ -149,8 +149,8 @@ def curve_note(result: Scope) -> str:
     if line is None:
         return ""
     text = (
-        f"Judges are ordered by accuracy on the calibration items, anew in every split. Grey band: "
-        f"within 1 % of the NLL of all ({fixed(float(line.nll[-1]), 3)}). Base rate alone: "
+        f"Judges are ordered by accuracy on the calibration items, again in every split. Grey "
+        f"band: within 1 % of the NLL of all ({fixed(float(line.nll[-1]), 3)}). Base rate alone: "
         f"{fixed(result.null_nll, 3)}."
     )
     if abs(result.constant_nll - result.null_nll) > 0.001:

@@ -84,7 +84,7 @@ def step_table(result: Claim, coding: str) -> pd.DataFrame:
     """Every step under one-class coding, or all others: panels, yardsticks, what it changed."""
     k = headline_size(result)
     rows = []
-    for step in result.told(coding):
+    for step in result.steps_for(coding):
         s = result.row(step.name)
         cells = {"step": STEP_NAMES[step.name]}
         for column in result.columns():

@@ -85,7 +85,7 @@ def _outcome(result: Claim, calibrated: str, k: int) -> Outcome:
 def reversal_sentences(result: Claim, coding: str) -> tuple[str, ...]:
     """Before and after calibration under one-class coding, or under each honest recipe."""
     k = headline_size(result)
-    names = {step.name for step in result.told(coding)}
+    names = {step.name for step in result.steps_for(coding)}
     if k is None:
         return ()
     tried = [result.reversal(after, k) for _, after in PAIRS if after in names]
@@ -150,7 +150,7 @@ def map_sentence(result: Claim) -> str:
         )
     return (
         f"Fitted to all labels, the map has a = {sig(a)} and b = {sig(b)}, so it falls before it "
-        f"rises: {seen}. A panel that is sure of the contrary is turned round, because the label "
+        f"rises: {seen}. A panel that is sure of the contrary is turned around, because the label "
         f"is always 1. Over the splits, {share} of the fitted maps fall."
     )
 
@@ -159,7 +159,7 @@ def step_sentences(result: Claim, coding: str) -> tuple[tuple[str, str], ...]:
     """Name and sentence of every step under one-class coding, or of all others."""
     return tuple(
         (capital(STEP_NAMES[step.name]), _step_sentence(result, step.name))
-        for step in result.told(coding)
+        for step in result.steps_for(coding)
     )
 
 
@@ -209,7 +209,7 @@ def _why(result: Claim, name: str) -> str:
         "is near a constant score's.",
         "paper_unclipped": "Clipping hides how sure the sum was; for labels of one class that "
         "matters little.",
-        "paper_temperature": "One slope and no intercept: nothing about the coding can be learnt"
+        "paper_temperature": "One slope and no intercept: nothing about the coding can be learned"
         + (f".{leak}" if aside else ", and the figures are those of honest labels."),
         "raw_honest": "Raw scores are the same under either coding." + dropped,
         "honest_clipped": "The same recipe on the same votes: only the labels have changed."

@@ -38,10 +38,10 @@ def is_current(connection: Connection, revision: str) -> bool:
     """Whether the schema is at this revision; DatabaseProblem where a newer judgepanel made it."""
     scripts = ScriptDirectory.from_config(_config(connection))
     known = {script.revision for script in scripts.walk_revisions()}
-    found = MigrationContext.configure(connection).get_current_heads()
-    if not known.issuperset(found):
+    heads = MigrationContext.configure(connection).get_current_heads()
+    if not known.issuperset(heads):
         raise DatabaseProblem(NEWER)
-    return found == tuple(scripts.get_heads() if revision == "head" else [revision])
+    return heads == tuple(scripts.get_heads() if revision == "head" else [revision])
 
 
 def _config(connection: Connection) -> Config:

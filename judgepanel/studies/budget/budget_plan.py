@@ -45,7 +45,7 @@ def planned_budgets(
         asked = np.geomspace(min(SMALLEST, half), half, N_BUDGETS).round().astype(int).tolist()
     else:
         asked = list(budgets)
-    kept, left_out = {half}, []
+    sizes, left_out = {half}, []
     least, why = fewest_labels(prepared)
     for n in sorted(set(asked) - {half}):
         if n > half:
@@ -59,8 +59,8 @@ def planned_budgets(
                 f"A budget of {n:,} labels is left out: {why}, which takes about {least:,} labels."
             )
         else:
-            kept.add(n)
-    return Planned(np.array(sorted(kept), dtype=np.int64), tuple(left_out))
+            sizes.add(n)
+    return Planned(np.array(sorted(sizes), dtype=np.int64), tuple(left_out))
 
 
 def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShares:
@@ -73,11 +73,11 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShar
     """
     n_items = prepared.ballots.n_items
     least, why = fewest_labels(prepared)
-    kept, left_out = [], []
+    planned, left_out = [], []
     for share in sorted(shares):
         labels = math.floor(n_items * share)
         if labels >= least and n_items - labels >= least:
-            kept.append(share)
+            planned.append(share)
             continue
         side, n, part = "labels calibrate", labels, share
         if labels >= least:
@@ -86,13 +86,13 @@ def planned_shares(prepared: Prepared, shares: tuple[float, ...]) -> PlannedShar
             f"A share of {100 * share:g} % is left out: {n:,} {side} there; {why}, which takes "
             f"about {least:,}, or {math.ceil(least / part):,} labelled items in all."
         )
-    if not kept:
+    if not planned:
         raise InputError(
             "too few labelled items for any of these calibration shares: " + why,
             value=n_items,
             allowed=f"about {2 * least:,} labelled items or more",
         )
-    return PlannedShares(np.array(kept), tuple(left_out))
+    return PlannedShares(np.array(planned), tuple(left_out))
 
 
 def fewest_labels(prepared: Prepared) -> tuple[int, str]:
@@ -100,12 +100,12 @@ def fewest_labels(prepared: Prepared) -> tuple[int, str]:
     ballots = prepared.ballots
     n_units = len(np.unique(ballots.units))
     by_units = math.ceil(FEWEST_UNITS * ballots.n_items / n_units)
-    found = (by_units, f"it needs {FEWEST_UNITS} labelled items")
+    labels = (by_units, f"it needs {FEWEST_UNITS} labelled items")
     if n_units < ballots.n_items:
-        found = (by_units, f"it needs {FEWEST_UNITS} groups of items")
+        labels = (by_units, f"it needs {FEWEST_UNITS} groups of items")
     if not ballots.symmetric:
         share = float(np.mean(ballots.signs > 0))
         rarer = min(share, 1.0 - share)
         by_class = math.ceil(FEWEST_OF_A_CLASS / rarer) if rarer > 0 else ballots.n_items
-        found = max(found, (by_class, f"it needs {FEWEST_OF_A_CLASS} labels of the rarer class"))
-    return found
+        labels = max(labels, (by_class, f"it needs {FEWEST_OF_A_CLASS} labels of the rarer class"))
+    return labels

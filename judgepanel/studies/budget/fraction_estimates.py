@@ -23,7 +23,7 @@ _ENDS = (0.025, 0.975)
 
 
 def fraction_estimates(
-    done: Sequence[Tally],
+    tallies: Sequence[Tally],
     units: Ints,
     shares: Floats,
     *,
@@ -44,32 +44,32 @@ def fraction_estimates(
         **dict.fromkeys(("against", "against_lo", "against_hi"), levels),
         **dict.fromkeys(("delta", "delta_lo", "delta_hi"), gaps),
     }
-    found = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
-    for f, one in enumerate(done):
-        _of_share(found, f, one, units)
+    estimates = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+    for f, tally in enumerate(tallies):
+        _of_share(estimates, f, tally, units)
     needed: list[ShareNeeded] = []
-    common = done[-1].evaluated > 0
-    if len(done[-1].numbers) >= 2 and len(np.unique(units[common])) >= 2:
-        items = _common_items(done, common)
+    common = tallies[-1].evaluated > 0
+    if len(tallies[-1].numbers) >= 2 and len(np.unique(units[common])) >= 2:
+        items = _common_items(tallies, common)
         for c, p in np.ndindex(n_c, n_panels):
-            fitted = _across(done, items[:, c, p], units[common], c, p)
-            _against_last(found, fitted, c, p)
+            fitted = _across(tallies, items[:, c, p], units[common], c, p)
+            _against_last(estimates, fitted, c, p)
             needed.append(_enough(fitted, shares, (calibrators[c], arms[p]), within, seed))
-    return {**found, "needed": tuple(needed)}
+    return {**estimates, "needed": tuple(needed)}
 
 
-def _of_share(found: dict[str, Floats], f: int, one: Tally, units: Ints) -> None:
+def _of_share(estimates: dict[str, Floats], f: int, tally: Tally, units: Ints) -> None:
     """Levels of all panels at one share, and their differences from all judges."""
-    item_means, seen = one.item_means()
-    for c in range(len(found["nll"])):
-        items, splits = item_means[0, c, :-1], one.split_means[:, 0, c, :-1]
-        found["nll"][c, :, f] = items.mean(axis=-1)
-        found["delta"][c, :, f] = (items[:-1] - items[[-1]]).mean(axis=-1)
+    item_means, seen = tally.item_means()
+    for c in range(len(estimates["nll"])):
+        items, splits = item_means[0, c, :-1], tally.split_means[:, 0, c, :-1]
+        estimates["nll"][c, :, f] = items.mean(axis=-1)
+        estimates["delta"][c, :, f] = (items[:-1] - items[[-1]]).mean(axis=-1)
         if len(splits) < 2:
             continue
         own = units[seen]
-        level = estimate(items, splits, own, *mean_sizes(one), joint=False)
-        found["nll_lo"][c, :, f], found["nll_hi"][c, :, f] = (
+        level = estimate(items, splits, own, *mean_sizes(tally), joint=False)
+        estimates["nll_lo"][c, :, f], estimates["nll_hi"][c, :, f] = (
             np.clip(end, *RANGES["nll"]) for end in (level.lo, level.hi)
         )
         if len(items) > 1:
@@ -77,39 +77,39 @@ def _of_share(found: dict[str, Floats], f: int, one: Tally, units: Ints) -> None
                 items[:-1] - items[[-1]],
                 splits[:, :-1] - splits[:, [-1]],
                 own,
-                *mean_sizes(one),
+                *mean_sizes(tally),
                 joint=False,
             )
-            found["delta_lo"][c, :, f], found["delta_hi"][c, :, f] = gap.lo, gap.hi
+            estimates["delta_lo"][c, :, f], estimates["delta_hi"][c, :, f] = gap.lo, gap.hi
 
 
-def _common_items(done: Sequence[Tally], common: NDArray[np.bool_]) -> Floats:
+def _common_items(tallies: Sequence[Tally], common: NDArray[np.bool_]) -> Floats:
     """Mean NLL (n_shares, C, n_panels, n) of the items that every share evaluated."""
-    found = []
-    for one in done:
-        means, seen = one.item_means()
-        found.append(means[0, :, :-1][..., common[seen]])
-    return np.stack(found)
+    result = []
+    for tally in tallies:
+        means, seen = tally.item_means()
+        result.append(means[0, :, :-1][..., common[seen]])
+    return np.stack(result)
 
 
-def _across(done: Sequence[Tally], items: Floats, units: Ints, c: int, p: int) -> Estimate:
+def _across(tallies: Sequence[Tally], items: Floats, units: Ints, c: int, p: int) -> Estimate:
     """The levels (n_shares,) of one panel with their covariance."""
-    splits = np.stack([one.split_means[:, 0, c, p] for one in done], axis=1)
-    n_calibration, n_evaluation = np.array([mean_sizes(one) for one in done]).T
+    splits = np.stack([tally.split_means[:, 0, c, p] for tally in tallies], axis=1)
+    n_calibration, n_evaluation = np.array([mean_sizes(tally) for tally in tallies]).T
     # The draw of n_evaluation of all N items, where the variance over items comes from fewer.
     draw = 1.0 / n_evaluation - 1.0 / (n_calibration + n_evaluation) + 1.0 / items.shape[-1]
     return estimate(items, splits, units, n_calibration, 1.0 / draw, n_others=n_evaluation)
 
 
-def _against_last(found: dict[str, Floats], fitted: Estimate, c: int, p: int) -> None:
+def _against_last(estimates: dict[str, Floats], fitted: Estimate, c: int, p: int) -> None:
     """NLL at every share minus that at the largest, with its interval."""
     change = fitted.value - fitted.value[-1]
     spread = np.diagonal(fitted.covariance)
     variance = spread + spread[-1] - 2.0 * fitted.covariance[:, -1]
     reach = float(stats.t.ppf(0.975, fitted.df.min())) * np.sqrt(np.maximum(variance, 0.0))
     reach[-1] = 0.0
-    found["against"][c, p] = change
-    found["against_lo"][c, p], found["against_hi"][c, p] = change - reach, change + reach
+    estimates["against"][c, p] = change
+    estimates["against_lo"][c, p], estimates["against_hi"][c, p] = change - reach, change + reach
 
 
 def _enough(

@@ -125,8 +125,8 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
     ks = spec.sizes(ballots.n_judges)
 
     def scored(share: float) -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(prepared, replace(spec.settings, fraction=share), chunk):
-            yield one, budget_arms([[evaluate_split(ballots, one, ks, spec.recipe)]])
+        for split in splits_of(prepared, replace(spec.settings, fraction=share), chunk):
+            yield split, budget_arms([[evaluate_split(ballots, split, ks, spec.recipe)]])
 
     return tuple(
         tally(scored(share), n_items=ballots.n_items, seed=spec.settings.seed)
@@ -136,7 +136,7 @@ def run_chunk(votes: VoteMatrix, spec: FractionSweepSpec, chunk: Chunk) -> Talli
 
 def combine_tallies(left: Tallies, right: Tallies) -> Tallies:
     """Both sets of splits together; exact and in any order."""
-    return tuple(combine(one, other) for one, other in zip(left, right, strict=True))
+    return tuple(combine(first, other) for first, other in zip(left, right, strict=True))
 
 
 def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> FractionSweep:
@@ -145,8 +145,8 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     ballots = prepared.ballots
     plan = planned(prepared, spec)
     sizes = spec.sizes(ballots.n_judges)
-    done = tuple(one.in_order() for one in partial)
-    run = run_fields(prepared, spec.settings, done[-1])
+    tallies = tuple(entry.in_order() for entry in partial)
+    run = run_fields(prepared, spec.settings, tallies[-1])
     del run["n_evaluation"]
     return FractionSweep(
         shares=plan.shares,
@@ -154,10 +154,10 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
         within=spec.within,
-        labels=np.array([one.n_calibration.mean() for one in done]),
-        evaluated=np.array([one.n_evaluation.mean() for one in done]),
+        labels=np.array([one_tally.n_calibration.mean() for one_tally in tallies]),
+        evaluated=np.array([one_tally.n_evaluation.mean() for one_tally in tallies]),
         **fraction_estimates(
-            done,
+            tallies,
             ballots.units,
             plan.shares,
             calibrators=spec.calibrators,
@@ -165,29 +165,31 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
             within=spec.within,
             seed=spec.settings.seed,
         ),
-        null_nll=np.array([one.null_nll.mean() for one in done]),
-        constant_nll=np.stack([one.constant_nll.mean(axis=0)[:, 0] for one in done], axis=1),
+        null_nll=np.array([one_tally.null_nll.mean() for one_tally in tallies]),
+        constant_nll=np.stack(
+            [one_tally.constant_nll.mean(axis=0)[:, 0] for one_tally in tallies], axis=1
+        ),
         n_judges=ballots.n_judges,
         **run,
-        warnings=_warnings(prepared, spec, plan, done),
+        warnings=_warnings(prepared, spec, plan, tallies),
     )
 
 
 def _warnings(
-    prepared: Prepared, spec: FractionSweepSpec, plan: PlannedShares, done: Tallies
+    prepared: Prepared, spec: FractionSweepSpec, plan: PlannedShares, tallies: Tallies
 ) -> tuple[str, ...]:
-    found = [*prepared.oriented.notices, *plan.left_out]
-    found += few_labels(prepared, float(done[-1].n_calibration.mean()))
-    fits = len(done[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
+    warnings = [*prepared.oriented.notices, *plan.left_out]
+    warnings += few_labels(prepared, float(tallies[-1].n_calibration.mean()))
+    fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
     for c, name in enumerate(spec.calibrators):
         cases = [
             f"{count} of {fits} with {100 * share:g} %"
-            for share, one in zip(plan.shares.tolist(), done, strict=True)
-            if (count := int(one.replaced[c].sum()))
+            for share, one_tally in zip(plan.shares.tolist(), tallies, strict=True)
+            if (count := int(one_tally.replaced[c].sum()))
         ]
         if cases:
-            found.append(not_fitted(name, ", ".join(cases)))
-    return tuple(found)
+            warnings.append(not_fitted(name, ", ".join(cases)))
+    return tuple(warnings)
 
 
 FRACTION_SWEEP: Study[FractionSweepSpec, Tallies, FractionSweep] = Study(

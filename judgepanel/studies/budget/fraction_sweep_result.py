@@ -112,13 +112,13 @@ class FractionSweep:
 
     def needed_for(self, calibrator: str, panel: str) -> ShareNeeded | None:
         """The share that is enough for one panel, if it can be said."""
-        for found in self.needed:
-            if (found.calibrator, found.panel) == (calibrator, panel):
-                return found
+        for share in self.needed:
+            if (share.calibrator, share.panel) == (calibrator, panel):
+                return share
         return None
 
     def frame(self) -> pd.DataFrame:
-        """One row a calibrator, panel and share."""
+        """One row per calibrator, panel and share."""
         n_c, n_p, n_f = self.nll.shape
         none = np.full((n_c, 1, n_f), np.nan)
         columns: dict[str, Any] = {
@@ -152,7 +152,7 @@ class FractionSweep:
     def summary(self) -> dict[str, Any]:
         """The share that is enough, where intervals are narrowest, and what was run."""
         return {
-            "needed": [to_plain(found) for found in self.needed],
+            "needed": [to_plain(share) for share in self.needed],
             "narrowest": [
                 {
                     "calibrator": name,

@@ -2,7 +2,7 @@
 
 In every split the calibration half is put in a random order, units whole, and budget n takes its
 first n labels: ranking, weights and calibrators see only those. The evaluation half stays the
-same, so budgets differ in nothing but their labels.
+same, so budgets differ only in their labels.
 
 All judges can also be taken under a second aggregator, on the same labels and calibrators.
 
@@ -146,32 +146,32 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
     labels = np.zeros(len(budgets), dtype=np.int64)
 
     def scored() -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(prepared, settings, chunk):
-            parts = label_sets(one, ballots.units, budgets, settings.seed)
+        for split in splits_of(prepared, settings, chunk):
+            parts = label_sets(split, ballots.units, budgets, settings.seed)
             labels[:] += [len(rows) for rows in parts]
-            pieces = [Split(one.number, rows, one.evaluation) for rows in parts]
-            yield one, budget_arms([_panels(ballots, piece, spec) for piece in pieces])
+            pieces = [Split(split.number, rows, split.evaluation) for rows in parts]
+            yield split, budget_arms([_panels(ballots, piece, spec) for piece in pieces])
 
-    done = tally(scored(), n_items=ballots.n_items, seed=settings.seed)
-    return BudgetTally(done, labels)
+    totals = tally(scored(), n_items=ballots.n_items, seed=settings.seed)
+    return BudgetTally(totals, labels)
 
 
 def _panels(ballots: Ballots, piece: Split, spec: LabelBudgetSpec) -> list[SplitScores]:
     """Scores of one budget: all judges under the second aggregator, then the first's panels."""
     ks = spec.sizes(ballots.n_judges)
-    found = [evaluate_split(ballots, piece, ks, spec.recipe)]
+    scores = [evaluate_split(ballots, piece, ks, spec.recipe)]
     if spec.beside is not None:
         second = replace(spec.recipe, aggregator=spec.beside)
-        found.insert(0, evaluate_split(ballots, piece, ks[-1:], second))
-    return found
+        scores.insert(0, evaluate_split(ballots, piece, ks[-1:], second))
+    return scores
 
 
-def label_sets(one: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
+def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:
     """The calibration rows of every budget, nested; the last budget takes them all."""
     parts = nested_rows(
-        units, one.calibration, budgets[:-1].tolist(), seed=seed, key=(one.number, 11)
+        units, split.calibration, budgets[:-1].tolist(), seed=seed, key=(split.number, 11)
     )
-    return [*parts, one.calibration]
+    return [*parts, split.calibration]
 
 
 def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
@@ -183,7 +183,7 @@ def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
 
     def stacked(name: Calibrator, field: str) -> Floats:
         budgets = [
-            np.concatenate([getattr(one.evaluation[name], field) for one in pieces])
+            np.concatenate([getattr(piece.evaluation[name], field) for piece in pieces])
             for pieces in scored
         ]
         values = np.stack(budgets, axis=1)
@@ -197,10 +197,10 @@ def budget_arms(scored: Sequence[Sequence[SplitScores]]) -> Arms:
         hit=[stacked(name, "hit") for name in names],
         ece=ece,
         chosen_on=np.zeros_like(ece),
-        null_nll=np.array([one.null_nll for one in first]),
-        constant_nll=np.array([[one.constant_nll[name] for one in first] for name in names]),
+        null_nll=np.array([scores.null_nll for scores in first]),
+        constant_nll=np.array([[scores.constant_nll[name] for scores in first] for name in names]),
         replaced=np.array(
-            [[sum(one.replaced[name] for one in pieces) for pieces in scored] for name in names]
+            [[sum(piece.replaced[name] for piece in pieces) for pieces in scored] for name in names]
         ),
     )
 
@@ -213,11 +213,11 @@ def combine_tallies(left: BudgetTally, right: BudgetTally) -> BudgetTally:
 def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> LabelBudget:
     """Levels, differences, labels needed and learning curves from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, done = prepared.ballots, partial.scores.in_order()
+    ballots, totals = prepared.ballots, partial.scores.in_order()
     plan = planned(prepared, spec)
     sizes = spec.panel_sizes(ballots.n_judges)
-    labels = partial.labels / len(done.numbers)
-    found = LabelBudget(
+    labels = partial.labels / len(totals.numbers)
+    result = LabelBudget(
         budgets=plan.budgets,
         labels=labels,
         panels=sizes,
@@ -225,7 +225,7 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         aggregator=spec.aggregator,
         beside=spec.beside,
         **budget_estimates(
-            done,
+            totals,
             ballots.units,
             labels,
             n_calibrators=len(spec.calibrators),
@@ -233,30 +233,30 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
             seed=spec.settings.seed,
         ),
         **unread(len(spec.calibrators), len(sizes), labels, ballots.n_items),
-        null_nll=done.null_nll.mean(axis=0),
-        constant_nll=done.constant_nll.mean(axis=0),
+        null_nll=totals.null_nll.mean(axis=0),
+        constant_nll=totals.constant_nll.mean(axis=0),
         n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, plan, done),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, plan, totals),
     )
-    return read(found, within=spec.within, target=spec.target, have=spec.have)
+    return read(result, within=spec.within, target=spec.target, have=spec.have)
 
 
 def _warnings(
-    prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, done: Tally
+    prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
 ) -> tuple[str, ...]:
-    found = [*prepared.oriented.notices, *plan.left_out]
-    found += few_labels(prepared, float(done.n_calibration.mean()))
-    fits = len(done.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
-    for name, replaced in zip(spec.calibrators, done.replaced, strict=True):
+    warnings = [*prepared.oriented.notices, *plan.left_out]
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
+    for name, replaced in zip(spec.calibrators, totals.replaced, strict=True):
         if replaced.any():
             cases = ", ".join(
                 f"{count} of {fits} at {n:,} labels"
                 for n, count in zip(plan.budgets.tolist(), replaced.tolist(), strict=True)
                 if count
             )
-            found.append(not_fitted(name, cases))
-    return tuple(found)
+            warnings.append(not_fitted(name, cases))
+    return tuple(warnings)
 
 
 LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 
 def budget_estimates(
-    done: Tally,
+    tally: Tally,
     units: Ints,
     labels: Floats,
     *,
@@ -31,12 +31,12 @@ def budget_estimates(
     held against.
     """
     n_c, n_p, n_b = n_calibrators, n_panels, len(labels)
-    item_means, seen = done.item_means()
+    item_means, seen = tally.item_means()
     items = item_means[0, :, :-1].reshape(n_c, n_p, n_b, -1)
-    splits = done.split_means[:, 0, :, :-1].reshape(-1, n_c, n_p, n_b)
-    found = _blank(n_c, n_p, n_b)
-    found["nll"][:] = items.mean(axis=-1)
-    found["delta"][:] = (items[:, :-1] - items[:, [-1]]).mean(axis=-1)
+    splits = tally.split_means[:, 0, :, :-1].reshape(-1, n_c, n_p, n_b)
+    blank = _blank(n_c, n_p, n_b)
+    blank["nll"][:] = items.mean(axis=-1)
+    blank["delta"][:] = (items[:, :-1] - items[:, [-1]]).mean(axis=-1)
 
     def estimated(item_values: Floats, split_values: Floats) -> Estimate:
         return estimate(
@@ -44,30 +44,30 @@ def budget_estimates(
             split_values,
             units[seen],
             labels,
-            float(done.n_evaluation.mean()),
+            float(tally.n_evaluation.mean()),
             n_others=len(units) - labels,
         )
 
     if len(splits) < 2:
-        return found
+        return blank
     for c, p in np.ndindex(n_c, n_p):
         levels = estimated(items[c, p], splits[:, c, p])
-        found["nll_lo"][c, p], found["nll_hi"][c, p] = (
+        blank["nll_lo"][c, p], blank["nll_hi"][c, p] = (
             np.clip(end, *RANGES["nll"]) for end in (levels.lo, levels.hi)
         )
-        found["level_se"][c, p], found["level_df"][c, p] = levels.se, levels.df
-        found["level_covariance"][c, p] = levels.covariance
+        blank["level_se"][c, p], blank["level_df"][c, p] = levels.se, levels.df
+        blank["level_covariance"][c, p] = levels.covariance
     for c, p in np.ndindex(n_c, n_p - 1):
         apart = splits[:, c, p] - splits[:, c, -1]
         gap = estimated(items[c, p] - items[c, -1], apart)
         reach = simultaneous_reach(gap, seed=seed) * gap.se
-        found["delta_lo"][c, p], found["delta_hi"][c, p] = gap.lo, gap.hi
-        found["band_lo"][c, p], found["band_hi"][c, p] = gap.value - reach, gap.value + reach
-        found["joint_p"][c, p] = joint_p(gap, seed=seed)
+        blank["delta_lo"][c, p], blank["delta_hi"][c, p] = gap.lo, gap.hi
+        blank["band_lo"][c, p], blank["band_hi"][c, p] = gap.value - reach, gap.value + reach
+        blank["joint_p"][c, p] = joint_p(gap, seed=seed)
         paper = paper_joint(apart, seed=seed)
-        found["paper_t"][c, p], found["paper_critical"][c, p] = paper.t, paper.critical
-        found["paper_p"][c, p] = paper.p
-    return found
+        blank["paper_t"][c, p], blank["paper_critical"][c, p] = paper.t, paper.critical
+        blank["paper_p"][c, p] = paper.p
+    return blank
 
 
 def _blank(n_c: int, n_p: int, n_b: int) -> dict[str, Floats]:

@@ -151,8 +151,8 @@ class LabelBudget(SplitResult):
 
     def decided(self, c: int, panel: int, budget: int) -> str:
         """The verdict in words that fit the panel: two aggregators keep all judges both."""
-        found = self.verdict(c, panel, budget)
-        return found if self.aggregator_of(panel) == self.aggregator else _BETWEEN[found]
+        result = self.verdict(c, panel, budget)
+        return result if self.aggregator_of(panel) == self.aggregator else _BETWEEN[result]
 
     def fitted(self, c: int, panel: int, n: float | Floats) -> Floats:
         """The fitted learning curve at ``n`` labels; NaN where there is none."""
@@ -162,9 +162,9 @@ class LabelBudget(SplitResult):
 
     def needed_for(self, calibrator: str, panel: str, kind: str = "plateau") -> LabelsNeeded | None:
         """How many labels one panel needs, if that was asked and can be said."""
-        for found in self.needed:
-            if (found.calibrator, found.panel, found.kind) == (calibrator, panel, kind):
-                return found
+        for need in self.needed:
+            if (need.calibrator, need.panel, need.kind) == (calibrator, panel, kind):
+                return need
         return None
 
     @property
@@ -180,7 +180,7 @@ class LabelBudget(SplitResult):
         return needed.n if self.settled else needed.n_hi
 
     def frame(self) -> pd.DataFrame:
-        """One row a calibrator, panel and budget."""
+        """One row per calibrator, panel and budget."""
         n_c, n_p, n_b = self.nll.shape
 
         def spread(values: Floats, blank: Floats) -> Floats:
@@ -234,7 +234,7 @@ class LabelBudget(SplitResult):
         ]
         return {
             "needed": [
-                {**to_plain(found), "quoted": _plain(self.quoted(found))} for found in self.needed
+                {**to_plain(need), "quoted": _plain(self.quoted(need))} for need in self.needed
             ],
             "joint": [
                 {

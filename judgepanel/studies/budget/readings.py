@@ -69,7 +69,7 @@ def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> d
 
 
 def read(
-    found: LabelBudget, *, within: float = 0.05, target: float | None = None, have: int | None
+    result: LabelBudget, *, within: float = 0.05, target: float | None = None, have: int | None
 ) -> LabelBudget:
     """The same scores, read for other goals or from another number of labels.
 
@@ -79,47 +79,47 @@ def read(
         As :func:`check_goals`.
     """
     check_goals(within, target, have)
-    n_c, n_p, _ = found.nll.shape
-    mine = found.n_items if have is None else have
-    fields = unread(n_c, n_p, found.labels, found.n_items)
+    n_c, n_p, _ = result.nll.shape
+    mine = result.n_items if have is None else have
+    fields = unread(n_c, n_p, result.labels, result.n_items)
     fields |= {"within": within, "target": target, "have": mine}
     fields["next_from"][-1] = mine
     needed: list[LabelsNeeded] = []
     for c, p in np.ndindex(n_c, n_p):
-        if not np.isfinite(found.level_se[c, p]).all():
+        if not np.isfinite(result.level_se[c, p]).all():
             continue
-        values, curve = _levels(found, c, p)
+        values, curve = _levels(result, c, p)
         if curve is not None:
             for name in "abc":
                 fields[f"curve_{name}"][c, p] = getattr(curve, name)[0]
-            gains = _gains(curve, fields["next_from"], float(found.labels[0]))
+            gains = _gains(curve, fields["next_from"], float(result.labels[0]))
             for name, part in zip(("gain", "gain_lo", "gain_hi"), gains, strict=True):
                 fields[name][c, p] = part
         goals = [("plateau", (1.0 + within) * values[:, -1])]
         if target is not None:
             goals.append(("target", np.full(len(values), target)))
         for kind, goal in goals:
-            reading = _needed(found.labels, values, goal, curve)
-            needed.append(LabelsNeeded(found.calibrators[c], found.arms[p], kind, **reading))
-    return replace(found, **{**fields, "needed": tuple(needed)})
+            reading = _needed(result.labels, values, goal, curve)
+            needed.append(LabelsNeeded(result.calibrators[c], result.arms[p], kind, **reading))
+    return replace(result, **{**fields, "needed": tuple(needed)})
 
 
-def _levels(found: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve | None]:
+def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve | None]:
     """Levels of all budgets, the estimates first and then draws of them, and their curves."""
-    value, se = found.nll[c, p], found.level_se[c, p]
+    value, se = result.nll[c, p], result.level_se[c, p]
     fitted = Estimate(
         value=value,
         se=se,
-        df=found.level_df[c, p],
-        lo=found.nll_lo[c, p],
-        hi=found.nll_hi[c, p],
+        df=result.level_df[c, p],
+        lo=result.nll_lo[c, p],
+        hi=result.nll_hi[c, p],
         p=np.full(len(value), np.nan),
-        covariance=found.level_covariance[c, p],
+        covariance=result.level_covariance[c, p],
     )
-    drawn = joint_draws(fitted, seed=found.seed, n_draws=_DRAWS)
+    drawn = joint_draws(fitted, seed=result.seed, n_draws=_DRAWS)
     values = np.concatenate([value[None], np.maximum(drawn, 0.0)])
-    enough = len(found.labels) >= FEWEST_POINTS
-    return values, fit_learning_curve(found.labels, values, se) if enough else None
+    enough = len(result.labels) >= FEWEST_POINTS
+    return values, fit_learning_curve(result.labels, values, se) if enough else None
 
 
 def _gains(curve: LearningCurve, start: Floats, smallest: float) -> tuple[Floats, Floats, Floats]:

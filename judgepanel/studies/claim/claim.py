@@ -72,11 +72,11 @@ class Sizes:
     compared: Ints
 
 
-def sizes_of(found: Codings, panels: tuple[int, ...]) -> Sizes:
+def sizes_of(result: Codings, panels: tuple[int, ...]) -> Sizes:
     """Sizes below the smallest number of judges; drawn ones are 1, 2, 5, 10, ... and those asked
     for.
     """
-    n = min(found.one_class.n_judges, found.honest.ballots.n_judges)
+    n = min(result.one_class.n_judges, result.honest.ballots.n_judges)
     round_ones = [m * 10**e for e in range(5) for m in (1, 2, 5)]
     drawn = sorted({k for k in (*round_ones, *panels) if k < n})
     return Sizes(
@@ -99,23 +99,23 @@ class ClaimTally:
 
 def run_chunk(votes: VoteMatrix, spec: ClaimSpec, chunk: Chunk) -> ClaimTally:
     """Evaluate every step on the splits of one chunk."""
-    found = codings(votes, spec.settings)
-    sizes = sizes_of(found, spec.panels)
-    steps = one_coin_steps(randomized=found.randomized is not None)
+    result = codings(votes, spec.settings)
+    sizes = sizes_of(result, spec.panels)
+    steps = one_coin_steps(randomized=result.randomized is not None)
     falling = np.zeros((len(steps), len(sizes.drawn) + 1), dtype=np.int64)
 
     def scored(steps: Sequence[Step], ks: Ints, falling: Ints) -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(found.honest, spec.settings, chunk):
-            yield one, _arms(found, one, steps, ks, spec.settings.seed, falling)
+        for split in splits_of(result.honest, spec.settings, chunk):
+            yield split, _arms(result, split, steps, ks, spec.settings.seed, falling)
 
-    n_items, seed = found.one_class.n_items, spec.settings.seed
+    n_items, seed = result.one_class.n_items, spec.settings.seed
     last = None
-    done = tally(scored(steps, sizes.drawn, falling), n_items=n_items, seed=seed)
+    totals = tally(scored(steps, sizes.drawn, falling), n_items=n_items, seed=seed)
     if spec.joint:
         pair = [STEPS[name] for name in LAST]
         uncounted = np.zeros((len(pair), len(sizes.compared) + 1), dtype=np.int64)
         last = tally(scored(pair, sizes.compared, uncounted), n_items=n_items, seed=seed)
-    return ClaimTally(done, last, falling)
+    return ClaimTally(totals, last, falling)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,16 +127,18 @@ class _Scored:
 
 
 def _arms(
-    found: Codings, split: Split, steps: Sequence[Step], smaller: Ints, seed: int, falling: Ints
+    result: Codings, split: Split, steps: Sequence[Step], smaller: Ints, seed: int, falling: Ints
 ) -> Arms:
-    """Arms of one split, one row a step; steps that share raw scores stand side by side or not."""
+    """Arms of one split, one row per step; steps that share raw scores stand side by side or
+    not.
+    """
     by_name: dict[str, _Scored] = {}
 
     def source(step: Step) -> tuple[str, str, str]:
         return step.coding, step.aggregator, step.own_label
 
     for _, group in groupby(sorted(steps, key=source), key=source):
-        by_name.update(_from_one_source(found, split, list(group), smaller, seed))
+        by_name.update(_from_one_source(result, split, list(group), smaller, seed))
     rows = [by_name[step.name] for step in steps]
     for count, row in zip(falling, rows, strict=True):
         shapes = [row.fit.shape(column) for column in range(len(smaller) + 1)]
@@ -154,11 +156,11 @@ def _arms(
 
 
 def _from_one_source(
-    found: Codings, split: Split, steps: Sequence[Step], smaller: Ints, seed: int
+    result: Codings, split: Split, steps: Sequence[Step], smaller: Ints, seed: int
 ) -> dict[str, _Scored]:
     """Steps that see the same raw scores, clipped or not."""
     first = steps[0]
-    ballots = found.ballots(first.coding)
+    ballots = result.ballots(first.coding)
     raw = panel_scores(
         ballots,
         split,
@@ -169,7 +171,7 @@ def _from_one_source(
         key=(split.number, 4),
     )
     in_sample = first.own_label == "seen"
-    done: dict[str, _Scored] = {}
+    source: dict[str, _Scored] = {}
     for clipped in sorted({step.clipped for step in steps}):
         own = [step for step in steps if step.clipped == clipped]
         names = tuple(step.calibrator for step in own)
@@ -177,13 +179,13 @@ def _from_one_source(
         fitted = calibrate(ballots, split, scores, names, in_sample=in_sample)
         out = evaluate(ballots, split, fitted, scores.order, np.zeros((len(names), len(raw.ks))))
         for step in own:
-            done[step.name] = _Scored(
+            source[step.name] = _Scored(
                 out.evaluation[step.calibrator],
                 out.null_nll,
                 out.constant_nll[step.calibrator],
                 fitted.maps[step.calibrator],
             )
-    return done
+    return source
 
 
 def _clipped(scores: PrefixScores) -> PrefixScores:
@@ -205,38 +207,38 @@ def combine_tallies(left: ClaimTally, right: ClaimTally) -> ClaimTally:
 
 def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
     """Levels, changes from step to step and the reversal, from whatever splits are in."""
-    found = codings(votes, spec.settings)
-    sizes = sizes_of(found, spec.panels)
-    steps = one_coin_steps(randomized=found.randomized is not None)
-    done = partial.steps.in_order()
+    result = codings(votes, spec.settings)
+    sizes = sizes_of(result, spec.panels)
+    steps = one_coin_steps(randomized=result.randomized is not None)
+    totals = partial.steps.in_order()
     last = None if partial.last is None else partial.last.in_order()
-    told = (*steps, STEPS["joint"]) if last is not None else steps
-    units = found.honest.ballots.units
-    falling = partial.falling / len(done.numbers)
+    named_steps = (*steps, STEPS["joint"]) if last is not None else steps
+    units = result.honest.ballots.units
+    falling = partial.falling / len(totals.numbers)
     return Claim(
-        steps=tuple(step.name for step in told),
+        steps=tuple(step.name for step in named_steps),
         sizes=sizes.drawn,
         panels=sizes.compared,
-        n_judges=np.array([found.ballots(step.coding).n_judges for step in told]),
-        **claim_estimates(done, last, units, steps, sizes.drawn, sizes.compared),
-        falling=np.vstack([falling, np.zeros((len(told) - len(steps), falling.shape[1]))]),
-        maps=fitted_maps(found),
-        n_calibration=float(done.n_calibration.mean()),
-        **run_fields(found.honest, spec.settings, done),
-        warnings=_warnings(found, steps, done),
+        n_judges=np.array([result.ballots(step.coding).n_judges for step in named_steps]),
+        **claim_estimates(totals, last, units, steps, sizes.drawn, sizes.compared),
+        falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
+        maps=fitted_maps(result),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(result.honest, spec.settings, totals),
+        warnings=_warnings(result, steps, totals),
     )
 
 
-def _warnings(found: Codings, steps: Sequence[Step], done: Tally) -> tuple[str, ...]:
-    said = list(found.honest.oriented.notices)
-    aside = found.one_class.n_judges - found.honest.ballots.n_judges
+def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[str, ...]:
+    warnings = list(result.honest.oriented.notices)
+    aside = result.one_class.n_judges - result.honest.ballots.n_judges
     if aside:
         them = "it votes" if aside == 1 else "they vote"
-        said.append(f"Under one-class coding {them} all the same: nothing is dropped there.")
-    said += few_labels(found.honest, float(done.n_calibration.mean()))
+        warnings.append(f"Under one-class coding {them} all the same: nothing is dropped there.")
+    warnings += few_labels(result.honest, float(totals.n_calibration.mean()))
     labels = [f"{step.calibrator} ({step.coding.replace('_', ' ')} labels)" for step in steps]
-    fits = len(done.numbers) * done.n_arms
-    return tuple(said + stand_ins(labels, done.replaced.tolist(), fits))
+    fits = len(totals.numbers) * totals.n_arms
+    return tuple(warnings + stand_ins(labels, totals.replaced.tolist(), fits))
 
 
 CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(

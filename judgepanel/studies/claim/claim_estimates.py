@@ -21,17 +21,22 @@ _DIFFERENCES = tuple(
 
 
 def claim_estimates(
-    done: Tally, last: Tally | None, units: Ints, steps: tuple[Step, ...], sizes: Ints, panels: Ints
+    tally: Tally,
+    last: Tally | None,
+    units: Ints,
+    steps: tuple[Step, ...],
+    sizes: Ints,
+    panels: Ints,
 ) -> dict[str, Any]:
-    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``done``.
+    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``tally``.
 
     ``last`` holds the steps ``LAST`` at ``panels`` and all judges, of which the second is new.
     """
     names = [step.name for step in steps]
     before = [-1 if step.before is None else names.index(step.before) for step in steps]
-    found = _of(done, units, before)
+    estimates = _of(tally, units, before)
     if last is None:
-        return found
+        return estimates
     extra = _of(last, units, [-1, 0])
     at = np.append(np.searchsorted(sizes, panels), len(sizes))
     new = LAST.index("joint")
@@ -42,32 +47,32 @@ def claim_estimates(
         if values.ndim == 2:
             row = np.full(len(sizes) + 1, np.nan)
             row[at] = values[new]
-        found[name] = np.concatenate([found[name], row[None]])
-    return found
+        estimates[name] = np.concatenate([estimates[name], row[None]])
+    return estimates
 
 
-def _of(done: Tally, units: Ints, before: list[int]) -> dict[str, Any]:
+def _of(tally: Tally, units: Ints, before: list[int]) -> dict[str, Any]:
     """Levels and differences (C, A); ``before[c]`` is the row that row c changes, or -1."""
-    n = done.n_arms
-    levels = grid_estimates(done, units)
-    item_means, seen = done.item_means()
-    items, splits = item_means[0, :, :n], done.split_means[:, 0, :, :n]
-    found: dict[str, Any] = {
+    n = tally.n_arms
+    levels = grid_estimates(tally, units)
+    item_means, seen = tally.item_means()
+    items, splits = item_means[0, :, :n], tally.split_means[:, 0, :, :n]
+    estimates: dict[str, Any] = {
         "nll": levels["nll"][0][:, :n],
         "nll_lo": levels["nll"][1][:, :n],
         "nll_hi": levels["nll"][2][:, :n],
         "accuracy": levels["accuracy"][0][:, :n],
-        "null_nll": done.null_nll.mean(axis=0),
-        "constant_nll": done.constant_nll.mean(axis=0),
+        "null_nll": tally.null_nll.mean(axis=0),
+        "constant_nll": tally.constant_nll.mean(axis=0),
         **{name: np.full((len(items), n), np.nan) for name in _DIFFERENCES},
     }
 
     def put(kind: str, c: int, columns: slice, item: Floats, split: Floats) -> None:
-        found[kind][c, columns] = item.mean(axis=-1)
+        estimates[kind][c, columns] = item.mean(axis=-1)
         if len(split) < 2 or not len(item):
             return
-        fit = estimate(item, split, units[seen], *mean_sizes(done), joint=False)
-        found[f"{kind}_lo"][c, columns], found[f"{kind}_hi"][c, columns] = fit.lo, fit.hi
+        fit = estimate(item, split, units[seen], *mean_sizes(tally), joint=False)
+        estimates[f"{kind}_lo"][c, columns], estimates[f"{kind}_hi"][c, columns] = fit.lo, fit.hi
 
     for c, b in enumerate(before):
         smaller = slice(0, n - 1)
@@ -80,4 +85,4 @@ def _of(done: Tally, units: Ints, before: list[int]) -> dict[str, Any]:
         )
         if b >= 0:
             put("change", c, slice(0, n), items[c] - items[b], splits[:, c] - splits[:, b])
-    return found
+    return estimates

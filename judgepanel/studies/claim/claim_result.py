@@ -100,7 +100,7 @@ class Claim(SplitResult):
         """Whether a step was tried."""
         return step in self.steps
 
-    def told(self, coding: str) -> tuple[Step, ...]:
+    def steps_for(self, coding: str) -> tuple[Step, ...]:
         """The steps under one-class coding, or all others."""
         return tuple(
             STEPS[name]
@@ -125,13 +125,15 @@ class Claim(SplitResult):
             return None
         at = int(np.searchsorted(self.sizes, k))
         names = ("against_all", "against_all_lo", "against_all_hi")
-        found = [float(getattr(self, n)[self.row(s), at]) for s in (raw, calibrated) for n in names]
-        return Reversal(raw, calibrated, k, *found)
+        figures = [
+            float(getattr(self, n)[self.row(s), at]) for s in (raw, calibrated) for n in names
+        ]
+        return Reversal(raw, calibrated, k, *figures)
 
     def reversals(self) -> tuple[Reversal, ...]:
         """Every pair of steps at every panel size."""
-        found = [self.reversal(after, int(k)) for _, after in PAIRS for k in self.panels]
-        return tuple(one for one in found if one is not None)
+        reversals = [self.reversal(after, int(k)) for _, after in PAIRS for k in self.panels]
+        return tuple(reversal for reversal in reversals if reversal is not None)
 
     def verdict(self, step: str, column: int) -> str:
         """What the interval of a panel against all judges decides; empty where it cannot."""
@@ -145,7 +147,7 @@ class Claim(SplitResult):
         return verdict(lo, hi, MARGIN * float(self.nll[self.row(step), -1]), identical=same)
 
     def frame(self) -> pd.DataFrame:
-        """One row a step and panel size that was tried, with what its figures measure."""
+        """One row per step and panel size that was tried, with what its figures measure."""
         rows = [
             self._record(name, column)
             for name in self.steps
@@ -199,11 +201,11 @@ class Claim(SplitResult):
             ],
             "reversals": [
                 {
-                    **to_plain(one),
-                    "outcome": one.outcome,
-                    "measures": STEPS[one.calibrated].measures,
+                    **to_plain(reversal),
+                    "outcome": reversal.outcome,
+                    "measures": STEPS[reversal.calibrated].measures,
                 }
-                for one in self.reversals()
+                for reversal in self.reversals()
             ],
             "orientation": self.orientation,
             "protocol": self.protocol,

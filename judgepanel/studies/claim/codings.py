@@ -1,6 +1,6 @@
 """The same labelled items under three codings: one class, honest, and turned by a coin.
 
-One-class coding (METHODS section 1) writes every item as 'label 1, vote = the judge was right'. Any
+One-class coding (docs/claim.md) writes every item as 'label 1, vote = the judge was right'. Any
 labelled votes can be written that way: V becomes V s, and s becomes 1. It loses nothing about the
 judges, and it tells every calibrator with an intercept what the label is.
 """

@@ -21,12 +21,12 @@ MAP_NAMES: tuple[str, ...] = ("constant", "paper", "paper_monotone", "honest_cli
 """A constant score and all judges under the paper's map; signs bound; honest labels."""
 
 
-def fitted_maps(found: Codings) -> Floats:
+def fitted_maps(codings: Codings) -> Floats:
     """Parameters a, b, c of every map of ``MAP_NAMES``, (4, 3); inputs are clipped to [.001, .999].
 
     ``constant`` is fitted to the score 0 (probability one half) on every item.
     """
-    one_class, honest = found.one_class, found.honest.ballots
+    one_class, honest = codings.one_class, codings.honest.ballots
     seen = _all_judges(one_class)
     return np.stack(
         [
@@ -57,7 +57,7 @@ def _all_judges(ballots: Ballots) -> Floats:
 
 def _params(logits: Floats, ballots: Ballots, calibrator: Calibrator) -> Floats:
     signs = ballots.signs.astype(np.float64)
-    found = fit((calibrator,), logits, signs, symmetric=ballots.symmetric)[calibrator].shape(0)
-    if not isinstance(found, MapShape):
+    shape = fit((calibrator,), logits, signs, symmetric=ballots.symmetric)[calibrator].shape(0)
+    if not isinstance(shape, MapShape):
         raise TypeError(f"{calibrator} is no map of three parameters")
-    return np.array([found.a, found.b, found.c])
+    return np.array([shape.a, shape.b, shape.c])

@@ -111,15 +111,15 @@ def strata_of(prepared: Prepared, spec: ConformalSpec) -> dict[Grouping, Strata]
         A feature that the votes do not have.
     """
     ballots = prepared.ballots
-    found: dict[Grouping, Strata] = {
+    strata: dict[Grouping, Strata] = {
         "all": Strata(("all items",), np.zeros(ballots.n_items, dtype=np.int64))
     }
     if not ballots.symmetric:
-        found["class"] = Strata(CLASSES, (ballots.signs > 0).astype(np.int64))
-    found["difficulty"] = by_difficulty(prepared)
+        strata["class"] = Strata(CLASSES, (ballots.signs > 0).astype(np.int64))
+    strata["difficulty"] = by_difficulty(prepared)
     if spec.feature is not None:
-        found["feature"] = by_feature(prepared, spec.feature)
-    return found
+        strata["feature"] = by_feature(prepared, spec.feature)
+    return strata
 
 
 def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
@@ -127,37 +127,37 @@ def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
     prepared = prepare(votes, spec.settings)
     strata = strata_of(prepared, spec)
     splits = list(splits_of(prepared, spec.settings, chunk))
-    found = [_of_split(prepared, spec, strata, one) for one in splits]
+    by_split = [_of_split(prepared, spec, strata, split) for split in splits]
     return SetsDone(
-        numbers=np.array([one.number for one in splits]),
-        n_calibration=np.array([len(one.calibration) for one in splits]),
-        n_evaluation=np.array([len(one.evaluation) for one in splits]),
-        behind=np.array([behind for _, behind, _ in found]),
-        rows=np.concatenate([one.evaluation for one in splits]),
-        kinds=np.concatenate([kinds for kinds, _, _ in found], axis=-1),
-        replaced=np.array([replaced for _, _, replaced in found]),
+        numbers=np.array([split.number for split in splits]),
+        n_calibration=np.array([len(split.calibration) for split in splits]),
+        n_evaluation=np.array([len(split.evaluation) for split in splits]),
+        behind=np.array([behind for _, behind, _ in by_split]),
+        rows=np.concatenate([split.evaluation for split in splits]),
+        kinds=np.concatenate([kinds for kinds, _, _ in by_split], axis=-1),
+        replaced=np.array([replaced for _, _, replaced in by_split]),
     )
 
 
 def _of_split(
-    prepared: Prepared, spec: ConformalSpec, strata: dict[Grouping, Strata], one: Split
+    prepared: Prepared, spec: ConformalSpec, strata: dict[Grouping, Strata], split: Split
 ) -> tuple[Kinds, Ints, int]:
     """Sets (n_methods, n_levels, n_eval), the slice's items by group, and what was replaced."""
     ballots, recipe = prepared.ballots, replace(spec.recipe, calibrators=(spec.calibrator,))
     learn, hold = subsplit(
         ballots.units,
-        one.calibration,
+        split.calibration,
         fraction=1.0 - SLICE,
         seed=spec.settings.seed,
-        key=(one.number, 13),
+        key=(split.number, 13),
     )
-    apart = Split(one.number, learn, np.concatenate([hold, one.evaluation]))
+    apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
     ks = np.array([spec.size(ballots.n_judges)])
     scores = evaluate_split(ballots, apart, ks, recipe)
     logits = scores.fitted.logits_of(spec.calibrator, slice(0, 1))[0]
     p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
     own = nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
-    new, items = p[len(hold) :], (hold, one.evaluation)
+    new, items = p[len(hold) :], (hold, split.evaluation)
     kinds = [
         [sets_within(own, new, part, items, level, way) for level in spec.levels]
         for way, part in strata.items()
@@ -195,13 +195,13 @@ def combine(left: SetsDone, right: SetsDone) -> SetsDone:
 def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
     """Coverage, size and kinds from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    done, strata = partial.in_order(), strata_of(prepared, spec)
-    of = Repeats(**repeats(prepared, done.rows, done.n_calibration, done.n_evaluation))
-    found: dict[str, Any] = {
-        name: np.stack(values) for name, values in _figures(of, done, list(strata.values())).items()
+    sets, strata = partial.in_order(), strata_of(prepared, spec)
+    of = Repeats(**repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation))
+    fields: dict[str, Any] = {
+        name: np.stack(values) for name, values in _figures(of, sets, list(strata.values())).items()
     }
     groupings = [way for way, part in strata.items() for _ in part.names]
-    infinite, notes = _infinite(spec, strata, done)
+    infinite, notes = _infinite(spec, strata, sets)
     if prepared.ballots.symmetric:
         notes.append(
             "Each item is used together with its swap, which has the other label, so coverage by "
@@ -221,31 +221,31 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
         items=np.concatenate(
             [np.bincount(part.codes[of.seen], minlength=part.n) for part in strata.values()]
         ),
-        **found,
+        **fields,
         infinite=infinite,
-        n_slice=float(done.behind[:, 0].mean()),
+        n_slice=float(sets.behind[:, 0].mean()),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, done),
-        warnings=(*panel_notes(prepared, spec, done), *notes),
+        **run_fields(prepared, spec.settings, sets),
+        warnings=(*panel_notes(prepared, spec, sets), *notes),
     )
 
 
-def _figures(of: Repeats, done: SetsDone, strata: list[Strata]) -> dict[str, list[Any]]:
+def _figures(of: Repeats, sets: SetsDone, strata: list[Strata]) -> dict[str, list[Any]]:
     """Figures of every method: lists of arrays (n_levels, n_groups, ...)."""
-    found: dict[str, list[Any]] = {}
-    for of_method in done.kinds:
-        levels = [_of_level(of, kinds, done.rows, strata) for kinds in of_method]
+    figures: dict[str, list[Any]] = {}
+    for of_method in sets.kinds:
+        levels = [_of_level(of, kinds, sets.rows, strata) for kinds in of_method]
         for name in levels[0]:
-            found.setdefault(name, []).append(np.stack([one[name] for one in levels]))
-    return found
+            figures.setdefault(name, []).append(np.stack([level[name] for level in levels]))
+    return figures
 
 
 def _of_level(of: Repeats, kinds: Kinds, rows: Ints, strata: list[Strata]) -> dict[str, Floats]:
     held = covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
     single = ((kinds == ZERO) | (kinds == ONE)).astype(np.float64)
     parts = [_of_groups(of, kinds, held, single, part.codes[rows], part.n) for part in strata]
-    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _of_groups(
@@ -259,13 +259,13 @@ def _of_groups(
         of.by_item(single, codes, n),
         of.by_split(single, codes, n),
     )
-    found: dict[str, Floats] = {}
-    for name, one in (("coverage", shares(of, coverage)), ("one_right", shares(of, right))):
-        found |= _named(name, one)
+    groups: dict[str, Floats] = {}
+    for name, covered in (("coverage", shares(of, coverage)), ("one_right", shares(of, right))):
+        groups |= _named(name, covered)
     sizes, items = ratios(of, binned_sums(of, set_sizes(kinds).astype(np.float64), codes, n))
     none = items == 0
     for end, values in (("", sizes.value), ("_lo", sizes.lo), ("_hi", sizes.hi)):
-        found[f"size{end}"] = np.where(none, np.nan, np.clip(values, 0.0, 2.0))
+        groups[f"size{end}"] = np.where(none, np.nan, np.clip(values, 0.0, 2.0))
     counts = np.stack(
         [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)],
         axis=-1,
@@ -273,32 +273,32 @@ def _of_groups(
     if of.symmetric:
         counts[:, [ZERO, ONE]] = counts[:, [ZERO, ONE]].mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        found["kinds"] = np.where(none[:, None], np.nan, counts / items[:, None])
-    return found
+        groups["kinds"] = np.where(none[:, None], np.nan, counts / items[:, None])
+    return groups
 
 
-def _named(name: str, found: Shares) -> dict[str, Floats]:
-    return {name: found.value, f"{name}_lo": found.lo, f"{name}_hi": found.hi}
+def _named(name: str, result: Shares) -> dict[str, Floats]:
+    return {name: result.value, f"{name}_lo": result.lo, f"{name}_hi": result.hi}
 
 
 def _infinite(
-    spec: ConformalSpec, strata: dict[Grouping, Strata], done: SetsDone
+    spec: ConformalSpec, strata: dict[Grouping, Strata], sets: SetsDone
 ) -> tuple[Ints, list[str]]:
     """Splits with an infinite threshold (n_methods, n_levels), and sentences that say of whom."""
     counts = np.zeros((len(strata), len(spec.levels)), dtype=np.int64)
     notes, first = [], 0
     for m, (way, part) in enumerate(strata.items()):
-        behind = done.behind[:, first : first + part.n]
+        behind = sets.behind[:, first : first + part.n]
         first += part.n
         for i, level in enumerate(spec.levels):
             short = quantile_rank(behind, level) > behind
             counts[m, i] = int(short.any(axis=1).sum())
             for g in np.flatnonzero(short.any(axis=0)):
-                notes.append(_too_few(way, part.names[g], level, int(short[:, g].sum()), done))
+                notes.append(_too_few(way, part.names[g], level, int(short[:, g].sum()), sets))
     return counts, notes
 
 
-def _too_few(way: Grouping, name: str, level: float, splits: int, done: SetsDone) -> str:
+def _too_few(way: Grouping, name: str, level: float, splits: int, sets: SetsDone) -> str:
     whose = {
         "all": "the held-out slice has",
         "class": f"{name} has, in the held-out slice,",
@@ -307,7 +307,7 @@ def _too_few(way: Grouping, name: str, level: float, splits: int, done: SetsDone
     }[way]
     until = f"{name} is in every set" if way == "class" else "every set is {0, 1}"
     return (
-        f"In {splits} of {len(done.numbers)} splits {whose} fewer than the "
+        f"In {splits} of {len(sets.numbers)} splits {whose} fewer than the "
         f"{labels_needed(level)} labels that sets at {level:.0%} need: {until} there."
     )
 

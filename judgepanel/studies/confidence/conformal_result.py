@@ -77,7 +77,7 @@ class Conformal(SplitResult):
         return "falls short" if hi < self.levels[level] else "holds"
 
     def frame(self) -> pd.DataFrame:
-        """One row a method, level and group."""
+        """One row per method, level and group."""
         rows = []
         for m, level, g in np.ndindex(self.coverage.shape):
             row: dict[str, Any] = {

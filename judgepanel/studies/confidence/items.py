@@ -67,8 +67,8 @@ class ItemsSpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
     """Items and strata from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    done = partial.in_order()
-    of = evaluations(done, prepared)
+    predictions = partial.in_order()
+    of = evaluations(predictions, prepared)
     strata: dict[StratumGrouping, Strata] = {
         "difficulty": by_difficulty(prepared),
         "errors": by_errors(prepared),
@@ -77,9 +77,10 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         strata["feature"] = by_feature(prepared, spec.feature)
     by_stratum = [_figures(of, part, spec.settings.seed) for part in strata.values()]
     fields: dict[str, Any] = {
-        name: np.concatenate([one[name] for one in by_stratum], axis=-1) for name in by_stratum[0]
+        name: np.concatenate([entry[name] for entry in by_stratum], axis=-1)
+        for name in by_stratum[0]
     }
-    found = Items(
+    result = Items(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         k=spec.size(prepared.ballots.n_judges),
@@ -90,35 +91,35 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
         null_nll=float(of.by_item(of.null_nll).mean()),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, done),
-        warnings=tuple(panel_notes(prepared, spec, done) + _notes(of, prepared, strata)),
+        **run_fields(prepared, spec.settings, predictions),
+        warnings=tuple(panel_notes(prepared, spec, predictions) + _notes(of, prepared, strata)),
     )
-    return found
+    return result
 
 
 def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[str, Any]:
     """Everything about single items, as the file has their two responses."""
-    ballots, shown = prepared.ballots, prepared.oriented.votes
+    ballots, vote_matrix = prepared.ballots, prepared.oriented.votes
     n = ballots.n_items
     given = votes.labels[votes.labelled]
-    turned = given != shown.labels
+    turned = given != vote_matrix.labels
     low, high = _central(of)
     p = {"p": of.by_item(of.p[CALIBRATED])[0], "p_lo": low, "p_hi": high}
     scores = item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
         "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
     }
     for name, other in (("p", "p"), ("p_lo", "p_hi"), ("p_hi", "p_lo")):
-        found[name] = np.where(
+        content[name] = np.where(
             turned, 1.0 - _spread(p[other], of.seen, n), _spread(p[name], of.seen, n)
         )
     times = np.zeros(n, dtype=np.int64)
     times[of.seen] = of.times
     ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
-    features, values = _feature_texts(shown)
-    return found | {
-        "item_ids": shown.item_ids,
+    features, values = _feature_texts(vote_matrix)
+    return content | {
+        "item_ids": vote_matrix.item_ids,
         "labels": given.astype(np.int64),
         "times": times,
         "for_1": np.where(turned, zeros, ones),
@@ -132,9 +133,9 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
 
 def _spread(values: Floats, seen: Ints, n: int) -> Floats:
     """Values (N,) of the items seen among all n; NaN for the others."""
-    found = np.full(n, np.nan)
-    found[seen] = values
-    return found
+    spread = np.full(n, np.nan)
+    spread[seen] = values
+    return spread
 
 
 def _central(of: Evaluations) -> tuple[Floats, Floats]:
@@ -169,7 +170,7 @@ def _figures(of: Evaluations, part: Strata, seed: int) -> dict[str, Any]:
     return {
         "stratum_items": np.bincount(part.codes[of.seen], minlength=part.n),
         "null_by": null.value,
-        **{name: np.stack([one[name] for one in by_stage]) for name in by_stage[0]},
+        **{name: np.stack([entry[name] for entry in by_stage]) for name in by_stage[0]},
     }
 
 
@@ -185,7 +186,7 @@ def _of_stage(of: Evaluations, stage: int, codes: Ints, n: int, seed: int) -> di
     sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
     error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
     none = items == 0
-    found = {
+    estimates = {
         "confidence": stated.value,
         "accuracy": right.value,
         "accuracy_lo": right.lo,
@@ -198,17 +199,17 @@ def _of_stage(of: Evaluations, stage: int, codes: Ints, n: int, seed: int) -> di
         "ece_hi": np.minimum(error.hi, 1.0),
         "ece_null": _chance(of, stage, cells, codes, items, n_bins, seed),
     }
-    return {name: np.where(none, np.nan, values) for name, values in found.items()}
+    return {name: np.where(none, np.nan, values) for name, values in estimates.items()}
 
 
 def _chance(
     of: Evaluations, stage: int, cells: Ints, codes: Ints, items: Floats, n_bins: int, seed: int
 ) -> Floats:
     """Mean calibration error of each stratum if every probability were right."""
-    found = np.full(len(items), np.nan)
+    chance = np.full(len(items), np.nan)
     for group in np.flatnonzero(items > 0):
         rows = codes == group
-        found[group] = chance_errors(
+        chance[group] = chance_errors(
             of.p[stage, rows],
             cells[rows] - group * n_bins,
             of.item[rows],
@@ -217,22 +218,22 @@ def _chance(
             draws=_DRAWS,
             seed=seed,
         ).mean()
-    return found
+    return chance
 
 
 def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, Strata]) -> list[str]:
     """What could not be shown, and what it would take."""
-    found = []
+    notes = []
     unseen = prepared.ballots.n_items - of.n_items
     if unseen:
-        found.append(
+        notes.append(
             f"{unseen:,} labelled items were in no evaluation half yet and have no probability; "
             "more splits would give them one."
         )
     if prepared.oriented.votes.features is None:
-        found.append("The votes have no item features (columns feat_...), so none is shown.")
+        notes.append("The votes have no item features (columns feat_...), so none is shown.")
     if strata["difficulty"].n < 3:
-        found.append(
+        notes.append(
             "The votes divide the items into fewer than three degrees of disagreement: too many "
             "items have votes that are all alike, or only a few votes."
         )
@@ -240,11 +241,11 @@ def _notes(of: Evaluations, prepared: Prepared, strata: dict[StratumGrouping, St
         sizes = np.bincount(part.codes, minlength=part.n)
         for name, size in zip(part.names, sizes.tolist(), strict=True):
             if size < FEW_ITEMS:
-                found.append(
+                notes.append(
                     f"The stratum {name!r} has {size} labelled items; figures of fewer than "
                     f"{FEW_ITEMS} say little."
                 )
-    return found
+    return notes
 
 
 ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(

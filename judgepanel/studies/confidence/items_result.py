@@ -93,7 +93,7 @@ class Items(SplitResult):
         return [i for i, name in enumerate(self.groupings) if name == grouping]
 
     def frame(self) -> pd.DataFrame:
-        """One row a labelled item, in the file's order."""
+        """One row per labelled item, in the file's order."""
         columns: dict[str, Any] = {
             "item": list(self.item_ids),
             "label": self.labels,

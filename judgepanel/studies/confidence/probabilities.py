@@ -125,14 +125,14 @@ def _run_chunk(keyed: Keyed, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
     ballots, recipe = prepared.ballots, spec.recipe
     ks = np.array([spec.size(ballots.n_judges)])
     numbers, n_calibration, rows, logits, null, constant, replaced = ([] for _ in range(7))
-    for one in splits_of(prepared, spec.settings, chunk):
-        scores = evaluate_split(ballots, one, ks, recipe)
+    for split in splits_of(prepared, spec.settings, chunk):
+        scores = evaluate_split(ballots, split, ks, recipe)
         both = [
             scores.fitted.logits_of(recipe.calibrators[stage], slice(0, 1))[0] for stage in (0, -1)
         ]
-        numbers.append(one.number)
-        n_calibration.append(len(one.calibration))
-        rows.append(one.evaluation)
+        numbers.append(split.number)
+        n_calibration.append(len(split.calibration))
+        rows.append(split.evaluation)
         logits.append(np.stack(both))
         null.append(scores.fitted.null)
         constant.append(scores.constant_nll[recipe.calibrators[-1]])
@@ -174,21 +174,25 @@ class Evaluations(Repeats):
     null_nll: Floats
 
 
-def evaluations(done: OutOfSample, prepared: Prepared) -> Evaluations:
+def evaluations(predictions: OutOfSample, prepared: Prepared) -> Evaluations:
     """Evaluations of these splits, whatever order they came in."""
-    done = done.in_order()
-    fields = repeats(prepared, done.rows, done.n_calibration, done.n_evaluation)
+    predictions = predictions.in_order()
+    fields = repeats(
+        prepared, predictions.rows, predictions.n_calibration, predictions.n_evaluation
+    )
     ones = fields["signs"] > 0
     with np.errstate(over="ignore"):
-        p = np.clip(1.0 / (1.0 + np.exp(-done.logits)), CLIP, 1.0 - CLIP)
+        p = np.clip(1.0 / (1.0 + np.exp(-predictions.logits)), CLIP, 1.0 - CLIP)
     tie = 0.5 if prepared.ballots.symmetric else ones.astype(np.float64)
     return Evaluations(
         **fields,
-        logits=done.logits,
+        logits=predictions.logits,
         p=p,
         confidence=np.maximum(p, 1.0 - p),
         hit=np.where(p == 0.5, tie, (p > 0.5) == ones).astype(np.float64),
-        null_nll=item_scores(np.repeat(done.null, done.n_evaluation), fields["signs"]).nll,
+        null_nll=item_scores(
+            np.repeat(predictions.null, predictions.n_evaluation), fields["signs"]
+        ).nll,
     )
 
 
@@ -202,18 +206,18 @@ class Fitted(Protocol):
     def replaced(self) -> Ints: ...
 
 
-def panel_notes(prepared: Prepared, spec: PanelSpec, done: Fitted) -> list[str]:
+def panel_notes(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> list[str]:
     """Warnings that all studies of one panel's probabilities give."""
-    found = [*prepared.oriented.notices]
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+    warnings = [*prepared.oriented.notices]
+    warnings += few_labels(prepared, float(fit.n_calibration.mean()))
     n_judges = prepared.ballots.n_judges
     if spec.panel is not None and spec.panel > n_judges:
-        found.append(f"There are {n_judges} judges, so a panel of {spec.panel} is all of them.")
+        warnings.append(f"There are {n_judges} judges, so a panel of {spec.panel} is all of them.")
     if spec.calibrator == "none":
-        found.append("No calibrator was asked for, so 'calibrated' is the raw score once more.")
+        warnings.append("No calibrator was asked for, so 'calibrated' is the raw score again.")
     silent = int((~prepared.ballots.votes.any(axis=1)).sum())
     if silent:
-        found.append(
+        warnings.append(
             f"{silent:,} labelled items have no vote: they get the base rate as their probability."
         )
-    return found + stand_ins((spec.calibrator,), (int(done.replaced.sum()),), len(done.replaced))
+    return warnings + stand_ins((spec.calibrator,), (int(fit.replaced.sum()),), len(fit.replaced))

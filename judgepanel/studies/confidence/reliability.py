@@ -62,14 +62,14 @@ class ReliabilitySpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Reliability:
     """Bins, slope and errors from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    done = partial.in_order()
-    of = evaluations(done, prepared)
+    predictions = partial.in_order()
+    of = evaluations(predictions, prepared)
     ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
-    found = {name: _bins(of, name, edges) for name, edges in ways.items()}
+    by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
     fitted = slopes(of)
     levels = _levels(of)
     return Reliability(
-        bins=tuple(found.values()),
+        bins=tuple(by_name.values()),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         k=spec.size(prepared.ballots.n_judges),
@@ -78,14 +78,14 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
         **fitted,
         **levels,
         null_nll=float(of.by_item(of.null_nll).mean()),
-        constant_nll=float(done.constant_nll.mean()),
+        constant_nll=float(predictions.constant_nll.mean()),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, done),
+        **run_fields(prepared, spec.settings, predictions),
         warnings=(
-            *panel_notes(prepared, spec, done),
+            *panel_notes(prepared, spec, predictions),
             *_fit_notes(of, fitted["slope"]),
-            *_thin(found[str(ECE_BINS[0])]),
+            *_thin(by_name[str(ECE_BINS[0])]),
         ),
     )
 
@@ -114,7 +114,7 @@ def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
 def slopes(of: Evaluations) -> dict[str, Any]:
     """Slope and intercept of both stages with intervals; NaN where there is no finite fit."""
     names = ("slope", "intercept")
-    found = {name + end: np.full(2, np.nan) for name in names for end in ("", "_lo", "_hi")}
+    estimates = {name + end: np.full(2, np.nan) for name in names for end in ("", "_lo", "_hi")}
     weights = 1.0 / of.times[of.item]
     for stage in range(len(STAGES)):
         fit = recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
@@ -123,23 +123,23 @@ def slopes(of: Evaluations) -> dict[str, Any]:
         values = fit.influence + np.array([[fit.slope], [fit.intercept]])
         estimated = of.mean(values)
         for row, name in enumerate(names[: 1 if of.symmetric else 2]):
-            found[name][stage] = (fit.slope, fit.intercept)[row]
-            found[f"{name}_lo"][stage] = estimated.lo[row]
-            found[f"{name}_hi"][stage] = estimated.hi[row]
-    return found
+            estimates[name][stage] = (fit.slope, fit.intercept)[row]
+            estimates[f"{name}_lo"][stage] = estimated.lo[row]
+            estimates[f"{name}_hi"][stage] = estimated.hi[row]
+    return estimates
 
 
 def _levels(of: Evaluations) -> dict[str, Any]:
     """Mean confidence, accuracy and NLL of both stages, with intervals."""
     nll = item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
-    found: dict[str, Floats] = {"confidence": of.mean(of.confidence).value}
+    levels: dict[str, Floats] = {"confidence": of.mean(of.confidence).value}
     for name, values in (("accuracy", of.hit), ("nll", nll)):
         fitted = of.mean(values)
-        found[name] = fitted.value
-        found[f"{name}_lo"], found[f"{name}_hi"] = (
+        levels[name] = fitted.value
+        levels[f"{name}_lo"], levels[f"{name}_hi"] = (
             np.clip(end, *RANGES[name]) for end in (fitted.lo, fitted.hi)
         )
-    return found
+    return levels
 
 
 def errors(of: Evaluations, seed: int) -> dict[str, Any]:
@@ -149,11 +149,11 @@ def errors(of: Evaluations, seed: int) -> dict[str, Any]:
         *("ece", "ece_lo", "ece_hi", "ece_corrected", "ece_null", "ece_null_lo"),
         *("ece_null_hi", "ece_p", "ece_split", "ece_split_null"),
     )
-    found = {name: np.full(shape, np.nan) for name in names}
+    estimates = {name: np.full(shape, np.nan) for name in names}
     for stage, column in np.ndindex(shape):
         for name, value in _error(of, stage, ECE_BINS[column], seed).items():
-            found[name][stage, column] = value
-    return found
+            estimates[name][stage, column] = value
+    return estimates
 
 
 def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
 
 
 def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
-    found = [
+    notes = [
         f"No slope of the {name} probabilities can be fitted: they separate the labels perfectly, "
         "do not vary, or all labels are the same. It takes items of both labels on which the "
         "panel errs."
@@ -211,11 +211,11 @@ def _fit_notes(of: Evaluations, slopes: Floats) -> list[str]:
         if not np.isfinite(slope)
     ]
     if of.symmetric:
-        found.append(
+        notes.append(
             "Each item is used together with its swap, so the intercept is 0 by construction and "
             "only the slope says something."
         )
-    return found
+    return notes
 
 
 def _thin(bins: Bins) -> list[str]:

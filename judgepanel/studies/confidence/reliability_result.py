@@ -96,7 +96,7 @@ class Reliability(SplitResult):
         return next(bins for bins in self.bins if bins.name == name)
 
     def frame(self) -> pd.DataFrame:
-        """One row a stage and bin that is not empty, for every way of binning."""
+        """One row per stage and bin that is not empty, for every way of binning."""
         rows = []
         for bins in self.bins:
             for stage, name in enumerate(STAGES):

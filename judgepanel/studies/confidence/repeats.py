@@ -88,8 +88,8 @@ class Repeats:
 
     def mean(self, values: Floats) -> Estimate:
         """Means of new items of values (n, E)."""
-        items = np.concatenate([self.by_item(one) for one in values])
-        return self.estimated(items, np.concatenate([self.by_split(one) for one in values]))
+        items = np.concatenate([self.by_item(value) for value in values])
+        return self.estimated(items, np.concatenate([self.by_split(value) for value in values]))
 
 
 def repeats(

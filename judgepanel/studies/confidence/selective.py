@@ -62,15 +62,15 @@ class SelectiveSpec(PanelSpec):
 def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selective:
     """The curve, its area and the table from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    done = partial.in_order()
-    of = evaluations(done, prepared)
+    predictions = partial.in_order()
+    of = evaluations(predictions, prepared)
     limits = tuple(sorted(set(spec.confidences)))
     by_stage = [
         {**_curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
         for stage in range(len(STAGES))
     ]
     fields: dict[str, Any] = {
-        name: np.stack([one[name] for one in by_stage]) for name in by_stage[0]
+        name: np.stack([entry[name] for entry in by_stage]) for name in by_stage[0]
     }
     return Selective(
         aggregator=spec.aggregator,
@@ -79,11 +79,11 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
         shares=SHARES,
         confidences=limits,
         **fields,
-        null_accuracy=_null_accuracy(of, done),
+        null_accuracy=_null_accuracy(of, predictions),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
-        **run_fields(prepared, spec.settings, done),
-        warnings=tuple(panel_notes(prepared, spec, done)),
+        **run_fields(prepared, spec.settings, predictions),
+        warnings=tuple(panel_notes(prepared, spec, predictions)),
     )
 
 
@@ -93,11 +93,14 @@ def _curve(of: Evaluations, stage: int) -> dict[str, Floats]:
     right, inside = np.zeros(shape), np.zeros(shape)
     right_s, inside_s = (np.zeros((len(SHARES), of.n_splits)) for _ in range(2))
     for number, rows in _splits(of):
-        kept = answered(ranked(np.abs(of.logits[stage, rows])), SHARES)
+        remaining = answered(ranked(np.abs(of.logits[stage, rows])), SHARES)
         items, hit = of.item[rows], of.hit[stage, rows]
-        inside[:, items] += kept
-        right[:, items] += kept * hit
-        inside_s[:, number], right_s[:, number] = kept.mean(axis=1), (kept * hit).mean(axis=1)
+        inside[:, items] += remaining
+        right[:, items] += remaining * hit
+        inside_s[:, number], right_s[:, number] = (
+            remaining.mean(axis=1),
+            (remaining * hit).mean(axis=1),
+        )
     inside, right = inside / of.times, right / of.times
     share = inside.mean(axis=1)
     local = _local(right.mean(axis=1), share)[:, None]
@@ -139,29 +142,33 @@ def areas(of: Evaluations, stage: int) -> dict[str, Floats]:
         most[number] = best - hit[rows].mean()
     values[1], values[2] = hit, values[0] - hit
     fitted = of.mean(values)
-    found: dict[str, Floats] = {"gain_most": np.asarray(most.mean())}
+    estimates: dict[str, Floats] = {"gain_most": np.asarray(most.mean())}
     levels = np.clip(fitted.value[:2], 0.0, 1.0)
     lo, hi = _bounds(of, levels, fitted.se[:2], np.full(2, float(of.n_items)))
     for row, name in enumerate(("auac", "accuracy")):
-        found[name], found[f"{name}_lo"], found[f"{name}_hi"] = levels[row], lo[row], hi[row]
-    found["gain"] = fitted.value[2]
-    found["gain_lo"], found["gain_hi"] = (
+        estimates[name], estimates[f"{name}_lo"], estimates[f"{name}_hi"] = (
+            levels[row],
+            lo[row],
+            hi[row],
+        )
+    estimates["gain"] = fitted.value[2]
+    estimates["gain_lo"], estimates["gain_hi"] = (
         np.clip(end[2], -1.0, 1.0) for end in (fitted.lo, fitted.hi)
     )
-    return found
+    return estimates
 
 
 def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Floats]:
     """What is answered at every stated confidence, and how much of it is right."""
     inside = (of.confidence[stage] >= np.array(limits)[:, None]).astype(np.float64)
     ones = np.ones((1, inside.shape[1]))
-    answers = [shares(of, weighted_sums(of, one, ones)) for one in inside]
+    answers = [shares(of, weighted_sums(of, entry, ones)) for entry in inside]
     right = shares(of, weighted_sums(of, of.hit[stage], inside))
     stated = shares(of, weighted_sums(of, of.confidence[stage], inside))
     return {
-        "share": np.array([one.value[0] for one in answers]),
-        "share_lo": np.array([one.lo[0] for one in answers]),
-        "share_hi": np.array([one.hi[0] for one in answers]),
+        "share": np.array([answer.value[0] for answer in answers]),
+        "share_lo": np.array([answer.lo[0] for answer in answers]),
+        "share_hi": np.array([answer.hi[0] for answer in answers]),
         "right": right.value,
         "right_lo": right.lo,
         "right_hi": right.hi,
@@ -179,11 +186,11 @@ def _splits(of: Evaluations) -> list[tuple[int, slice]]:
     ]
 
 
-def _null_accuracy(of: Evaluations, done: OutOfSample) -> float:
+def _null_accuracy(of: Evaluations, predictions: OutOfSample) -> float:
     """Accuracy of always saying the commoner label of the calibration items."""
     if of.symmetric:
         return 0.5
-    guess = np.repeat(done.null >= 0, done.n_evaluation)
+    guess = np.repeat(predictions.null >= 0, predictions.n_evaluation)
     return float(of.by_item((guess == (of.signs > 0)).astype(np.float64)).mean())
 
 

@@ -61,7 +61,7 @@ class Selective(SplitResult):
     n_calibration: float
 
     def frame(self) -> pd.DataFrame:
-        """One row a stage and limit: ``by`` confidence (at least so sure) or share (so many)."""
+        """One row per stage and limit: ``by`` confidence (at least so sure) or share (so many)."""
         rows = []
         for stage, name in enumerate(STAGES):
             head = {

@@ -58,10 +58,10 @@ def binned_sums(of: Repeats, x: Floats, codes: Ints, n_codes: int) -> Sums:
 def weighted_sums(of: Repeats, x: Floats, w: Floats) -> Sums:
     """Sums of w x for x (E,) and weights (n, E)."""
     return Sums(
-        np.concatenate([of.by_item(one * x) for one in w]),
-        np.concatenate([of.by_split(one * x) for one in w]),
-        np.concatenate([of.by_item(one) for one in w]),
-        np.concatenate([of.by_split(one) for one in w]),
+        np.concatenate([of.by_item(entry * x) for entry in w]),
+        np.concatenate([of.by_split(entry * x) for entry in w]),
+        np.concatenate([of.by_item(entry) for entry in w]),
+        np.concatenate([of.by_split(entry) for entry in w]),
     )
 
 
@@ -129,5 +129,5 @@ def _groups(of: Repeats, w_items: Floats) -> Floats:
     np.add.at(by_group, codes, w_items.T)
     total = by_group.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = total**2 / (by_group**2).sum(axis=0)
-    return np.asarray(np.where(total > 0, found, 0.0))
+        values = total**2 / (by_group**2).sum(axis=0)
+    return np.asarray(np.where(total > 0, values, 0.0))

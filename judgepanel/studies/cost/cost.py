@@ -150,35 +150,35 @@ def run_chunk(votes: VoteMatrix, spec: CostSpec, chunk: Chunk) -> CostTally:
     chosen: list[Bools] = []
 
     def scored() -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(prepared, spec.settings, chunk):
+        for split in splits_of(prepared, spec.settings, chunk):
             plan.forget()
-            evidence = evidence_in(ballots, one.calibration, known, spec.rules, one.number)
-            made = _scored(ballots, one, curators, evidence, spec)
-            chosen.append(np.array([done.chosen.judges for done in made]))
-            yield one, curator_arms(ballots, one, made, spec.calibrator)
+            evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
+            made = _scored(ballots, split, curators, evidence, spec)
+            chosen.append(np.array([result.chosen.judges for result in made]))
+            yield split, curator_arms(ballots, split, made, spec.calibrator)
 
-    done = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
-    return CostTally(done, np.array(chosen))
+    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CostTally(totals, np.array(chosen))
 
 
 def _scored(
     ballots: Ballots,
-    one: Split,
+    split: Split,
     curators: tuple[Curator, ...],
     evidence: Evidence,
     spec: CostSpec,
 ) -> list[Curated]:
     """Panels of one split and their scores; without a calibrator, equal panels are scored once."""
     if spec.calibrator != "none":
-        return [curated(ballots, one, c, evidence, spec.aggregator) for c in curators]
+        return [curated(ballots, split, c, evidence, spec.aggregator) for c in curators]
     made: list[Curated] = []
     for curator in curators:
         chosen = curator.chosen(evidence)
-        alike = [done for done in made if (done.chosen.judges == chosen.judges).all()]
+        alike = [result for result in made if (result.chosen.judges == chosen.judges).all()]
         made.append(
             Curated(chosen, alike[0].scores)
             if alike
-            else curated(ballots, one, curator, evidence, spec.aggregator, calibrates=False)
+            else curated(ballots, split, curator, evidence, spec.aggregator, calibrates=False)
         )
     return made
 
@@ -196,18 +196,18 @@ def _panels(keyed: Keyed, spec: CostSpec) -> UnderBudgets:
     prepared = prepare(keyed.votes, spec.settings)
     known, costs = priced_judges(keyed.votes, prepared)
     plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
-    return plan.found(all_rows(prepared, known, spec.rules))
+    return plan.search(all_rows(prepared, known, spec.rules))
 
 
 def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
     """What every budget buys, from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     order = np.argsort(partial.scores.numbers, kind="stable")
-    done, chosen = partial.scores.in_order(), partial.chosen[order]
+    totals, chosen = partial.scores.in_order(), partial.chosen[order]
     _, costs = priced_judges(votes, prepared)
     budgets = budgets_of(spec, costs, prepared.judges)
     everyone, points = cost_points(
-        done,
+        totals,
         prepared,
         costs,
         budgets,
@@ -229,41 +229,41 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         chosen_share=chosen[:, 1:].mean(axis=0),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=float(done.constant_nll.mean()),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
         n_judges=prepared.ballots.n_judges,
-        n_calibration=float(done.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, done, costs),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals, costs),
     )
 
 
 def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> list[str]:
     """Warnings that all studies of costs give."""
-    found = [*prepared.oriented.notices, *no_costs_note(costs)]
-    found += few_labels(prepared, n_calibration)
+    notes = [*prepared.oriented.notices, *no_costs_note(costs)]
+    notes += few_labels(prepared, n_calibration)
     cast = float(np.mean(prepared.ballots.votes != 0))
     if cast < SPARSE:
-        found.append(
+        notes.append(
             f"{100.0 * cast:.0f} % of the votes are there, but a panel's cost is that of asking "
             "each of its judges about every item."
         )
     if costs.full == 0.0:
-        found.append("No judge costs anything, so there is nothing to save.")
+        notes.append("No judge costs anything, so there is nothing to save.")
     if prepared.ballots.n_judges == 1:
-        found.append("There is one judge only, so there is nothing to choose.")
-    return found
+        notes.append("There is one judge only, so there is nothing to choose.")
+    return notes
 
 
 def _warnings(
-    prepared: Prepared, spec: CostSpec, done: Tally, costs: JudgeCosts
+    prepared: Prepared, spec: CostSpec, totals: Tally, costs: JudgeCosts
 ) -> tuple[str, ...]:
-    found = cost_notes(prepared, costs, float(done.n_calibration.mean()))
-    fits = len(done.numbers) * done.n_arms
-    found += stand_ins((spec.calibrator,), done.replaced.tolist(), fits)
+    notes = cost_notes(prepared, costs, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * totals.n_arms
+    notes += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
     if spec.budget is not None and affordable(costs.full, spec.budget):
-        found.append("The budget pays for all judges.")
-    return tuple(found)
+        notes.append("The budget pays for all judges.")
+    return tuple(notes)
 
 
 COST: Study[CostSpec, CostTally, Cost] = Study(

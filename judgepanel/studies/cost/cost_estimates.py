@@ -25,7 +25,7 @@ _SAME = 1e-12
 
 
 def cost_points(
-    done: Tally,
+    tally: Tally,
     prepared: Prepared,
     costs: JudgeCosts,
     budgets: Floats,
@@ -35,12 +35,12 @@ def cost_points(
     comparable: bool,
     seed: int,
 ) -> tuple[CostPoint, tuple[CostPoint, ...]]:
-    """All judges, and a point a budget; ``chosen`` (S, 1 + n_budgets, n_judges) has all first."""
+    """All judges, and a point per budget; ``chosen`` (S, 1 + n_budgets, n_judges) has all first."""
     titles = ["all judges", *(f"under {budget:g}" for budget in budgets)]
     names = ["all", *(f"budget_{place}" for place in range(len(budgets)))]
     picked = chosen.sum(axis=0)
     figures = curator_figures(
-        done,
+        tally,
         prepared.ballots.units,
         tuple(Curator(n, t, lambda e: final.everyone) for n, t in zip(names, titles, strict=True)),
         chosen.sum(axis=2),
@@ -48,10 +48,10 @@ def cost_points(
         comparable=comparable,
         seed=seed,
     )[:-1]
-    reading = readings(np.array([one.nll for one in figures[1:]]))
+    reading = readings(np.array([figure.nll for figure in figures[1:]]))
     spent = costs.of(chosen)
-    steps = [None, *_steps(done, prepared, spent.mean(axis=0)[1:])]
-    panels = (final.everyone.judges, *(one.judges for one in final.panels))
+    steps = [None, *_steps(tally, prepared, spent.mean(axis=0)[1:])]
+    panels = (final.everyone.judges, *(panel.judges for panel in final.panels))
     limits = [costs.full, *budgets.tolist()]
     read = [figures[0].nll, *reading.tolist()]
     best = [False, *_frontier(reading, spent.mean(axis=0)[1:])]
@@ -97,35 +97,35 @@ def readings(nll: Floats) -> Floats:
 
 def _frontier(reading: Floats, cost: Floats) -> list[bool]:
     """Points whose reading no cheaper point (nor an equally dear one before) attains."""
-    found, best = [False] * len(reading), np.inf
+    frontier, best = [False] * len(reading), np.inf
     for place in np.argsort(cost, kind="stable"):
         if reading[place] < best - _SAME:
-            found[place], best = True, float(reading[place])
-    return found
+            frontier[place], best = True, float(reading[place])
+    return frontier
 
 
-def _steps(done: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
+def _steps(tally: Tally, prepared: Prepared, cost: Floats) -> list[NextPoint | None]:
     """What each budget's successor saves and costs; None for the last, and from a single split."""
     n_points = len(cost)
-    if len(done.numbers) < 2 or n_points < 2:
+    if len(tally.numbers) < 2 or n_points < 2:
         return [None] * n_points
-    means, seen = done.item_means()
-    items, splits = means[0, 0, 1 : n_points + 1], done.split_means[:, 0, 0, 1 : n_points + 1]
+    means, seen = tally.item_means()
+    items, splits = means[0, 0, 1 : n_points + 1], tally.split_means[:, 0, 0, 1 : n_points + 1]
     gains = estimate(
         items[:-1] - items[1:],
         splits[:, :-1] - splits[:, 1:],
         prepared.ballots.units[seen],
-        *mean_sizes(done),
+        *mean_sizes(tally),
         joint=False,
     )
     nll = items.mean(axis=1)
-    found: list[NextPoint | None] = []
+    next_points: list[NextPoint | None] = []
     for p in range(n_points - 1):
         gain, lo, hi = (float(part[p]) for part in (gains.value, gains.lo, gains.hi))
         extra = float(cost[p + 1] - cost[p])
         price = [_price(extra, saved, float(nll[p])) for saved in (gain, hi, lo)]
-        found.append(NextPoint(gain, lo, hi, extra, *price))
-    return [*found, None]
+        next_points.append(NextPoint(gain, lo, hi, extra, *price))
+    return [*next_points, None]
 
 
 def _price(extra: float, gain: float, nll: float) -> float:

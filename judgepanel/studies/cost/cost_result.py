@@ -97,31 +97,31 @@ class Cost(SplitResult):
         """The point of the budget that was asked for."""
         if np.isnan(self.budget):
             return None
-        within = [one for one in self.points if one.budget <= self.budget * (1.0 + 1e-9)]
+        within = [point for point in self.points if point.budget <= self.budget * (1.0 + 1e-9)]
         return within[-1]
 
     @property
     def cheapest_without_loss(self) -> CostPoint | None:
         """The smallest budget shown to lose at most the margin, all budgets taken together."""
-        for one in self.points:
-            band = one.found.band_hi < one.found.margin or one.found.verdict == "tie"
-            if one.cost < self.full_cost * (1.0 - 1e-9) and band:
-                return one
+        for point in self.points:
+            band = point.found.band_hi < point.found.margin or point.found.verdict == "tie"
+            if point.cost < self.full_cost * (1.0 - 1e-9) and band:
+                return point
         return None
 
     def frame(self) -> pd.DataFrame:
-        """One row a budget, ascending, then all judges."""
+        """One row per budget, ascending, then all judges."""
         rows = []
-        for one in (*self.points, self.everyone):
-            plain = to_plain(one)
-            found, following = plain.pop("found"), plain.pop("next") or {}
-            plain["judges"] = "; ".join(one.judges)
-            plain["panel"] = found.pop("title")
+        for point in (*self.points, self.everyone):
+            plain = to_plain(point)
+            result, following = plain.pop("found"), plain.pop("next") or {}
+            plain["judges"] = "; ".join(point.judges)
+            plain["panel"] = result.pop("title")
             for name in ("curator", "deployable", "note", "looked_best_share"):
-                found.pop(name)
+                result.pop(name)
             blank = dict.fromkeys(NextPoint.__dataclass_fields__)
             steps = {f"next_{name}": value for name, value in (blank | following).items()}
-            rows.append(plain | found | steps)
+            rows.append(plain | result | steps)
         frame = pd.DataFrame(rows)
         frame["null_nll"] = self.null_nll
         frame["constant_nll"] = self.constant_nll
@@ -143,7 +143,7 @@ class Cost(SplitResult):
             "nll_all": self.everyone.found.nll,
             "null_nll": self.null_nll,
             "constant_nll": self.constant_nll,
-            "points": [to_plain(one) for one in self.points],
+            "points": [to_plain(point) for point in self.points],
             "budget": to_plain(self.budget),
             "n_splits": self.n_splits,
             "orientation": self.orientation,

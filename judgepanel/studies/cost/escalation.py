@@ -163,34 +163,34 @@ def run_chunk(votes: VoteMatrix, spec: EscalationSpec, chunk: Chunk) -> Escalate
     """Score both panels, and choose a threshold, in the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     known, costs = priced_judges(votes, prepared)
-    done: list[Escalated] = []
-    for one in splits_of(prepared, spec.settings, chunk):
+    escalations: list[Escalated] = []
+    for split in splits_of(prepared, spec.settings, chunk):
         cheap = cheap_curator(spec, prepared.judges, costs)
-        evidence = evidence_in(prepared.ballots, one.calibration, known, spec.rules, one.number)
-        done.append(_of_split(prepared.ballots, one, (cheap, everyone()), evidence, spec))
-    found = done[0]
-    for other in done[1:]:
-        found = combine(found, other)
-    return found
+        evidence = evidence_in(prepared.ballots, split.calibration, known, spec.rules, split.number)
+        escalations.append(_of_split(prepared.ballots, split, (cheap, everyone()), evidence, spec))
+    escalation = escalations[0]
+    for other in escalations[1:]:
+        escalation = combine(escalation, other)
+    return escalation
 
 
 def _of_split(
     ballots: Ballots,
-    one: Split,
+    split: Split,
     curators: tuple[Curator, Curator],
     evidence: Evidence,
     spec: EscalationSpec,
 ) -> Escalated:
     """Logits of both panels on the evaluation rows, and the threshold the others choose."""
-    rows, name = one.calibration, spec.calibrator
-    pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(one.number, 4))
+    rows, name = split.calibration, spec.calibrator
+    pieces = folds(ballots.units, rows, N_FOLDS, seed=spec.settings.seed, key=(split.number, 4))
     fold = fold_of(pieces, ballots.n_items)[rows]
-    made = [curated(ballots, one, curator, evidence, spec.aggregator) for curator in curators]
+    made = [curated(ballots, split, curator, evidence, spec.aggregator) for curator in curators]
     held, own = [], []
-    for found in made:
-        fitted = calibrate(ballots, one, found.scores, (name,))
-        held.append(evaluate(ballots, one, fitted, found.scores.order, np.zeros((0, 1))))
-        own.append(_own_logits(ballots, one, found.scores, name, fold))
+    for result in made:
+        fitted = calibrate(ballots, split, result.scores, (name,))
+        held.append(evaluate(ballots, split, fitted, result.scores.order, np.zeros((0, 1))))
+        own.append(_own_logits(ballots, split, result.scores, name, fold))
     if (made[0].chosen.judges == made[1].chosen.judges).all():
         own[0], held[0] = own[1], held[1]
     signs = ballots.signs[rows].astype(np.float64)
@@ -199,10 +199,10 @@ def _of_split(
     logits = [one_side.fitted.logits_of(name, slice(0, 1))[0] for one_side in held]
     return Escalated(
         OutOfSample(
-            numbers=np.array([one.number]),
+            numbers=np.array([split.number]),
             n_calibration=np.array([len(rows)]),
-            n_evaluation=np.array([len(one.evaluation)]),
-            rows=one.evaluation,
+            n_evaluation=np.array([len(split.evaluation)]),
+            rows=split.evaluation,
             logits=np.stack(logits),
             null=np.array([held[1].fitted.null]),
             constant_nll=np.array([held[1].constant_nll[name]]),
@@ -215,11 +215,11 @@ def _of_split(
 
 
 def _own_logits(
-    ballots: Ballots, one: Split, scores: PrefixScores, name: Calibrator, fold: Ints
+    ballots: Ballots, split: Split, scores: PrefixScores, name: Calibrator, fold: Ints
 ) -> Floats:
     """Calibrated logits (n_cal,) of calibration rows, each fold by a map fitted to the others."""
-    rows = one.calibration
-    found = np.empty(len(rows))
+    rows = split.calibration
+    logits = np.empty(len(rows))
     for number in np.unique(fold):
         own = fold == number
         part = replace(
@@ -231,8 +231,8 @@ def _own_logits(
             fold=None if scores.fold is None else scores.fold[~own],
         )
         fitted = calibrate(ballots, Split(int(number), rows[~own], rows[own]), part, (name,))
-        found[own] = fitted.logits_of(name, slice(0, 1))[0]
-    return found
+        logits[own] = fitted.logits_of(name, slice(0, 1))[0]
+    return logits
 
 
 @lru_cache(maxsize=4)
@@ -251,15 +251,15 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     """What every threshold costs and loses, from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     _, costs = priced_judges(votes, prepared)
-    done = partial.in_order()
+    escalation = partial.in_order()
     limits = np.array(spec.limits)
     rows, recommended = escalation_rows(
-        done, evaluations(done.scores, prepared), costs, limits, seed=spec.settings.seed
+        escalation, evaluations(escalation.scores, prepared), costs, limits, seed=spec.settings.seed
     )
-    low, high = np.quantile(limits[done.picked], (0.025, 0.975), method="nearest")
+    low, high = np.quantile(limits[escalation.picked], (0.025, 0.975), method="nearest")
     panel = _cheap(Keyed(votes), spec)
-    n_splits = len(done.scores.numbers)
-    promised = recommended.promised - float(done.promised[:, -1].mean())
+    n_splits = len(escalation.scores.numbers)
+    promised = recommended.promised - float(escalation.promised[:, -1].mean())
     return Escalation(
         rows=rows,
         recommended=recommended,
@@ -269,43 +269,43 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         tolerance=spec.tolerance,
         cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),
         cheap_how=cheap_curator(spec, prepared.judges, costs).title,
-        cheap_cost=float(costs.of(done.cheap).mean()),
-        cheap_size=float(done.cheap.sum(axis=1).mean()),
+        cheap_cost=float(costs.of(escalation.cheap).mean()),
+        cheap_size=float(escalation.cheap.sum(axis=1).mean()),
         full_cost=costs.full,
-        stability=stability(done.cheap.sum(axis=0), n_splits),
+        stability=stability(escalation.cheap.sum(axis=0), n_splits),
         unit=costs.unit,
         counted=costs.counted,
         latency_unit=costs.latency_unit,
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
-        null_nll=_null_nll(done, prepared),
+        null_nll=_null_nll(escalation, prepared),
         n_judges=prepared.ballots.n_judges,
-        n_calibration=float(done.scores.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, done.scores),
-        warnings=_warnings(prepared, spec, done, costs),
+        n_calibration=float(escalation.scores.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, escalation.scores),
+        warnings=_warnings(prepared, spec, escalation, costs),
     )
 
 
-def _null_nll(done: Escalated, prepared: Prepared) -> float:
+def _null_nll(escalation: Escalated, prepared: Prepared) -> float:
     """NLL of the base rate, the mean over splits."""
-    of = evaluations(done.scores, prepared)
+    of = evaluations(escalation.scores, prepared)
     return float(of.by_split(of.null_nll).mean())
 
 
 def _warnings(
-    prepared: Prepared, spec: EscalationSpec, done: Escalated, costs: JudgeCosts
+    prepared: Prepared, spec: EscalationSpec, escalation: Escalated, costs: JudgeCosts
 ) -> tuple[str, ...]:
-    found = cost_notes(prepared, costs, float(done.scores.n_calibration.mean()))
-    fits = 2 * len(done.scores.numbers)
-    found += stand_ins((spec.calibrator,), (int(done.scores.replaced.sum()),), fits)
+    notes = cost_notes(prepared, costs, float(escalation.scores.n_calibration.mean()))
+    fits = 2 * len(escalation.scores.numbers)
+    notes += stand_ins((spec.calibrator,), (int(escalation.scores.replaced.sum()),), fits)
     if not spec.cheap and spec.cheapest is None and spec.share * costs.full < costs.cost.min():
-        found.append(
+        notes.append(
             f"{spec.share:.0%} of the full cost asks nobody, so the cheap panel is the best judge "
             "of those that cost least."
         )
-    if done.cheap.all():
-        found.append("The cheap panel is all judges, so there is nothing to escalate to.")
-    return tuple(found)
+    if escalation.cheap.all():
+        notes.append("The cheap panel is all judges, so there is nothing to escalate to.")
+    return tuple(notes)
 
 
 ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(

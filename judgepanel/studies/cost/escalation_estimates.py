@@ -75,17 +75,17 @@ def escalated_nll(logits: Floats, signs: Floats, limits: Floats) -> Floats:
 
 
 def escalation_rows(
-    done: Escalated, of: Evaluations, costs: JudgeCosts, limits: Floats, *, seed: int
+    escalation: Escalated, of: Evaluations, costs: JudgeCosts, limits: Floats, *, seed: int
 ) -> tuple[tuple[EscalationFigures, ...], EscalationFigures]:
     """Figures of every threshold (n_limits,), and of the one chosen in each split."""
-    own = limits[done.picked][of.split]
+    own = limits[escalation.picked][of.split]
     asked = confidence_of(of.logits[0]) < np.vstack(
         [np.broadcast_to(limits[:, None], (len(limits), len(own))), own]
     )
     nll = item_scores(of.logits, of.signs).nll
-    cheap, full = costs.of(done.cheap)[of.split], costs.full
-    first = costs.slowest(done.cheap)[of.split]
-    then = costs.slowest(~done.cheap)[of.split]
+    cheap, full = costs.of(escalation.cheap)[of.split], costs.full
+    first = costs.slowest(escalation.cheap)[of.split]
+    then = costs.slowest(~escalation.cheap)[of.split]
     values = {
         "escalated": asked.astype(np.float64),
         "cost": np.where(asked, full, cheap),
@@ -98,18 +98,20 @@ def escalation_rows(
         "brier": of.mean(brier).value,
         "latency": of.mean(first + np.where(asked, then, 0.0)).value,
     }
-    found = {name: of.mean(part) for name, part in values.items()}
+    by_name = {name: of.mean(part) for name, part in values.items()}
     gaps = values["nll"] - nll[1]
     ours, reach = _gaps(of, gaps, seed)
-    margin = MARGIN * float(found["nll"].value[len(limits) - 1])
-    promised = done.promised.mean(axis=0)
-    shares = np.bincount(done.picked, minlength=len(limits)) / len(done.picked)
-    chosen = float(np.take_along_axis(done.promised, done.picked[:, None], axis=1).mean())
-    median = float(np.quantile(limits[done.picked], 0.5, method="higher"))
+    margin = MARGIN * float(by_name["nll"].value[len(limits) - 1])
+    promised = escalation.promised.mean(axis=0)
+    shares = np.bincount(escalation.picked, minlength=len(limits)) / len(escalation.picked)
+    chosen = float(
+        np.take_along_axis(escalation.promised, escalation.picked[:, None], axis=1).mean()
+    )
+    median = float(np.quantile(limits[escalation.picked], 0.5, method="higher"))
     rows = [
         _figures(
             place,
-            found,
+            by_name,
             means,
             ours,
             reach,
@@ -136,15 +138,15 @@ def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
     """Differences (n_limits + 1,) from all judges, and how far their joint band reaches."""
     if of.n_splits < 2:
         return of.mean(gaps), float("nan")
-    items = np.concatenate([of.by_item(one) for one in gaps])
-    splits = np.concatenate([of.by_split(one) for one in gaps])
-    found = estimate(items, splits.T, of.units, of.n_calibration, float(of.sizes.mean()))
-    return found, simultaneous_reach(found, seed=seed)
+    items = np.concatenate([of.by_item(gap) for gap in gaps])
+    splits = np.concatenate([of.by_split(gap) for gap in gaps])
+    interval = estimate(items, splits.T, of.units, of.n_calibration, float(of.sizes.mean()))
+    return interval, simultaneous_reach(interval, seed=seed)
 
 
 def _figures(
     place: int,
-    found: dict[str, Estimate],
+    by_name: dict[str, Estimate],
     means: dict[str, Floats],
     gaps: Estimate,
     reach: float,
@@ -153,10 +155,10 @@ def _figures(
 ) -> EscalationFigures:
     ranges = {**RANGES, "escalated": (0.0, 1.0), "cost": range_of_cost}
     levels: dict[str, Any] = {}
-    for name, one in found.items():
-        levels[name] = float(one.value[place])
+    for name, interval in by_name.items():
+        levels[name] = float(interval.value[place])
         levels[f"{name}_lo"], levels[f"{name}_hi"] = (
-            float(np.clip(end[place], *ranges[name])) for end in (one.lo, one.hi)
+            float(np.clip(end[place], *ranges[name])) for end in (interval.lo, interval.hi)
         )
     value, se = float(gaps.value[place]), float(gaps.se[place])
     return EscalationFigures(

@@ -20,7 +20,7 @@ class EscalationFigures:
     where it is less: .5 never asks them and 1 always does. ``escalated`` is the share of items that
     go to all judges, ``cost`` what an item costs (an escalated one what all judges cost: the cheap
     ones are not asked twice), ``latency`` the slowest cheap judge and then, where escalated, the
-    slowest of the others. ``delta`` = NLL - NLL(all judges): above 0 asking everybody is better;
+    slowest of the others. ``delta`` = NLL - NLL(all judges): above 0 asking all judges is better;
     its verdict is against ``margin``, and ``band_lo``, ``band_hi`` cover all thresholds together.
     ``promised`` is the NLL on calibration rows, cross-fitted, and ``chosen_share`` the share of
     splits in which the threshold was chosen there.
@@ -98,8 +98,8 @@ class Escalation(SplitResult):
         return self.rows[-1]
 
     def frame(self) -> pd.DataFrame:
-        """One row a threshold, then the recommended one."""
-        frame = pd.DataFrame([to_plain(one) for one in (*self.rows, self.recommended)])
+        """One row per threshold, then the recommended one."""
+        frame = pd.DataFrame([to_plain(row) for row in (*self.rows, self.recommended)])
         frame.insert(0, "arm", [*("fixed" for _ in self.rows), "recommended"])
         frame["skill"] = 1.0 - frame["nll"] / self.null_nll
         frame["null_nll"] = self.null_nll
@@ -124,7 +124,7 @@ class Escalation(SplitResult):
             "tolerance": self.tolerance,
             "recommended": to_plain(self.recommended),
             "optimism": to_plain(self.optimism),
-            "thresholds": [to_plain(one) for one in self.rows],
+            "thresholds": [to_plain(row) for row in self.rows],
             "null_nll": self.null_nll,
             "n_splits": self.n_splits,
             "orientation": self.orientation,

@@ -55,23 +55,23 @@ class Plan:
         self.budgets = budgets
         self.aggregator = aggregator
         self.reference = reference
-        self._found: dict[tuple[int, ...], UnderBudgets] = {}
+        self._searched: dict[tuple[int, ...], UnderBudgets] = {}
 
-    def found(self, evidence: Evidence) -> UnderBudgets:
+    def search(self, evidence: Evidence) -> UnderBudgets:
         """The panels of this evidence, searched for once until :meth:`forget`."""
-        if evidence.key not in self._found:
-            self._found[evidence.key] = under_budgets(
+        if evidence.key not in self._searched:
+            self._searched[evidence.key] = under_budgets(
                 evidence, self.budgets, self.aggregator, reference=self.reference
             )
-        return self._found[evidence.key]
+        return self._searched[evidence.key]
 
     def forget(self) -> None:
         """Drop what was found, before the next split."""
-        self._found.clear()
+        self._searched.clear()
 
     def everyone(self) -> Curator:
         """All judges, the reference."""
-        return Curator("all", "all judges", lambda e: self.found(e).everyone, uses_labels=False)
+        return Curator("all", "all judges", lambda e: self.search(e).everyone, uses_labels=False)
 
     def curator(self, place: int) -> Curator:
         """The best panel under the budget at this place."""
@@ -83,7 +83,7 @@ class Plan:
         return (self.everyone(), *(self.curator(place) for place in range(len(self.budgets))))
 
     def _at(self, place: int, evidence: Evidence) -> Chosen:
-        return self.found(evidence).panels[place]
+        return self.search(evidence).panels[place]
 
 
 def all_rows(prepared: Prepared, known: Known, rules: Rules) -> Evidence:

@@ -111,8 +111,8 @@ class PanelCurve(SplitResult):
 
     Arrays over calibrators and panel sizes are (n_calibrators, n_k), in the order of
     ``calibrators`` and ``k``. NLL is in nats per item; Brier, ECE and accuracy are in [0, 1].
-    ``lo`` and ``hi`` bound 95 % intervals for new items (METHODS section 7); those of ECE, which
-    is no mean over items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is
+    ``lo`` and ``hi`` bound 95 % intervals for new items (docs/inference.md); those of ECE, which
+    is not a mean over items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is
     the score of a constant through the same calibrator. ``positions`` (n_calibrators,) hold all
     judges against a constant position, empty where that is no rival. ``ranking`` names the judges
     by rank on all labelled items, ``ranking_accuracy`` their posterior mean accuracy.
@@ -151,7 +151,7 @@ class PanelCurve(SplitResult):
         return self.calibrators.index(calibrator)
 
     def frame(self) -> pd.DataFrame:
-        """One row a panel size and calibrator."""
+        """One row per panel size and calibrator."""
         n_k, n_c = len(self.k), len(self.calibrators)
         columns: dict[str, Any] = {
             "k": np.tile(self.k, n_c),
@@ -171,7 +171,7 @@ class PanelCurve(SplitResult):
         """The comparisons with all judges, the null and what was run."""
         return {
             "comparisons": [comparison.plain() for comparison in self.comparisons],
-            "positions": [to_plain(one) for one in self.positions],
+            "positions": [to_plain(position) for position in self.positions],
             "null_nll": self.null_nll,
             "orientation": self.orientation,
             "protocol": self.protocol,
@@ -190,9 +190,9 @@ class PanelCurve(SplitResult):
 
     def comparison(self, calibrator: str, arm: str) -> Comparison | None:
         """The comparison of an arm (``top-5``, ``best k``) with all judges, if there is one."""
-        for found in self.comparisons:
-            if found.calibrator == calibrator and found.arm == arm:
-                return found
+        for comparison in self.comparisons:
+            if comparison.calibrator == calibrator and comparison.arm == arm:
+                return comparison
         return None
 
 
@@ -246,12 +246,12 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
     compared = np.flatnonzero(np.isin(ks, spec.compare) & (ks < ballots.n_judges))
     offered = np.isin(ks, choice_sizes(ks))
 
-    def arms(one: Split) -> Arms:
-        choice = Choice(offered, CHOICE_FOLDS, (one.number, 3))
-        return panel_arms(evaluate_split(ballots, one, ks, spec.recipe, choice))
+    def arms(split: Split) -> Arms:
+        choice = Choice(offered, CHOICE_FOLDS, (split.number, 3))
+        return panel_arms(evaluate_split(ballots, split, ks, spec.recipe, choice))
 
     return tally(
-        ((one, arms(one)) for one in splits_of(prepared, settings, chunk)),
+        ((split, arms(split)) for split in splits_of(prepared, settings, chunk)),
         n_items=ballots.n_items,
         compared=compared,
         reference=len(ks) - 1,
@@ -260,7 +260,7 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
 
 
 def panel_arms(scores: SplitScores) -> Arms:
-    """Arms by panel size, one row a calibrator."""
+    """Arms by panel size, one row per calibrator."""
     held = list(scores.evaluation.values())
     return Arms(
         nll=tuple(score.nll for score in held),
@@ -277,10 +277,10 @@ def panel_arms(scores: SplitScores) -> Arms:
 def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve:
     """Intervals and verdicts from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    done = partial.in_order()
+    totals = partial.in_order()
     ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
     rare = errs_rarely(prepared)
-    estimates = grid_estimates(done, prepared.ballots.units, rare=rare)
+    estimates = grid_estimates(totals, prepared.ballots.units, rare=rare)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
@@ -288,38 +288,38 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         k=ks,
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
-        **metric_fields(estimates, lambda found: found[:, : len(ks)]),
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=done.constant_nll.mean(axis=0),
+        **metric_fields(estimates, lambda result: result[:, : len(ks)]),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0),
         comparisons=comparisons(
-            done, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed, rare=rare
+            totals, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),
         positions=against_position(
             votes,
             prepared,
             spec.settings,
-            done,
-            [(c, done.reference) for c in range(len(spec.calibrators))],
+            totals,
+            [(c, totals.reference) for c in range(len(spec.calibrators))],
         ),
         ranking=tuple(prepared.judges[i] for i in order),
         ranking_accuracy=mean[order],
-        n_calibration=float(done.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, done),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals),
     )
 
 
-def _warnings(prepared: Prepared, spec: PanelCurveSpec, done: Tally) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
+def _warnings(prepared: Prepared, spec: PanelCurveSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = list(prepared.oriented.notices)
     n_judges = prepared.ballots.n_judges
     beyond = sorted({k for k in (*(spec.ks or ()), *spec.compare) if k > n_judges})
     if beyond and (spec.ks or spec.compare != _COMPARED):
         sizes = ", ".join(str(k) for k in beyond)
-        found.append(f"There are {n_judges} judges: no panel of {sizes} is shown.")
-    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
-    fits = len(done.numbers) * done.n_arms
-    found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
-    return tuple(found)
+        warnings.append(f"There are {n_judges} judges: no panel of {sizes} is shown.")
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
+    fits = len(totals.numbers) * totals.n_arms
+    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
+    return tuple(warnings)
 
 
 PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(

@@ -37,7 +37,7 @@ class JudgeTable:
     constant: NDArray[np.bool_]
 
     def frame(self) -> pd.DataFrame:
-        """One row a judge, most accurate first."""
+        """One row per judge, most accurate first."""
         frame = pd.DataFrame(
             {
                 "judge": list(self.judges),

@@ -113,10 +113,10 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers:
         rows = split(ballots.units, int(number), seed=spec.settings.seed).calibration
-        found = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
-        means.append(found.mean)
-        spreads.append(found.spread)
-        label = clusters(found).label
+        correlation = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
+        means.append(correlation.mean)
+        spreads.append(correlation.spread)
+        label = clusters(correlation).label
         together += (label[upper[0]] == label[upper[1]]) & (label[upper[0]] > 0)
     fitted = None
     if chunk.first + chunk.count >= spec.settings.splits:
@@ -131,13 +131,13 @@ def _fit(ballots: Ballots) -> Fitted:
     discrimination = ability.copy()
     converged = True
     if marks.any():
-        found = fit_two_pl(marks)
+        fit = fit_two_pl(marks)
         reach = np.array([[0.0], [-Z_95], [Z_95]])
-        voted = found.n_voted > 0
-        ability = np.where(voted, found.theta + reach * found.theta_se, np.nan)
-        log_alpha = found.log_alpha + reach * found.log_alpha_se
+        voted = fit.n_voted > 0
+        ability = np.where(voted, fit.theta + reach * fit.theta_se, np.nan)
+        log_alpha = fit.log_alpha + reach * fit.log_alpha_se
         discrimination = np.where(voted, np.exp(log_alpha), np.nan)
-        converged = found.converged
+        converged = fit.converged
     return Fitted(
         tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
     )
@@ -193,7 +193,7 @@ def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dic
     cast = ordered.votes[ordered.labelled]
     labels = ordered.labels[ordered.labelled, None]
     excess = np.where(cast == MISSING, 0, cast - labels).sum(axis=0)
-    told = (table.voted > 0) & (prepared.oriented.policy == "as_given")
+    scored_alone = (table.voted > 0) & (prepared.oriented.policy == "as_given")
     return {
         "family": families_of(ordered),
         "set_aside": np.isin(np.arange(len(names)), np.arange(len(prepared.judges)), invert=True),
@@ -204,7 +204,9 @@ def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dic
         "accuracy_lo": table.lo,
         "accuracy_hi": table.hi,
         "coverage": table.coverage,
-        "leaning": np.divide(excess, table.voted, out=np.full(len(names), np.nan), where=told),
+        "leaning": np.divide(
+            excess, table.voted, out=np.full(len(names), np.nan), where=scored_alone
+        ),
     }
 
 
@@ -248,13 +250,15 @@ def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[st
     shared = (_square(partial.together, n) * mates).sum(axis=1)
     n_mates = mates.sum(axis=1) * len(partial.numbers)
     stable = np.divide(shared, n_mates, out=np.full(n, np.nan), where=n_mates > 0)
-    found = [names[k] if np.isfinite(value) else "" for k, value in zip(nearest, near, strict=True)]
+    nearest_names = [
+        names[k] if np.isfinite(value) else "" for k, value in zip(nearest, near, strict=True)
+    ]
     return {
         "cluster": _padded(label, aside, 0),
         "with_cluster": _padded(own, aside, np.nan),
         "with_rest": _padded(rest, aside, np.nan),
         "stability": _padded(stable, aside, np.nan),
-        "nearest": (*found, *[""] * aside),
+        "nearest": (*nearest_names, *[""] * aside),
         "nearest_correlation": _padded(np.where(np.isfinite(near), near, np.nan), aside, np.nan),
     }
 
@@ -315,8 +319,8 @@ def _map(point: _Point, partial: Halves) -> dict[str, Any]:
 def _families(votes: VoteMatrix, point: _Point, names: tuple[str, ...]) -> FamilyAgreement | None:
     label = point.clusters.label
     families = families_of(votes.with_judges(names[: len(label)]))
-    found = family_agreement(point.correlation, label, families)
-    return found if found.n_families > 1 else None
+    agreement = family_agreement(point.correlation, label, families)
+    return agreement if agreement.n_families > 1 else None
 
 
 def _chance(stability: Floats) -> tuple[str, ...]:
@@ -337,11 +341,11 @@ def _unsettled(fitted: Fitted | None) -> tuple[str, ...]:
 
 
 def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
+    warnings = list(prepared.oriented.notices)
     correlation, joint = point.correlation, point.joint
     n_items, n = prepared.ballots.n_items, len(joint)
     if n_items < FEW_LABELS:
-        found.append(
+        warnings.append(
             f"Only {n_items} items are labelled: correlations of errors are rough, and clusters "
             "may be chance."
         )
@@ -349,28 +353,28 @@ def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
     alone = ~correlation.known.any(axis=1) & ~silent
     if alone.any() and n > 1:
         names = tuple(np.array(prepared.judges, dtype=object)[alone])
-        found.append(
+        warnings.append(
             f"{listed(names, 3)}: nothing is known of whom they err with (always right, always "
             "wrong, or without two labelled items in common with others); they are in no cluster."
         )
     pairs = int((~silent).sum()) * (int((~silent).sum()) - 1) // 2
     known = int(correlation.known.sum()) // 2
     if 0 < known < 0.5 * pairs:
-        found.append(
+        warnings.append(
             f"Only {known:,} of {pairs:,} pairs of judges voted on two labelled items or more "
             "together; the mean rests on those, and the rest are taken to be like them."
         )
     if known > 1 and not np.isfinite(point.clusters.cut):
-        found.append(
+        warnings.append(
             "Pairs of judges differ in how much they err together by no more than chance: there "
             "are no clusters to tell apart with these labels."
         )
     if len(point.clusters.order) > MAP_JUDGES:
-        found.append(
+        warnings.append(
             f"The map shows the {MAP_JUDGES} judges with the most labelled votes, of "
             f"{len(point.clusters.order):,}; all figures rest on everyone."
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 JUDGES: Study[JudgesSpec, Halves, Judges] = Study(

@@ -143,7 +143,7 @@ class Judges:
         return np.asarray(squareform(condensed, checks=False))
 
     def frame(self) -> pd.DataFrame:
-        """One row a judge, most accurate first."""
+        """One row per judge, most accurate first."""
         columns: dict[str, Any] = {"judge": list(self.judges), "family": list(self.family)}
         for name in _COLUMNS:
             columns[name] = getattr(self, name)
@@ -160,16 +160,16 @@ class Judges:
     def summary(self) -> dict[str, Any]:
         """Redundancy, clusters and families as JSON values."""
         names = ("n_items", "n_pairs", "known_pairs", "spread", "cut", "orientation", "protocol")
-        found: dict[str, Any] = {name: getattr(self, name) for name in names}
+        content: dict[str, Any] = {name: getattr(self, name) for name in names}
         for name in ("correlation", "effective", "dimensions"):
-            one: Estimate = getattr(self, name)
-            found |= {name: one.value, f"{name}_lo": one.lo, f"{name}_hi": one.hi}
+            estimate: Estimate = getattr(self, name)
+            content |= {name: estimate.value, f"{name}_lo": estimate.lo, f"{name}_hi": estimate.hi}
         if self.families is not None:
-            found |= {
-                f"family_{one.name}": getattr(self.families, one.name)
-                for one in fields(FamilyAgreement)
+            content |= {
+                f"family_{field.name}": getattr(self.families, field.name)
+                for field in fields(FamilyAgreement)
             }
-        return found | {
+        return content | {
             "n_judges": self.n_effective,
             "n_clusters": self.n_clusters,
             "stable_clusters": self.stable_clusters,

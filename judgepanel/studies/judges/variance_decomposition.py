@@ -110,7 +110,7 @@ class VarianceDecomposition:
         return False
 
     def frame(self) -> pd.DataFrame:
-        """One row a judge, ablest first."""
+        """One row per judge, ablest first."""
         columns: dict[str, Any] = {"judge": list(self.judges)}
         for name in ("ability", "discrimination"):
             for suffix in ("", "_lo", "_hi"):
@@ -137,9 +137,9 @@ def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) 
     return fit_two_pl(marks)
 
 
-def combine(one: TwoPLFit, other: TwoPLFit) -> TwoPLFit:
+def combine(fit: TwoPLFit, other: TwoPLFit) -> TwoPLFit:
     """There is one chunk; twice the same fit is the fit."""
-    return one
+    return fit
 
 
 def merge(
@@ -189,14 +189,14 @@ def merge(
     )
 
 
-def _correlation(one: Floats, other: Floats) -> float | None:
-    if min(np.ptp(one), np.ptp(other)) < 1e-9:
+def _correlation(entry: Floats, other: Floats) -> float | None:
+    if min(np.ptp(entry), np.ptp(other)) < 1e-9:
         return None
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(entry, other)[0, 1])
 
 
 def _codes(families: tuple[str, ...]) -> NDArray[np.int64]:
-    """One number a family; a judge without one is its own."""
+    """One number per family; a judge without one is its own."""
     own = [f"family {name}" if name else f"judge {j}" for j, name in enumerate(families)]
     return np.unique(np.array(own, dtype=object), return_inverse=True)[1].astype(np.int64)
 

@@ -84,7 +84,7 @@ class PipelineAblation(SplitResult):
         return np.asarray(1.0 - self.nll / self.null_nll)
 
     def frame(self) -> pd.DataFrame:
-        """One row a panel and step; sets are in the rows of step 1-4."""
+        """One row per panel and step; sets are in the rows of step 1-4."""
         n_k, n_steps = self.nll.shape
         raw = ("1", "1-2")
         calibrators = np.array(
@@ -112,15 +112,15 @@ class PipelineAblation(SplitResult):
 
     def _sets(self) -> dict[str, Floats]:
         """Figures of the sets (n_panels,), each named after its level: ``coverage_80_lo``."""
-        found: dict[str, Floats] = {}
+        sets: dict[str, Floats] = {}
         for row, level in enumerate(self.levels):
             percent = round(100 * level)
             for name in ("coverage", "size"):
                 for suffix in ("", "_lo", "_hi"):
-                    found[f"{name}_{percent}{suffix}"] = getattr(self, name + suffix)[row]
+                    sets[f"{name}_{percent}{suffix}"] = getattr(self, name + suffix)[row]
             for kind, name in enumerate(SHARE_NAMES):
-                found[f"share_{percent}_{name}"] = self.shares[row, :, kind]
-        return found
+                sets[f"share_{percent}_{name}"] = self.shares[row, :, kind]
+        return sets
 
     def summary(self) -> dict[str, Any]:
         """What each step changes for all judges, and the sets of step 4."""

@@ -138,7 +138,7 @@ class CalibratorDesign(SplitResult):
     n_calibration: float
 
     def frame(self) -> pd.DataFrame:
-        """One row a panel and calibrator, all judges first."""
+        """One row per panel and calibrator, all judges first."""
         rows = []
         for p in range(len(self.k) - 1, -1, -1):
             for c, name in enumerate(self.calibrators):
@@ -183,20 +183,20 @@ def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> De
     ballots, settings = prepared.ballots, spec.settings
     ks = spec.sizes(ballots.n_judges)
     drawn = list(splits_of(prepared, settings, chunk))
-    scored = [evaluate_split(ballots, one, ks, spec.recipe) for one in drawn]
+    scored = [evaluate_split(ballots, split, ks, spec.recipe) for split in drawn]
     unchosen = np.zeros((len(spec.calibrators), len(ks)))
     sums = tally(
         (
-            (one, panel_arms(replace(scores, chosen_on=unchosen)))
-            for one, scores in zip(drawn, scored, strict=True)
+            (split, panel_arms(replace(scores, chosen_on=unchosen)))
+            for split, scores in zip(drawn, scored, strict=True)
         ),
         n_items=ballots.n_items,
         seed=settings.seed,
     )
     return DesignTally(
         sums,
-        np.array([one.number for one in drawn]),
-        np.stack([_rank_kept(one, symmetric=ballots.symmetric) for one in scored]),
+        np.array([split.number for split in drawn]),
+        np.stack([_rank_kept(scores, symmetric=ballots.symmetric) for scores in scored]),
     )
 
 
@@ -237,16 +237,16 @@ def combine(left: DesignTally, right: DesignTally) -> DesignTally:
 def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -> CalibratorDesign:
     """Intervals from whatever splits are in; shapes on all labelled items."""
     prepared = prepare(votes, spec.settings)
-    done = partial.scores.in_order()
+    totals = partial.scores.in_order()
     rho = partial.rho[np.argsort(partial.numbers, kind="stable")]
-    estimates = grid_estimates(done, prepared.ballots.units, rare=errs_rarely(prepared))
+    estimates = grid_estimates(totals, prepared.ballots.units, rare=errs_rarely(prepared))
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
     logit, shape, taken = _shapes(prepared, spec)
     return CalibratorDesign(
         aggregator=spec.aggregator,
         calibrators=spec.calibrators,
         k=spec.sizes(prepared.ballots.n_judges),
-        **metric_fields(estimates, lambda found: found[:, :-1]),
+        **metric_fields(estimates, lambda result: result[:, :-1]),
         rho=rho.mean(axis=0),
         rho_lo=rho_lo,
         rho_hi=rho_hi,
@@ -254,12 +254,12 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         shape_raw=sigmoid(logit),
         shape=shape,
         taken=taken,
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=done.constant_nll.mean(axis=0),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0),
         n_judges=prepared.ballots.n_judges,
-        n_calibration=float(done.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, done),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals),
     )
 
 
@@ -294,12 +294,12 @@ def _shapes(
     return points, shape, tuple(map_.shape(0).kind for map_ in maps)
 
 
-def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, done: Tally) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
-    fits = len(done.numbers) * done.n_arms
-    found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
-    return tuple(found)
+def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = list(prepared.oriented.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
+    fits = len(totals.numbers) * totals.n_arms
+    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
+    return tuple(warnings)
 
 
 CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = Study(

@@ -144,7 +144,7 @@ class MethodGrid(SplitResult):
         return np.asarray(1.0 - self.nll / self.null_nll)
 
     def frame(self) -> pd.DataFrame:
-        """One row a cell, lowest NLL first."""
+        """One row per cell, lowest NLL first."""
         n_c = len(self.calibrators)
         columns: dict[str, Any] = {
             "aggregator": np.repeat(np.array(self.aggregators, dtype=object), n_c),
@@ -201,8 +201,8 @@ def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
     return tally(
         (
-            (one, _arms(evaluate_grid(ballots, one, pipelines)))
-            for one in splits_of(prepared, settings, chunk)
+            (split, _arms(evaluate_grid(ballots, split, pipelines)))
+            for split in splits_of(prepared, settings, chunk)
         ),
         n_items=ballots.n_items,
         seed=settings.seed,
@@ -214,7 +214,7 @@ def _arms(scores: SplitScores) -> Arms:
     held = list(scores.evaluation.values())
 
     def stacked(field: str) -> Floats:
-        return np.concatenate([getattr(one, field) for one in held])[None]
+        return np.concatenate([getattr(item_scores, field) for item_scores in held])[None]
 
     return Arms(
         nll=stacked("nll"),
@@ -231,19 +231,19 @@ def _arms(scores: SplitScores) -> Arms:
 def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid:
     """Intervals, ties and the choice from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, done = prepared.ballots, partial.in_order()
+    ballots, totals = prepared.ballots, partial.in_order()
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
-    estimates = grid_estimates(done, ballots.units)
+    estimates = grid_estimates(totals, ballots.units)
     best = int(estimates["nll"][0][0, :-1].argmin())
-    delta, lo, hi = (part.reshape(shape).T for part in _against(done, ballots.units, best, spec))
+    delta, lo, hi = (part.reshape(shape).T for part in _against(totals, ballots.units, best, spec))
     chosen = [float(part[0, -1]) for part in estimates["nll"]]
-    share = np.bincount(done.chosen[:, 0], minlength=done.n_arms) / len(done.numbers)
+    share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
     return MethodGrid(
         aggregators=pipelines.aggregators,
         calibrators=pipelines.calibrators,
         form=spec.form,
-        **metric_fields(estimates, lambda found: found[0, :-1].reshape(shape).T),
+        **metric_fields(estimates, lambda result: result[0, :-1].reshape(shape).T),
         delta=delta,
         delta_lo=lo,
         delta_hi=hi,
@@ -253,49 +253,49 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
         chosen_lo=chosen[1],
         chosen_hi=chosen[2],
         chosen_share=share.reshape(shape).T,
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=done.constant_nll.mean(axis=0)[0],
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0)[0],
         n_judges=ballots.n_judges,
-        n_calibration=float(done.n_calibration.mean()),
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, pipelines, done),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, pipelines, totals),
     )
 
 
 def _against(
-    done: Tally, units: NDArray[np.int64], best: int, spec: MethodGridSpec
+    totals: Tally, units: NDArray[np.int64], best: int, spec: MethodGridSpec
 ) -> tuple[Floats, Floats, Floats]:
     """NLL differences (n_cells,) from the best cell with a simultaneous band, lower and upper.
 
     The band is two-sided and taken around the observed best cell, as in multiple comparisons with
     the best (Hsu 1984, doi:10.1214/aos/1176346728) with every pair of bounds kept.
     """
-    item_means, _ = done.item_means()
-    nll, split_nll = item_means[0, 0, :-1], done.split_means[:, 0, 0, :-1]
+    item_means, _ = totals.item_means()
+    nll, split_nll = item_means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
     delta = nll - nll[best]
     if len(split_nll) < 2:
         blank = np.full(len(delta), np.nan)
         return delta.mean(axis=1), blank, blank
-    seen = done.evaluated > 0
-    found = estimate(delta, split_nll - split_nll[:, [best]], units[seen], *mean_sizes(done))
-    reach = simultaneous_reach(found, seed=spec.settings.seed) * found.se
-    return found.value, found.value - reach, found.value + reach
+    seen = totals.evaluated > 0
+    interval = estimate(delta, split_nll - split_nll[:, [best]], units[seen], *mean_sizes(totals))
+    reach = simultaneous_reach(interval, seed=spec.settings.seed) * interval.se
+    return interval.value, interval.value - reach, interval.value + reach
 
 
 def _warnings(
-    prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, done: Tally
+    prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, totals: Tally
 ) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    n_calibration = float(done.n_calibration.mean())
-    found += few_labels(prepared, n_calibration)
+    warnings = list(prepared.oriented.notices)
+    n_calibration = float(totals.n_calibration.mean())
+    warnings += few_labels(prepared, n_calibration)
     if spec.form == "nested":
-        found.append(
+        warnings.append(
             f"Nested form: of {n_calibration:,.0f} calibration items {LEARNS:.0%} fit the "
             "aggregator and the rest the calibrator."
         )
-    fits = len(done.numbers) * len(pipelines.aggregators)
-    found += stand_ins(pipelines.calibrators, np.ravel(done.replaced).tolist(), fits)
-    return tuple(found)
+    fits = len(totals.numbers) * len(pipelines.aggregators)
+    warnings += stand_ins(pipelines.calibrators, np.ravel(totals.replaced).tolist(), fits)
+    return tuple(warnings)
 
 
 METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(

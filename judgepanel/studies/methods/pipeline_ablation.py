@@ -114,15 +114,15 @@ def features_of(prepared: Prepared, names: tuple[str, ...] | None) -> FeatureCol
     InputError
         A feature that the votes do not have.
     """
-    found = feature_columns(prepared.oriented.votes.features) or {}
+    columns = feature_columns(prepared.oriented.votes.features) or {}
     for name in names or ():
-        if name not in found:
+        if name not in columns:
             raise InputError(
-                "no such feature among the votes", value=name, allowed=", ".join(found) or "none"
+                "no such feature among the votes", value=name, allowed=", ".join(columns) or "none"
             )
     if names is None:
-        return None if features_leak(prepared) else found or None
-    return {name: found[name] for name in names} or None
+        return None if features_leak(prepared) else columns or None
+    return {name: columns[name] for name in names} or None
 
 
 def features_leak(prepared: Prepared) -> bool:
@@ -142,31 +142,31 @@ def run_chunk(votes: VoteMatrix, spec: PipelineAblationSpec, chunk: Chunk) -> Ab
     ballots, settings = prepared.ballots, spec.settings
     features, ks = features_of(prepared, spec.features), spec.sizes(ballots.n_judges)
     scored = [
-        (one, evaluate_pipeline(ballots, features, one, ks, spec.pipeline))
-        for one in splits_of(prepared, settings, chunk)
+        (split, evaluate_pipeline(ballots, features, split, ks, spec.pipeline))
+        for split in splits_of(prepared, settings, chunk)
     ]
     scores = tally(
-        ((one, _arms(found, prepared, one.evaluation)) for one, found in scored),
+        ((entry, _arms(result, prepared, entry.evaluation)) for entry, result in scored),
         n_items=ballots.n_items,
         seed=settings.seed,
     )
     return AblationTally(scores, tally_sets(scored, ballots))
 
 
-def _arms(found: PipelineScores, prepared: Prepared, evaluation: Ints) -> Arms:
+def _arms(pipeline_scores: PipelineScores, prepared: Prepared, evaluation: Ints) -> Arms:
     """Panels are the pipelines, steps the arms; nothing is chosen among them."""
     ballots = prepared.ballots
     signs = ballots.signs[evaluation].astype(np.float64)
-    scores = item_scores(found.logits, signs, symmetric=ballots.symmetric)
+    scores = item_scores(pipeline_scores.logits, signs, symmetric=ballots.symmetric)
     return Arms(
         nll=scores.nll,
         brier=scores.brier,
         hit=scores.hit,
         ece=scores.ece,
-        chosen_on=np.zeros(found.logits.shape[:2]),
-        null_nll=found.null_nll,
-        constant_nll=found.constant_nll,
-        replaced=found.replaced,
+        chosen_on=np.zeros(pipeline_scores.logits.shape[:2]),
+        null_nll=pipeline_scores.null_nll,
+        constant_nll=pipeline_scores.constant_nll,
+        replaced=pipeline_scores.replaced,
     )
 
 
@@ -182,14 +182,14 @@ def merge(
 ) -> PipelineAblation:
     """Intervals from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, done, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
-    estimates = grid_estimates(done, ballots.units)
+    ballots, totals, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
+    estimates = grid_estimates(totals, ballots.units)
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
-    delta, delta_lo, delta_hi = _differences(done, ballots.units, pairs)
+    delta, delta_lo, delta_hi = _differences(totals, ballots.units, pairs)
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
-    residual = _differences(done, ballots.units, behind)
-    found: dict[str, Any] = {**set_estimates(sets, ballots.units, done)}
-    run = run_fields(prepared, spec.settings, done)
+    residual = _differences(totals, ballots.units, behind)
+    fields: dict[str, Any] = {**set_estimates(sets, ballots.units, totals)}
+    run = run_fields(prepared, spec.settings, totals)
     run["measures_coding"] |= bool(spec.features) and features_leak(prepared)
     return PipelineAblation(
         k=spec.sizes(ballots.n_judges),
@@ -197,7 +197,7 @@ def merge(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         features=tuple(features_of(prepared, spec.features) or ()),
-        **metric_fields(estimates, lambda found: found[:, :-1]),
+        **metric_fields(estimates, lambda result: result[:, :-1]),
         delta=delta,
         delta_lo=delta_lo,
         delta_hi=delta_hi,
@@ -205,91 +205,91 @@ def merge(
         residual_lo=residual[1][:, 0],
         residual_hi=residual[2][:, 0],
         levels=LEVELS,
-        **found,
+        **fields,
         n_slice=float(sets.n_slice.mean()),
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=done.constant_nll.mean(axis=0),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0),
         n_judges=ballots.n_judges,
-        n_calibration=float(done.n_calibration.mean()),
+        n_calibration=float(totals.n_calibration.mean()),
         **run,
-        warnings=_warnings(prepared, spec, done, sets),
+        warnings=_warnings(prepared, spec, totals, sets),
     )
 
 
 def _differences(
-    done: Tally, units: Ints, pairs: list[tuple[int, int]]
+    totals: Tally, units: Ints, pairs: list[tuple[int, int]]
 ) -> tuple[Floats, Floats, Floats]:
     """NLL(first) - NLL(second) of every panel and pair of steps, (n_panels, n_pairs), with bounds.
 
     Bounds are NaN from a single split.
     """
-    item_means, seen = done.item_means()
+    item_means, seen = totals.item_means()
     first, second = (np.array(positions) for positions in zip(*pairs, strict=True))
     delta = item_means[0][:, first] - item_means[0][:, second]
-    split_nll = done.split_means[:, 0]
+    split_nll = totals.split_means[:, 0]
     moves = split_nll[:, :, first] - split_nll[:, :, second]
     shape = delta.shape[:2]
     if len(moves) < 2:
         blank = np.full(shape, np.nan)
         return delta.mean(axis=-1), blank, blank
-    found = estimate(
+    interval = estimate(
         delta.reshape(-1, delta.shape[-1]),
         moves.reshape(len(moves), -1),
         units[seen],
-        *mean_sizes(done),
+        *mean_sizes(totals),
         joint=False,
     )
-    return found.value.reshape(shape), found.lo.reshape(shape), found.hi.reshape(shape)
+    return interval.value.reshape(shape), interval.lo.reshape(shape), interval.hi.reshape(shape)
 
 
-def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, done: Tally) -> list[str]:
+def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, totals: Tally) -> list[str]:
     """What the features do, may do, or cannot do."""
     used = features_of(prepared, spec.features)
-    found = []
+    notes = []
     if used is None:
         plain = "temperature scaling" if prepared.ballots.symmetric else "Platt scaling"
-        found.append(f"No item features are used, so step 2 is {plain}.")
+        notes.append(f"No item features are used, so step 2 is {plain}.")
         if spec.features is None and features_leak(prepared):
-            found.append(
+            notes.append(
                 "Labels are lopsided, so a feature of one of the two responses would tell which "
                 "is right. Features are used only where they are named, and then rightly only "
                 "where they stay the same when the responses are swapped."
             )
-        return found
+        return notes
     if features_leak(prepared):
-        found.append(
+        notes.append(
             "Labels are lopsided: if one of the features belongs to one of the two responses, "
             "these figures measure the coding, not the judges."
         )
-    alone = float(done.constant_nll[:, STEPS.index("1-2")].mean())
-    null = float(done.null_nll.mean())
+    alone = float(totals.constant_nll[:, STEPS.index("1-2")].mean())
+    null = float(totals.null_nll.mean())
     if alone < 0.98 * null:
-        found.append(
+        notes.append(
             f"The item features alone, without any judge, get NLL {alone:.3f} (base rate "
             f"{null:.3f}): part of what step 2 gains is theirs."
         )
-    return found
+    return notes
 
 
 def _warnings(
-    prepared: Prepared, spec: PipelineAblationSpec, done: Tally, sets: SetTally
+    prepared: Prepared, spec: PipelineAblationSpec, totals: Tally, sets: SetTally
 ) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()))
-    found += _feature_notes(prepared, spec, done)
-    n_panels = done.item_sums.shape[1]
+    warnings = list(prepared.oriented.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    warnings += _feature_notes(prepared, spec, totals)
+    n_panels = totals.item_sums.shape[1]
     parts = ("The residual correction", f"{spec.calibrator} behind it", f"{spec.calibrator} alone")
-    found += stand_ins(parts, done.replaced.tolist(), 2 * n_panels * len(done.numbers))
+    warnings += stand_ins(parts, totals.replaced.tolist(), 2 * n_panels * len(totals.numbers))
     for level in LEVELS:
         needed = labels_needed(level)
         short = int((sets.n_slice < needed).sum())
         if short:
-            found.append(
+            warnings.append(
                 f"In {short} of {len(sets.n_slice)} splits the conformal slice ({SLICE:.0%} of the "
                 f"calibration labels) is smaller than the {needed} labels that sets at "
                 f"{level:.0%} need: every set is {{0, 1}} there."
             )
-    return tuple(found)
+    return tuple(warnings)
 
 
 PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] = Study(

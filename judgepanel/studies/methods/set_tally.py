@@ -53,14 +53,14 @@ def tally_sets(scored: Iterable[tuple[Split, PipelineScores]], ballots: Ballots)
     """Count the sets of these splits; there must be one or more."""
     numbers, n_slice, split_sums = [], [], []
     item_sums: Ints = np.zeros(0, dtype=np.int64)
-    for one, found in scored:
-        labels = (ballots.signs[one.evaluation] > 0).astype(np.int64)
-        counts = _halves(found.kinds, labels, symmetric=ballots.symmetric)
+    for split, scores in scored:
+        labels = (ballots.signs[split.evaluation] > 0).astype(np.int64)
+        counts = _halves(scores.kinds, labels, symmetric=ballots.symmetric)
         if not item_sums.size:
             item_sums = np.zeros((*counts.shape[:-1], ballots.n_items), dtype=np.int64)
-        item_sums[..., one.evaluation] += counts
-        numbers.append(one.number)
-        n_slice.append(found.n_slice)
+        item_sums[..., split.evaluation] += counts
+        numbers.append(split.number)
+        n_slice.append(scores.n_slice)
         split_sums.append(counts.sum(axis=-1))
     return SetTally(np.array(numbers), np.array(n_slice), np.array(split_sums), item_sums)
 
@@ -75,16 +75,16 @@ def combine_sets(left: SetTally, right: SetTally) -> SetTally:
     )
 
 
-def set_estimates(sets: SetTally, units: Ints, done: Tally) -> dict[str, Floats]:
+def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Floats]:
     """Coverage and size, each (L, C) with bounds, and shares (L, C, 4).
 
-    Bounds are 95 % intervals for new items (METHODS section 7), NaN from a single split.
+    Bounds are 95 % intervals for new items (docs/inference.md), NaN from a single split.
     """
-    seen = done.evaluated > 0
-    items = sets.item_sums[..., seen] / (_WHOLE * done.evaluated[seen])
-    splits = sets.split_sums / (_WHOLE * done.n_evaluation[:, None, None, None])
+    seen = tally.evaluated > 0
+    items = sets.item_sums[..., seen] / (_WHOLE * tally.evaluated[seen])
+    splits = sets.split_sums / (_WHOLE * tally.n_evaluation[:, None, None, None])
     shares = items.mean(axis=-1)
-    found = {"shares": shares[..., :_COVERED]}
+    estimates = {"shares": shares[..., :_COVERED]}
     weights = {"coverage": np.array([0, 0, 0, 0, 1.0]), "size": np.array([0, 1.0, 1.0, 2.0, 0])}
     for name, weight in weights.items():
         per_item = np.einsum("lckn,k->lcn", items, weight)
@@ -96,13 +96,13 @@ def set_estimates(sets: SetTally, units: Ints, done: Tally) -> dict[str, Floats]
                 per_item.reshape(-1, per_item.shape[-1]),
                 per_split.reshape(len(splits), -1),
                 units[seen],
-                *mean_sizes(done),
+                *mean_sizes(tally),
                 joint=False,
             )
             top = weight.max()
             lo, hi = (np.clip(end, 0.0, top).reshape(shape) for end in (fitted.lo, fitted.hi))
-        found |= {name: per_item.mean(axis=-1), f"{name}_lo": lo, f"{name}_hi": hi}
-    return found
+        estimates |= {name: per_item.mean(axis=-1), f"{name}_lo": lo, f"{name}_hi": hi}
+    return estimates
 
 
 def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:

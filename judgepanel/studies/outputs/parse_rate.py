@@ -8,7 +8,7 @@ from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.coverage import Coverage
-from judgepanel.votes.errors import listed, shown
+from judgepanel.votes.errors import listed, quote_value
 
 
 def check_outputs(coverage: Coverage) -> Check:
@@ -17,8 +17,8 @@ def check_outputs(coverage: Coverage) -> Check:
     The thresholds are those of arXiv 2605.09702 (appendix on scope). Outputs that were never
     asked for do not count, so votes may be sparse.
     """
-    rate = np.array([one.rate for one in coverage.judges])
-    names = [one.judge for one in coverage.judges]
+    rate = np.array([judge.rate for judge in coverage.judges])
+    names = [judge.judge for judge in coverage.judges]
     bad = [names[j] for j in np.flatnonzero(rate <= FILTER_RATE)]
     patchy = [names[j] for j in np.flatnonzero((rate > FILTER_RATE) & (rate < REVIEW_RATE))]
     least = coverage.judges[int(rate.argmin())]
@@ -30,7 +30,7 @@ def check_outputs(coverage: Coverage) -> Check:
         "judges at 70 to 90 %": len(patchy),
     }
     why = (
-        f"The least read judge is {shown(least.judge)}: {100 * least.rate:.0f} % "
+        f"The least read judge is {quote_value(least.judge)}: {100 * least.rate:.0f} % "
         f"[{100 * lo[0]:.0f}, {100 * hi[0]:.0f}] of its {least.outputs:,} "
         f"output{'s' * (least.outputs != 1)}."
     )

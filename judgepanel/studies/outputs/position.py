@@ -1,4 +1,4 @@
-"""Does a judge say the same when the order is turned round, and which place does it prefer?"""
+"""Does a judge say the same when the order is turned around, and which place does it prefer?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Positions:
     lean_hi: Floats
 
     def frame(self) -> pd.DataFrame:
-        """One row a judge, the least consistent first."""
+        """One row per judge, the least consistent first."""
         frame = pd.DataFrame(
             {
                 "judge": list(self.judges),
@@ -54,17 +54,17 @@ class Positions:
 
 def positions(coverage: Coverage) -> Positions | None:
     """Self-consistency and lean of every judge; None where no item was read in both orders."""
-    seen = [one for one in coverage.judges if one.both]
+    seen = [judge for judge in coverage.judges if judge.both]
     if not seen:
         return None
     both, same, first = (
-        np.array([getattr(one, name) for one in seen], dtype=np.int64)
+        np.array([getattr(judge_coverage, name) for judge_coverage in seen], dtype=np.int64)
         for name in ("both", "same", "both_first")
     )
     lo, hi = wilson(same, both)
     lean_lo, lean_hi = lean_interval(first, both - same - first, both)
     return Positions(
-        judges=tuple(one.judge for one in seen),
+        judges=tuple(judge_coverage.judge for judge_coverage in seen),
         both=both,
         consistent=same / both,
         consistent_lo=lo,
@@ -85,6 +85,8 @@ def lean_interval(
     """
     z = float(stats.norm.ppf(0.5 + level / 2.0))
     n = items + 2.0
-    one, other = (first + 0.5) / n, (second + 0.5) / n
-    reach = z * np.sqrt((one + other - (one - other) ** 2) / n)
-    return np.maximum(one - other - reach, -1.0), np.minimum(one - other + reach, 1.0)
+    first_share, other = (first + 0.5) / n, (second + 0.5) / n
+    reach = z * np.sqrt((first_share + other - (first_share - other) ** 2) / n)
+    return np.maximum(first_share - other - reach, -1.0), np.minimum(
+        first_share - other + reach, 1.0
+    )

@@ -1,7 +1,7 @@
 """The best panel found under a budget, from calibration rows alone.
 
 Judges are put in an order; a budget takes them one after the other and passes over those it
-cannot pay for. Orders are learnt from the rows: which order, and how much of the budget to spend,
+cannot pay for. Orders are learned from the rows: which order, and how much of the budget to spend,
 is compared on rows that the orders have not seen. With few judges and a closed form every panel
 is compared instead.
 """
@@ -84,8 +84,8 @@ def budget_grid(cost: Floats, points: int, limit: float, *, whole: bool = False)
     inner = np.geomspace(lowest, limit, points)[1:-1] if points > 1 else np.array([])
     rounded = [float(np.round(b)) if whole else float(f"{b:.2g}") for b in inner]
     free = [0.0] if len(paid) < len(cost) else []
-    kept = [b for b in rounded if lowest < b < limit * (1.0 - 1e-6)]
-    return np.unique([*free, lowest, *kept, limit])
+    budgets = [b for b in rounded if lowest < b < limit * (1.0 - 1e-6)]
+    return np.unique([*free, lowest, *budgets, limit])
 
 
 def compared_under(aggregator: Aggregator) -> Aggregator:
@@ -144,13 +144,13 @@ def _every_panel(evidence: Evidence, cost: Floats, budgets: Floats) -> UnderBudg
     price = panels @ cost
     cheap_first = np.argsort(price, kind="stable")
     panels, nll, price = panels[cheap_first], nll[cheap_first], price[cheap_first]
-    found = []
+    result = []
     for budget in budgets:
         within = affordable(price, float(budget))
         best = best_of(panels[within], nll[within])
-        found.append(Chosen(best.best, best.nll))
+        result.append(Chosen(best.best, best.nll))
     whole = int(panels.sum(axis=1).argmax())
-    return UnderBudgets(tuple(found), Chosen(panels[whole], float(nll[whole])))
+    return UnderBudgets(tuple(result), Chosen(panels[whole], float(nll[whole])))
 
 
 def orders(evidence: Evidence, limit: float = float("inf")) -> Index:
@@ -180,7 +180,7 @@ def per_cost(gain: Floats, cost: Floats) -> Floats:
     """Gain for its cost, infinite where a gain is free; what gains nothing is worth 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(gain > 0.0, gain / cost, 0.0)
-    return np.asarray([float(f"{one:.9g}") for one in value])
+    return np.asarray([float(f"{entry:.9g}") for entry in value])
 
 
 def _sorted(*keys: Floats) -> Index:
@@ -208,7 +208,7 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
     reached = float(mean_nll(np.full(len(held), base), signs[held]))
     taken = np.zeros(n_judges, dtype=bool)
     near: Floats | None = None
-    found: list[int] = []
+    chosen_judges: list[int] = []
     for _ in range(min(evidence.rules.steps, n_judges)):
         spent = float(cost[taken].sum())
         others = np.flatnonzero(~taken & affordable(spent + cost, limit))
@@ -222,10 +222,10 @@ def _greedy(evidence: Evidence, cost: Floats, limit: float) -> Index:
         if gain.max() <= 0.0:
             break
         pick = int(_sorted(-per_cost(gain, cost[others]), -gain, cost[others])[0])
-        found.append(int(others[pick]))
+        chosen_judges.append(int(others[pick]))
         taken, reached = trials[pick], float(compared.nll[pick])
         near = compared.maps_of(np.array([pick]))
-    return np.array(found, dtype=np.int64)
+    return np.array(chosen_judges, dtype=np.int64)
 
 
 def filled(by: Index, cost: Floats, budgets: Floats) -> Bools:
@@ -245,8 +245,8 @@ def filled(by: Index, cost: Floats, budgets: Floats) -> Bools:
 
 
 def _recipe_nll(evidence: Evidence, levels: Floats, aggregator: Aggregator) -> Floats:
-    """NLL (n_levels, n_orders) of spending each level along each order; orders are learnt anew from
-    the rows that learn, and the panels are scored on the others.
+    """NLL (n_levels, n_orders) of spending each level along each order; orders are learned again
+    from the rows that learn, and the panels are scored on the others.
     """
     cost, rules = _costs(evidence), evidence.rules
     total = np.zeros((len(levels), len(ORDERS)))
@@ -283,11 +283,11 @@ def _fitted_losses(
     fit = Fit(learn, held, fold_of(pieces, ballots.n_items)[learn])
     signs = ballots.signs.astype(np.float64)
     null = null_logit(float(np.mean(signs[learn] > 0)), symmetric=ballots.symmetric)
-    found = np.empty(len(panels))
+    values = np.empty(len(panels))
     for place, judges in enumerate(panels):
         logits, empty = fitted_logits(ballots, fit, judges, aggregator)
-        found[place] = mean_nll(np.where(empty, null, logits), signs[held])
-    return found * len(held)
+        values[place] = mean_nll(np.where(empty, null, logits), signs[held])
+    return values * len(held)
 
 
 def _costs(evidence: Evidence) -> Floats:

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.errors import listed, shown
+from judgepanel.votes.errors import listed, quote_value
 
 Floats = NDArray[np.float64]
 
@@ -157,7 +157,7 @@ def check_budget(cost: Floats, budget: float, judges: Sequence[str] = ()) -> Non
     cheapest = int(np.argmin(cost))
     if not affordable(cost[cheapest], budget):
         least = f"{cost[cheapest]:.6g}"
-        who = f", {shown(judges[cheapest])}," if len(judges) else ""
+        who = f", {quote_value(judges[cheapest])}," if len(judges) else ""
         raise InputError(
             f"no judge can be asked for this budget: the cheapest{who} costs {least} an item",
             value=f"{budget:g}",

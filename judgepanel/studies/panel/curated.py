@@ -4,7 +4,7 @@ The panel is chosen on all calibration rows and scores the evaluation rows. Scor
 must not come from a panel that an item's own label had a part in choosing:
 
 - a panel that no label chose is scored by counts without the item's own unit;
-- the best so many by a ranking are ranked anew without it;
+- the best so many by a ranking are ranked again without it;
 - everything else is chosen again for each of five folds, from the rows outside it. The fold is
   scored by counts without the item's own unit, or, where there are no such counts, by a fit to the
   rows outside the fold.
@@ -151,9 +151,9 @@ def _chosen_anew(
             learn = Fit(piece.calibration, piece.evaluation, fold[place[piece.calibration]])
             logits[inside], empty[inside] = fitted_logits(ballots, learn, judges, refit)
         else:
-            found = _fixed(ballots, split, judges, refit)
-            logits[inside] = found.calibration[0, inside]
-            empty[inside] = found.calibration_empty[0, inside]
+            scores = _fixed(ballots, split, judges, refit)
+            logits[inside] = scores.calibration[0, inside]
+            empty[inside] = scores.calibration_empty[0, inside]
     if cross_fits(refit):
         whole = Fit(rows, split.evaluation, fold)
         held, unseen = fitted_logits(ballots, whole, chosen.judges, refit)
@@ -211,8 +211,8 @@ class TableLook:
 
 def table_look(ballots: Ballots, split: Split, chosen: Chosen) -> TableLook:
     """Count the patterns of a panel on the calibration rows, and find those of the others."""
-    found = table(ballots, split.calibration, split.evaluation, np.flatnonzero(chosen.judges))
-    return TableLook(chosen.size, found.occupied, found.unseen, float(np.mean(found.new)))
+    fit = table(ballots, split.calibration, split.evaluation, np.flatnonzero(chosen.judges))
+    return TableLook(chosen.size, fit.occupied, fit.unseen, float(np.mean(fit.new)))
 
 
 def evidence_in(ballots: Ballots, rows: Index, known: Known, rules: Rules, number: int) -> Evidence:

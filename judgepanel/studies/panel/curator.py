@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.prefixes import Ranking
-from judgepanel.kernels.select.search import Found
+from judgepanel.kernels.select.search import SearchResult
 from judgepanel.studies.panel.evidence import Evidence, Rules
 
 Bools = NDArray[np.bool_]
@@ -74,6 +74,6 @@ class Curator:
         return 0.0 if self.searches is None else self.searches(n_judges, rules)
 
 
-def chosen_of(found: Found) -> Chosen:
+def chosen_of(outcome: SearchResult) -> Chosen:
     """The best subset of a search."""
-    return Chosen(found.best, found.nll, path=found.path, path_nll=found.path_nll)
+    return Chosen(outcome.best, outcome.nll, path=outcome.path, path_nll=outcome.path_nll)

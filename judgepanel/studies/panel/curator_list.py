@@ -79,7 +79,7 @@ def taken(
     Without names it is every curator that has what it needs and whose search is not too long; of
     the one that needs a budget nothing is said where there is none.
     """
-    found, left_out = [CURATORS[EVERYONE]], []
+    curators, left_out = [CURATORS[EVERYONE]], []
     for name in NAMES if asked is None else asked:
         curator = CURATORS[name]
         if curator.needs == "budget" and asked is None and rules.budget is None:
@@ -89,9 +89,9 @@ def taken(
             why = _too_long(curator, rules, n_judges, n_rows)
         if why:
             left_out.append(f"{curator.title} is left out: {why}")
-        elif curator not in found:
-            found.append(curator)
-    return tuple(found), tuple(left_out)
+        elif curator not in curators:
+            curators.append(curator)
+    return tuple(curators), tuple(left_out)
 
 
 def _why_not(curator: Curator, known: Known, rules: Rules) -> str:

@@ -154,34 +154,36 @@ def run_chunk(votes: VoteMatrix, spec: CuratorsSpec, chunk: Chunk) -> CuratorTal
     picked = np.zeros((len(curators) + 1, ballots.n_judges), dtype=np.int64)
 
     def scored() -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(prepared, spec.settings, chunk):
-            evidence = evidence_in(ballots, one.calibration, known, spec.rules, one.number)
-            made = [curated(ballots, one, c, evidence, spec.refitted) for c in curators]
-            arms = curator_arms(ballots, one, made, spec.calibrator)
-            masks = np.array([done.chosen.judges for done in made])
+        for split in splits_of(prepared, spec.settings, chunk):
+            evidence = evidence_in(ballots, split.calibration, known, spec.rules, split.number)
+            made = [curated(ballots, split, c, evidence, spec.refitted) for c in curators]
+            arms = curator_arms(ballots, split, made, spec.calibrator)
+            masks = np.array([result.chosen.judges for result in made])
             picked[:-1] += masks
             picked[-1] += masks[int(arms.chosen_on[0].argmin())]
             sizes.append(masks.sum(axis=1).tolist())
-            looks.append(_look(ballots, one, curators, made))
-            yield one, arms
+            looks.append(_look(ballots, split, curators, made))
+            yield split, arms
 
-    done = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
-    return CuratorTally(done, np.array(sizes), picked, np.array(looks))
+    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CuratorTally(totals, np.array(sizes), picked, np.array(looks))
 
 
-def curator_arms(ballots: Ballots, one: Split, made: list[Curated], calibrator: Calibrator) -> Arms:
+def curator_arms(
+    ballots: Ballots, split: Split, made: list[Curated], calibrator: Calibrator
+) -> Arms:
     """Arms of one split, one a curator."""
     held: list[SplitScores] = []
-    for done in made:
-        fitted = calibrate(ballots, one, done.scores, (calibrator,))
-        held.append(evaluate(ballots, one, fitted, done.scores.order, np.zeros((0, 1))))
+    for result in made:
+        fitted = calibrate(ballots, split, result.scores, (calibrator,))
+        held.append(evaluate(ballots, split, fitted, result.scores.order, np.zeros((0, 1))))
     scores = [part.evaluation[calibrator] for part in held]
     return Arms(
         nll=np.stack([part.nll[0] for part in scores])[None],
         brier=np.stack([part.brier[0] for part in scores])[None],
         hit=np.stack([part.hit[0] for part in scores])[None],
         ece=np.stack([part.ece[0] for part in scores])[None],
-        chosen_on=np.array([[done.chosen.nll for done in made]]),
+        chosen_on=np.array([[output.chosen.nll for output in made]]),
         null_nll=held[0].null_nll,
         constant_nll=np.array([held[0].constant_nll[calibrator]]),
         replaced=np.array([sum(part.replaced[calibrator] for part in held)]),
@@ -189,13 +191,13 @@ def curator_arms(ballots: Ballots, one: Split, made: list[Curated], calibrator: 
 
 
 def _look(
-    ballots: Ballots, one: Split, curators: tuple[Curator, ...], made: list[Curated]
+    ballots: Ballots, split: Split, curators: tuple[Curator, ...], made: list[Curated]
 ) -> list[float]:
-    for curator, done in zip(curators, made, strict=True):
+    for curator, result in zip(curators, made, strict=True):
         if curator.name == SELECTOR:
-            found: TableLook = table_look(ballots, one, done.chosen)
-            table = float(done.chosen.table)
-            return [found.judges, table, found.occupied, found.expected_new, found.new]
+            look: TableLook = table_look(ballots, split, result.chosen)
+            table = float(result.chosen.table)
+            return [look.judges, table, look.occupied, look.expected_new, look.new]
     return []
 
 
@@ -214,9 +216,9 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
     prepared = prepare(votes, spec.settings)
     curators, left_out = curators_of(votes, prepared, spec)
     order = np.argsort(partial.scores.numbers, kind="stable")
-    done, sizes, looks = partial.scores.in_order(), partial.sizes[order], partial.looks[order]
+    totals, sizes, looks = partial.scores.in_order(), partial.sizes[order], partial.looks[order]
     figures = curator_figures(
-        done,
+        totals,
         prepared.ballots.units,
         curators,
         sizes,
@@ -224,39 +226,39 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         comparable=spec.refitted == spec.aggregator,
         seed=spec.settings.seed,
     )
-    n_calibration = float(done.n_calibration.mean())
+    n_calibration = float(totals.n_calibration.mean())
     return Curators(
         curators=figures,
         judges=prepared.judges,
-        chosen_share=partial.picked / len(done.numbers),
+        chosen_share=partial.picked / len(totals.numbers),
         selector=selector_figures(looks, n_calibration),
         aggregator=spec.aggregator,
         refit=spec.refitted,
         calibrator=spec.calibrator,
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=float(done.constant_nll.mean()),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
         n_judges=prepared.ballots.n_judges,
         n_calibration=n_calibration,
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, done, left_out),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals, left_out),
     )
 
 
 def _warnings(
-    prepared: Prepared, spec: CuratorsSpec, done: Tally, left_out: tuple[str, ...]
+    prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    found = [*prepared.oriented.notices, *left_out]
-    found += few_labels(prepared, float(done.n_calibration.mean()))
-    fits = len(done.numbers) * done.n_arms
-    found += stand_ins((spec.calibrator,), done.replaced.tolist(), fits)
+    warnings = [*prepared.oriented.notices, *left_out]
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * totals.n_arms
+    warnings += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
     if spec.refitted != spec.aggregator:
-        found.append(
+        warnings.append(
             f"Panels were compared under {spec.aggregator} and scored under {spec.refitted}: the "
             "NLL where they were chosen is not one that they could keep, and no optimism is given."
         )
     if prepared.ballots.n_judges == 1:
-        found.append("There is one judge only, so there is nothing to choose.")
-    return tuple(found)
+        warnings.append("There is one judge only, so there is nothing to choose.")
+    return tuple(warnings)
 
 
 CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(

@@ -25,7 +25,7 @@ _NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 
 
 def curator_figures(
-    done: Tally,
+    tally: Tally,
     units: Ints,
     curators: tuple[Curator, ...],
     sizes: Ints,
@@ -41,19 +41,19 @@ def curator_figures(
     ``comparable``: what was seen and what was got are NLLs of the same aggregator; otherwise their
     difference says nothing and is NaN.
     """
-    table = grid_estimates(done, units)
-    best = done.chosen[:, 0]
+    table = grid_estimates(tally, units)
+    best = tally.chosen[:, 0]
     rows = np.arange(len(best))
     all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)
-    saw = np.concatenate([done.chosen_on[:, 0], done.chosen_on[rows, 0, best][:, None]], axis=1)
-    optimism = done.split_means[:, 0, 0] - saw
-    gaps, same = _gaps(done, units)
+    saw = np.concatenate([tally.chosen_on[:, 0], tally.chosen_on[rows, 0, best][:, None]], axis=1)
+    optimism = tally.split_means[:, 0, 0] - saw
+    gaps, same = _gaps(tally, units)
     reach = simultaneous_reach(gaps, seed=seed) if gaps is not None else float("nan")
     shares = np.bincount(best, minlength=len(curators)) / len(best)
-    null, margin = float(done.null_nll.mean()), MARGIN * float(table["nll"][0][0, 0])
-    named = [(one.name, one.title, one.deployable) for one in curators]
+    null, margin = float(tally.null_nll.mean()), MARGIN * float(table["nll"][0][0, 0])
+    named = [(curator.name, curator.title, curator.deployable) for curator in curators]
     named.append((LOOKED_BEST, "whichever looked best", True))
-    found = []
+    figures = []
     for a, (name, title, deployable) in enumerate(named):
         tie = bool(same[a])
         value, lo, hi, p, se = _gap(None if tie else gaps, table["nll"][0][0], a)
@@ -62,7 +62,7 @@ def curator_figures(
         seen = float(saw[:, a].mean()) if np.isfinite(saw[:, a]).all() else float("nan")
         known = comparable and np.isfinite(seen)
         bounds = np.quantile(optimism[:, a], (0.025, 0.975)) if known else (np.nan, np.nan)
-        found.append(
+        figures.append(
             CuratorFigures(
                 curator=name,
                 title=title,
@@ -94,19 +94,19 @@ def curator_figures(
                 note=_NOTES.get(name, ""),
             )
         )
-    return tuple(found)
+    return tuple(figures)
 
 
-def _gaps(done: Tally, units: Ints) -> tuple[Estimate | None, NDArray[np.bool_]]:
+def _gaps(tally: Tally, units: Ints) -> tuple[Estimate | None, NDArray[np.bool_]]:
     """Differences from all judges (A + 1,), None from a single split; where there never is any."""
-    means, seen = done.item_means()
-    items = means[0, 0] - means[0, 0, done.reference]
+    means, seen = tally.item_means()
+    items = means[0, 0] - means[0, 0, tally.reference]
     same = ~items.any(axis=1)
-    if len(done.numbers) < 2:
+    if len(tally.numbers) < 2:
         return None, same
-    splits = done.split_means[:, 0, 0]
-    splits = splits - splits[:, [done.reference]]
-    return estimate(items, splits, units[seen], *mean_sizes(done)), same
+    splits = tally.split_means[:, 0, 0]
+    splits = splits - splits[:, [tally.reference]]
+    return estimate(items, splits, units[seen], *mean_sizes(tally)), same
 
 
 def _gap(gaps: Estimate | None, nll: Floats, a: int) -> tuple[float, float, float, float, float]:

@@ -30,7 +30,7 @@ class CuratorFigures:
     ``optimism_hi``; all NaN where nothing could be seen, optimism also where panels were compared
     under another aggregator than they are scored under. ``delta`` = NLL(curator) - NLL(all judges)
     on the same items: above 0 keeping everyone is better; ``lo``, ``hi``, ``p`` and the verdict
-    against ``margin`` follow METHODS section 7, ``band_lo`` and ``band_hi`` cover all curators
+    against ``margin`` follow docs/inference.md, ``band_lo`` and ``band_hi`` cover all curators
     together; all NaN for a ``tie``, a curator that never differs from all judges. ``size`` is the
     mean number of judges, between ``size_lo`` and ``size_hi`` in 95 % of the splits. ``stability``
     is 1 where every split chooses the same judges and 0 where they are chosen as if at random
@@ -91,7 +91,7 @@ class Curators(SplitResult):
     """Result of :data:`CURATORS_STUDY`.
 
     ``curators`` come all judges first, then the others as they were asked for, and last
-    ``looked_best``, the one with the lowest NLL where it chose, taken anew in every split.
+    ``looked_best``, the one with the lowest NLL where it chose, taken again in every split.
     ``chosen_share`` (n_curators, n_judges) is how often each of ``judges`` was chosen.
     ``constant_nll`` is a constant score through the same calibrator. ``aggregator`` is what panels
     are compared under, ``refit`` what the chosen ones are scored under. ``selector`` is None where
@@ -118,20 +118,27 @@ class Curators(SplitResult):
     @property
     def deployable(self) -> tuple[CuratorFigures, ...]:
         """Curators that anybody could use, all judges among them, ``looked_best`` last."""
-        return tuple(one for one in self.curators if one.deployable)
+        return tuple(curator for curator in self.curators if curator.deployable)
 
     def named(self, curator: str) -> CuratorFigures | None:
         """The figures of a curator, None where it was left out."""
-        return next((one for one in self.curators if one.curator == curator), None)
+        return next(
+            (
+                curator_figures
+                for curator_figures in self.curators
+                if curator_figures.curator == curator
+            ),
+            None,
+        )
 
     def shares(self, curator: str) -> Floats:
         """How often a curator chose each judge (n_judges,), in [0, 1]."""
-        names = [one.curator for one in self.curators]
+        names = [curator_figures.curator for curator_figures in self.curators]
         return np.asarray(self.chosen_share[names.index(curator)])
 
     def frame(self) -> pd.DataFrame:
-        """One row a curator."""
-        frame = pd.DataFrame([to_plain(one) for one in self.curators])
+        """One row per curator."""
+        frame = pd.DataFrame([to_plain(curator) for curator in self.curators])
         frame["null_nll"] = self.null_nll
         frame["constant_nll"] = self.constant_nll
         frame["aggregator"], frame["refit"] = self.aggregator, self.refit
@@ -141,11 +148,11 @@ class Curators(SplitResult):
         return frame.astype(dict.fromkeys(numbers, float))
 
     def stability_frame(self) -> pd.DataFrame:
-        """How often each judge was chosen, one row a curator and judge."""
+        """How often each judge was chosen, one row per curator and judge."""
         return pd.DataFrame(
             [
-                {"curator": one.curator, "judge": judge, "chosen_share": float(share)}
-                for one, shares in zip(self.curators, self.chosen_share, strict=True)
+                {"curator": curator.curator, "judge": judge, "chosen_share": float(share)}
+                for curator, shares in zip(self.curators, self.chosen_share, strict=True)
                 for judge, share in zip(self.judges, shares, strict=True)
             ]
         )
@@ -159,11 +166,11 @@ class Curators(SplitResult):
             "nll_all": self.everyone.nll,
             "null_nll": self.null_nll,
             "constant_nll": self.constant_nll,
-            "curators": [to_plain(one) for one in self.curators],
+            "curators": [to_plain(curator) for curator in self.curators],
             "selector": to_plain(self.selector),
             "chosen": {
-                one.curator: dict(zip(self.judges, to_plain(shares), strict=True))
-                for one, shares in zip(self.curators, self.chosen_share, strict=True)
+                curator.curator: dict(zip(self.judges, to_plain(shares), strict=True))
+                for curator, shares in zip(self.curators, self.chosen_share, strict=True)
             },
             "n_splits": self.n_splits,
             "orientation": self.orientation,

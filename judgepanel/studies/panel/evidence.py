@@ -32,7 +32,7 @@ class Rules:
     is the number of judges of curators that are told it; ``width`` and ``steps`` belong to the
     beam, ``groups`` (at most 12) to the exhaustive search, ``budget`` (cost of an item, None for
     no limit) to the best panel under a budget. ``tables``: the finite-calibration selector may
-    count patterns in a table, which is no panel that sums votes.
+    count patterns in a table, which is not a panel that sums votes.
     """
 
     aggregator: ClosedForm = "one_coin"

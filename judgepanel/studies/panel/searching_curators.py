@@ -52,7 +52,7 @@ def every_union(evidence: Evidence) -> Chosen:
 
 
 def lasso(evidence: Evidence) -> Chosen:
-    """Judges left at the l1 penalty with the lowest NLL by inner folds, the path anew in each."""
+    """Judges left at the l1 penalty with the lowest NLL by inner folds, the path again in each."""
     total = sum(
         trial.losses(lasso_path(evidence.ballots, trial.split.calibration))[0]
         for trial in evidence.comparison().trials
@@ -71,7 +71,7 @@ def finite_calibration(evidence: Evidence) -> Chosen:
     """
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
     few = sizes[:MOST_JUDGES]
-    found: list[tuple[float, bool, int, Ranking]] = []
+    choices: list[tuple[float, bool, int, Ranking]] = []
     for table in (False, True) if evidence.rules.tables else (False,):
         for ranking in RANKINGS:
             nll = (
@@ -80,8 +80,8 @@ def finite_calibration(evidence: Evidence) -> Chosen:
                 else prefix_nll(evidence, sizes, ranking)
             )
             k = int(np.argmin(np.round(nll, 9)))
-            found.append((float(nll[k]), table, k + 1, ranking))
-    nll_seen, table, k, ranking = min(found, key=lambda one: round(one[0], 9))
+            choices.append((float(nll[k]), table, k + 1, ranking))
+    nll_seen, table, k, ranking = min(choices, key=lambda choice: round(choice[0], 9))
     return first_of(evidence, k, ranking, nll_seen, table=table)
 
 

@@ -30,7 +30,7 @@ def everyone(evidence: Evidence) -> Chosen:
 
 
 def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
-    """The k best by a ranking; k by inner folds, in each of which the judges are ranked anew."""
+    """The k best by a ranking; k by inner folds, in each of which the judges are ranked again."""
     sizes = np.arange(1, evidence.ballots.n_judges + 1)
     nll = prefix_nll(evidence, sizes, ranking)
     k = int(sizes[np.argmin(np.round(nll, 9))])
@@ -38,7 +38,7 @@ def top_k(evidence: Evidence, ranking: Ranking) -> Chosen:
 
 
 def prefix_nll(evidence: Evidence, sizes: Index, ranking: Ranking) -> NDArray[np.float64]:
-    """NLL (n_sizes,) of the best k by inner folds, ranked anew in each."""
+    """NLL (n_sizes,) of the best k by inner folds, ranked again in each."""
     rules = evidence.rules
     recipe = Recipe(rules.aggregator, (rules.calibrator,), ranking, seed=rules.seed)
     return np.asarray(
@@ -102,14 +102,14 @@ def without_failures(evidence: Evidence) -> Chosen:
     """All but judges that the P1 filter drops: unreadable, constant, and below chance where the
     aggregator cannot turn a vote round.
     """
-    found = legible(evidence.ballots, limits=False)
-    return _all_but(to_drop(found, evidence.rules.aggregator))
+    legibility = legible(evidence.ballots, limits=False)
+    return _all_but(to_drop(legibility, evidence.rules.aggregator))
 
 
 def above_chance(evidence: Evidence) -> Chosen:
     """All but judges that P1 drops or shows to be below chance, whatever the aggregator."""
-    found = legible(evidence.ballots, limits=False)
-    return _all_but(to_drop(found, evidence.rules.aggregator) | found.below)
+    legibility = legible(evidence.ballots, limits=False)
+    return _all_but(to_drop(legibility, evidence.rules.aggregator) | legibility.below)
 
 
 def _all_but(dropped: Bools) -> Chosen:
@@ -118,7 +118,7 @@ def _all_but(dropped: Bools) -> Chosen:
 
 
 def cheapest_k(evidence: Evidence) -> Chosen:
-    """The k cheapest, k by inner folds. The order is not learnt, so panels are taken as given."""
+    """The k cheapest, k by inner folds. The order is not learned, so panels are taken as given."""
     costs = evidence.known.costs
     if costs is None:
         raise ValueError("there is no cost of every judge")

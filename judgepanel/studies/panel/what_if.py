@@ -60,10 +60,10 @@ class WhatIfSpec:
 
     settings: Settings = Settings()
     keep: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges that are kept (everybody)"}
+        default=None, metadata={"help": "judges that are kept (all judges)"}
     )
     against: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "judges of the panel to compare with (everybody)"}
+        default=None, metadata={"help": "judges of the panel to compare with (all judges)"}
     )
     aggregator: Aggregator = field(default="joint", metadata={"help": "how votes are summed"})
     calibrator: Calibrator = field(default="none", metadata={"help": "calibrator of both panels"})
@@ -116,12 +116,12 @@ def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
     ballots, keyed = panels.prepared.ballots, Keyed(votes)
 
     def scored() -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(panels.prepared, spec.settings, chunk):
+        for split in splits_of(panels.prepared, spec.settings, chunk):
             both = [
-                _remembered(keyed, spec.settings, *_pipeline(spec), mask.tobytes(), one.number)
+                _remembered(keyed, spec.settings, *_pipeline(spec), mask.tobytes(), split.number)
                 for mask in panels.masks
             ]
-            yield one, joined_arms(both)
+            yield split, joined_arms(both)
 
     return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
 
@@ -140,7 +140,7 @@ def _remembered(
     number: int,
 ) -> SplitScores:
     prepared = prepare(keyed.votes, settings)
-    (one,) = splits_of(prepared, settings, Chunk(0, number, 1))
+    (split,) = splits_of(prepared, settings, Chunk(0, number, 1))
     recipe = Recipe(
         aggregator,
         (calibrator,),
@@ -148,17 +148,17 @@ def _remembered(
         seed=settings.seed,
     )
     ballots = judges_of(prepared.ballots, np.frombuffer(panel, dtype=bool))
-    return all_judges(ballots, one, recipe)
+    return all_judges(ballots, split, recipe)
 
 
 def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     """Levels and the difference from whatever splits are in."""
-    panels, done = _panels(votes, spec), partial.in_order()
+    panels, totals = _panels(votes, spec), partial.in_order()
     prepared, settings = panels.prepared, replace(spec.settings, splits=rounds(spec))
     known = known_judges(votes, prepared)
-    means, seen = done.item_means()
-    of, sizes = prepared.ballots.units[seen], mean_sizes(done)
-    items, splits = means[0, 0, :2], done.split_means[:, 0, 0, :2]
+    means, seen = totals.item_means()
+    of, sizes = prepared.ballots.units[seen], mean_sizes(totals)
+    items, splits = means[0, 0, :2], totals.split_means[:, 0, 0, :2]
     same = bool((panels.masks[0] == panels.masks[1]).all())
     extra = one_more_error(items, of) * errs_rarely(prepared)
     level = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
@@ -166,7 +166,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         estimate(items[1:] - items[:1], splits[:, 1:] - splits[:, :1], of, *sizes, joint=False),
         between(extra[1:], extra[:1]) * (not same),
     )
-    averages = done.split_means[:, :, 0].mean(axis=0)
+    averages = totals.split_means[:, :, 0].mean(axis=0)
     figures = [
         PanelFigures(
             judges=tuple(np.array(prepared.judges, dtype=object)[mask]),
@@ -192,25 +192,25 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         verdict=verdict(lo, hi, margin, identical=same),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=float(done.constant_nll.mean()),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
         n_judges=len(prepared.judges),
-        n_calibration=float(done.n_calibration.mean()),
-        **run_fields(prepared, settings, done),
-        warnings=_warnings(prepared, spec, done),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, settings, totals),
+        warnings=_warnings(prepared, spec, totals),
     )
 
 
-def _warnings(prepared: Prepared, spec: WhatIfSpec, done: Tally) -> tuple[str, ...]:
-    found = [*prepared.oriented.notices]
-    found += few_labels(prepared, float(done.n_calibration.mean()), allowed=True)
-    fits = 2 * len(done.numbers)
-    found += stand_ins((spec.calibrator,), np.ravel(done.replaced).tolist(), fits)
+def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = [*prepared.oriented.notices]
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
+    fits = 2 * len(totals.numbers)
+    warnings += stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits)
     aside = set(prepared.oriented.set_aside)
     named = [name for name in (*(spec.keep or ()), *(spec.against or ())) if name in aside]
     if named:
-        found.append("Judges that were set aside are in neither panel.")
-    return tuple(found)
+        warnings.append("Judges that were set aside are in neither panel.")
+    return tuple(warnings)
 
 
 def rounds(spec: WhatIfSpec) -> int:

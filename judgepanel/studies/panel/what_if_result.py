@@ -48,25 +48,25 @@ class WhatIf(SplitResult):
     n_calibration: float
 
     def frame(self) -> pd.DataFrame:
-        """One row a panel, the one kept first."""
+        """One row per panel, the one kept first."""
         rows = [
             {
                 "panel": name,
-                "k": len(one.judges),
+                "k": len(panel.judges),
                 "aggregator": self.aggregator,
                 "calibrator": self.calibrator,
                 "n_splits": self.n_splits,
-                "nll": one.nll,
-                "nll_lo": one.lo,
-                "nll_hi": one.hi,
-                "brier": one.brier,
-                "ece": one.ece,
-                "accuracy": one.accuracy,
+                "nll": panel.nll,
+                "nll_lo": panel.lo,
+                "nll_hi": panel.hi,
+                "brier": panel.brier,
+                "ece": panel.ece,
+                "accuracy": panel.accuracy,
                 "null_nll": self.null_nll,
-                "skill": 1.0 - one.nll / self.null_nll,
-                "cost": one.cost,
+                "skill": 1.0 - panel.nll / self.null_nll,
+                "cost": panel.cost,
             }
-            for name, one in (("kept", self.kept), ("against", self.against))
+            for name, panel in (("kept", self.kept), ("against", self.against))
         ]
         return pd.DataFrame(rows)
 

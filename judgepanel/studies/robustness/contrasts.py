@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def contrasts(
-    done: Tally,
+    tally: Tally,
     units: NDArray[np.int64],
     weights: Floats,
     *,
@@ -32,9 +32,9 @@ def contrasts(
     single split there is no spread to learn from: all but the values is then NaN.
     """
     m = ITEM_METRICS.index(metric)
-    item_means, seen = done.item_means()
+    item_means, seen = tally.item_means()
     items = np.tile(weights / draws, draws) @ item_means[m, pipeline, :-1]
-    per_split = done.split_means[:, m, pipeline, :-1]
+    per_split = tally.split_means[:, m, pipeline, :-1]
     drawn = per_split.reshape(len(per_split), draws, -1) @ weights.T
     splits = drawn.mean(axis=1)
     if len(splits) < 2:
@@ -42,7 +42,7 @@ def contrasts(
         return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
     within = drawn.var(axis=1, ddof=1).mean(axis=0) / draws if draws > 1 else np.zeros(len(items))
     both = 0.0 if evaluated is None else coupling(items, splits, evaluated[:, seen])
-    return estimate(items, splits, units[seen], *mean_sizes(done), redrawn=within, coupled=both)
+    return estimate(items, splits, units[seen], *mean_sizes(tally), redrawn=within, coupled=both)
 
 
 def band(fitted: Estimate, seed: int) -> tuple[Floats, Floats]:

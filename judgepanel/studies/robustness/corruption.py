@@ -124,8 +124,10 @@ class CorruptionSpec:
 
     def conditions(self, n_judges: int) -> tuple[Condition, ...]:
         """The clean panel, then every scenario and level; one judge alone cannot stay away."""
-        found = conditions(self.flips, self.absent)
-        return tuple(one for one in found if n_judges > 1 or one.scenario != ABSENT)
+        every = conditions(self.flips, self.absent)
+        return tuple(
+            condition for condition in every if n_judges > 1 or condition.scenario != ABSENT
+        )
 
     def sizes(self, n_judges: int) -> Ints:
         """Panel sizes (n_panels,), all judges last."""
@@ -153,28 +155,28 @@ def run_chunk(votes: VoteMatrix, spec: CorruptionSpec, chunk: Chunk) -> Corrupti
 
     def scored() -> Iterator[tuple[Split, Arms]]:
         nonlocal cast
-        for one in splits_of(prepared, spec.settings, chunk):
-            before = ballots.votes[one.evaluation]
-            found = []
+        for split in splits_of(prepared, spec.settings, chunk):
+            before = ballots.votes[split.evaluation]
+            result = []
             for draw in range(DRAWS):
                 damage = draw_damage(
                     ballots.n_items,
                     ballots.n_judges,
                     seed=spec.settings.seed,
-                    number=one.number,
+                    number=split.number,
                     concentrated=spec.concentrated,
                     draw=draw,
                 )
                 hurt = [Hurt(condition, damage(ballots.votes, condition)) for condition in plan]
-                found.append(damaged_scores(ballots, one, ks, spec.recipe, hurt, damage))
+                result.append(damaged_scores(ballots, split, ks, spec.recipe, hurt, damage))
                 cast += int(np.count_nonzero(before))
                 changed[:] += [
-                    np.count_nonzero(after.votes[one.evaluation] != before) for after in hurt
+                    np.count_nonzero(after.votes[split.evaluation] != before) for after in hurt
                 ]
-            yield one, as_arms(found, spec.calibrator)
+            yield split, as_arms(result, spec.calibrator)
 
-    done = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
-    return CorruptionTally(done, changed, cast)
+    totals = tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
+    return CorruptionTally(totals, changed, cast)
 
 
 def combine_tallies(left: CorruptionTally, right: CorruptionTally) -> CorruptionTally:
@@ -187,46 +189,46 @@ def combine_tallies(left: CorruptionTally, right: CorruptionTally) -> Corruption
 def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> Corruption:
     """Levels, rises and differences from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, done = prepared.ballots, partial.scores.in_order()
+    ballots, totals = prepared.ballots, partial.scores.in_order()
     plan, sizes = spec.conditions(ballots.n_judges), spec.sizes(ballots.n_judges)
     shape = (len(sizes), len(plan))
-    names = tuple(one.scenario for one in plan)
+    names = tuple(condition.scenario for condition in plan)
     return Corruption(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         concentrated=spec.concentrated,
         scenarios=names,
-        levels=np.array([one.level for one in plan]),
+        levels=np.array([condition.level for condition in plan]),
         changed=partial.changed / max(partial.cast, 1),
         panels=sizes,
         **_estimates(
-            done,
+            totals,
             ballots.units,
             names,
             shape,
-            evaluated=evaluated_by(prepared, spec.settings, done.numbers),
+            evaluated=evaluated_by(prepared, spec.settings, totals.numbers),
             seed=spec.settings.seed,
             draws=DRAWS,
         ),
-        null_nll=float(done.null_nll.mean()),
+        null_nll=float(totals.null_nll.mean()),
         n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, done, shape),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals, shape),
     )
 
 
 def _warnings(
-    prepared: Prepared, spec: CorruptionSpec, done: Tally, shape: tuple[int, int]
+    prepared: Prepared, spec: CorruptionSpec, totals: Tally, shape: tuple[int, int]
 ) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+    warnings = list(prepared.oriented.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     if prepared.ballots.n_judges == 1:
-        found.append("There is one judge only: nobody else can stay away, or stand in.")
-    replaced = np.ravel(done.replaced).tolist()
-    found += stand_ins(
-        (spec.calibrator,), replaced, len(done.numbers) * DRAWS * shape[0] * shape[1]
+        warnings.append("There is one judge only: nobody else can stay away, or stand in.")
+    replaced = np.ravel(totals.replaced).tolist()
+    warnings += stand_ins(
+        (spec.calibrator,), replaced, len(totals.numbers) * DRAWS * shape[0] * shape[1]
     )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _estimates(

@@ -26,7 +26,7 @@ class Corruption(SplitResult):
     (n,) is the share of the evaluation votes that were flipped or removed. ``panels`` (n_panels,)
     are sizes, the last is all judges. ``nll`` (nats) and ``accuracy`` (n_panels, n) have 95 %
     intervals for new items. ``rise`` (n_panels, n) is NLL - NLL of the same panel on clean votes,
-    with an interval condition by condition; ``drop`` the same of accuracy, turned round.
+    with an interval condition by condition; ``drop`` the same of accuracy, turned around.
     ``gap`` (n_panels - 1, n) is rise(top-k) - rise(all), above 0 where all judges lose less;
     ``gap_lo`` and ``gap_hi`` hold at all levels of a scenario together. ``delta``
     (n_panels - 1, n) is NLL(top-k) - NLL(all) under the condition, with an interval each.
@@ -77,7 +77,7 @@ class Corruption(SplitResult):
         return "the top k" if self.gap_hi[panel, condition] < 0 else "not told apart"
 
     def frame(self) -> pd.DataFrame:
-        """One row a panel and condition."""
+        """One row per panel and condition."""
         n_p, n = self.nll.shape
         none = np.full((1, n), np.nan)
         columns: dict[str, Any] = {

@@ -31,7 +31,7 @@ class Hurt:
 
 def damaged_scores(
     ballots: Ballots,
-    one: Split,
+    split: Split,
     ks: Ints,
     recipe: Recipe,
     hurt: Sequence[Hurt],
@@ -39,28 +39,28 @@ def damaged_scores(
 ) -> list[SplitScores]:
     """Scores (n_k, n_eval) of the ``ks`` best judges under every condition, in order."""
     late = [i for i, after in enumerate(hurt) if not after.condition.both]
-    found = dict(
+    late_scores = dict(
         zip(
             late,
-            _at_scoring_time(ballots, one, ks, recipe, [hurt[i].votes for i in late]),
+            _at_scoring_time(ballots, split, ks, recipe, [hurt[i].votes for i in late]),
             strict=True,
         )
     )
     for i, after in enumerate(hurt):
         if after.condition.both:
-            found[i] = evaluate_split(_everywhere(ballots, after, damage), one, ks, recipe)
-    return [found[i] for i in range(len(hurt))]
+            late_scores[i] = evaluate_split(_everywhere(ballots, after, damage), split, ks, recipe)
+    return [late_scores[i] for i in range(len(hurt))]
 
 
 def _at_scoring_time(
     ballots: Ballots,
-    one: Split,
+    split: Split,
     ks: Ints,
     recipe: Recipe,
     hurt: list[NDArray[np.int8]],
 ) -> list[SplitScores]:
     """Panels fitted once, on clean votes, and scored on each version of the evaluation votes."""
-    evaluation, n = one.evaluation, len(one.evaluation)
+    evaluation, n = split.evaluation, len(split.evaluation)
     more = [after[evaluation] for after in hurt]
     tiled = np.tile(evaluation, len(hurt))
     stacked = replace(
@@ -71,20 +71,20 @@ def _at_scoring_time(
     )
     scores = panel_scores(
         stacked,
-        Split(one.number, one.calibration, ballots.n_items + np.arange(len(tiled))),
+        Split(split.number, split.calibration, ballots.n_items + np.arange(len(tiled))),
         ks,
         aggregator=recipe.aggregator,
         ranking=recipe.ranking,
         own_label="seen" if recipe.in_sample else "removed",
         seed=recipe.seed,
-        key=(one.number, 4),
+        key=(split.number, 4),
     )
-    whole = calibrate(ballots, one, scores, recipe.calibrators, in_sample=recipe.in_sample)
+    whole = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
     parts = [slice(i * n, (i + 1) * n) for i in range(len(hurt))]
     return [
         evaluate(
             ballots,
-            one,
+            split,
             replace(
                 whole,
                 logits=np.ascontiguousarray(whole.logits[:, part]),
@@ -106,15 +106,18 @@ def _everywhere(ballots: Ballots, hurt: Hurt, damage: Damage) -> Ballots:
     return replace(ballots, votes=hurt.votes, unlabelled=unlabelled)
 
 
-def as_arms(found: list[list[SplitScores]], calibrator: Calibrator) -> Arms:
+def as_arms(scores: list[list[SplitScores]], calibrator: Calibrator) -> Arms:
     """Draws by panels by conditions, conditions vary fastest."""
-    first = found[0][0]
+    first = scores[0][0]
 
     def stacked(name: str) -> Floats:
         values = np.concatenate(
             [
-                np.stack([getattr(one.evaluation[calibrator], name) for one in scored], axis=1)
-                for scored in found
+                np.stack(
+                    [getattr(split_scores.evaluation[calibrator], name) for split_scores in scored],
+                    axis=1,
+                )
+                for scored in scores
             ]
         )
         return np.asarray(values.reshape(1, -1, *values.shape[2:]))
@@ -128,5 +131,7 @@ def as_arms(found: list[list[SplitScores]], calibrator: Calibrator) -> Arms:
         chosen_on=np.zeros(nll.shape[:2]),
         null_nll=first.null_nll,
         constant_nll=np.array([first.constant_nll[calibrator]]),
-        replaced=np.array([sum(one.replaced[calibrator] for scored in found for one in scored)]),
+        replaced=np.array(
+            [sum(split_scores.replaced[calibrator] for scored in scores for split_scores in scored)]
+        ),
     )

@@ -147,9 +147,9 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     prepared = prepare(votes, spec.settings)
     strata = _strata(prepared, spec)
     rounds = [
-        found
-        for one in splits_of(prepared, spec.settings, chunk)
-        if (found := _round(prepared, spec, strata, one)) is not None
+        result
+        for split in splits_of(prepared, spec.settings, chunk)
+        if (result := _round(prepared, spec, strata, split)) is not None
     ]
     tallies = []
     if rounds:
@@ -163,12 +163,15 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
         ]
 
     def gathered(name: str) -> Floats:
-        rows = [[[getattr(cell, name) for cell in row] for row in one.scores] for one in rounds]
+        rows = [
+            [[getattr(cell, name) for cell in row] for row in one_round.scores]
+            for one_round in rounds
+        ]
         return np.array(rows, dtype=np.float64).reshape(-1, len(SOURCES), len(TARGETS))
 
     return TransferTally(
         tallies=tuple(tallies),
-        numbers=np.array([one.split.number for one in rounds], dtype=np.int64),
+        numbers=np.array([one_round.split.number for one_round in rounds], dtype=np.int64),
         effective=gathered("effective"),
         clipped=gathered("clipped"),
         skipped=chunk.count - len(rounds),
@@ -178,51 +181,55 @@ def run_chunk(votes: VoteMatrix, spec: DifficultyTransferSpec, chunk: Chunk) -> 
     )
 
 
-def source_rows(one: Split, strata: Strata, units: Ints, seed: int) -> list[Ints] | None:
+def source_rows(split: Split, strata: Strata, units: Ints, seed: int) -> list[Ints] | None:
     """Calibration rows of every source, equally many; None where a stratum has none of them."""
     pools = [
-        np.intersect1d(one.calibration, strata.easy),
-        np.intersect1d(one.calibration, strata.hard),
-        one.calibration,
+        np.intersect1d(split.calibration, strata.easy),
+        np.intersect1d(split.calibration, strata.hard),
+        split.calibration,
     ]
     n = min(len(pool) for pool in pools)
     if n == 0:
         return None
     return [
-        nested_rows(units, pool, [n], seed=seed, key=(one.number, _KEY, s))[0]
+        nested_rows(units, pool, [n], seed=seed, key=(split.number, _KEY, s))[0]
         for s, pool in enumerate(pools)
     ]
 
 
 def _round(
-    prepared: Prepared, spec: DifficultyTransferSpec, strata: Strata, one: Split
+    prepared: Prepared, spec: DifficultyTransferSpec, strata: Strata, split: Split
 ) -> _Round | None:
     ballots = prepared.ballots
-    sources = source_rows(one, strata, ballots.units, spec.settings.seed)
-    targets = tuple(np.intersect1d(one.evaluation, rows) for rows in (strata.easy, strata.hard))
+    sources = source_rows(split, strata, ballots.units, spec.settings.seed)
+    targets = tuple(np.intersect1d(split.evaluation, rows) for rows in (strata.easy, strata.hard))
     if sources is None or any(len(rows) == 0 for rows in targets):
         return None
     both = np.concatenate(targets)
     scores = [
         transferred(
-            ballots, Split(one.number, rows, both), targets, spec.recipe, (one.number, _KEY, s, 1)
+            ballots,
+            Split(split.number, rows, both),
+            targets,
+            spec.recipe,
+            (split.number, _KEY, s, 1),
         )
         for s, rows in enumerate(sources)
     ]
-    return _Round(one, sources[0], targets, scores)
+    return _Round(split, sources[0], targets, scores)
 
 
 def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
     """Scores on one target: calibrators are pipelines; sources by methods, fastest, are arms."""
-    for one in rounds:
-        cells = [row[t] for row in one.scores]
+    for one_round in rounds:
+        cells = [row[t] for row in one_round.scores]
 
         def stacked(name: str, cells: list[TargetScores] = cells) -> Floats:
             return np.concatenate([getattr(cell.scores, name) for cell in cells], axis=1)
 
         ece = stacked("ece")
         yield (
-            Split(one.split.number, one.labels, one.targets[t]),
+            Split(one_round.split.number, one_round.labels, one_round.targets[t]),
             Arms(
                 nll=stacked("nll"),
                 brier=stacked("brier"),
@@ -237,10 +244,10 @@ def _of_target(rounds: list[_Round], t: int) -> Iterator[tuple[Split, Arms]]:
 
 
 def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
-    found = difficulty_strata(prepared, spec.share, spec.by)
+    strata = difficulty_strata(prepared, spec.share, spec.by)
     ballots = prepared.ballots
     units = ballots.units
-    for name, rows in (("easy", found.easy), ("hard", found.hard)):
+    for name, rows in (("easy", strata.easy), ("hard", strata.hard)):
         n = len(np.unique(units[rows]))
         if n < FEWEST:
             raise InputError(
@@ -260,7 +267,7 @@ def _strata(prepared: Prepared, spec: DifficultyTransferSpec) -> Strata:
                 allowed=f"{FEWEST_OF_A_CLASS} or more of each label among the {name} items; more "
                 "labelled items, a larger share, or items that are symmetric",
             )
-    return found
+    return strata
 
 
 def combine_tallies(left: TransferTally, right: TransferTally) -> TransferTally:
@@ -268,7 +275,7 @@ def combine_tallies(left: TransferTally, right: TransferTally) -> TransferTally:
     tallies = left.tallies or right.tallies
     if left.tallies and right.tallies:
         pairs = zip(left.tallies, right.tallies, strict=True)
-        tallies = tuple(combine(one, other) for one, other in pairs)
+        tallies = tuple(combine(first, other) for first, other in pairs)
     return TransferTally(
         tallies=tallies,
         numbers=np.concatenate([left.numbers, right.numbers]),
@@ -292,7 +299,7 @@ def merge(
             "in every split so far the easy or the hard items are all on one side",
             allowed="more labelled items, or smaller groups",
         )
-    done = tuple(one.in_order() for one in partial.tallies)
+    tallies = tuple(totals.in_order() for totals in partial.tallies)
     order = np.argsort(partial.numbers, kind="stable")
     return DifficultyTransfer(
         calibrators=spec.calibrators,
@@ -303,34 +310,39 @@ def merge(
         easy_to=strata.easy_to,
         hard_from=strata.hard_from,
         n_target=np.array([len(strata.easy), len(strata.hard)]),
-        n_labels=float(done[0].n_calibration.mean()),
-        **transfer_estimates(done, prepared.ballots.units, strata),
-        effective=partial.effective[order].mean(axis=0) / float(done[0].n_calibration.mean()),
+        n_labels=float(tallies[0].n_calibration.mean()),
+        **transfer_estimates(tallies, prepared.ballots.units, strata),
+        effective=partial.effective[order].mean(axis=0) / float(tallies[0].n_calibration.mean()),
         clipped=partial.clipped[order].mean(axis=0),
-        **about(prepared, spec.settings, len(done[0].numbers) + partial.skipped),
-        warnings=_warnings(prepared, spec, done, partial),
+        **about(prepared, spec.settings, len(tallies[0].numbers) + partial.skipped),
+        warnings=_warnings(prepared, spec, tallies, partial),
     )
 
 
 def _warnings(
     prepared: Prepared,
     spec: DifficultyTransferSpec,
-    done: tuple[Tally, ...],
+    tallies: tuple[Tally, ...],
     partial: TransferTally,
 ) -> tuple[str, ...]:
-    found = [*prepared.oriented.notices, *few_labels(prepared, float(done[0].n_calibration.mean()))]
+    warnings = [
+        *prepared.oriented.notices,
+        *few_labels(prepared, float(tallies[0].n_calibration.mean())),
+    ]
     if partial.skipped:
-        found.append(f"{partial.skipped} splits left the easy or the hard items all on one side.")
-    replaced = np.sum([one.replaced.sum(axis=-1) for one in done], axis=0)
-    found += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
+        warnings.append(
+            f"{partial.skipped} splits left the easy or the hard items all on one side."
+        )
+    replaced = np.sum([totals.replaced.sum(axis=-1) for totals in tallies], axis=0)
+    warnings += stand_ins(spec.calibrators, replaced.tolist(), partial.fits)
     if partial.kept:
-        found.append(
+        warnings.append(
             f"{partial.kept} of {partial.strata} strata of the stratified calibrators have fewer "
             f"than {FEWEST_IN_STRATUM} labelled source items and keep the plain fit."
         )
     if prepared.ballots.symmetric and {"platt", "temperature"} <= set(spec.calibrators):
-        found.append("Platt scaling and temperature are the same where items are swapped.")
-    return tuple(found)
+        warnings.append("Platt scaling and temperature are the same where items are swapped.")
+    return tuple(warnings)
 
 
 DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTransfer] = Study(

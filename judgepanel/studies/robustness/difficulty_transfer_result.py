@@ -142,7 +142,7 @@ class DifficultyTransfer:
         )
 
     def frame(self) -> pd.DataFrame:
-        """One row a cell."""
+        """One row per cell."""
         table = pd.DataFrame([to_plain(cell) for cell in self.cells()])
         table.insert(0, "aggregator", self.aggregator)
         table.insert(5, "labels", self.n_labels)

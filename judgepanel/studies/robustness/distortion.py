@@ -85,7 +85,7 @@ class DistortionSpec:
             )
         if not 0.0 < self.turned < 1.0:
             raise InputError(
-                "the share of scores turned round is out of range",
+                "the share of scores turned around is out of range",
                 value=self.turned,
                 allowed="between 0 and 1",
             )
@@ -97,32 +97,32 @@ def run_chunk(votes: VoteMatrix, spec: DistortionSpec, chunk: Chunk) -> Tally:
     ballots = prepared.ballots
 
     def scored() -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(prepared, spec.settings, chunk):
+        for split in splits_of(prepared, spec.settings, chunk):
             scores = panel_scores(
                 ballots,
-                one,
+                split,
                 np.array([ballots.n_judges]),
                 aggregator=spec.aggregator,
                 own_label="seen" if spec.settings.protocol == "paper" else "removed",
                 seed=spec.settings.seed,
-                key=(one.number, 4),
+                key=(split.number, 4),
             )
-            yield one, _arms(_evaluated(ballots, one, scores, spec), ballots.symmetric)
+            yield split, _arms(_evaluated(ballots, split, scores, spec), ballots.symmetric)
 
     return tally(scored(), n_items=ballots.n_items, seed=spec.settings.seed)
 
 
 def _evaluated(
-    ballots: Ballots, one: Split, scores: PrefixScores, spec: DistortionSpec
+    ballots: Ballots, split: Split, scores: PrefixScores, spec: DistortionSpec
 ) -> SplitScores:
     """Every draw of every distortion as a column; twice the rows where items and swaps count."""
     swapped = ballots.symmetric
     if swapped:
-        ballots, one, scores = _with_swaps(ballots, one, scores)
+        ballots, split, scores = _with_swaps(ballots, split, scores)
     sides = [
         np.stack(
             [
-                _distorted(raw[0], spec, name, (one.number, draw, number, side), swapped=swapped)
+                _distorted(raw[0], spec, name, (split.number, draw, number, side), swapped=swapped)
                 for draw in range(DRAWS)
                 for number, name in enumerate(ROWS)
             ]
@@ -139,12 +139,12 @@ def _evaluated(
         evaluation_empty=np.repeat(scores.evaluation_empty, n_columns, axis=0),
     )
     in_sample = spec.settings.protocol == "paper"
-    fitted = calibrate(ballots, one, wide, spec.calibrators, in_sample=in_sample)
-    return evaluate(ballots, one, fitted, scores.order, np.zeros((0, n_columns)))
+    fitted = calibrate(ballots, split, wide, spec.calibrators, in_sample=in_sample)
+    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, n_columns)))
 
 
 def _with_swaps(
-    ballots: Ballots, one: Split, scores: PrefixScores
+    ballots: Ballots, split: Split, scores: PrefixScores
 ) -> tuple[Ballots, Split, PrefixScores]:
     """Every item and, behind all items, every item with its responses swapped."""
 
@@ -159,7 +159,7 @@ def _with_swaps(
             units=np.tile(ballots.units, 2),
             symmetric=False,
         ),
-        Split(one.number, twice(one.calibration), twice(one.evaluation)),
+        Split(split.number, twice(split.calibration), twice(split.evaluation)),
         replace(
             scores,
             calibration=np.concatenate([scores.calibration, -scores.calibration], axis=1),
@@ -197,7 +197,7 @@ def _arms(scores: SplitScores, symmetric: bool) -> Arms:
     held = list(scores.evaluation.values())
 
     def items(name: str) -> Floats:
-        values = np.stack([getattr(one, name) for one in held])
+        values = np.stack([getattr(item_scores, name) for item_scores in held])
         if not symmetric:
             return values
         n = values.shape[-1] // 2
@@ -208,7 +208,7 @@ def _arms(scores: SplitScores, symmetric: bool) -> Arms:
         nll=nll,
         brier=items("brier"),
         hit=items("hit"),
-        ece=np.stack([one.ece for one in held]),
+        ece=np.stack([item_scores.ece for item_scores in held]),
         chosen_on=np.zeros(nll.shape[:2]),
         null_nll=scores.null_nll,
         constant_nll=np.array(list(scores.constant_nll.values())),
@@ -219,66 +219,68 @@ def _arms(scores: SplitScores, symmetric: bool) -> Arms:
 def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion:
     """Levels, changes and what they say from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, done = prepared.ballots, partial.in_order()
-    found: dict[str, Any] = {}
+    ballots, totals = prepared.ballots, partial.in_order()
+    content: dict[str, Any] = {}
     outcomes = []
-    one = np.eye(len(ROWS))
+    identity = np.eye(len(ROWS))
     for c in range(len(spec.calibrators)):
         for name, weights, metric in (
-            ("nll", one, "nll"),
-            ("accuracy", one, "accuracy"),
-            ("change", one - one[:1], "nll"),
+            ("nll", identity, "nll"),
+            ("accuracy", identity, "accuracy"),
+            ("change", identity - identity[:1], "nll"),
         ):
-            fitted = contrasts(done, ballots.units, weights, metric=metric, pipeline=c, draws=DRAWS)
+            fitted = contrasts(
+                totals, ballots.units, weights, metric=metric, pipeline=c, draws=DRAWS
+            )
             bounds = RANGES[metric] if name in RANGES else (-np.inf, np.inf)
             for end, values in (
                 ("", fitted.value),
                 ("_lo", np.clip(fitted.lo, *bounds)),
                 ("_hi", np.clip(fitted.hi, *bounds)),
             ):
-                found.setdefault(name + end, []).append(values)
-        margin = MARGIN * float(found["nll"][c][0])
-        p, said = _said(fitted, margin)
-        found.setdefault("p", []).append(p)
-        found.setdefault("margin", []).append(margin)
-        outcomes.append(said)
+                content.setdefault(name + end, []).append(values)
+        margin = MARGIN * float(content["nll"][c][0])
+        p, verdicts = _tested(fitted, margin)
+        content.setdefault("p", []).append(p)
+        content.setdefault("margin", []).append(margin)
+        outcomes.append(verdicts)
     return Distortion(
         aggregator=spec.aggregator,
         distortions=ROWS,
         calibrators=spec.calibrators,
-        **_as_columns(found),
+        **_as_columns(content),
         outcomes=tuple(zip(*outcomes, strict=True)),
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=done.constant_nll.mean(axis=0),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=totals.constant_nll.mean(axis=0),
         n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, done),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals),
     )
 
 
-def _as_columns(found: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.array(values).T for name, values in found.items()}
+def _as_columns(content: dict[str, Any]) -> dict[str, Any]:
+    return {name: np.array(values).T for name, values in content.items()}
 
 
-def _said(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
+def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
     """P-values (n,) of the equivalence tests and what they come to; the first row is itself."""
     if np.isnan(change.se).any():
         return change.se, ("reference", *["undecided"] * (len(change.se) - 1))
     tested = equivalence(change, margin)
     words = {"equivalent": "repaired", "inconclusive": "undecided"}
-    said = [
+    sentences = [
         words.get(outcome, "harmed" if value > 0 else "better")
         for outcome, value in zip(tested.outcomes, change.value, strict=True)
     ]
-    return tested.p, ("reference", *said[1:])
+    return tested.p, ("reference", *sentences[1:])
 
 
-def _warnings(prepared: Prepared, spec: DistortionSpec, done: Tally) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()))
-    fits = len(done.numbers) * len(ROWS) * DRAWS
-    found += stand_ins(spec.calibrators, done.replaced.tolist(), fits)
-    return tuple(found)
+def _warnings(prepared: Prepared, spec: DistortionSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = list(prepared.oriented.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
+    fits = len(totals.numbers) * len(ROWS) * DRAWS
+    warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
+    return tuple(warnings)
 
 
 DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(

@@ -51,7 +51,7 @@ class Distortion(SplitResult):
         return tuple(name for name, row in rows if row[c] == "repaired")
 
     def frame(self) -> pd.DataFrame:
-        """One row a distortion and calibrator."""
+        """One row per distortion and calibrator."""
         n_d, n_c = self.nll.shape
         columns: dict[str, Any] = {
             "aggregator": self.aggregator,

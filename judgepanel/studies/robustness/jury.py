@@ -1,6 +1,6 @@
 """What does dependence cost? The error of the k best judges against that of independent ones.
 
-Judges are ranked, and one-coin weights learnt, on calibration rows. Errors are those on evaluation
+Judges are ranked, and one-coin weights learned, on calibration rows. Errors are those on evaluation
 rows, and so are the accuracies that the theory is given: the difference is then due to how judges
 err together, not to how they were picked.
 """
@@ -84,10 +84,10 @@ def run_chunk(votes: VoteMatrix, spec: JurySpec, chunk: Chunk) -> ValueTally:
     ks = spec.sizes(ballots.n_judges)
 
     def scored() -> Iterator[tuple[int, Ints, int, Floats]]:
-        for one in splits_of(prepared, spec.settings, chunk):
-            rows = one.evaluation[:: thinning(ballots, len(one.evaluation))]
-            values = _values(ballots, one, rows, ks, spec.ranking)
-            yield one.number, rows, len(one.calibration), values.reshape(-1, len(rows))
+        for split in splits_of(prepared, spec.settings, chunk):
+            rows = split.evaluation[:: thinning(ballots, len(split.evaluation))]
+            values = _values(ballots, split, rows, ks, spec.ranking)
+            yield split.number, rows, len(split.calibration), values.reshape(-1, len(rows))
 
     return tally_values(scored(), ballots.n_items, len(VALUES) * len(ks))
 
@@ -99,10 +99,10 @@ def thinning(ballots: Ballots, n_evaluation: int) -> int:
     return max(1, int(np.ceil(cells / MOST_CELLS)))
 
 
-def _values(ballots: Ballots, one: Split, rows: Ints, ks: Ints, ranking: Ranking) -> Floats:
+def _values(ballots: Ballots, split: Split, rows: Ints, ks: Ints, ranking: Ranking) -> Floats:
     """``VALUES`` by panel size and item, (V, n_k, n_rows)."""
-    narrow = Split(one.number, one.calibration, rows)
-    scores = prefix_scores(ballots, one.calibration, rows, ks, ranking=ranking, own_label="seen")
+    narrow = Split(split.number, split.calibration, rows)
+    scores = prefix_scores(ballots, split.calibration, rows, ks, ranking=ranking, own_label="seen")
     votes, signs = ballots.votes[rows][:, scores.order], ballots.signs[rows]
     accuracies, influence = (part[..., scores.order] for part in _accuracies(ballots, narrow))
     theory = jury_exponents(votes, accuracies, ks)
@@ -127,19 +127,19 @@ def _values(ballots: Ballots, one: Split, rows: Ints, ks: Ints, ranking: Ranking
     )
 
 
-def _accuracies(ballots: Ballots, one: Split) -> tuple[Floats, Floats]:
+def _accuracies(ballots: Ballots, split: Split) -> tuple[Floats, Floats]:
     """Accuracy (n_judges,) on the evaluation rows, inside (0, 1), and the items' influence on it.
 
     ``PRIOR_VOTES`` votes at the panel's mean accuracy are added, which leaves the mean where it is.
     The influence values (n_eval, n_judges) have mean 0: without them an item would not count for
     the accuracies that it gave.
     """
-    right, voted = counts(ballots, one.evaluation)
+    right, voted = counts(ballots, split.evaluation)
     mean = (right.sum() + 1.0) / (voted.sum() + 2.0)
     accuracies = np.asarray((right + PRIOR_VOTES * mean) / (voted + PRIOR_VOTES))
-    votes = ballots.votes[one.evaluation]
+    votes = ballots.votes[split.evaluation]
     cast = (votes != 0).astype(np.float64)
-    hit = (votes * ballots.signs[one.evaluation][:, None] > 0).astype(np.float64)
+    hit = (votes * ballots.signs[split.evaluation][:, None] > 0).astype(np.float64)
     own = hit - cast * (right / np.maximum(voted, 1))
     panel = (hit.sum(axis=1) - cast.sum(axis=1) * right.sum() / max(voted.sum(), 1)) / (
         voted.sum() + 2.0
@@ -151,30 +151,31 @@ def _accuracies(ballots: Ballots, one: Split) -> tuple[Floats, Floats]:
 def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
     """Errors, bounds and the number of independent judges from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, done = prepared.ballots, partial.in_order()
+    ballots, tally = prepared.ballots, partial.in_order()
     ks = spec.sizes(ballots.n_judges)
     n_k, units = len(ks), ballots.units
-    one = np.eye(len(VALUES) * n_k).reshape(len(VALUES), n_k, -1)
-    found = {name: done.contrasts(one[place], units) for place, name in enumerate(VALUES)}
+    identity = np.eye(len(VALUES) * n_k).reshape(len(VALUES), n_k, -1)
+    by_name = {name: tally.contrasts(identity[place], units) for place, name in enumerate(VALUES)}
     independent = _around(
-        found["independent"].value, done.contrasts(one[VALUES.index("independent_by_item")], units)
+        by_name["independent"].value,
+        tally.contrasts(identity[VALUES.index("independent_by_item")], units),
     )
     gap = _around(
-        found["majority"].value - independent.value,
-        done.contrasts(one[0] - one[VALUES.index("independent_by_item")], units),
+        by_name["majority"].value - independent.value,
+        tally.contrasts(identity[0] - identity[VALUES.index("independent_by_item")], units),
     )
-    accuracy = found["accuracy"].value
-    majority = found["majority"]
+    accuracy = by_name["accuracy"].value
+    majority = by_name["majority"]
     return Jury(
         k=ks,
         accuracy=accuracy,
         **_bounded("majority", majority),
-        **_bounded("one_coin", found["one_coin"]),
+        **_bounded("one_coin", by_name["one_coin"]),
         **_bounded("independent", independent),
         gap=gap.value,
         gap_lo=gap.lo,
         gap_hi=gap.hi,
-        **{name: found[name].value for name in VALUES[4:-1]},
+        **{name: by_name[name].value for name in VALUES[4:-1]},
         effective=_equivalents(majority.value, accuracy, ks),
         effective_lo=_equivalents(np.minimum(majority.hi, 1.0), accuracy, ks),
         effective_hi=_equivalents(np.maximum(majority.lo, 0.0), accuracy, ks),
@@ -185,11 +186,11 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
         measures_coding=prepared.oriented.measures_coding,
         n_items=ballots.n_items,
         n_judges=ballots.n_judges,
-        n_evaluation=float(done.n_evaluation.mean()),
-        n_splits=len(done.numbers),
+        n_evaluation=float(tally.n_evaluation.mean()),
+        n_splits=len(tally.numbers),
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
-        warnings=_warnings(prepared, spec, done),
+        warnings=_warnings(prepared, spec, tally),
     )
 
 
@@ -222,18 +223,18 @@ def _null_error(ballots: Ballots) -> float:
     return 0.5 if ballots.symmetric else min(share, 1.0 - share)
 
 
-def _warnings(prepared: Prepared, spec: JurySpec, done: ValueTally) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+def _warnings(prepared: Prepared, spec: JurySpec, tally: ValueTally) -> tuple[str, ...]:
+    warnings = list(prepared.oriented.notices)
+    warnings += few_labels(prepared, float(tally.n_calibration.mean()))
     ballots = prepared.ballots
     n = round(ballots.n_items * (1.0 - spec.settings.fraction))
     every = thinning(ballots, n)
     if every > 1:
-        found.append(
+        warnings.append(
             f"Exact distributions are slow for this many votes: one in {every} evaluation items "
             "is used."
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 JURY: Study[JurySpec, ValueTally, Jury] = Study(

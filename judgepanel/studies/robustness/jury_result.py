@@ -58,7 +58,7 @@ class Jury(SplitResult):
     n_judges: int
 
     def frame(self) -> pd.DataFrame:
-        """One row a panel size."""
+        """One row per panel size."""
         columns: dict[str, Any] = {"k": self.k, "n_splits": self.n_splits, "seed": self.seed}
         columns["accuracy"] = self.accuracy
         for name in ("majority", "one_coin", "independent", "gap", "effective"):

@@ -3,7 +3,7 @@
 Panels are simulated with the mean accuracy, the share of missing votes and the number of labels of
 the votes at hand. Accuracies are uniform in a band about that mean; votes are correlated through
 one Gaussian factor; everything else is as simple as it can be. One replicate draws one set of
-ranks, items and noises for all cells, so that cells differ in nothing but their knobs.
+ranks, items and noises for all cells, so that cells differ only in their options.
 
 The paper's appendix on narrow bands compares the point accuracy of log-odds weighting with pruning
 to the best half and third; both are here, and so is the calibrated NLL.
@@ -70,7 +70,7 @@ class NarrowBandSpec:
     shares: tuple[float, ...] = field(
         default=(0.5, 1.0 / 3.0), metadata={"help": "shares of the judges that pruning keeps"}
     )
-    replicates: int = field(default=24, metadata={"help": "simulated panels a cell"})
+    replicates: int = field(default=24, metadata={"help": "simulated panels per cell"})
 
     def __post_init__(self) -> None:
         check_known("aggregator", AGGREGATORS, (self.aggregator,))
@@ -145,9 +145,11 @@ def run_chunk(votes: VoteMatrix, spec: NarrowBandSpec, chunk: Chunk) -> Replicat
     ballots = prepare(votes, spec.settings).ballots
     shape, sizes = shape_of(ballots, spec.settings.fraction), spec.panel_sizes(ballots.n_judges)
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
-    found = [_replicate(spec, shape, sizes, int(number)) for number in numbers]
+    replicates = [_replicate(spec, shape, sizes, int(number)) for number in numbers]
     return Replicates(
-        numbers, np.array([one[0] for one in found]), np.array([one[1] for one in found])
+        numbers,
+        np.array([replicate[0] for replicate in replicates]),
+        np.array([replicate[1] for replicate in replicates]),
     )
 
 
@@ -191,14 +193,14 @@ def _simulated(shape: Shape, offsets: Floats, rho: float, seed: int) -> Ballots:
 def _scores(ballots: Ballots, size: int, n_calibration: int, spec: NarrowBandSpec) -> Floats:
     """NLL and accuracy (n_shares + 1, 2) of the pruned panels and of all ``size`` judges."""
     rows = np.arange(ballots.n_items)
-    kept = [min(max(1, round(size * share)), size) for share in spec.shares]
-    ks = np.array(sorted({*kept, size}))
+    sizes = [min(max(1, round(size * share)), size) for share in spec.shares]
+    ks = np.array(sorted({*sizes, size}))
     recipe = Recipe(spec.aggregator, (spec.calibrator,), seed=spec.settings.seed)
     panel = Ballots(ballots.votes[:, :size], ballots.signs, ballots.units, symmetric=True)
     split = Split(0, rows[:n_calibration], rows[n_calibration:])
     scores = evaluate_split(panel, split, ks, recipe).evaluation[spec.calibrator]
     both = np.stack([scores.nll.mean(axis=1), scores.hit.mean(axis=1)], axis=1)
-    return np.asarray(both[np.searchsorted(ks, [*kept, size])])
+    return np.asarray(both[np.searchsorted(ks, [*sizes, size])])
 
 
 def combine(left: Replicates, right: Replicates) -> Replicates:
@@ -266,19 +268,19 @@ def _with_reach(values: Floats, n_cells: int) -> tuple[Floats, Floats, Floats]:
         none = np.full_like(mean, np.nan)
         return mean, none, none
     se = values.std(axis=0, ddof=1) / np.sqrt(n)
-    one, every = (
+    first, every = (
         float(stats.t.ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, n - 1)) for cells in (1, n_cells)
     )
-    return mean, one * se, every * se
+    return mean, first * se, every * se
 
 
 def _warnings(ballots: Ballots, spec: NarrowBandSpec, notices: tuple[str, ...]) -> tuple[str, ...]:
-    found = list(notices)
+    warnings = list(notices)
     if ballots.n_items * spec.settings.fraction > MOST_LABELS:
-        found.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
+        warnings.append(f"The simulation calibrates on {MOST_LABELS} labels, fewer than there are.")
     if max(spec.sizes or (ballots.n_judges,)) > MOST_JUDGES:
-        found.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
-    return tuple(found)
+        warnings.append(f"The simulation goes up to {MOST_JUDGES} judges, fewer than there are.")
+    return tuple(warnings)
 
 
 def _replicates(spec: NarrowBandSpec) -> int:

@@ -74,11 +74,11 @@ class NarrowBand:
 
     def winners(self) -> dict[str, int]:
         """In how many cells each wins."""
-        found = [self.winner(cell) for cell in np.ndindex(self.delta.shape)]
-        return {name: found.count(name) for name in ("all", "pruned", "undecided")}
+        winners_by_cell = [self.winner(cell) for cell in np.ndindex(self.delta.shape)]
+        return {name: winners_by_cell.count(name) for name in ("all", "pruned", "undecided")}
 
     def frame(self) -> pd.DataFrame:
-        """One row a cell."""
+        """One row per cell."""
         shape = self.delta.shape
         width, rho, size, share = (part.ravel() for part in np.indices(shape))
         columns: dict[str, Any] = {

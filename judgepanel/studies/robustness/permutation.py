@@ -5,7 +5,7 @@ same splits. An honest pipeline then scores no better than the base rate. As the
 more such assignment when votes tell nothing about them, the rank of the real NLL among the permuted
 ones is a p-value that needs no other assumption (Fisher 1935; Phipson and Smyth 2010,
 doi:10.2202/1544-6115.1585). A permutation moves the labels of all items, and every split is fitted
-and scored with them: shuffling anew within each split would make the reference too narrow.
+and scored with them: shuffling again within each split would make the reference too narrow.
 """
 
 from __future__ import annotations
@@ -117,15 +117,15 @@ def run_chunk(votes: VoteMatrix, spec: PermutationSpec, chunk: Chunk) -> Permuta
     numbers = np.arange(chunk.first, chunk.first + chunk.count)
     for number in numbers.tolist():
         turned = permuted(ballots, number, settings.seed)
-        scored = [(one, _scored(turned, one, spec.recipe)) for one in splits]
+        scored = [(one_split, _scored(turned, one_split, spec.recipe)) for one_split in splits]
         if number == 0:
             real = tally(
-                ((one, _arms(found, spec.calibrator)) for one, found in scored),
+                ((entry, _arms(result, spec.calibrator)) for entry, result in scored),
                 n_items=ballots.n_items,
                 seed=settings.seed,
             )
         rows.append(_levels(scored, ballots.n_items, spec.calibrator))
-        replaced += sum(found.replaced[spec.calibrator] for _, found in scored)
+        replaced += sum(result.replaced[spec.calibrator] for _, result in scored)
     nll, null, accuracy = np.array(rows).T
     return PermutationTally(numbers, nll, null, accuracy, replaced, real)
 
@@ -134,7 +134,7 @@ def permuted(ballots: Ballots, number: int, seed: int) -> Ballots:
     """The same votes with labels that tell nothing; number 0 has the real labels.
 
     Where items are used with their swaps, the order of a pair is arbitrary, and what can be
-    exchanged is the two responses: every group's labels are turned round together by a fair coin.
+    exchanged is the two responses: every group's labels are turned around together by a fair coin.
     Otherwise labels change items: groups of one size exchange all their labels, and within a group
     they are put in a random order. The stream is ``SeedSequence(seed, spawn_key=(number, 41))``.
     """
@@ -169,8 +169,8 @@ def movable(ballots: Ballots) -> float:
     return float(np.mean(peers[codes]))
 
 
-def _scored(ballots: Ballots, one: Split, recipe: Recipe) -> SplitScores:
-    return evaluate_split(ballots, one, np.array([ballots.n_judges]), recipe)
+def _scored(ballots: Ballots, one_split: Split, recipe: Recipe) -> SplitScores:
+    return evaluate_split(ballots, one_split, np.array([ballots.n_judges]), recipe)
 
 
 def _levels(
@@ -178,26 +178,26 @@ def _levels(
 ) -> Floats:
     """NLL, null NLL and accuracy (3,): means over the items of each one's mean over the splits."""
     total, times = np.zeros((3, n_items)), np.zeros(n_items)
-    for one, found in scored:
-        scores, fitted = found.evaluation[calibrator], found.fitted
+    for one_split, split_scores in scored:
+        scores, fitted = split_scores.evaluation[calibrator], split_scores.fitted
         null = softplus(-fitted.signs * fitted.null)
-        total[:, one.evaluation] += np.stack([scores.nll[0], null, scores.hit[0]])
-        times[one.evaluation] += 1
+        total[:, one_split.evaluation] += np.stack([scores.nll[0], null, scores.hit[0]])
+        times[one_split.evaluation] += 1
     seen = times > 0
     return np.asarray((total[:, seen] / times[seen]).mean(axis=1))
 
 
-def _arms(found: SplitScores, calibrator: Calibrator) -> Arms:
-    scores = found.evaluation[calibrator]
+def _arms(split_scores: SplitScores, calibrator: Calibrator) -> Arms:
+    scores = split_scores.evaluation[calibrator]
     return Arms(
         nll=scores.nll[None],
         brier=scores.brier[None],
         hit=scores.hit[None],
         ece=scores.ece[None],
         chosen_on=np.zeros((1, 1)),
-        null_nll=found.null_nll,
-        constant_nll=np.array([found.constant_nll[calibrator]]),
-        replaced=np.array([found.replaced[calibrator]]),
+        null_nll=split_scores.null_nll,
+        constant_nll=np.array([split_scores.constant_nll[calibrator]]),
+        replaced=np.array([split_scores.replaced[calibrator]]),
     )
 
 
@@ -257,7 +257,7 @@ def _action(prepared: Prepared) -> str:
     groups = len(np.unique(ballots.units)) < ballots.n_items
     if ballots.symmetric:
         return (
-            "groups of items turned round by a coin" if groups else "items turned round by a coin"
+            "groups of items turned around by a coin" if groups else "items turned around by a coin"
         )
     if groups:
         return "labels exchanged between groups of one size, and within groups"
@@ -267,17 +267,17 @@ def _action(prepared: Prepared) -> str:
 def _warnings(
     prepared: Prepared, spec: PermutationSpec, partial: PermutationTally
 ) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
+    warnings = list(prepared.oriented.notices)
     if partial.real is not None:
-        found += few_labels(prepared, float(partial.real.n_calibration.mean()))
+        warnings += few_labels(prepared, float(partial.real.n_calibration.mean()))
     share = movable(prepared.ballots)
     if share < _FEW_MOVE:
-        found.append(
+        warnings.append(
             f"Only {share:.0%} of the items are in groups that have another of their size to "
             "exchange labels with: the permutation test has little to go by."
         )
     fits = len(partial.numbers) * spec.n_splits
-    return (*found, *stand_ins((spec.calibrator,), (partial.replaced,), fits))
+    return (*warnings, *stand_ins((spec.calibrator,), (partial.replaced,), fits))
 
 
 def _rounds(spec: PermutationSpec) -> int:

@@ -91,7 +91,7 @@ class Permutation:
         return bool(self.excess[2] < -LEAK * _mean(self.permuted_null))
 
     def frame(self) -> pd.DataFrame:
-        """The real labels in row 0, then one row a permutation."""
+        """The real labels in row 0, then one row per permutation."""
         return pd.DataFrame(
             {
                 "permutation": np.arange(len(self.permuted_nll) + 1),

@@ -83,11 +83,16 @@ def run_chunk(votes: VoteMatrix, spec: ReliabilityWeightingSpec, chunk: Chunk) -
     """The unweighted panel and one a signal, on the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     ballots = prepared.ballots
-    found, _ = _signals(prepared, spec)
+    result, _ = _signals(prepared, spec)
     return tally(
         (
-            (one, _arms([_panel(ballots, one, spec, None), *_weighted(ballots, one, spec, found)]))
-            for one in splits_of(prepared, spec.settings, chunk)
+            (
+                split,
+                _arms(
+                    [_panel(ballots, split, spec, None), *_weighted(ballots, split, spec, result)]
+                ),
+            )
+            for split in splits_of(prepared, spec.settings, chunk)
         ),
         n_items=ballots.n_items,
         seed=spec.settings.seed,
@@ -101,27 +106,27 @@ def _signals(
 
 
 def _weighted(
-    ballots: Ballots, one: Split, spec: ReliabilityWeightingSpec, found: Sequence[Signal]
+    ballots: Ballots, split: Split, spec: ReliabilityWeightingSpec, result: Sequence[Signal]
 ) -> Iterator[SplitScores]:
-    for signal in found:
-        yield _panel(ballots, one, spec, signal.importance(one.calibration, spec.strength))
+    for signal in result:
+        yield _panel(ballots, split, spec, signal.importance(split.calibration, spec.strength))
 
 
 def _panel(
-    ballots: Ballots, one: Split, spec: ReliabilityWeightingSpec, importance: Floats | None
+    ballots: Ballots, split: Split, spec: ReliabilityWeightingSpec, importance: Floats | None
 ) -> SplitScores:
     """All judges, weighed and calibrated with this importance of the calibration rows."""
     in_sample = spec.settings.protocol == "paper"
     scores = weighted_one_coin(
         ballots,
-        one,
-        np.ones(len(one.calibration)) if importance is None else importance,
+        split,
+        np.ones(len(split.calibration)) if importance is None else importance,
         own_label="seen" if in_sample else "removed",
     )
     fitted = calibrate(
-        ballots, one, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
+        ballots, split, scores, (spec.calibrator,), in_sample=in_sample, importance=importance
     )
-    return evaluate(ballots, one, fitted, scores.order, np.zeros((0, 1)))
+    return evaluate(ballots, split, fitted, scores.order, np.zeros((0, 1)))
 
 
 def _arms(panels: Sequence[SplitScores]) -> Arms:
@@ -129,7 +134,7 @@ def _arms(panels: Sequence[SplitScores]) -> Arms:
     ((name, _),) = panels[0].evaluation.items()
 
     def stacked(score: str) -> Floats:
-        return np.concatenate([getattr(one.evaluation[name], score) for one in panels])[None]
+        return np.concatenate([getattr(panel.evaluation[name], score) for panel in panels])[None]
 
     return Arms(
         nll=stacked("nll"),
@@ -139,7 +144,7 @@ def _arms(panels: Sequence[SplitScores]) -> Arms:
         chosen_on=np.zeros((1, len(panels))),
         null_nll=panels[0].null_nll,
         constant_nll=np.array([panels[0].constant_nll[name]]),
-        replaced=np.array([sum(one.replaced[name] for one in panels)]),
+        replaced=np.array([sum(panel.replaced[name] for panel in panels)]),
     )
 
 
@@ -148,11 +153,11 @@ def merge(
 ) -> ReliabilityWeighting:
     """Effects and what the tests say of them from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
-    ballots, done = prepared.ballots, partial.in_order()
-    found, left_out = _signals(prepared, spec)
-    one = np.eye(len(found) + 1)
-    level = contrasts(done, ballots.units, one)
-    effect = contrasts(done, ballots.units, one[1:] - one[:1])
+    ballots, totals = prepared.ballots, partial.in_order()
+    result, left_out = _signals(prepared, spec)
+    identity = np.eye(len(result) + 1)
+    level = contrasts(totals, ballots.units, identity)
+    effect = contrasts(totals, ballots.units, identity[1:] - identity[:1])
     base = float(level.value[0])
     lo, hi = (float(np.clip(end[0], *RANGES["nll"])) for end in (level.lo, level.hi))
     band_lo, band_hi = band(effect, spec.settings.seed)
@@ -161,9 +166,9 @@ def merge(
         strength=spec.strength,
         margin=spec.margin,
         relative_margin=spec.relative * base,
-        signals=tuple(signal.name for signal in found),
-        favours=tuple(signal.favours for signal in found),
-        features=tuple(signal.feature for signal in found),
+        signals=tuple(signal.name for signal in result),
+        favours=tuple(signal.favours for signal in result),
+        features=tuple(signal.feature for signal in result),
         nll=level.value[1:],
         delta=effect.value,
         lo=effect.lo,
@@ -172,14 +177,14 @@ def merge(
         band_lo=band_lo,
         band_hi=band_hi,
         **_tests(effect, spec, base),
-        p_plain=_plain(done, one[1:] - one[:1], spec.margin),
+        p_plain=_plain(totals, identity[1:] - identity[:1], spec.margin),
         base_nll=base,
         base_lo=lo,
         base_hi=hi,
-        null_nll=float(done.null_nll.mean()),
+        null_nll=float(totals.null_nll.mean()),
         n_judges=ballots.n_judges,
-        **run_fields(prepared, spec.settings, done),
-        warnings=_warnings(prepared, spec, done, left_out),
+        **run_fields(prepared, spec.settings, totals),
+        warnings=_warnings(prepared, spec, totals, left_out),
     )
 
 
@@ -201,9 +206,9 @@ def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dic
     }
 
 
-def _plain(done: Tally, weights: Floats, margin: float) -> Floats:
+def _plain(totals: Tally, weights: Floats, margin: float) -> Floats:
     """The paired equivalence test over items, as if their mean differences were all there is."""
-    return plain_tost(weights @ done.item_means()[0][0, 0, :-1], margin)
+    return plain_tost(weights @ totals.item_means()[0][0, 0, :-1], margin)
 
 
 def plain_tost(differences: Floats, margin: float) -> Floats:
@@ -221,18 +226,18 @@ def plain_tost(differences: Floats, margin: float) -> Floats:
 def _warnings(
     prepared: Prepared,
     spec: ReliabilityWeightingSpec,
-    done: Tally,
+    totals: Tally,
     left_out: tuple[str, ...],
 ) -> tuple[str, ...]:
-    found = list(prepared.oriented.notices)
-    found += few_labels(prepared, float(done.n_calibration.mean()))
+    warnings = list(prepared.oriented.notices)
+    warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     if left_out:
-        found.append(
+        warnings.append(
             f"The first {MOST_FEATURES} numeric item features are signals; left out: "
             f"{listed(left_out, 3)}."
         )
-    fits = len(done.numbers) * done.n_arms
-    return (*found, *stand_ins((spec.calibrator,), np.ravel(done.replaced).tolist(), fits))
+    fits = len(totals.numbers) * totals.n_arms
+    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits))
 
 
 RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighting] = Study(

@@ -38,11 +38,11 @@ class Signal:
         """
         seen = self.values[rows]
         known = np.isfinite(seen)
-        found = np.ones(len(rows))
+        importance = np.ones(len(rows))
         if known.any():
             centred = (2.0 * stats.rankdata(seen[known]) - 1.0) / known.sum() - 1.0
-            found[known] += strength * (centred if self.favours == HIGH else -centred)
-        return found
+            importance[known] += strength * (centred if self.favours == HIGH else -centred)
+        return importance
 
 
 def signals(
@@ -64,7 +64,7 @@ def signals(
             (name, features[name].to_numpy(dtype=np.float64, na_value=np.nan), True)
             for name in numeric[:MOST_FEATURES]
         ]
-    found = [
+    result = [
         Signal(name, favours, values, feature)
         for name, values, feature in raw
         if len(np.unique(values[np.isfinite(values)])) > 1
@@ -72,4 +72,4 @@ def signals(
     ]
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=_STREAM))
     placebo = Signal(RANDOM, HIGH, rng.random(ballots.n_items))
-    return (*found, placebo), tuple(numeric[MOST_FEATURES:])
+    return (*result, placebo), tuple(numeric[MOST_FEATURES:])

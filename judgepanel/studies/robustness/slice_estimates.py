@@ -19,29 +19,29 @@ Ints = NDArray[np.int64]
 
 
 def slice_estimates(
-    done: tuple[Tally, ...], units: Ints, slices: Slices, labels: Floats
+    tallies: tuple[Tally, ...], units: Ints, slices: Slices, labels: Floats
 ) -> dict[str, Any]:
     """Fields of :class:`SliceTransfer` that rest on scores; bounds are NaN from a single split.
 
     The variance of labels counts how many others the slice, or the other slices, could have given.
     """
-    n_g, n_a = len(done), len(ARMS)
+    n_g, n_a = len(tallies), len(ARMS)
     shapes = {
         **dict.fromkeys(("nll", "nll_lo", "nll_hi", "accuracy", "null_nll"), (n_g, n_a)),
         "constant_nll": (n_g, n_a),
         **dict.fromkeys(("delta", "delta_lo", "delta_hi", "band_lo", "band_hi", "p"), (n_g, n_a)),
     }
-    found = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+    estimates = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
     pools = slice_pools(slices, len(units))
-    for g, scores in enumerate(done):
+    for g, scores in enumerate(tallies):
         item_means, seen = scores.item_means()
         items = item_means[:, 0, :-1]
         splits = scores.split_means[:, METRICS.index("nll"), 0, :-1]
-        found["nll"][g] = items[0].mean(axis=-1)
-        found["accuracy"][g] = items[2].mean(axis=-1)
-        found["null_nll"][g] = scores.null_nll.mean(axis=0)
-        found["constant_nll"][g] = scores.constant_nll.mean(axis=0)[0]
-        found["delta"][g] = (items[0] - items[0, [0]]).mean(axis=-1)
+        estimates["nll"][g] = items[0].mean(axis=-1)
+        estimates["accuracy"][g] = items[2].mean(axis=-1)
+        estimates["null_nll"][g] = scores.null_nll.mean(axis=0)
+        estimates["constant_nll"][g] = scores.constant_nll.mean(axis=0)[0]
+        estimates["delta"][g] = (items[0] - items[0, [0]]).mean(axis=-1)
         if len(splits) < 2:
             continue
         others = np.maximum(pools[g] - labels[g], 1.0)
@@ -50,7 +50,7 @@ def slice_estimates(
 
         level = estimate(items[0], splits, units[seen], reuse, n_scored, n_others=1.0, joint=False)
         for name, end in (("nll_lo", level.lo), ("nll_hi", level.hi)):
-            found[name][g] = np.clip(end, *RANGES["nll"])
+            estimates[name][g] = np.clip(end, *RANGES["nll"])
         loss = estimate(
             items[0] - items[0, [0]],
             splits - splits[:, [0]],
@@ -61,8 +61,8 @@ def slice_estimates(
             joint=False,
         )
         reach = bonferroni_reach(loss, n_g)
-        found["delta_lo"][g], found["delta_hi"][g] = loss.lo, loss.hi
-        found["band_lo"][g], found["band_hi"][g] = loss.value - reach, loss.value + reach
-        found["p"][g, 1:] = loss.p[1:]
-    found["p_holm"] = np.stack([holm(found["p"][:, a]) for a in range(n_a)], axis=-1)
-    return found
+        estimates["delta_lo"][g], estimates["delta_hi"][g] = loss.lo, loss.hi
+        estimates["band_lo"][g], estimates["band_hi"][g] = loss.value - reach, loss.value + reach
+        estimates["p"][g, 1:] = loss.p[1:]
+    estimates["p_holm"] = np.stack([holm(estimates["p"][:, a]) for a in range(n_a)], axis=-1)
+    return estimates

@@ -2,8 +2,8 @@
 
 A slice is a category of an item feature, or a quarter of a numeric one. In every split part of the
 slice is scored by three panels: fitted on the slice's other items, on as many labels from the other
-slices, and on all the labels of the calibration share of the other slices. The first two differ in
-nothing but where their labels come from.
+slices, and on all the labels of the calibration share of the other slices. The first two differ
+only in where their labels come from.
 """
 
 from __future__ import annotations
@@ -108,24 +108,26 @@ def _scored(
     for number in range(chunk.first, chunk.first + chunk.count):
         fitted_on, scored = panels(prepared, spec.settings, rows, number, g)
         labels += [len(part) for part in fitted_on]
-        found = [
+        split_scores = [
             evaluate_split(
                 ballots, Split(number, part, scored), np.array([ballots.n_judges]), spec.recipe
             )
             for part in fitted_on
         ]
-        scores = [one.evaluation[spec.calibrator] for one in found]
+        scores = [score.evaluation[spec.calibrator] for score in split_scores]
         yield (
             Split(number, fitted_on[0], scored),
             Arms(
-                nll=np.concatenate([one.nll for one in scores])[None],
-                brier=np.concatenate([one.brier for one in scores])[None],
-                hit=np.concatenate([one.hit for one in scores])[None],
-                ece=np.concatenate([one.ece for one in scores])[None],
+                nll=np.concatenate([score.nll for score in scores])[None],
+                brier=np.concatenate([score.brier for score in scores])[None],
+                hit=np.concatenate([score.hit for score in scores])[None],
+                ece=np.concatenate([score.ece for score in scores])[None],
                 chosen_on=np.zeros((1, len(ARMS))),
-                null_nll=np.array([one.null_nll for one in found]),
-                constant_nll=np.array([[one.constant_nll[spec.calibrator] for one in found]]),
-                replaced=np.array([sum(one.replaced[spec.calibrator] for one in found)]),
+                null_nll=np.array([score.null_nll for score in split_scores]),
+                constant_nll=np.array(
+                    [[score.constant_nll[spec.calibrator] for score in split_scores]]
+                ),
+                replaced=np.array([sum(score.replaced[spec.calibrator] for score in split_scores)]),
             ),
         )
 
@@ -161,7 +163,7 @@ def combine_tallies(left: SliceTally, right: SliceTally) -> SliceTally:
     """Both sets of splits together; exact and in any order."""
     pairs = zip(left.tallies, right.tallies, strict=True)
     return SliceTally(
-        tuple(combine(one, other) for one, other in pairs),
+        tuple(combine(first, other) for first, other in pairs),
         left.labels + right.labels,
         left.n_splits + right.n_splits,
     )
@@ -171,7 +173,7 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
     """Every slice from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     slices = slices_of(prepared, spec.feature, spec.quantiles)
-    done = tuple(one.in_order() for one in partial.tallies)
+    tallies = tuple(totals.in_order() for totals in partial.tallies)
     labels = partial.labels / max(partial.n_splits, 1)
     return SliceTransfer(
         feature=slices.feature,
@@ -181,9 +183,9 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
         calibrator=spec.calibrator,
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,
-        **slice_estimates(done, prepared.ballots.units, slices, labels),
+        **slice_estimates(tallies, prepared.ballots.units, slices, labels),
         **about(prepared, spec.settings, partial.n_splits),
-        warnings=_warnings(prepared, spec, slices, done, labels),
+        warnings=_warnings(prepared, spec, slices, tallies, labels),
     )
 
 
@@ -191,18 +193,18 @@ def _warnings(
     prepared: Prepared,
     spec: SliceTransferSpec,
     slices: Slices,
-    done: tuple[Tally, ...],
+    tallies: tuple[Tally, ...],
     labels: Floats,
 ) -> tuple[str, ...]:
-    found = [*prepared.oriented.notices, *slices.left_out]
-    fewest = float(labels[:, 0].min()) if done else FEW_LABELS
+    warnings = [*prepared.oriented.notices, *slices.left_out]
+    fewest = float(labels[:, 0].min()) if tallies else FEW_LABELS
     if fewest < FEW_LABELS:
-        found.append(
+        warnings.append(
             f"The smallest slice gives {fewest:.0f} labels in each split: its intervals are wide."
         )
-    fits = sum(len(ARMS) * len(one.numbers) for one in done)
-    replaced = sum(int(one.replaced.sum()) for one in done)
-    return (*found, *stand_ins((spec.calibrator,), (replaced,), fits))
+    fits = sum(len(ARMS) * len(totals.numbers) for totals in tallies)
+    replaced = sum(int(totals.replaced.sum()) for totals in tallies)
+    return (*warnings, *stand_ins((spec.calibrator,), (replaced,), fits))
 
 
 SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(

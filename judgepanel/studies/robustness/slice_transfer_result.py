@@ -79,14 +79,14 @@ class SliceTransfer:
         ``fails`` and ``helps``: the difference is shown, after Holm; ``holds``: it costs less than
         the margin, in all slices together.
         """
-        shown = float(self.p_holm[g, arm]) < ALPHA
-        if shown:
+        significant = float(self.p_holm[g, arm]) < ALPHA
+        if significant:
             return "fails" if self.delta[g, arm] > 0 else "helps"
         within = self.band_hi[g, arm] < MARGIN * self.nll[g, 0]
         return "holds" if within else "undecided"
 
     def frame(self) -> pd.DataFrame:
-        """One row a slice and panel."""
+        """One row per slice and panel."""
         n_g, n_a = len(self.slices), len(ARMS)
         columns: dict[str, Any] = {
             "feature": self.feature,

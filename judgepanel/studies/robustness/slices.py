@@ -12,7 +12,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.residual import feature_columns
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import InputError
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import quote_value
 
 Ints = NDArray[np.int64]
 
@@ -62,13 +62,13 @@ def slices_of(prepared: Prepared, feature: str | None, quantiles: int) -> Slices
     if not columns:
         return Slices(None, (), (), (), (NO_FEATURES,))
     wanted = sorted(offered, key=lambda name: columns[name].dtype.kind in "fiub")
-    found = [
+    slices = [
         _sliced(prepared.ballots, name, columns[name], offered, quantiles)
         for name in (wanted if feature is None else [feature])
     ]
-    usable = [one for one in found if len(one.names) > 1]
-    whole = [one for one in usable if one.n_slices <= MOST_SLICES]
-    return (whole or usable or found)[0]
+    usable = [group for group in slices if len(group.names) > 1]
+    whole = [group for group in usable if group.n_slices <= MOST_SLICES]
+    return (whole or usable or slices)[0]
 
 
 def _sliced(
@@ -83,33 +83,36 @@ def _sliced(
     known = sum(len(rows) for _, rows in parts)
     left_out = []
     if known < len(values):
-        left_out.append(f"{len(values) - known:,} items have no {shown(name)} and are in no slice.")
-    kept: list[tuple[str, Ints]] = []
+        left_out.append(
+            f"{len(values) - known:,} items have no {quote_value(name)} and are in no slice."
+        )
+    named_rows: list[tuple[str, Ints]] = []
     small: list[tuple[str, Ints]] = []
     for text, rows in parts:
-        (kept if _enough(ballots, rows) else small).append((text, rows))
+        (named_rows if _enough(ballots, rows) else small).append((text, rows))
     if small:
         left_out.append(_too_small(ballots, small))
-    kept.sort(key=lambda part: -len(part[1]))
-    if len(kept) > MOST_SLICES:
+    named_rows.sort(key=lambda part: -len(part[1]))
+    if len(named_rows) > MOST_SLICES:
         left_out.append(
-            f"{shown(name)} has {len(kept)} slices; the {MOST_SLICES} largest are scored."
+            f"{quote_value(name)} has {len(named_rows)} slices; the {MOST_SLICES} largest are "
+            f"scored."
         )
-    kept = kept[:MOST_SLICES]
+    named_rows = named_rows[:MOST_SLICES]
     if values.dtype.kind in "fiub":
-        kept.sort(key=lambda part: float(values[part[1]].min()))
-    for text, rows in kept:
+        named_rows.sort(key=lambda part: float(values[part[1]].min()))
+    for text, rows in named_rows:
         if not _others(ballots, rows):
             left_out.append(
-                f"Nearly all items are in slice {shown(text)}: the others are too few to learn "
-                "from."
+                f"Nearly all items are in slice {quote_value(text)}: the others are too few to "
+                f"learn from."
             )
-    kept = [(text, rows) for text, rows in kept if _others(ballots, rows)]
+    named_rows = [(text, rows) for text, rows in named_rows if _others(ballots, rows)]
     return Slices(
         name,
         offered,
-        tuple(text for text, _ in kept),
-        tuple(rows for _, rows in kept),
+        tuple(text for text, _ in named_rows),
+        tuple(rows for _, rows in named_rows),
         tuple(left_out),
         len(parts),
     )
@@ -123,14 +126,14 @@ def _quantiles(values: NDArray[np.float64], quantiles: int) -> list[tuple[str, I
         return [(f"{level:g}", np.flatnonzero(values == level)) for level in levels]
     inner = np.unique(np.quantile(known, np.arange(1, quantiles) / quantiles))
     place = np.searchsorted(inner, values, side="left")
-    found = []
+    result = []
     for part in range(len(inner) + 1):
         rows = np.flatnonzero(np.isfinite(values) & (place == part))
         if len(rows):
             low, high = values[rows].min(), values[rows].max()
             text = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-            found.append((text, rows))
-    return found
+            result.append((text, rows))
+    return result
 
 
 def _enough(ballots: Ballots, rows: Ints) -> bool:
@@ -154,7 +157,9 @@ def _too_small(ballots: Ballots, small: list[tuple[str, Ints]]) -> str:
         needs = f"{FEWEST_UNITS} groups of labelled items"
     if not ballots.symmetric:
         needs += f", {FEWEST_OF_A_CLASS} of each label among them"
-    sizes = ", ".join(f"{shown(text)} ({len(rows):,} items)" for text, rows in small[:_LISTED])
+    sizes = ", ".join(
+        f"{quote_value(text)} ({len(rows):,} items)" for text, rows in small[:_LISTED]
+    )
     if len(small) > _LISTED:
         sizes += f" and {len(small) - _LISTED} more"
     return f"Too small to learn from one part and score the other: {sizes}. A slice needs {needs}."

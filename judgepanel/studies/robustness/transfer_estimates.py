@@ -18,20 +18,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def transfer_estimates(done: tuple[Tally, ...], units: Ints, strata: Strata) -> dict[str, Any]:
+def transfer_estimates(tallies: tuple[Tally, ...], units: Ints, strata: Strata) -> dict[str, Any]:
     """Fields of :class:`DifficultyTransfer` that rest on scores; bounds are NaN from one split.
 
     Labels are drawn from the source's items and scores from the target's: the variance of the
-    former counts how many other labels the source could have given (METHODS section 7).
+    former counts how many other labels the source could have given (docs/inference.md).
     """
-    n_c, n_m = done[0].item_sums.shape[1], done[0].n_arms // len(SOURCES)
+    n_c, n_m = tallies[0].item_sums.shape[1], tallies[0].n_arms // len(SOURCES)
     shape = (n_c, n_m, len(SOURCES), len(TARGETS))
     names = ("delta", "delta_lo", "delta_hi", "p", "gain", "gain_lo", "gain_hi")
-    found = {name: np.full(shape, np.nan) for name in names}
+    estimates = {name: np.full(shape, np.nan) for name in names}
     for metric in ("nll", "accuracy"):
         for suffix in ("", "_lo", "_hi"):
-            found[metric + suffix] = np.full(shape, np.nan)
-    for t, scores in enumerate(done):
+            estimates[metric + suffix] = np.full(shape, np.nan)
+    for t, scores in enumerate(tallies):
         home = t  # TARGETS are the first of SOURCES
         for c in range(n_c):
             reader = _Reader(scores, units, strata, c, n_m)
@@ -39,17 +39,19 @@ def transfer_estimates(done: tuple[Tally, ...], units: Ints, strata: Strata) -> 
                 level = reader.levels(metric)
                 bounds = (np.clip(end, *RANGES[metric]) for end in level[1:])
                 for suffix, value in zip(("", "_lo", "_hi"), (level[0], *bounds), strict=True):
-                    found[metric + suffix][c, :, :, t] = value
+                    estimates[metric + suffix][c, :, :, t] = value
             loss = reader.losses(home)
             for name, value in zip(("delta", "delta_lo", "delta_hi", "p"), loss, strict=True):
-                found[name][c, :, :, t] = value
+                estimates[name][c, :, :, t] = value
             gain = reader.gains()
             for name, value in zip(("gain", "gain_lo", "gain_hi"), gain[:3], strict=True):
-                found[name][c, :, :, t] = value
-    found["p_holm"] = _holm_abroad(found["p"])
-    found["null_nll"] = np.stack([scores.null_nll.mean(axis=0) for scores in done], axis=-1)
-    found["constant_nll"] = np.stack([one.constant_nll.mean(axis=0) for one in done], axis=-1)
-    return found
+                estimates[name][c, :, :, t] = value
+    estimates["p_holm"] = _holm_abroad(estimates["p"])
+    estimates["null_nll"] = np.stack([scores.null_nll.mean(axis=0) for scores in tallies], axis=-1)
+    estimates["constant_nll"] = np.stack(
+        [tally.constant_nll.mean(axis=0) for tally in tallies], axis=-1
+    )
+    return estimates
 
 
 class _Reader:
@@ -92,9 +94,9 @@ class _Reader:
     def losses(self, home: int) -> tuple[Floats, ...]:
         """NLL above that of the source ``home`` under the same method: value, bounds and p."""
         items, splits = (arms - arms[:, [home]] for arms in self._arms("nll"))
-        found = self._bounds(items, splits, np.minimum(self.others, self.others[home]))
-        found[3][:, home] = np.nan  # nothing is tested at home
-        return found
+        bounds = self._bounds(items, splits, np.minimum(self.others, self.others[home]))
+        bounds[3][:, home] = np.nan  # nothing is tested at home
+        return bounds
 
     def gains(self) -> tuple[Floats, ...]:
         """NLL above that of the first method from the same source: value, bounds and p."""
@@ -111,9 +113,9 @@ class _Reader:
 
 def _holm_abroad(p: Floats) -> Floats:
     """Holm over both ways abroad, for every calibrator and method; NaN in the other cells."""
-    found = np.full(p.shape, np.nan)
+    abroad = np.full(p.shape, np.nan)
     for c, m in np.ndindex(p.shape[:2]):
         adjusted = holm([p[c, m, s, t] for s, t in ABROAD])
         for (s, t), value in zip(ABROAD, adjusted, strict=True):
-            found[c, m, s, t] = value
-    return found
+            abroad[c, m, s, t] = value
+    return abroad

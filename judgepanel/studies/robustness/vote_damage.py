@@ -1,7 +1,7 @@
 """What can happen to votes: flips spread at random or over some judges, judges that stay away.
 
 One draw serves every condition. A higher level therefore hurts all that a lower one hurts
-and more, and conditions and panels differ in nothing but what they are (common random numbers).
+and more, and conditions and panels differ only in what they are (common random numbers).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class ReliabilityWeighting(SplitResult):
     n_judges: int
 
     def frame(self) -> pd.DataFrame:
-        """One row a signal."""
+        """One row per signal."""
         return pd.DataFrame(
             {
                 "signal": list(self.signals),

@@ -33,12 +33,12 @@ def all_judges(ballots: Ballots, split: Split, recipe: Recipe) -> SplitScores:
 def joined_arms(scored: Sequence[SplitScores]) -> Arms:
     """Arms of one split, side by side; every score has the same one calibrator."""
     (name,) = scored[0].evaluation
-    held = [one.evaluation[name] for one in scored]
+    held = [scores.evaluation[name] for scores in scored]
 
     def stacked(field: str) -> Floats:
-        return np.concatenate([getattr(one, field) for one in held])[None]
+        return np.concatenate([getattr(scores, field) for scores in held])[None]
 
-    n_arms = sum(len(one.nll) for one in held)
+    n_arms = sum(len(scores.nll) for scores in held)
     return Arms(
         nll=stacked("nll"),
         brier=stacked("brier"),
@@ -47,5 +47,5 @@ def joined_arms(scored: Sequence[SplitScores]) -> Arms:
         chosen_on=np.zeros((1, n_arms)),
         null_nll=scored[0].null_nll,
         constant_nll=np.array([scored[0].constant_nll[name]]),
-        replaced=np.array([sum(one.replaced[name] for one in scored)]),
+        replaced=np.array([sum(scores.replaced[name] for scores in scored)]),
     )

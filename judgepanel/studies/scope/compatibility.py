@@ -1,8 +1,8 @@
 """P3, second half: does the aggregator cope with judges that miss votes, or would another pay?
 
-One-coin, Dawid-Skene and joint, each with everybody and without the judges that miss 5 % of the
+One-coin, Dawid-Skene and joint, each with all judges and without the judges that miss 5 % of the
 items or more, all on the same splits. The check fails where those judges are shown to cost under
-the aggregator in use, and asks for review where missing votes are no matter of chance or where
+the aggregator in use, and asks for review where missing votes are not a matter of chance or where
 another aggregator is shown to be better by more than 2 % of NLL.
 """
 
@@ -18,7 +18,7 @@ from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
 from judgepanel.votes.checks import Check, Outcome
-from judgepanel.votes.errors import listed, shown
+from judgepanel.votes.errors import listed, quote_value
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ def can_leave_out(partly: Bools) -> bool:
 
 
 def switch_arms(
-    done: Tally, units: Ints, aggregators: tuple[str, ...], seed: int
+    tally: Tally, units: Ints, aggregators: tuple[str, ...], seed: int
 ) -> tuple[SwitchArm, ...]:
     """Arms in the order of the aggregators; the first is in use.
 
@@ -74,32 +74,37 @@ def switch_arms(
     aggregators without them. From a single split there are no intervals, and nothing pays.
     """
     n = len(aggregators)
-    means, seen = done.item_means()
-    items, splits = means[0, 0, :-1], done.split_means[:, 0, 0, :-1]
-    sizes, of = mean_sizes(done), units[seen]
+    means, seen = tally.item_means()
+    items, splits = means[0, 0, :-1], tally.split_means[:, 0, 0, :-1]
+    sizes, of = mean_sizes(tally), units[seen]
     value = items.mean(axis=1)
-    found: dict[str, Floats] = {}
+    estimates: dict[str, Floats] = {}
     for name in ("lo", "hi", "nll_without", "partly", "partly_lo", "partly_hi"):
-        found[name] = np.full(n, np.nan)
-    found |= {"switch": value[:n] - value[0], "switch_lo": np.full(n, np.nan)}
-    found["switch_hi"] = np.full(n, np.nan)
+        estimates[name] = np.full(n, np.nan)
+    estimates |= {"switch": value[:n] - value[0], "switch_lo": np.full(n, np.nan)}
+    estimates["switch_hi"] = np.full(n, np.nan)
     decided = [""] * n
     enough, both = len(splits) >= 2, len(items) > n
     if enough:
         levels = estimate(items[:n], splits[:, :n], of, *sizes, joint=False)
-        found["lo"], found["hi"] = (np.clip(end, *RANGES["nll"]) for end in (levels.lo, levels.hi))
-        found["switch_lo"][0] = found["switch_hi"][0] = 0.0
+        estimates["lo"], estimates["hi"] = (
+            np.clip(end, *RANGES["nll"]) for end in (levels.lo, levels.hi)
+        )
+        estimates["switch_lo"][0] = estimates["switch_hi"][0] = 0.0
     if enough and n > 1:
         gaps = estimate(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], of, *sizes)
         reach = simultaneous_reach(gaps, seed=seed) * gaps.se
-        found["switch_lo"][1:], found["switch_hi"][1:] = gaps.value - reach, gaps.value + reach
+        estimates["switch_lo"][1:], estimates["switch_hi"][1:] = (
+            gaps.value - reach,
+            gaps.value + reach,
+        )
     if both:
-        found["nll_without"], found["partly"] = value[n:], value[n:] - value[:n]
+        estimates["nll_without"], estimates["partly"] = value[n:], value[n:] - value[:n]
     if both and enough:
         gaps = estimate(
             items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False
         )
-        found["partly_lo"], found["partly_hi"] = gaps.lo, gaps.hi
+        estimates["partly_lo"], estimates["partly_hi"] = gaps.lo, gaps.hi
         decided = [
             verdict(float(lo), float(hi), MARGIN * float(nll), identical=bool(lo == hi == 0.0))
             for lo, hi, nll in zip(gaps.lo, gaps.hi, value, strict=False)
@@ -108,9 +113,9 @@ def switch_arms(
         SwitchArm(
             aggregator=name,
             nll=float(value[i]),
-            pays=bool(i and found["switch_hi"][i] < -MARGIN * value[0]),
+            pays=bool(i and estimates["switch_hi"][i] < -MARGIN * value[0]),
             partly_verdict=decided[i],
-            **{field: float(values[i]) for field, values in found.items()},
+            **{field: float(values[i]) for field, values in estimates.items()},
         )
         for i, name in enumerate(aggregators)
     )
@@ -141,9 +146,9 @@ def check_compatibility(
         outcome = "fail"
     elif missing.n_related or better or not known:
         outcome = "review"
-    said = [_missing_sentence(missing), "Aggregators are still to be compared."]
+    sentences = [_missing_sentence(missing), "Aggregators are still to be compared."]
     if known:
-        said[1:] = [
+        sentences[1:] = [
             _partly_sentence(arms[0], partly, n_judges=n_judges, missing=missing.n_missing),
             _switch_sentence(better, arms),
         ]
@@ -157,24 +162,24 @@ def check_compatibility(
         label = spoken(arm.aggregator)
         numbers[f"NLL, {label}"] = round(arm.nll, 4)
     advice = _advice(missing, better, costs=costs)
-    return Check("P3", TITLE, outcome, numbers, " ".join(filter(None, said)), advice)
+    return Check("P3", TITLE, outcome, numbers, " ".join(filter(None, sentences)), advice)
 
 
-def gap_sentence(one: MissingTest) -> str:
+def gap_sentence(test: MissingTest) -> str:
     """What one test found, in words; names are quoted."""
-    pooled = one.judge == POOLED
-    who = "Votes are missing" if pooled else f"{shown(one.judge)} misses"
+    pooled = test.judge == POOLED
+    who = "Votes are missing" if pooled else f"{quote_value(test.judge)} misses"
     on = " on" if pooled else ""
-    if one.kind == "difficulty":
-        return f"{who}{on} {'harder' if one.inside < one.outside else 'easier'} items"
-    if one.kind == "number":
-        word = "a lower" if one.inside < one.outside else "a higher"
-        return f"{who}{on} items with {word} {shown(one.feature)}"
-    shares = f"{100 * one.inside:.0f} % against {100 * one.outside:.0f} %"
+    if test.kind == "difficulty":
+        return f"{who}{on} {'harder' if test.inside < test.outside else 'easier'} items"
+    if test.kind == "number":
+        word = "a lower" if test.inside < test.outside else "a higher"
+        return f"{who}{on} items with {word} {quote_value(test.feature)}"
+    shares = f"{100 * test.inside:.0f} % against {100 * test.outside:.0f} %"
     where = "where the label is 1"
-    if one.kind == "slice":
-        where = f"where {shown(one.feature)} is {shown(one.level)}"
-    more = "more" if one.inside > one.outside else "less"
+    if test.kind == "slice":
+        where = f"where {quote_value(test.feature)} is {quote_value(test.level)}"
+    more = "more" if test.inside > test.outside else "less"
     return f"{who} {more} often {where} ({shares})"
 
 
@@ -188,20 +193,20 @@ def _missing_sentence(missing: Missingness) -> str:
             f"Nothing shows that missing votes are related to label, difficulty or slice "
             f"({missing.n_tests:,} tests, Holm)."
         )
-    shown_tests = _one_a_judge([one for one in missing.tests if one.related])
-    said = [gap_sentence(one) for one in shown_tests[:3]]
-    found = "; ".join(text.replace("Votes are", "votes are", 1) for text in said)
+    shown_tests = _one_a_judge([test for test in missing.tests if test.related])
+    sentences = [gap_sentence(test) for test in shown_tests[:3]]
+    join = "; ".join(text.replace("Votes are", "votes are", 1) for text in sentences)
     return (
-        f"Missing votes are no matter of chance ({missing.n_related:,} of {missing.n_tests:,} "
-        f"tests, Holm): {found}."
+        f"Missing votes are not a matter of chance ({missing.n_related:,} of {missing.n_tests:,} "
+        f"tests, Holm): {join}."
     )
 
 
 def _one_a_judge(tests: list[MissingTest]) -> list[MissingTest]:
     """The most telling test of every judge, most telling first."""
     first: dict[str, MissingTest] = {}
-    for one in tests:
-        first.setdefault(one.judge, one)
+    for test in tests:
+        first.setdefault(test.judge, test)
     return list(first.values())
 
 
@@ -218,7 +223,7 @@ def _partly_sentence(
     if n_judges - len(partly) < FEWEST_COMPLETE:
         return (
             f"{len(partly)} of {n_judges} judges miss 5 % of the items or more, and the other one "
-            "alone is no panel to compare with."
+            "alone is not a panel to compare with."
         )
     who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
     change = f"{base.partly:+.3f} NLL [{base.partly_lo:+.3f}, {base.partly_hi:+.3f}]"
@@ -248,8 +253,8 @@ def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> st
         parts.append("Leave the partly missing judges out, or have their votes filled in.")
     if missing.n_related:
         parts.append(
-            "Find out why these votes are missing: what is learnt about such a judge does not hold "
-            "for the items it misses."
+            "Find out why these votes are missing: what is learned about such a judge does not "
+            "hold for the items it misses."
         )
     return " ".join(parts) or "Nothing to do."
 

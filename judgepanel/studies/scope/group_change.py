@@ -1,7 +1,7 @@
 """What does a group of judges add? The panel with it and without it, under several aggregators.
 
 A group is given judge by judge, is a family of the judge table, a cluster of judges that err
-together, or what P1's filter drops. The filter is applied anew in every split, to calibration rows
+together, or what P1's filter drops. The filter is applied again in every split, to calibration rows
 alone, so that its comparison is not flattered by labels it was chosen on. Both arms share splits,
 labels and calibrator. A group outside the analysis' own judges is added, one inside is withdrawn.
 
@@ -154,15 +154,15 @@ def _named(votes: VoteMatrix, spec: GroupChangeSpec) -> tuple[tuple[str, ...], s
         label, allowed = _families(votes), "a judge table with a column family"
     else:
         label, allowed = _clusters(votes, spec.settings), "two judges that err together or more"
-    known = [one for one in dict.fromkeys(label.values()) if one]
+    known = [name for name in dict.fromkeys(label.values()) if name]
     if not known:
         raise InputError(f"there is no {spec.by} to take", allowed=allowed)
-    sizes = {one: sum(found == one for found in label.values()) for one in known}
-    chosen = spec.group or (max(known, key=lambda one: sizes[one]),)
-    for one in chosen:
-        if one not in sizes:
-            raise InputError(f"there is no such {spec.by}", value=one, allowed=_some(known))
-    judges = tuple(judge for judge, one in label.items() if one in chosen)
+    sizes = {element: sum(name == element for name in label.values()) for element in known}
+    chosen = spec.group or (max(known, key=lambda element: sizes[element]),)
+    for entry in chosen:
+        if entry not in sizes:
+            raise InputError(f"there is no such {spec.by}", value=entry, allowed=_some(known))
+    judges = tuple(judge for judge, name in label.items() if name in chosen)
     own = set(spec.settings.judges or votes.judges)
     inside = tuple(judge for judge in judges if judge in own)
     return inside or judges, f"{spec.by} {', '.join(chosen)}"
@@ -182,7 +182,7 @@ def _clusters(votes: VoteMatrix, settings: Settings) -> dict[str, str]:
     ballots = prepared.ballots
     label = clusters(error_correlation(error_counts(ballots.votes, ballots.signs))).label
     sizes = np.bincount(label, minlength=1)
-    words = [str(one) if one and sizes[one] > 1 else "" for one in label]
+    words = [str(name) if name and sizes[name] > 1 else "" for name in label]
     return dict(zip(prepared.judges, words, strict=True))
 
 
@@ -191,8 +191,8 @@ def group_names(votes: VoteMatrix, settings: Settings, by: By) -> tuple[str, ...
     if by not in ("family", "cluster"):
         return ()
     label = _families(votes) if by == "family" else _clusters(votes, settings)
-    known = [one for one in label.values() if one]
-    return tuple(sorted(set(known), key=lambda one: (-known.count(one), one)))
+    known = [name for name in label.values() if name]
+    return tuple(sorted(set(known), key=lambda entry: (-known.count(entry), entry)))
 
 
 def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
@@ -201,72 +201,72 @@ def run_chunk(votes: VoteMatrix, spec: GroupChangeSpec, chunk: Chunk) -> Tally:
     prepared = group.prepared
 
     def scored() -> Iterator[tuple[Split, Arms]]:
-        for one in splits_of(prepared, spec.settings, chunk):
-            yield one, _arms(prepared.ballots, _members(group, spec, one), spec, one)
+        for split in splits_of(prepared, spec.settings, chunk):
+            yield split, _arms(prepared.ballots, _members(group, spec, split), spec, split)
 
     return tally(scored(), n_items=prepared.ballots.n_items, seed=spec.settings.seed)
 
 
-def _members(group: Group, spec: GroupChangeSpec, one: Split) -> Bools:
+def _members(group: Group, spec: GroupChangeSpec, split: Split) -> Bools:
     """Who is left out in this split: the filter looks at its calibration rows alone."""
     if spec.by != "filter":
         return group.members
-    found = legible(group.prepared.ballots, one.calibration, limits=False)
-    drop = to_drop(found, spec.aggregators[0])
+    legibility = legible(group.prepared.ballots, split.calibration, limits=False)
+    drop = to_drop(legibility, spec.aggregators[0])
     return np.zeros_like(drop) if drop.all() else drop
 
 
-def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, one: Split) -> Arms:
+def _arms(ballots: Ballots, members: Bools, spec: GroupChangeSpec, split: Split) -> Arms:
     """Every aggregator with everyone, then without the group."""
-    whole = [all_judges(ballots, one, spec.recipe(name)) for name in spec.aggregators]
+    whole = [all_judges(ballots, split, spec.recipe(name)) for name in spec.aggregators]
     rest = whole
     if members.any():
         fewer = without(ballots, members)
-        rest = [all_judges(fewer, one, spec.recipe(name)) for name in spec.aggregators]
+        rest = [all_judges(fewer, split, spec.recipe(name)) for name in spec.aggregators]
     return joined_arms([*whole, *rest])
 
 
 def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChange:
     """Levels and differences from whatever splits are in."""
     group = group_of(votes, spec)
-    done, prepared = partial.in_order(), group.prepared
+    totals, prepared = partial.in_order(), group.prepared
     settings = replace(spec.settings, splits=rounds(spec))
     return GroupChange(
         by=spec.by,
         name=group.name,
         members=tuple(np.array(prepared.judges, dtype=object)[group.members]),
         added=group.added,
-        arms=_estimated(done, prepared, spec.aggregators),
+        arms=_estimated(totals, prepared, spec.aggregators),
         calibrator=spec.calibrator,
-        null_nll=float(done.null_nll.mean()),
-        constant_nll=float(done.constant_nll.mean()),
+        null_nll=float(totals.null_nll.mean()),
+        constant_nll=float(totals.constant_nll.mean()),
         n_judges=len(prepared.judges),
-        n_calibration=float(done.n_calibration.mean()),
-        **run_fields(prepared, settings, done),
-        warnings=_warnings(group, spec, done),
+        n_calibration=float(totals.n_calibration.mean()),
+        **run_fields(prepared, settings, totals),
+        warnings=_warnings(group, spec, totals),
     )
 
 
 def _estimated(
-    done: Tally, prepared: Prepared, aggregators: tuple[str, ...]
+    totals: Tally, prepared: Prepared, aggregators: tuple[str, ...]
 ) -> tuple[GroupArm, ...]:
     n = len(aggregators)
-    means, seen = done.item_means()
-    items, splits = means[0, 0, :-1], done.split_means[:, 0, 0, :-1]
+    means, seen = totals.item_means()
+    items, splits = means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
     value = items.mean(axis=1)
     bounds = {name: np.full(2 * n, np.nan) for name in ("lo", "hi")}
     gap = {"delta": value[n:] - value[:n]}
     gap |= {name: np.full(n, np.nan) for name in ("delta_lo", "delta_hi", "p")}
     if len(splits) >= 2:
-        of, sizes = prepared.ballots.units[seen], mean_sizes(done)
+        of, sizes = prepared.ballots.units[seen], mean_sizes(totals)
         extra = one_more_error(items, of) * errs_rarely(prepared)
         level = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
         bounds = {"lo": level.lo, "hi": level.hi}
-        found = allow_difference(
+        interval = allow_difference(
             estimate(items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False),
             between(extra[n:], extra[:n]),
         )
-        gap |= {"delta_lo": found.lo, "delta_hi": found.hi, "p": found.p}
+        gap |= {"delta_lo": interval.lo, "delta_hi": interval.hi, "p": interval.p}
     arms = []
     for i, name in enumerate(aggregators):
         ends = {
@@ -291,13 +291,13 @@ def _estimated(
     return tuple(arms)
 
 
-def _warnings(group: Group, spec: GroupChangeSpec, done: Tally) -> tuple[str, ...]:
-    found = [*group.prepared.oriented.notices]
-    found += few_labels(group.prepared, float(done.n_calibration.mean()), allowed=True)
+def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:
+    warnings = [*group.prepared.oriented.notices]
+    warnings += few_labels(group.prepared, float(totals.n_calibration.mean()), allowed=True)
     if spec.by == "filter" and not group.members.any():
-        found.append("On all labelled items the filter drops nobody.")
-    fits = 2 * len(spec.aggregators) * len(done.numbers)
-    return (*found, *stand_ins((spec.calibrator,), np.ravel(done.replaced).tolist(), fits))
+        warnings.append("On all labelled items the filter drops nobody.")
+    fits = 2 * len(spec.aggregators) * len(totals.numbers)
+    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits))
 
 
 def rounds(spec: GroupChangeSpec) -> int:

@@ -58,12 +58,12 @@ class GroupChange(SplitResult):
 
     def arm(self, aggregator: str) -> GroupArm:
         """The arm of this aggregator."""
-        (found,) = (one for one in self.arms if one.aggregator == aggregator)
-        return found
+        (arm,) = (group_arm for group_arm in self.arms if group_arm.aggregator == aggregator)
+        return arm
 
     def frame(self) -> pd.DataFrame:
-        """One row an aggregator."""
-        frame = pd.DataFrame([to_plain(one) for one in self.arms])
+        """One row per aggregator."""
+        frame = pd.DataFrame([to_plain(arm) for arm in self.arms])
         frame.insert(0, "group", self.name)
         frame.insert(1, "judges", len(self.members))
         frame["null_nll"] = self.null_nll
@@ -77,7 +77,7 @@ class GroupChange(SplitResult):
             "group": self.name,
             "members": list(self.members),
             "added": self.added,
-            "arms": [to_plain(one) for one in self.arms],
+            "arms": [to_plain(arm) for arm in self.arms],
             "calibrator": self.calibrator,
             "null_nll": self.null_nll,
             "orientation": self.orientation,

@@ -105,15 +105,15 @@ def missingness(prepared: Prepared) -> Missingness:
             f"No judge misses {FEWEST_MISSING} labelled items and votes on as many, so whether "
             "missing votes are a matter of chance was not tested.",
         )
-    adjusted = holm(np.array([one.p for one in rows]))
+    adjusted = holm(np.array([row.p for row in rows]))
     final = sorted(
-        (replace(one, p_adjusted=float(p)) for one, p in zip(rows, adjusted, strict=True)),
-        key=lambda one: (one.p, one.judge, one.kind, one.feature, one.level),
+        (replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)),
+        key=lambda row: (row.p, row.judge, row.kind, row.feature, row.level),
     )
     return Missingness(
         tests=tuple(final[:_KEPT]),
         n_tests=len(final),
-        n_related=sum(one.related for one in final),
+        n_related=sum(test.related for test in final),
         n_judges=len(tested),
         n_missing=int(n_absent.sum()),
         n_cells=int(absent.size),
@@ -148,11 +148,11 @@ def _tests(
     n_cast = cast.sum(axis=1)
     sizes = unit_sizes(units)
     missed = unit_means(absent[:, tested], units)
-    shares = [one for one in known if one.kind in ("label", "slice")]
-    numbers = [one for one in known if one.kind == "number"]
+    shares = [entry for entry in known if entry.kind in ("label", "slice")]
+    numbers = [entry for entry in known if entry.kind == "number"]
     exact = np.zeros((len(tested), 0))
     if shares:
-        exact = share_p(missed, np.stack([one.values for one in shares], axis=1), sizes)
+        exact = share_p(missed, np.stack([entry.values for entry in shares], axis=1), sizes)
     rows: list[MissingTest] = []
     for column, judge in enumerate(tested):
         others = n_cast - cast[:, judge]
@@ -160,14 +160,14 @@ def _tests(
             total - terms[:, judge], others, out=np.full(len(total), np.nan), where=others > 0
         )
         easy = _Known("difficulty", "", "", unit_means(value, units))
-        one = missed[:, column]
-        p = [rank_p(one, other.values, sizes) for other in (easy, *numbers)]
+        family_test = missed[:, column]
+        p = [rank_p(family_test, other.values, sizes) for other in (easy, *numbers)]
         name, n = prepared.judges[judge], int(absent[:, judge].sum())
-        rows += _rows(name, one, [easy, *numbers, *shares], [*p, *exact[column]], n)
+        rows += _rows(name, family_test, [easy, *numbers, *shares], [*p, *exact[column]], n)
     pooled = unit_means(absent.mean(axis=1), units)
     value = np.divide(total, n_cast, out=np.full(len(total), np.nan), where=n_cast > 0)
     everything = [_Known("difficulty", "", "", unit_means(value, units)), *known]
-    p = [rank_p(rankdata(pooled), one.values, sizes) for one in everything]
+    p = [rank_p(rankdata(pooled), entry.values, sizes) for entry in everything]
     return rows + _rows(POOLED, pooled, everything, p, int(absent.sum()))
 
 
@@ -189,17 +189,17 @@ def _rows(
 ) -> list[MissingTest]:
     """The tests of one judge that could be made."""
     rows = []
-    for one, value in zip(known, p, strict=True):
+    for entry, value in zip(known, p, strict=True):
         if not np.isfinite(value):
             continue
-        inside, outside = _two_means(missed, one.values, share=one.kind in ("label", "slice"))
+        inside, outside = _two_means(missed, entry.values, share=entry.kind in ("label", "slice"))
         if np.isfinite(inside) and np.isfinite(outside):
             rows.append(
                 MissingTest(
                     judge=judge,
-                    kind=one.kind,
-                    feature=one.feature,
-                    level=one.level,
+                    kind=entry.kind,
+                    feature=entry.feature,
+                    level=entry.level,
                     inside=inside,
                     outside=outside,
                     n_missing=n_missing,
@@ -224,7 +224,7 @@ def _two_means(missed: Floats, values: Floats, *, share: bool) -> tuple[float, f
 def _known(prepared: Prepared) -> tuple[list[_Known], tuple[str, ...]]:
     """What missing can be held against beside difficulty, and what it cannot."""
     votes, units = prepared.oriented.votes, prepared.ballots.units
-    found: list[_Known] = []
+    known_features: list[_Known] = []
     left_out: list[str] = []
     labels = (prepared.ballots.signs > 0).astype(np.float64)
     if prepared.oriented.policy != "as_given":
@@ -233,16 +233,16 @@ def _known(prepared: Prepared) -> tuple[list[_Known], tuple[str, ...]]:
             "held against the label."
         )
     elif 0.0 < labels.mean() < 1.0:
-        found.append(_Known("label", "", "", unit_means(labels, units)))
+        known_features.append(_Known("label", "", "", unit_means(labels, units)))
     features = votes.features
     if features is None or not len(features.columns):
         left_out.append("There are no item features, so no slice was tested.")
-        return found, tuple(left_out)
+        return known_features, tuple(left_out)
     for name in features.columns:
         column = features[name]
         if column.dtype == np.float64:
             values = unit_means(column.to_numpy(dtype=np.float64), units)
-            found.append(_Known("number", str(name), "", values))
+            known_features.append(_Known("number", str(name), "", values))
             continue
         words = column.astype(str).to_numpy(dtype=object)
         levels = sorted(set(words))
@@ -255,5 +255,5 @@ def _known(prepared: Prepared) -> tuple[list[_Known], tuple[str, ...]]:
             # Of two slices one says it all.
             for level in levels[: None if len(levels) > 2 else 1]:
                 inside = unit_means((words == level).astype(np.float64), units)
-                found.append(_Known("slice", str(name), level, inside))
-    return found, tuple(left_out)
+                known_features.append(_Known("slice", str(name), level, inside))
+    return known_features, tuple(left_out)

@@ -23,7 +23,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
 from judgepanel.scoring.multiplicity import holm
 from judgepanel.votes.checks import Check, Outcome
-from judgepanel.votes.errors import shown
+from judgepanel.votes.errors import quote_value
 from judgepanel.votes.orientation import CONSTANT_SLIP, CONSTANT_VOTES
 
 Floats = NDArray[np.float64]
@@ -128,79 +128,81 @@ def uses_anti_experts(aggregator: Aggregator) -> bool:
     return aggregator not in FRACTIONS
 
 
-def to_drop(found: Legible, aggregator: Aggregator) -> Bools:
+def to_drop(legibility: Legible, aggregator: Aggregator) -> Bools:
     """Whom the filter drops, (n_judges,): unreadable, constant, and, where the aggregator cannot
     turn a vote round, judges below chance.
     """
-    drop = found.unreadable | found.constant
+    drop = legibility.unreadable | legibility.constant
     if not uses_anti_experts(aggregator):
-        drop |= found.below
+        drop |= legibility.below
     return np.asarray(drop)
 
 
-def drop_reason(found: Legible, judge: int) -> str:
+def drop_reason(legibility: Legible, judge: int) -> str:
     """Why the filter drops this judge."""
-    if found.unreadable[judge]:
-        return f"a verdict on {100 * found.parsed[judge]:.0f} % of the items"
-    if found.constant[judge]:
+    if legibility.unreadable[judge]:
+        return f"a verdict on {100 * legibility.parsed[judge]:.0f} % of the items"
+    if legibility.constant[judge]:
         return "one verdict on nearly every item"
-    return f"below chance: right on {100 * found.accuracy[judge]:.0f} %"
+    return f"below chance: right on {100 * legibility.accuracy[judge]:.0f} %"
 
 
-def check_parse_rate(found: Legible, names: tuple[str, ...], aggregator: Aggregator) -> Check:
+def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: Aggregator) -> Check:
     """P1 as a check."""
     title = "P1 Parse rate and chance"
     usable = uses_anti_experts(aggregator)
     unreadable, patchy, below = (
-        np.flatnonzero(one) for one in (found.unreadable, found.patchy, found.below)
+        np.flatnonzero(entry)
+        for entry in (legibility.unreadable, legibility.patchy, legibility.below)
     )
     numbers: dict[str, float | int | str] = {
-        "labelled items": found.n_items,
+        "labelled items": legibility.n_items,
         "judges": len(names),
         "parse at most 70 %": len(unreadable),
         "parse 70 to 90 %": len(patchy),
         "shown below chance": len(below),
-        "below chance by the paper's Wald rule": int(found.wald_below.sum()),
+        "below chance by the paper's Wald rule": int(legibility.wald_below.sum()),
     }
-    if not found.sparse and len(names):
-        numbers["lowest parse rate"] = f"{100 * float(found.parsed.min()):.1f} %"
-    if found.tied.any():
-        numbers["coded ties"] = int(found.tied.sum())
-    said = _sentences(found, names, unreadable, patchy, below)
+    if not legibility.sparse and len(names):
+        numbers["lowest parse rate"] = f"{100 * float(legibility.parsed.min()):.1f} %"
+    if legibility.tied.any():
+        numbers["coded ties"] = int(legibility.tied.sum())
+    sentences = _sentences(legibility, names, unreadable, patchy, below)
     advice = _advice(len(unreadable), len(patchy), len(below), usable=usable)
     outcome: Outcome = "pass"
     if len(unreadable) or (len(below) and not usable):
         outcome = "fail"
     elif len(patchy) or len(below):
         outcome = "review"
-    elif found.sparse:
+    elif legibility.sparse:
         outcome = "not applicable"
-    return Check("P1", title, outcome, numbers, said, advice)
+    return Check("P1", title, outcome, numbers, sentences, advice)
 
 
 def _sentences(
-    found: Legible, names: tuple[str, ...], unreadable: Ints, patchy: Ints, below: Ints
+    legibility: Legible, names: tuple[str, ...], unreadable: Ints, patchy: Ints, below: Ints
 ) -> str:
     parts = []
-    if found.sparse:
+    if legibility.sparse:
         parts.append(
             "Most judges were not asked about most items, so a parse rate cannot be read off the "
             "votes; it needs the raw outputs."
         )
     short = np.concatenate([unreadable, patchy])
-    short = short[np.argsort(found.parsed[short], kind="stable")]
+    short = short[np.argsort(legibility.parsed[short], kind="stable")]
     if len(short):
         shares = [
-            f"{shown(names[j])} gives a verdict on {100 * found.parsed[j]:.0f} %" for j in short
+            f"{quote_value(names[j])} gives a verdict on {100 * legibility.parsed[j]:.0f} %"
+            for j in short
         ]
         parts.append(_some(shares))
-    elif not found.sparse:
+    elif not legibility.sparse:
         parts.append("Every judge gives a verdict on 90 % of the labelled items or more.")
-    if found.tied.any():
-        parts.append(_ties_sentence(found, names))
+    if legibility.tied.any():
+        parts.append(_ties_sentence(legibility, names))
     wrong = [
-        f"{shown(names[j])} is right on {100 * found.accuracy[j]:.0f} % "
-        f"[{100 * found.lo[j]:.0f}, {100 * found.hi[j]:.0f}]"
+        f"{quote_value(names[j])} is right on {100 * legibility.accuracy[j]:.0f} % "
+        f"[{100 * legibility.lo[j]:.0f}, {100 * legibility.hi[j]:.0f}]"
         for j in below
     ]
     if wrong:
@@ -210,14 +212,14 @@ def _sentences(
     return " ".join(parts)
 
 
-def _ties_sentence(found: Legible, names: tuple[str, ...]) -> str:
+def _ties_sentence(legibility: Legible, names: tuple[str, ...]) -> str:
     """How many missing votes are coded ties, and who gives most of them."""
-    most, n = int(np.argmax(found.tied)), int(found.tied.sum())
-    share = 100 * float(found.tied[most]) / max(found.n_items, 1)
+    most, n = int(np.argmax(legibility.tied)), int(legibility.tied.sum())
+    share = 100 * float(legibility.tied[most]) / max(legibility.n_items, 1)
     are = "missing vote is a coded tie" if n == 1 else "missing votes are coded ties"
     return (
-        f"{n:,} {are}, which were read and count as parsed (most of them by {shown(names[most])}, "
-        f"on {share:.0f} % of the items)."
+        f"{n:,} {are}, which were read and count as parsed (most of them by "
+        f"{quote_value(names[most])}, on {share:.0f} % of the items)."
     )
 
 
@@ -244,19 +246,19 @@ def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
     return " ".join(parts) or "Nothing to do."
 
 
-def plain_rows(found: Legible, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """One row a judge."""
+def plain_rows(legibility: Legible, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """One row per judge."""
     return [
         {
             "judge": name,
-            "parsed": float(found.parsed[j]),
-            "tied": int(found.tied[j]),
-            "accuracy": float(found.accuracy[j]),
-            "lo": float(found.lo[j]),
-            "hi": float(found.hi[j]),
-            "p_below": float(found.p_below[j]),
-            "below": bool(found.below[j]),
-            "wald_below": bool(found.wald_below[j]),
+            "parsed": float(legibility.parsed[j]),
+            "tied": int(legibility.tied[j]),
+            "accuracy": float(legibility.accuracy[j]),
+            "lo": float(legibility.lo[j]),
+            "hi": float(legibility.hi[j]),
+            "p_below": float(legibility.p_below[j]),
+            "below": bool(legibility.below[j]),
+            "wald_below": bool(legibility.wald_below[j]),
         }
         for j, name in enumerate(names)
     ]

@@ -77,8 +77,8 @@ class Saturation:
 
 def curve_sizes(n_judges: int) -> Ints:
     """Panel sizes of the curve: the tenths of the panel, rounded, each once."""
-    kept = {max(1, math.floor(share * n_judges + 0.5)) for share in _SHARES}
-    return np.array(sorted(kept | set(_marks(n_judges))), dtype=np.int64)
+    sizes = {max(1, math.floor(share * n_judges + 0.5)) for share in _SHARES}
+    return np.array(sorted(sizes | set(_marks(n_judges))), dtype=np.int64)
 
 
 def _marks(n_judges: int) -> tuple[int, int, int]:
@@ -88,22 +88,22 @@ def _marks(n_judges: int) -> tuple[int, int, int]:
     return max(1, n_judges - tenth), half, fifth
 
 
-def saturation(done: Tally, units: Ints, sizes: Ints) -> Saturation:
+def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
     """Levels, differences and tests; bounds are NaN and nothing is decided from a single split."""
-    means, seen = done.item_means()
-    items, splits = means[0, 0, : len(sizes)], done.split_means[:, 0, 0, : len(sizes)]
+    means, seen = tally.item_means()
+    items, splits = means[0, 0, : len(sizes)], tally.split_means[:, 0, 0, : len(sizes)]
     nll = items.mean(axis=1)
     margin = MARGIN * float(nll[-1])
     place = {int(k): position for position, k in enumerate(sizes)}
     last, half, fifth = (place[k] for k in _marks(int(sizes[-1])))
     unknown = np.full(len(sizes), np.nan)
-    found: dict[str, Any] = dict.fromkeys(("nll_lo", "nll_hi", "lo", "hi", "se", "p"), unknown)
-    found["outcome"] = ("inconclusive",) * len(sizes)
+    fields: dict[str, Any] = dict.fromkeys(("nll_lo", "nll_hi", "lo", "hi", "se", "p"), unknown)
+    fields["outcome"] = ("inconclusive",) * len(sizes)
     if len(splits) >= 2:
-        levels = _fit(items, splits, units[seen], done)
-        gaps = _fit(items[-1] - items, splits[:, [-1]] - splits, units[seen], done)
+        levels = _fit(items, splits, units[seen], tally)
+        gaps = _fit(items[-1] - items, splits[:, [-1]] - splits, units[seen], tally)
         tests = equivalence(gaps, margin)
-        found = {
+        fields = {
             "nll_lo": np.clip(levels.lo, *RANGES["nll"]),
             "nll_hi": np.clip(levels.hi, *RANGES["nll"]),
             "lo": tests.lo,
@@ -120,17 +120,17 @@ def saturation(done: Tally, units: Ints, sizes: Ints) -> Saturation:
         last=last,
         half=half,
         fifth=fifth,
-        **found,
+        **fields,
     )
 
 
-def _fit(items: Floats, splits: Floats, units: Ints, done: Tally) -> Estimate:
-    return estimate(items, splits, units, *mean_sizes(done), joint=False)
+def _fit(items: Floats, splits: Floats, units: Ints, tally: Tally) -> Estimate:
+    return estimate(items, splits, units, *mean_sizes(tally), joint=False)
 
 
-def check_saturation(found: Saturation, n_labels: int) -> Check:
+def check_saturation(result: Saturation, n_labels: int) -> Check:
     """P2 as a check; ``n_labels`` is the number of labelled items."""
-    k = found.n_judges
+    k = result.n_judges
     if k < FEWEST_JUDGES:
         return Check(
             "P2",
@@ -140,97 +140,99 @@ def check_saturation(found: Saturation, n_labels: int) -> Check:
             f"A panel of {k} has no last tenth; the check needs {FEWEST_JUDGES} judges.",
             "Nothing to do.",
         )
-    outcome, why, advice = _decide(found, n_labels)
+    outcome, why, advice = _decide(result, n_labels)
     numbers: dict[str, float | int | str] = {
-        "NLL of all": round(float(found.nll[-1]), 4),
-        f"adding the last {k - int(found.sizes[found.last])} of {k}": _change(found, found.last),
-        "adding the worse half": _change(found, found.half),
-        "adding all but the best fifth": _change(found, found.fifth),
-        "margin": f"1 % of NLL, {found.margin:.4f}",
-        "last tenth": found.outcome[found.last],
-        f"the paper's P2 (NLL of all above {PAPER_FLOOR})": _above_floor(found),
+        "NLL of all": round(float(result.nll[-1]), 4),
+        f"adding the last {k - int(result.sizes[result.last])} of {k}": _change(
+            result, result.last
+        ),
+        "adding the worse half": _change(result, result.half),
+        "adding all but the best fifth": _change(result, result.fifth),
+        "margin": f"1 % of NLL, {result.margin:.4f}",
+        "last tenth": result.outcome[result.last],
+        f"the paper's P2 (NLL of all above {PAPER_FLOOR})": _above_floor(result),
     }
-    if found.outcome[found.last] == "inconclusive" and np.isfinite(found.se[found.last]):
-        room = abs(abs(float(found.delta[found.last])) - found.margin)
+    if result.outcome[result.last] == "inconclusive" and np.isfinite(result.se[result.last]):
+        room = abs(abs(float(result.delta[result.last])) - result.margin)
         numbers["labels that would decide the last tenth"] = labels_needed(
-            room, float(found.se[found.last]), n_labels
+            room, float(result.se[result.last]), n_labels
         )
     return Check("P2", TITLE, outcome, numbers, why, advice)
 
 
-def _above_floor(found: Saturation) -> str:
-    return "passes" if found.nll[-1] > PAPER_FLOOR else "does not pass"
+def _above_floor(result: Saturation) -> str:
+    return "passes" if result.nll[-1] > PAPER_FLOOR else "does not pass"
 
 
-def _decide(found: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
-    if not np.isfinite(found.se[found.last]):
+def _decide(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
+    if not np.isfinite(result.se[result.last]):
         return "review", "There are not enough splits yet to say.", "Wait for more splits."
-    decided = _costs(found) or _stops(found, n_labels)
-    return decided or ("pass", _gain(found), "Nothing to do.")
+    decided = _costs(result) or _stops(result, n_labels)
+    return decided or ("pass", _gain(result), "Nothing to do.")
 
 
-def _costs(found: Saturation) -> tuple[Outcome, str, str] | None:
+def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
     """Judges are shown to cost more than the margin."""
-    last, half = found.last, found.half
-    n_last = found.n_judges - int(found.sizes[last])
-    if found.lo[last] > found.margin:
+    last, half = result.last, result.half
+    n_last = result.n_judges - int(result.sizes[last])
+    if result.lo[last] > result.margin:
         return (
             "fail",
-            f"The last {n_last} judges cost: adding them changes NLL by {_change(found, last)}.",
+            f"The last {n_last} judges cost: adding them changes NLL by {_change(result, last)}.",
             "Drop them, or switch to an aggregator that sees the votes jointly; see P3.",
         )
-    if found.lo[half] > found.margin:
+    if result.lo[half] > result.margin:
         return (
             "fail",
             "The better half of the judges alone is better: adding the others changes NLL by "
-            f"{_change(found, half)}.",
+            f"{_change(result, half)}.",
             "Curate, or switch to an aggregator that sees the votes jointly; see P3.",
         )
     return None
 
 
-def _stops(found: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None:
-    """The panel does not gain any more, or is not shown to."""
-    last, half, fifth = found.last, found.half, found.fifth
-    n_last = found.n_judges - int(found.sizes[last])
-    if found.outcome[last] == "equivalent":
+def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None:
+    """The panel no longer gains, or is not shown to."""
+    last, half, fifth = result.last, result.half, result.fifth
+    n_last = result.n_judges - int(result.sizes[last])
+    if result.outcome[last] == "equivalent":
         return (
             "review",
             f"The panel is saturated: adding the last {n_last} judges changes NLL by "
-            f"{_change(found, last)}, less than 1 % either way.",
+            f"{_change(result, last)}, less than 1 % either way.",
             "Keeping them is safe but buys nothing; where they cost money, leave them out.",
         )
-    if found.delta[half] > found.margin:
+    if result.delta[half] > result.margin:
         return (
             "review",
             "By the estimate the panel stops gaining: adding the worse half of the judges changes "
-            f"NLL by {_change(found, half)}.",
+            f"NLL by {_change(result, half)}.",
             "Compare with a smaller panel and with a joint aggregator. "
-            + _needed(float(found.delta[half]) - found.margin, float(found.se[half]), n_labels),
+            + _needed(float(result.delta[half]) - result.margin, float(result.se[half]), n_labels),
         )
-    if not found.hi[fifth] < 0.0:
+    if not result.hi[fifth] < 0.0:
         return (
             "review",
             "Nothing shows that all judges beat the best fifth of them: adding the others changes "
-            f"NLL by {_change(found, fifth)}.",
-            _needed(-float(found.delta[fifth]), float(found.se[fifth]), n_labels),
+            f"NLL by {_change(result, fifth)}.",
+            _needed(-float(result.delta[fifth]), float(result.se[fifth]), n_labels),
         )
     return None
 
 
-def _gain(found: Saturation) -> str:
-    said = (
-        f"All {found.n_judges} judges beat the best fifth of them: adding the others changes NLL "
-        f"by {_change(found, found.fifth)}."
+def _gain(result: Saturation) -> str:
+    sentence = (
+        f"All {result.n_judges} judges beat the best fifth of them: adding the others changes NLL "
+        f"by {_change(result, result.fifth)}."
     )
-    n_last = found.n_judges - int(found.sizes[found.last])
-    last = f" The last {n_last} change it by {_change(found, found.last)}"
-    undecided = found.outcome[found.last] == "inconclusive"
-    return said + last + (", undecided against 1 %." if undecided else ".")
+    n_last = result.n_judges - int(result.sizes[result.last])
+    last = f" The last {n_last} change it by {_change(result, result.last)}"
+    undecided = result.outcome[result.last] == "inconclusive"
+    return sentence + last + (", undecided against 1 %." if undecided else ".")
 
 
-def _change(found: Saturation, position: int) -> str:
-    return written_change(*found.relative(position))
+def _change(result: Saturation, position: int) -> str:
+    return written_change(*result.relative(position))
 
 
 def written_change(value: float, lo: float, hi: float) -> str:

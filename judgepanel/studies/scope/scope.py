@@ -5,8 +5,8 @@ the tests of P3 look at all labelled items at once. What rests on NLL (the curve
 P3) is scored on the evaluation rows of random splits, everything being fitted on the others.
 
 Cost per split: one evaluation of the curve; in ``COMPARED_SPLITS`` of them also up to two fits an
-aggregator, joint's being many times as dear as the curve. Those are not in the first chunk, which
-is what a reader waits for.
+aggregator, joint's being many times as expensive as the curve. Those are not in the first chunk,
+which is what a reader waits for.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ def run_chunk(votes: VoteMatrix, spec: ScopeSpec, chunk: Chunk) -> ScopeTally:
     recipe = spec.recipe(spec.aggregator)
     splits = list(splits_of(prepared, spec.settings, chunk))
     curve = tally(
-        ((one, joined_arms([evaluate_split(ballots, one, sizes, recipe)])) for one in splits),
+        ((split, joined_arms([evaluate_split(ballots, split, sizes, recipe)])) for split in splits),
         n_items=ballots.n_items,
         seed=seed,
     )
     chosen = compared_splits(spec.settings.splits)
-    some = [one for one in splits if one.number in chosen]
+    some = [split for split in splits if split.number in chosen]
     if not some:
         return ScopeTally(curve, None)
     arms = tally(_compared(prepared, spec, some), n_items=ballots.n_items, seed=seed)
@@ -136,11 +136,13 @@ def _compared(
     partly = partly_missing(legible(ballots, limits=False).covered)
     if can_leave_out(partly):
         panels.append(without(ballots, partly))
-    for one in splits:
+    for split in splits:
         scored = [
-            all_judges(panel, one, spec.recipe(name)) for panel in panels for name in spec.compared
+            all_judges(panel, split, spec.recipe(name))
+            for panel in panels
+            for name in spec.compared
         ]
-        yield one, joined_arms(scored)
+        yield split, joined_arms(scored)
 
 
 def combine_tallies(left: ScopeTally, right: ScopeTally) -> ScopeTally:
@@ -157,39 +159,39 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
     ballots, names = prepared.ballots, prepared.judges
     curve = partial.curve.in_order()
     arms = None if partial.arms is None else partial.arms.in_order()
-    found = legible(ballots)
+    legibility = legible(ballots)
     missing = missingness(prepared)
-    partly = tuple(np.array(names, dtype=object)[partly_missing(found.covered)])
+    partly = tuple(np.array(names, dtype=object)[partly_missing(legibility.covered)])
     line = saturation(curve, ballots.units, curve_sizes(ballots.n_judges))
     switch = (
         () if arms is None else switch_arms(arms, ballots.units, spec.compared, spec.settings.seed)
     )
-    drop = to_drop(found, spec.aggregator)
+    drop = to_drop(legibility, spec.aggregator)
     if drop.all():
         drop = np.zeros_like(drop)
     return Scope(
         checks=(
             check_orientation(_taking_part(votes, spec.settings)),
-            check_parse_rate(found, names, spec.aggregator),
+            check_parse_rate(legibility, names, spec.aggregator),
             check_saturation(line, ballots.n_items),
             check_compatibility(switch, missing, partly, n_judges=len(names)),
         ),
         judges=names,
-        parsed=found.parsed,
-        tied=found.tied / max(found.n_items, 1),
-        accuracy=found.accuracy,
-        accuracy_lo=found.lo,
-        accuracy_hi=found.hi,
-        p_below=found.p_below,
-        below=found.below,
-        wald_below=found.wald_below,
-        sparse=found.sparse,
+        parsed=legibility.parsed,
+        tied=legibility.tied / max(legibility.n_items, 1),
+        accuracy=legibility.accuracy,
+        accuracy_lo=legibility.lo,
+        accuracy_hi=legibility.hi,
+        p_below=legibility.p_below,
+        below=legibility.below,
+        wald_below=legibility.wald_below,
+        sparse=legibility.sparse,
         saturation=line if ballots.n_judges >= FEWEST_JUDGES else None,
         missing=missing,
         switch=switch,
         partly=partly,
         suggested=tuple(
-            Dropped(names[j], drop_reason(found, j)) for j in np.flatnonzero(drop).tolist()
+            Dropped(names[j], drop_reason(legibility, j)) for j in np.flatnonzero(drop).tolist()
         ),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
@@ -208,12 +210,12 @@ def _taking_part(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
 def _warnings(
     prepared: Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    found = [*prepared.oriented.notices]
-    found += few_labels(prepared, float(curve.n_calibration.mean()))
+    warnings = [*prepared.oriented.notices]
+    warnings += few_labels(prepared, float(curve.n_calibration.mean()))
     if prepared.ballots.votes.size and (prepared.ballots.votes == 0).any():
-        found += left_out
+        warnings += left_out
     fits = len(curve.numbers) * len(curve_sizes(prepared.ballots.n_judges))
-    return (*found, *stand_ins((spec.calibrator,), np.ravel(curve.replaced).tolist(), fits))
+    return (*warnings, *stand_ins((spec.calibrator,), np.ravel(curve.replaced).tolist(), fits))
 
 
 SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(

@@ -76,17 +76,19 @@ class Scope(SplitResult):
 
     def check(self, code: str) -> Check:
         """The check of this code."""
-        (found,) = (one for one in self.checks if one.code == code)
-        return found
+        (match,) = (entry for entry in self.checks if entry.code == code)
+        return match
 
     def counted(self, outcome: str) -> int:
         """How many checks came out so."""
-        return sum(one.outcome == outcome for one in self.checks)
+        return sum(entry.outcome == outcome for entry in self.checks)
 
     def frame(self) -> pd.DataFrame:
-        """One row a figure: check, its outcome, subject, quantity, value, lower, upper, p, flag."""
+        """One row per figure: check, its outcome, subject, quantity, value, lower, upper, p,
+        flag.
+        """
         rows = [*self._judge_rows(), *self._curve_rows(), *self._arm_rows(), *self._test_rows()]
-        outcomes = {one.code: one.outcome for one in self.checks}
+        outcomes = {entry.code: entry.outcome for entry in self.checks}
         for code in outcomes:
             if not any(row["check"] == code for row in rows):
                 rows.append(_row(code, "all", "outcome", float("nan")))
@@ -110,17 +112,21 @@ class Scope(SplitResult):
         return rows
 
     def _curve_rows(self) -> list[dict[str, Any]]:
-        found = self.saturation
-        if found is None:
+        saturation = self.saturation
+        if saturation is None:
             return []
         rows = []
-        for i, k in enumerate(found.sizes):
+        for i, k in enumerate(saturation.sizes):
             name = f"best {k}"
-            nll, lo, hi = (float(part[i]) for part in (found.nll, found.nll_lo, found.nll_hi))
+            nll, lo, hi = (
+                float(part[i]) for part in (saturation.nll, saturation.nll_lo, saturation.nll_hi)
+            )
             rows.append(_row("P2", name, "NLL", nll, lo, hi))
-            gap, lo, hi = (float(part[i]) for part in (found.delta, found.lo, found.hi))
-            what, p = "NLL(all) - NLL(kept), 90 %", float(found.p[i])
-            rows.append(_row("P2", name, what, gap, lo, hi, p, found.outcome[i]))
+            gap, lo, hi = (
+                float(part[i]) for part in (saturation.delta, saturation.lo, saturation.hi)
+            )
+            what, p = "NLL(all) - NLL(kept), 90 %", float(saturation.p[i])
+            rows.append(_row("P2", name, what, gap, lo, hi, p, saturation.outcome[i]))
         return rows
 
     def _arm_rows(self) -> list[dict[str, Any]]:
@@ -139,20 +145,20 @@ class Scope(SplitResult):
 
     def _test_rows(self) -> list[dict[str, Any]]:
         rows = []
-        for one in self.missing.tests:
-            what = " ".join(filter(None, (one.kind, one.feature, one.level)))
-            flag = "related" if one.related else ""
-            gap = (one.inside - one.outside, float("nan"), float("nan"), one.p_adjusted)
-            rows.append(_row("P3", one.judge or "all", f"missing by {what}", *gap, flag))
+        for test in self.missing.tests:
+            what = " ".join(filter(None, (test.kind, test.feature, test.level)))
+            flag = "related" if test.related else ""
+            gap = (test.inside - test.outside, float("nan"), float("nan"), test.p_adjusted)
+            rows.append(_row("P3", test.judge or "all", f"missing by {what}", *gap, flag))
         return rows
 
     def summary(self) -> dict[str, Any]:
         """The checks, the filter and what was run."""
         return {
-            "checks": [to_plain(one) for one in self.checks],
+            "checks": [to_plain(entry) for entry in self.checks],
             "passed": self.counted("pass"),
-            "suggested": [to_plain(one) for one in self.suggested],
-            "switch": [to_plain(one) for one in self.switch],
+            "suggested": [to_plain(dropped) for dropped in self.suggested],
+            "switch": [to_plain(switch_arm) for switch_arm in self.switch],
             "partly_missing": list(self.partly),
             "missing_tests": self.missing.n_tests,
             "missing_related": self.missing.n_related,

@@ -75,11 +75,11 @@ class Layout:
             "shapley": k,
             "family_shapley": f,
         }
-        found, start = {}, 0
+        parts, start = {}, 0
         for name, size in sizes.items():
-            found[name] = slice(start, start + size)
+            parts[name] = slice(start, start + size)
             start += size
-        return found
+        return parts
 
     @property
     def n_values(self) -> int:
@@ -118,18 +118,18 @@ class SplitValues:
     fits: Ints
 
 
-def values_of(prepared: Prepared, one: Split, plan: Plan, rules: Rules) -> SplitValues:
+def values_of(prepared: Prepared, split: Split, plan: Plan, rules: Rules) -> SplitValues:
     """Everything of one split; fitted and ranked on its calibration rows alone."""
     ballots = prepared.ballots
-    panels = panels_of(ballots, one, rules.aggregator, rules.calibrator, seed=rules.seed)
-    signs = ballots.signs[one.evaluation].astype(np.float64)
+    panels = panels_of(ballots, split, rules.aggregator, rules.calibrator, seed=rules.seed)
+    signs = ballots.signs[split.evaluation].astype(np.float64)
     whole, less = panels.everyone(), panels.without_each()
     base = item_nll(whole, signs)
     each = item_nll(less, signs) - base
     change = np.clip(less, -_LIMIT, _LIMIT) - np.clip(whole, -_LIMIT, _LIMIT)
-    judges, families = _shapley(ballots, one, plan, rules)
-    mates, correlation = errors_on(prepared, one.calibration, plan.nearest)
-    null, constant = _constant(ballots, one, rules.calibrator)
+    judges, families = _shapley(ballots, split, plan, rules)
+    mates, correlation = errors_on(prepared, split.calibration, plan.nearest)
+    null, constant = _constant(ballots, split, rules.calibrator)
     same = rules.shapley == (rules.aggregator, rules.calibrator)
     values = np.concatenate(
         [
@@ -138,7 +138,7 @@ def values_of(prepared: Prepared, one: Split, plan: Plan, rules: Rules) -> Split
             change**2,
             item_nll(panels.of(~plan.families), signs) - base,
             _without_clusters(panels, mates, each, signs, base),
-            item_nll(_removed(panels, ballots, one, plan, rules), signs) - base,
+            item_nll(_removed(panels, ballots, split, plan, rules), signs) - base,
             *[item_nll(panels.copied(j, COPIES), signs)[None] - base for j, _ in plan.copied],
             judges.items,
             families.items,
@@ -146,7 +146,7 @@ def values_of(prepared: Prepared, one: Split, plan: Plan, rules: Rules) -> Split
     )
     return SplitValues(
         values,
-        _by_slice(each, one.evaluation, plan),
+        _by_slice(each, split.evaluation, plan),
         judges.noise,
         families.noise,
         judges.steady,
@@ -157,27 +157,27 @@ def values_of(prepared: Prepared, one: Split, plan: Plan, rules: Rules) -> Split
 
 
 def _without_clusters(
-    panels: Panels, found: Bools, each: Floats, signs: Floats, base: Floats
+    panels: Panels, result: Bools, each: Floats, signs: Floats, base: Floats
 ) -> Floats:
     """Value (K, n_eval) of the cluster of every judge, (K, K)."""
     values = each.copy()
-    several = np.flatnonzero(found.sum(axis=1) > 1)
+    several = np.flatnonzero(result.sum(axis=1) > 1)
     if len(several):
-        distinct, which = np.unique(found[several], axis=0, return_inverse=True)
+        distinct, which = np.unique(result[several], axis=0, return_inverse=True)
         lost = item_nll(panels.of(~distinct), signs) - base
         values[several] = lost[which.ravel()]
     return values
 
 
-def _removed(panels: Panels, ballots: Ballots, one: Split, plan: Plan, rules: Rules) -> Floats:
+def _removed(panels: Panels, ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> Floats:
     """Logits (M, n_eval) without the m judges that are worth least by inner folds."""
     if not plan.removed:
-        return np.zeros((0, len(one.evaluation)))
-    key = (one.number, 31)
-    masks = left_after(panels.inner_values(one.calibration, key), plan.removed)
+        return np.zeros((0, len(split.evaluation)))
+    key = (split.number, 31)
+    masks = left_after(panels.inner_values(split.calibration, key), plan.removed)
     inside = None
     if rules.calibrator != "none":
-        pieces = choice_folds(ballots, one, rules.seed)
+        pieces = choice_folds(ballots, split, rules.seed)
         chosen = [
             left_after(
                 panels.inner_values(piece.calibration, (*key, piece.number), piece.number),
@@ -206,14 +206,14 @@ class _Shapley:
     fits: Ints
 
 
-def _shapley(ballots: Ballots, one: Split, plan: Plan, rules: Rules) -> tuple[_Shapley, _Shapley]:
+def _shapley(ballots: Ballots, split: Split, plan: Plan, rules: Rules) -> tuple[_Shapley, _Shapley]:
     """Shapley values of the judges, then of the families."""
-    trial = subset_trial(ballots, one, *rules.shapley)
+    trial = subset_trial(ballots, split, *rules.shapley)
     judges = _sampled(trial, np.eye(ballots.n_judges, dtype=bool), rules, 32)
     n = len(plan.family_names)
     if not n:
         none = np.zeros(0)
-        blank = np.zeros((0, len(one.evaluation)))
+        blank = np.zeros((0, len(split.evaluation)))
         return judges, _Shapley(blank, none, none, np.zeros(2, dtype=np.int64))
     groups = _sampled(trial, plan.players, rules, 33)
     return judges, replace(
@@ -246,21 +246,21 @@ def _sampled(trial: SubsetTrial, players: Bools, rules: Rules, stream: int) -> _
 
 def _by_slice(each: Floats, rows: Ints, plan: Plan) -> Floats:
     """How much more each judge is worth in a slice than elsewhere, (K, n_slices)."""
-    found = np.empty((len(each), len(plan.slices.rows)))
+    values = np.empty((len(each), len(plan.slices.rows)))
     for place, members in enumerate(plan.slices.rows):
         inside = np.isin(rows, members)
         here = each[:, inside] if inside.any() else each
         rest = each[:, ~inside] if not inside.all() else each
-        found[:, place] = here.mean(axis=1) - rest.mean(axis=1)
-    return found
+        values[:, place] = here.mean(axis=1) - rest.mean(axis=1)
+    return values
 
 
-def _constant(ballots: Ballots, one: Split, calibrator: Calibrator) -> tuple[Floats, Floats]:
+def _constant(ballots: Ballots, split: Split, calibrator: Calibrator) -> tuple[Floats, Floats]:
     """Losses (n_eval,) of the base rate of the calibration rows, and of a constant score calibrated
     on them.
     """
-    signs = ballots.signs[one.calibration].astype(np.float64)
-    held = ballots.signs[one.evaluation].astype(np.float64)
+    signs = ballots.signs[split.calibration].astype(np.float64)
+    held = ballots.signs[split.evaluation].astype(np.float64)
     null = null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric)
     blank = np.zeros((1, len(signs)))
     map_ = fit((calibrator,), blank, signs, symmetric=ballots.symmetric)[calibrator]

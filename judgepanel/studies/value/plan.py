@@ -75,16 +75,16 @@ def _plan_of(
     votes, ballots, n = keyed.votes, prepared.ballots, len(prepared.judges)
     family = families_of(votes.with_judges(prepared.judges))
     names = tuple(dict.fromkeys(name for name in family if name))
-    families = np.array([[one == name for one in family] for name in names], dtype=bool)
+    families = np.array([[entry == name for entry in family] for name in names], dtype=bool)
     families = families.reshape(len(names), n)
     if names and families.sum(axis=1).max() == 1:
         names, families = (), families[:0]
     alone = np.eye(n, dtype=bool)[~families.any(axis=0)]
-    found = error_correlation(error_counts(ballots.votes, ballots.signs))
-    alike = np.where(found.known, found.value, -np.inf)
+    correlation = error_correlation(error_counts(ballots.votes, ballots.signs))
+    alike = np.where(correlation.known, correlation.value, -np.inf)
     nearest = alike.argmax(axis=1) if n else np.zeros(0, dtype=np.int64)
     near = alike[np.arange(n), nearest]
-    label = clusters(found).label
+    label = clusters(correlation).label
     sizes = np.bincount(label, minlength=1)
     return Plan(
         families=families,
@@ -131,10 +131,10 @@ def errors_on(prepared: Prepared, rows: Ints, nearest: Ints) -> tuple[Bools, Flo
     its error correlation (K,) with its nearest, NaN where unknown.
     """
     ballots = prepared.ballots
-    found = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
-    label = clusters(found).label
+    result = error_correlation(error_counts(ballots.votes[rows], ballots.signs[rows]))
+    label = clusters(result).label
     same = (label[:, None] == label) & (label > 0)
     own = np.arange(len(nearest))
-    known = (nearest >= 0) & found.known[own, nearest]
-    correlation = np.where(known, found.value[own, nearest], np.nan)
+    known = (nearest >= 0) & result.known[own, nearest]
+    correlation = np.where(known, result.value[own, nearest], np.nan)
     return np.asarray(same | np.eye(len(label), dtype=bool)), correlation

@@ -1,11 +1,11 @@
 """What is each judge worth, and how many can go?
 
-In every split panels are fitted on the calibration rows with everybody, without each judge, each
+In every split panels are fitted on the calibration rows with all judges, without each judge, each
 family and each cluster, without the m judges that inner folds of the calibration rows find worth
-least, and with copies; all are scored on the other rows (METHODS section 10, docs/value.md).
+least, and with copies; all are scored on the other rows (docs/value.md).
 
 Cost per split under a closed form: a batch of K panels seven times, and a panel curve an order.
-Under joint: one fit, K refits at its ridges six times, one fit a number of judges that go.
+Under joint: one fit, K refits at its ridges six times, one fit per number of judges that go.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ValueSpec:
     Raises
     ------
     InputError
-        A name that is not known or given twice, orders that are no multiple of 8 or outside
+        A name that is not known or given twice, orders that are not a multiple of 8 or outside
         8..1000; the paper's protocol, under which judges would be ranked by in-sample scores.
     """
 
@@ -127,18 +127,18 @@ class ValuePartial:
 def run_chunk(votes: VoteMatrix, spec: ValueSpec, chunk: Chunk) -> ValuePartial:
     """All panels of the splits of one chunk; the last one also ranks judges on all rows."""
     prepared, plan = _prepared(votes, spec)
-    found: list[SplitValues] = []
+    values: list[SplitValues] = []
     rows = []
-    for one in splits_of(prepared, spec.settings, chunk):
-        done = values_of(prepared, one, plan, spec.rules)
-        rows.append((one.number, one.evaluation, len(one.calibration), done.values))
-        found.append(replace(done, values=done.values[:0]))
+    for split in splits_of(prepared, spec.settings, chunk):
+        split_values = values_of(prepared, split, plan, spec.rules)
+        rows.append((split.number, split.evaluation, len(split.calibration), split_values.values))
+        values.append(replace(split_values, values=split_values.values[:0]))
     inner = np.zeros(0)
     if chunk.first + chunk.count >= rounds(spec):
-        inner = inner_of_all(prepared, one, spec.rules)
+        inner = inner_of_all(prepared, split, spec.rules)
     return ValuePartial(
         tally_values(rows, prepared.ballots.n_items, layout_of(plan).n_values),
-        **{name: np.array([getattr(done, name) for done in found]) for name in _PER_SPLIT},
+        **{name: np.array([getattr(value, name) for value in values]) for name in _PER_SPLIT},
         inner=inner,
     )
 
@@ -180,39 +180,39 @@ def combine(left: ValuePartial, right: ValuePartial) -> ValuePartial:
 def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     """Values, roles and what can go, from whatever splits are in."""
     prepared, plan = _prepared(votes, spec)
-    found = _gathered(prepared, plan, partial)
-    removal = removal_figures(found, plan, spec.settings.seed)
+    split_values = _gathered(prepared, plan, partial)
+    removal = removal_figures(split_values, plan, spec.settings.seed)
     droppable = max((row.m for row in removal if row.free), default=0)
-    order = np.argsort(ranks(found.inner), kind="stable")
+    order = np.argsort(ranks(split_values.inner), kind="stable")
     first = order[:droppable] if len(partial.inner) else order[:0]
-    nll, lo, hi = level(found)
+    nll, lo, hi = level(split_values)
     aggregator, calibrator = spec.rules.shapley
     settings = replace(spec.settings, splits=rounds(spec))
     return Value(
-        judges=judge_figures(found, plan, prepared, droppable),
-        groups=group_figures(found, plan, prepared.judges),
+        judges=judge_figures(split_values, plan, prepared, droppable),
+        groups=group_figures(split_values, plan, prepared.judges),
         removal=removal,
         droppable=droppable,
         droppable_judges=tuple(prepared.judges[j] for j in first),
-        copies=copy_figures(found, plan, prepared.judges),
+        copies=copy_figures(split_values, plan, prepared.judges),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         shapley_aggregator=aggregator,
         shapley_calibrator=calibrator,
-        shapley_nll=mean_loss(found, "shapley_everyone"),
+        shapley_nll=mean_loss(split_values, "shapley_everyone"),
         permutations=spec.permutations,
         nll_all=nll,
         nll_all_lo=lo,
         nll_all_hi=hi,
         margin=MARGIN * nll,
-        null_nll=mean_loss(found, "null"),
-        constant_nll=mean_loss(found, "constant"),
+        null_nll=mean_loss(split_values, "null"),
+        constant_nll=mean_loss(split_values, "constant"),
         feature=plan.slices.feature or "",
         slices=plan.slices.names,
         n_judges=prepared.ballots.n_judges,
-        n_calibration=float(found.tally.n_calibration.mean()),
-        **run_fields(prepared, settings, found.tally),
-        warnings=_warnings(prepared, spec, found, partial),
+        n_calibration=float(split_values.tally.n_calibration.mean()),
+        **run_fields(prepared, settings, split_values.tally),
+        warnings=_warnings(prepared, spec, split_values, partial),
     )
 
 
@@ -231,16 +231,16 @@ def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> Gathered
 
 
 def _warnings(
-    prepared: Prepared, spec: ValueSpec, found: Gathered, partial: ValuePartial
+    prepared: Prepared, spec: ValueSpec, split_values: Gathered, partial: ValuePartial
 ) -> tuple[str, ...]:
-    said = [*prepared.oriented.notices]
-    said += few_labels(prepared, float(found.tally.n_calibration.mean()))
+    warnings = [*prepared.oriented.notices]
+    warnings += few_labels(prepared, float(split_values.tally.n_calibration.mean()))
     made, replaced = (int(n) for n in partial.fits.sum(axis=0))
     name = spec.rules.shapley[1] if spec.calibrator == "none" else spec.calibrator
-    said += stand_ins((name,), (replaced,), made)
+    warnings += stand_ins((name,), (replaced,), made)
     if prepared.ballots.n_judges == 1:
-        said.append("There is one judge only, so its value is that against the base rate.")
-    return tuple(said)
+        warnings.append("There is one judge only, so its value is that against the base rate.")
+    return tuple(warnings)
 
 
 def rounds(spec: ValueSpec) -> int:

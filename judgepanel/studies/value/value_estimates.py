@@ -79,28 +79,28 @@ class Gathered:
         self, items: Floats, splits: Floats, redrawn: Floats | float = 0.0, *, joint: bool = False
     ) -> Estimate:
         """Estimates of values (n, N) of items and (S, n) of splits; NaN bounds from one split."""
-        done = self.tally
-        if len(done.numbers) < 2 or not len(items):
+        tally = self.tally
+        if len(tally.numbers) < 2 or not len(items):
             none = np.full(len(items), np.nan)
             return Estimate(items.mean(axis=1), none, none, none, none, none, np.zeros((0, 0)))
-        seen = done.seen > 0
-        sizes = float(done.n_calibration.mean()), float(done.n_evaluation.mean())
+        seen = tally.seen > 0
+        sizes = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
         return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)
 
 
-def level(found: Gathered) -> tuple[float, float, float]:
+def level(split_values: Gathered) -> tuple[float, float, float]:
     """NLL of all judges and its bounds."""
-    one = found.estimated("everyone")
-    lo, hi = (float(np.clip(end[0], *RANGES["nll"])) for end in (one.lo, one.hi))
-    return float(one.value[0]), lo, hi
+    interval = split_values.estimated("everyone")
+    lo, hi = (float(np.clip(end[0], *RANGES["nll"])) for end in (interval.lo, interval.hi))
+    return float(interval.value[0]), lo, hi
 
 
-def mean_loss(found: Gathered, name: str) -> float:
+def mean_loss(split_values: Gathered, name: str) -> float:
     """Mean over items of one loss, as :func:`level` takes that of all judges."""
-    return float(found.items(name).mean())
+    return float(split_values.items(name).mean())
 
 
-def removal_figures(found: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
+def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Removal, ...]:
     """The curve of the m judges that go.
 
     Whether m can go is asked in a fixed order and no further than the first no, so every question
@@ -108,11 +108,11 @@ def removal_figures(found: Gathered, plan: Plan, seed: int) -> tuple[Removal, ..
     """
     if not plan.removed:
         return ()
-    base, base_splits = found.items("everyone"), found.splits("everyone")
-    items, splits = found.items("removed"), found.splits("removed")
-    gap = found.of(items, splits, joint=True)
-    levels = found.of(items + base, splits + base_splits)
-    known = len(found.tally.numbers) > 1
+    base, base_splits = split_values.items("everyone"), split_values.splits("everyone")
+    items, splits = split_values.items("removed"), split_values.splits("removed")
+    gap = split_values.of(items, splits, joint=True)
+    levels = split_values.of(items + base, splits + base_splits)
+    known = len(split_values.tally.numbers) > 1
     reach = simultaneous_reach(gap, seed=seed) if known else float("nan")
     margin = MARGIN * float(base.mean())
     free, rows = True, []
@@ -140,24 +140,28 @@ def removal_figures(found: Gathered, plan: Plan, seed: int) -> tuple[Removal, ..
     return tuple(rows)
 
 
-def copy_figures(found: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[Copied, ...]:
+def copy_figures(split_values: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[Copied, ...]:
     """What copies do to the panel."""
-    one = found.estimated("copied")
+    interval = split_values.estimated("copied")
     return tuple(
         Copied(
             names[j],
             why,
             COPIES,
-            *(float(part[i]) for part in (one.value, one.lo, one.hi, one.p)),
+            *(float(part[i]) for part in (interval.value, interval.lo, interval.hi, interval.p)),
         )
         for i, (j, why) in enumerate(plan.copied)
     )
 
 
-def group_figures(found: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[GroupValue, ...]:
+def group_figures(
+    split_values: Gathered, plan: Plan, names: tuple[str, ...]
+) -> tuple[GroupValue, ...]:
     """Families, then clusters of two judges or more, largest first."""
-    value = found.estimated("family")
-    shapley = found.sampled("family_shapley", found.family_noise, found.family_steady)
+    value = split_values.estimated("family")
+    shapley = split_values.sampled(
+        "family_shapley", split_values.family_noise, split_values.family_steady
+    )
     rows = [
         _group("family", name, _named(members, names), value, i, shapley)
         for i, (name, members) in enumerate(zip(plan.family_names, plan.families, strict=True))
@@ -166,9 +170,11 @@ def group_figures(found: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[
     members = np.array([plan.cluster == label for label in labels], dtype=float)
     if len(labels):
         mean = members / members.sum(axis=1, keepdims=True)
-        one = found.of(mean @ found.items("cluster"), found.splits("cluster") @ mean.T)
+        interval = split_values.of(
+            mean @ split_values.items("cluster"), split_values.splits("cluster") @ mean.T
+        )
         rows += [
-            _group("cluster", str(label), _named(members[i] > 0, names), one, i, None)
+            _group("cluster", str(label), _named(members[i] > 0, names), interval, i, None)
             for i, label in enumerate(labels)
         ]
     return tuple(rows)
@@ -199,15 +205,15 @@ def _group(
 
 
 def judge_figures(
-    found: Gathered, plan: Plan, prepared: Prepared, droppable: int
+    split_values: Gathered, plan: Plan, prepared: Prepared, droppable: int
 ) -> tuple[JudgeValue, ...]:
     """Every judge; ``droppable`` judges of the least inner value go."""
-    value, gain = found.estimated("each"), found.estimated("gain")
-    shapley = found.sampled("shapley", found.noise, found.steady)
-    near_lo, near_hi = _correlation_bounds(found, plan)
-    sliced = _slice_gaps(found, plan)
+    value, gain = split_values.estimated("each"), split_values.estimated("gain")
+    shapley = split_values.sampled("shapley", split_values.noise, split_values.steady)
+    near_lo, near_hi = _correlation_bounds(split_values, plan)
+    sliced = _slice_gaps(split_values, plan)
     names = prepared.judges
-    rank = ranks(found.inner)
+    rank = ranks(split_values.inner)
     rows = []
     for j, name in enumerate(names):
         at = int(sliced.best[j])
@@ -227,7 +233,7 @@ def judge_figures(
                 ("correlation", plan.correlation),
                 ("correlation_lo", near_lo),
                 ("correlation_hi", near_hi),
-                ("inner", found.inner),
+                ("inner", split_values.inner),
             )
         }
         parts = {
@@ -259,9 +265,9 @@ def ranks(inner: Floats) -> Ints:
     """Place (K,) of every judge from the least inner value, 1, up; 0 where not known."""
     if not np.isfinite(inner).all():
         return np.zeros(len(inner), dtype=np.int64)
-    found = np.empty(len(inner), dtype=np.int64)
-    found[np.argsort(inner, kind="stable")] = np.arange(1, len(inner) + 1)
-    return found
+    values = np.empty(len(inner), dtype=np.int64)
+    values[np.argsort(inner, kind="stable")] = np.arange(1, len(inner) + 1)
+    return values
 
 
 def _role(figures: dict[str, float], parts: dict[str, float]) -> Role:
@@ -273,20 +279,20 @@ def _role(figures: dict[str, float], parts: dict[str, float]) -> Role:
     return "complement" if needed else "ordinary"
 
 
-def _correlation_bounds(found: Gathered, plan: Plan) -> tuple[Floats, Floats]:
+def _correlation_bounds(split_values: Gathered, plan: Plan) -> tuple[Floats, Floats]:
     """95 % intervals (K,) of error correlations, from their spread over calibration sides.
 
     A calibration side is drawn without replacement: with n of N items its estimate has variance
     (N - n) / n of that on all of them, about the estimate on all.
     """
-    done, value = found.tally, plan.correlation
-    known = np.isfinite(found.correlation)
+    tally, value = split_values.tally, plan.correlation
+    known = np.isfinite(split_values.correlation)
     n_known = known.sum(axis=0)
-    safe = np.where(known, found.correlation, 0.0)
+    safe = np.where(known, split_values.correlation, 0.0)
     mean = safe.sum(axis=0) / np.maximum(n_known, 1)
-    square = np.where(known, (found.correlation - mean) ** 2, 0.0).sum(axis=0)
+    square = np.where(known, (split_values.correlation - mean) ** 2, 0.0).sum(axis=0)
     spread = np.sqrt(square / np.maximum(n_known - 1, 1))
-    n_cal, n_eval = float(done.n_calibration.mean()), float(done.n_evaluation.mean())
+    n_cal, n_eval = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
     scale = np.sqrt(n_cal / n_eval)
     reach = stats.t.ppf(0.975, np.maximum(n_known - 1, 1)) * spread * scale
     reach = np.where(n_known > 1, reach, np.nan)
@@ -306,22 +312,26 @@ class _SliceGaps:
     p: Floats
 
 
-def _slice_gaps(found: Gathered, plan: Plan) -> _SliceGaps:
+def _slice_gaps(split_values: Gathered, plan: Plan) -> _SliceGaps:
     """One-sided tests of more value in a slice, Holm over judges and slices."""
-    n_judges, n_slices = found.layout.n_judges, len(plan.slices.rows)
+    n_judges, n_slices = split_values.layout.n_judges, len(plan.slices.rows)
     shape = n_judges, n_slices
-    if not n_slices or len(found.tally.numbers) < 2:
+    if not n_slices or len(split_values.tally.numbers) < 2:
         none = np.full(shape, np.nan)
         return _SliceGaps(np.full(n_judges, -1), none, none, none, none)
-    seen = np.flatnonzero(found.tally.seen > 0)
-    each = found.items("each")
+    seen = np.flatnonzero(split_values.tally.seen > 0)
+    each = split_values.items("each")
     gap, lo, hi, p = (np.empty(shape) for _ in range(4))
     for s, members in enumerate(plan.slices.rows):
         inside = np.isin(seen, members)
-        one = found.of(_contrast(each, inside), found.slices[:, :, s])
-        reach = bonferroni_reach(one, n_judges * n_slices)
-        gap[:, s], lo[:, s], hi[:, s] = one.value, one.value - reach, one.value + reach
-        p[:, s] = np.where(one.value > 0, one.p / 2.0, 1.0 - one.p / 2.0)
+        interval = split_values.of(_contrast(each, inside), split_values.slices[:, :, s])
+        reach = bonferroni_reach(interval, n_judges * n_slices)
+        gap[:, s], lo[:, s], hi[:, s] = (
+            interval.value,
+            interval.value - reach,
+            interval.value + reach,
+        )
+        p[:, s] = np.where(interval.value > 0, interval.p / 2.0, 1.0 - interval.p / 2.0)
     best = np.argmin(p, axis=1)
     return _SliceGaps(best, gap, lo, hi, holm(p.ravel()).reshape(shape))
 

@@ -67,7 +67,7 @@ class JudgeValue:
 class GroupValue:
     """A family, or a cluster of judges that err together, of ``members``.
 
-    ``value`` = NLL(without all of them) - NLL(all). A cluster is found anew on the calibration
+    ``value`` = NLL(without all of them) - NLL(all). A cluster is found again on the calibration
     rows of every split: its value is that of the clusters its members are in there. ``shapley``
     takes families as players, and judges without one alone; NaN for clusters.
     """
@@ -163,29 +163,29 @@ class Value(SplitResult):
 
     def judge(self, name: str) -> JudgeValue:
         """The figures of one judge."""
-        (found,) = (one for one in self.judges if one.judge == name)
-        return found
+        (judge,) = (judge_value for judge_value in self.judges if judge_value.judge == name)
+        return judge
 
     def frame(self) -> pd.DataFrame:
-        """One row a judge."""
-        frame = pd.DataFrame([to_plain(one) for one in self.judges])
+        """One row per judge."""
+        frame = pd.DataFrame([to_plain(judge) for judge in self.judges])
         frame["nll_all"], frame["null_nll"] = self.nll_all, self.null_nll
         frame["aggregator"], frame["calibrator"] = self.aggregator, self.calibrator
         frame["n_splits"] = self.n_splits
         return _numbers(frame, JudgeValue)
 
     def removal_frame(self) -> pd.DataFrame:
-        """One row a number of judges that go."""
-        return _numbers(pd.DataFrame([to_plain(one) for one in self.removal]), Removal)
+        """One row per number of judges that go."""
+        return _numbers(pd.DataFrame([to_plain(removal) for removal in self.removal]), Removal)
 
     def group_frame(self) -> pd.DataFrame:
-        """One row a family or cluster."""
-        rows = [{**to_plain(one), "members": len(one.members)} for one in self.groups]
+        """One row per family or cluster."""
+        rows = [{**to_plain(group), "members": len(group.members)} for group in self.groups]
         return _numbers(pd.DataFrame(rows), GroupValue)
 
     def copy_frame(self) -> pd.DataFrame:
-        """One row a judge that was copied."""
-        return _numbers(pd.DataFrame([to_plain(one) for one in self.copies]), Copied)
+        """One row per judge that was copied."""
+        return _numbers(pd.DataFrame([to_plain(copy) for copy in self.copies]), Copied)
 
     def summary(self) -> dict[str, Any]:
         """Values, what can go and what copies do, as JSON values."""
@@ -204,10 +204,10 @@ class Value(SplitResult):
             "margin": self.margin,
             "droppable": self.droppable,
             "droppable_judges": list(self.droppable_judges),
-            "judges": [to_plain(one) for one in self.judges],
-            "groups": [to_plain(one) for one in self.groups],
-            "removal": [to_plain(one) for one in self.removal],
-            "copies": [to_plain(one) for one in self.copies],
+            "judges": [to_plain(judge) for judge in self.judges],
+            "groups": [to_plain(group) for group in self.groups],
+            "removal": [to_plain(removal) for removal in self.removal],
+            "copies": [to_plain(copy) for copy in self.copies],
             "n_splits": self.n_splits,
             "orientation": self.orientation,
         }

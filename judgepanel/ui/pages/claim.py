@@ -15,7 +15,7 @@ from judgepanel.present.understand.published import DATA_SETS, DataSet, looks_li
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.settings import Settings
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.render import Caveats, draw_blocks, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result, stored_result
@@ -27,10 +27,10 @@ _FOLDER = "sample_data/"
 _STEPS = "claim-steps"
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """One-coin steps first; joint follows when they have ended."""
     entry = ENTRIES[CLAIM.name]
-    data, seen = _controls(shown)
+    data, seen = _controls(context)
     spec = ClaimSpec(settings=seen.analysis.settings, joint=False)
     caveats = Caveats()
 
@@ -49,10 +49,10 @@ def page(shown: Shown) -> None:
         spec = ClaimSpec(settings=seen.analysis.settings)
         show_study(entry, seen, spec, ClaimView("joint"), caveats=caveats)
     draw_blocks(sources(), key="sources")
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
+    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
-def _controls(shown: Shown) -> tuple[DataSet, Shown]:
+def _controls(context: PageContext) -> tuple[DataSet, PageContext]:
     left, right = st.columns(2)
     titles = {_OWN: "Yours", **{sample.name: sample.title for sample in SAMPLES}}
     votes = left.selectbox(
@@ -63,7 +63,7 @@ def _controls(shown: Shown) -> tuple[DataSet, Shown]:
         format_func=titles.__getitem__,
         help="A sample goes through the same study, with the splits and the seed of this analysis.",
     )
-    seen = shown if votes == _OWN else _sample(shown, votes)
+    seen = context if votes == _OWN else _sample(context, votes)
     likely = looks_like(int(seen.votes.labelled.sum())) or DATA_SETS[1]
     names = [data.name for data in DATA_SETS]
     name = right.selectbox(
@@ -77,11 +77,11 @@ def _controls(shown: Shown) -> tuple[DataSet, Shown]:
     return DATA_SETS[names.index(name)], seen
 
 
-def _sample(shown: Shown, name: str) -> Shown:
+def _sample(context: PageContext, name: str) -> PageContext:
     """A sample in the place of the analysis's votes."""
-    sample, own = find_sample(name), shown.analysis.settings
+    sample, own = find_sample(name), context.analysis.settings
     analysis = replace(
-        shown.analysis,
+        context.analysis,
         name=sample.title,
         file=_FOLDER + sample.file,
         columns=(),
@@ -89,10 +89,10 @@ def _sample(shown: Shown, name: str) -> Shown:
     )
     votes = _sample_votes(name)
     workspace().publish(votes)
-    return Shown(analysis, votes)
+    return PageContext(analysis, votes)
 
 
-def _of_sample(seen: Shown) -> str:
+def _of_sample(seen: PageContext) -> str:
     """Whose figures these are, where they are not those of the analysis named above them."""
     return f"Sample '{seen.analysis.name}': " * seen.analysis.file.startswith(_FOLDER)
 

@@ -15,10 +15,10 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.panel.what_if_result import WhatIf
-from judgepanel.ui.frame import START, Shown, answer, next_step, problem, told
+from judgepanel.ui.frame import START, PageContext, answer, next_step, problem, show_errors
 from judgepanel.ui.pages.home import choose_two, outcome
-from judgepanel.ui.parts import how_study, said, table
 from judgepanel.ui.session import COMPARE, PARAMETER, is_reader, workspace
+from judgepanel.ui.widgets import how_study, section_answer, table
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.compare import (
     Relation,
@@ -40,7 +40,7 @@ _STYLE = """<style>
 .jp-pair thead th, .jp-pair .jp-differs td { font-weight: 650; }
 </style>"""
 
-Step = tuple[Study[Any, Any, Any], Shown, Spec, str]
+Step = tuple[Study[Any, Any, Any], PageContext, Spec, str]
 
 
 def is_asked() -> bool:
@@ -48,13 +48,13 @@ def is_asked() -> bool:
     return COMPARE in st.query_params and PARAMETER in st.query_params and not is_reader()
 
 
-@told()
-def page(shown: Shown) -> None:
+@show_errors()
+def page(context: PageContext) -> None:
     """Another choice, the answer, what differs, and what each says."""
     outcome()
     other = st.query_params[COMPARE]
     with st.expander("Compare others"):
-        choose_two(workspace().list(), shown.analysis.id, other)
+        choose_two(workspace().list(), context.analysis.id, other)
     try:
         after = _opened(other)
     except NotFound:
@@ -62,43 +62,43 @@ def page(shown: Shown) -> None:
             "There is no analysis to compare with behind this link: it was deleted, or the link "
             "is incomplete. Choose another one above."
         )
-        _back(shown)
+        _back(context)
         return
-    if after.analysis.id == shown.analysis.id:
+    if after.analysis.id == context.analysis.id:
         problem("Both are the same analysis. Choose another one above.")
-        _back(shown)
+        _back(context)
     else:
-        _compared(shown, after)
+        _compared(context, after)
 
 
-def _opened(analysis_id: str) -> Shown:
+def _opened(analysis_id: str) -> PageContext:
     analysis = workspace().open(analysis_id)
-    return Shown(analysis, workspace().votes(analysis.votes_sha256))
+    return PageContext(analysis, workspace().votes(analysis.votes_sha256))
 
 
-def _back(shown: Shown) -> None:
-    st.page_link(START, label="Close the comparison", query_params={PARAMETER: shown.analysis.id})
+def _back(context: PageContext) -> None:
+    st.page_link(START, label="Close the comparison", query_params={PARAMETER: context.analysis.id})
 
 
-def _compared(before: Shown, after: Shown) -> None:
+def _compared(before: PageContext, after: PageContext) -> None:
     sides = (_side(before), _side(after))
-    found = relation(*sides)
-    steps = _steps(before, after, sides, found)
-    done = {
+    overlap = relation(*sides)
+    steps = _steps(before, after, sides, overlap)
+    by_name = {
         name: result
-        for name, (study, shown, spec, _) in steps.items()
-        if (result := stored_result(study, shown, spec)) is not None
+        for name, (study, displayed, spec, _) in steps.items()
+        if (result := stored_result(study, displayed, spec)) is not None
     }
-    _answer(found, done.get("pair"))
+    _answer(overlap, by_name.get("pair"))
     st.header("What each says")
     columns = st.columns(2, gap="large")
-    for column, which, shown in zip(columns, _WHICH, (before, after), strict=True):
+    for column, which, context in zip(columns, _WHICH, (before, after), strict=True):
         with column:
-            _words(which, shown, done)
-    _results(done)
+            _words(which, context, by_name)
+    _results(by_name)
     work = st.container()
     st.header("What differs")
-    _data_table(data_rows(*sides, found))
+    _data_table(data_rows(*sides, overlap))
     if "pair" in steps:
         study, host, spec, _ = steps["pair"]
         how_study(host, study, spec, _HOW)
@@ -106,7 +106,7 @@ def _compared(before: Shown, after: Shown) -> None:
     _back(before)
     # Last, since work that is refused ends the page.
     with work:
-        _work([step for name, step in steps.items() if name not in done])
+        _work([step for name, step in steps.items() if name not in by_name])
 
 
 _WHICH = ("before", "after")
@@ -118,75 +118,77 @@ _HOW = (
 )
 
 
-def _side(shown: Shown) -> Side:
-    one: Analysis = shown.analysis
-    return Side(one.name, one.file, one.created, shown.votes, one.settings)
+def _side(context: PageContext) -> Side:
+    analysis: Analysis = context.analysis
+    return Side(analysis.name, analysis.file, analysis.created, context.votes, analysis.settings)
 
 
 def _steps(
-    before: Shown, after: Shown, sides: tuple[Side, Side], found: Relation
+    before: PageContext, after: PageContext, sides: tuple[Side, Side], overlap: Relation
 ) -> dict[str, Step]:
     """What is computed, in its order: the difference first, since it is quick and the answer."""
     steps: dict[str, Step] = {}
-    if found.host is not None:
-        host = after if found.host == "after" else before
-        steps["pair"] = (WHAT_IF, host, paired_spec(*sides, found), "the difference")
-    for which, one in (("before", before), ("after", after)):
-        spec = PanelCurveSpec(settings=one.analysis.settings)
-        steps[f"curve {which}"] = (PANEL_CURVE, one, spec, f"the panel curve, {which}")
-    for which, one in (("before", before), ("after", after)):
-        if one.analysis.settings.protocol == "honest":
-            choice = RecommendSpec(settings=one.analysis.settings)
-            steps[f"panel {which}"] = (RECOMMEND, one, choice, f"the recommendation, {which}")
+    if overlap.host is not None:
+        host = after if overlap.host == "after" else before
+        steps["pair"] = (WHAT_IF, host, paired_spec(*sides, overlap), "the difference")
+    for which, context in (("before", before), ("after", after)):
+        spec = PanelCurveSpec(settings=context.analysis.settings)
+        steps[f"curve {which}"] = (PANEL_CURVE, context, spec, f"the panel curve, {which}")
+    for which, context in (("before", before), ("after", after)):
+        if context.analysis.settings.protocol == "honest":
+            choice = RecommendSpec(settings=context.analysis.settings)
+            steps[f"panel {which}"] = (RECOMMEND, context, choice, f"the recommendation, {which}")
     return steps
 
 
 def _work(missing: list[Step]) -> None:
-    """Go on with the first that is missing; the page is drawn anew with it when it is there."""
+    """Go on with the first that is missing; the page is redrawn with it when it is there."""
     if not missing:
         return
-    study, shown, spec, what = missing[0]
+    study, context, spec, what = missing[0]
     st.caption(f"Working on {what}.")
-    if show_result(study, shown, spec, _draw) and stored_result(study, shown, spec) is not None:
+    if show_result(study, context, spec, _draw) and stored_result(study, context, spec) is not None:
         st.rerun()
 
 
-def _results(done: dict[str, Any]) -> None:
-    found = [(which, done[f"panel {which}"]) for which in _WHICH if f"panel {which}" in done]
-    if not found:
+def _results(content: dict[str, Any]) -> None:
+    results = [
+        (which, content[f"panel {which}"]) for which in _WHICH if f"panel {which}" in content
+    ]
+    if not results:
         return
-    table(result_table(found), key="compared")
+    table(result_table(results), key="compared")
     st.caption(
         "The NLL of a recommendation has its own choice in it. Each interval is one analysis's "
         "own: whether two of them overlap is no test."
     )
 
 
-def _draw(found: Any) -> None:
+def _draw(result: Any) -> None:
     """A result on its way, or one that was cut off."""
-    said(f"So far {found.n_splits} of {found.planned_splits} splits are in.")
+    section_answer(f"So far {result.n_splits} of {result.planned_splits} splits are in.")
 
 
-def _answer(found: Relation, pair: WhatIf | None) -> None:
+def _answer(overlap: Relation, pair: WhatIf | None) -> None:
     if pair is None:
-        answer(data_sentence(found), "open")
+        answer(data_sentence(overlap), "open")
         return
     settled = not pair.delta_lo <= 0.0 <= pair.delta_hi and not pair.measures_coding
     answer(paired_sentence(pair), "keep" if settled else "open")
-    said(data_sentence(found))
+    section_answer(data_sentence(overlap))
 
 
-def _words(which: str, shown: Shown, done: dict[str, Any]) -> None:
+def _words(which: str, context: PageContext, content: dict[str, Any]) -> None:
     st.html(
-        f'<p class="jp-said"><b>{which.capitalize()}:</b> {in_html(shown.analysis.name, 80)}</p>'
+        f'<p class="jp-said"><b>{which.capitalize()}:</b> {in_html(context.analysis.name, 80)}</p>'
     )
-    curve, panel = done.get(f"curve {which}"), done.get(f"panel {which}")
-    if shown.analysis.settings.protocol != "honest":
-        said("No panel is recommended under the paper's protocol.")
+    curve, panel = content.get(f"curve {which}"), content.get(f"panel {which}")
+    if context.analysis.settings.protocol != "honest":
+        section_answer("No panel is recommended under the paper's protocol.")
     if curve is not None:
-        said(f"Panel curve: {curve_sentence(curve, OFFERED[0])}")
+        section_answer(f"Panel curve: {curve_sentence(curve, OFFERED[0])}")
     if panel is not None:
-        said(f"Recommended panel: {recommendation_sentence(panel)}")
+        section_answer(f"Recommended panel: {recommendation_sentence(panel)}")
 
 
 def _data_table(rows: list[tuple[str, str, str]]) -> None:

@@ -6,17 +6,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.studies.compare import arm_name
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 from judgepanel.words.sentences import CALIBRATOR_NAMES
 
 _PANELS = (0, 3, 5, 10)
 OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto", "none")
 
 
-def panel_choice(where: DeltaGenerator, shown: Shown) -> int | None:
+def panel_choice(where: DeltaGenerator, context: PageContext) -> int | None:
     """Size of the panel, None for all judges; a size in the URL that is not offered is all."""
-    judges = shown.analysis.settings.judges
-    n_judges = shown.votes.n_judges if judges is None else len(judges)
+    judges = context.analysis.settings.judges
+    n_judges = context.votes.n_judges if judges is None else len(judges)
     offered = [k for k in _PANELS if k < n_judges]
     chosen = where.segmented_control(
         "Panel",

@@ -17,9 +17,9 @@ from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
-from judgepanel.ui.frame import Shown
-from judgepanel.ui.parts import table
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.render import Caveats, draw_study
+from judgepanel.ui.widgets import table
 from judgepanel.ui.work import show_result
 from judgepanel.votes import MISSING
 from judgepanel.words.numbers import counted, percent
@@ -30,21 +30,21 @@ _NO_FEATURE = "none"
 _LISTS = ("worst misses", "most contested")
 
 
-def sets_section(shown: Shown, options: dict[str, Any], caveats: Caveats) -> bool:
+def sets_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> bool:
     """Coverage of conformal sets; returns whether the work has ended."""
     entry = ENTRIES[CONFORMAL.name]
     st.header(entry.study.title)
-    spec = ConformalSpec(**options, feature=_feature_choice(shown))
+    spec = ConformalSpec(**options, feature=_feature_choice(context))
 
     def draw(result: Conformal) -> None:
-        draw_study(entry, shown, spec, result, _sets_view(result), caveats=caveats)
+        draw_study(entry, context, spec, result, _sets_view(result), caveats=caveats)
 
-    return show_result(CONFORMAL, shown, spec, draw)
+    return show_result(CONFORMAL, context, spec, draw)
 
 
-def _feature_choice(shown: Shown) -> str | None:
+def _feature_choice(context: PageContext) -> str | None:
     """An item feature to look into, for sets and strata alike; None where there is none."""
-    table_ = shown.votes.features
+    table_ = context.votes.features
     if table_ is None:
         return None
     names = [str(name) for name in table_.columns]
@@ -82,20 +82,22 @@ def _sets_view(result: Conformal) -> ConformalView:
     return ConformalView(int(level), grouping)
 
 
-def items_section(shown: Shown, options: dict[str, Any], caveats: Caveats) -> None:
+def items_section(context: PageContext, options: dict[str, Any], caveats: Caveats) -> None:
     """Strata, worst misses, and one item with its votes."""
     entry = ENTRIES[ITEMS.name]
     st.header(entry.study.title)
     chosen = st.session_state.get("feature")
-    names = () if shown.votes.features is None else tuple(map(str, shown.votes.features.columns))
+    names = (
+        () if context.votes.features is None else tuple(map(str, context.votes.features.columns))
+    )
     spec = ItemsSpec(**options, feature=chosen if chosen in names else None)
 
     def draw(result: Items) -> None:
         view = ItemsView(_strata_choice(result), listed=False)
-        items = partial(_single_items, shown, result)
-        draw_study(entry, shown, spec, result, view, caveats=caveats, below=items)
+        items = partial(_single_items, context, result)
+        draw_study(entry, context, spec, result, view, caveats=caveats, below=items)
 
-    show_result(ITEMS, shown, spec, draw)
+    show_result(ITEMS, context, spec, draw)
 
 
 def _strata_choice(result: Items) -> StratumGrouping:
@@ -112,7 +114,7 @@ def _strata_choice(result: Items) -> StratumGrouping:
     return chosen
 
 
-def _single_items(shown: Shown, result: Items) -> None:
+def _single_items(context: PageContext, result: Items) -> None:
     st.header("Items to look at")
     first, second = st.columns([1, 2])
     which = first.segmented_control(
@@ -131,14 +133,14 @@ def _single_items(shown: Shown, result: Items) -> None:
         format_func=lambda i: _item_label(result, int(rows[i]), i),
         help="Its votes, judge by judge, are shown below.",
     )
-    _votes_of(shown, result, int(rows[min(int(position), len(rows) - 1)]))
+    _votes_of(context, result, int(rows[min(int(position), len(rows) - 1)]))
 
 
 def _item_label(result: Items, i: int, place: int) -> str:
     return f"{place + 1}. {plain(result.item_ids[i], 60) or 'item'}"
 
 
-def _votes_of(shown: Shown, result: Items, i: int) -> None:
+def _votes_of(context: PageContext, result: Items, i: int) -> None:
     """One item: what was said of it, and every judge's vote, those against the label first."""
     label = int(result.labels[i])
     st.html(
@@ -147,15 +149,15 @@ def _votes_of(shown: Shown, result: Items, i: int) -> None:
         f"{counted(int(result.for_1[i]), 'vote')} for 1, {result.for_0[i]:,} for 0; "
         f"{result.wrong[i]:,} against the label.{_features_of(result, i)}</p>"
     )
-    row = int(np.flatnonzero(shown.votes.labelled)[i])
-    used = shown.analysis.settings.judges
-    cast = shown.votes.votes[row]
-    columns = [j for j, name in enumerate(shown.votes.judges) if used is None or name in used]
+    row = int(np.flatnonzero(context.votes.labelled)[i])
+    used = context.analysis.settings.judges
+    cast = context.votes.votes[row]
+    columns = [j for j, name in enumerate(context.votes.judges) if used is None or name in used]
     columns.sort(key=lambda j: (cast[j] == MISSING, cast[j] == label))
     table(
         pd.DataFrame(
             {
-                "judge": [plain(shown.votes.judges[j], 120) for j in columns],
+                "judge": [plain(context.votes.judges[j], 120) for j in columns],
                 "vote": ["no vote" if cast[j] == MISSING else str(cast[j]) for j in columns],
                 "against the label": [
                     "" if cast[j] == MISSING else "yes" if cast[j] != label else "no"
@@ -169,8 +171,8 @@ def _votes_of(shown: Shown, result: Items, i: int) -> None:
 
 
 def _features_of(result: Items, i: int) -> str:
-    shown = [
+    lines = [
         f" {in_html(name, 60)}: {in_html(values[i], 120)}."
         for name, values in zip(result.features, result.feature_values, strict=True)
     ]
-    return "".join(shown)
+    return "".join(lines)

@@ -6,8 +6,8 @@ import streamlit as st
 
 from judgepanel.figures.outputs import parse_levels
 from judgepanel.studies.outputs.parse_rate import check_outputs
-from judgepanel.ui.frame import Shown, answer, next_step, notes
-from judgepanel.ui.parts import check_card, how, table
+from judgepanel.ui.frame import PageContext, answer, next_step, notes
+from judgepanel.ui.widgets import check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.numbers import counted
@@ -26,9 +26,9 @@ _WORDS = (
 )
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """All that is known of the outputs; an analysis of votes has none."""
-    coverage = shown.analysis.coverage
+    coverage = context.analysis.coverage
     if coverage is None:
         answer("These votes came as votes, so there are no outputs to read.", "open")
         st.caption(
@@ -36,18 +36,18 @@ def page(shown: Shown) -> None:
             "this page shows what was read of them, and what was not."
         )
     else:
-        _draw(shown, coverage)
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
+        _draw(context, coverage)
+    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
-def _draw(shown: Shown, coverage: Coverage) -> None:
+def _draw(context: PageContext, coverage: Coverage) -> None:
     check = check_outputs(coverage)
     answer(coverage_sentence(coverage), "keep" if check.outcome == "pass" else "open")
     notes(coverage.notes)
     st.plotly_chart(
         parse_levels(coverage),
         key="levels",
-        alt="Share of outputs by the form of the verdict, one bar a judge, the least read first. "
+        alt="Share of outputs by the form of the verdict, one bar per judge, the least read first. "
         + coverage_sentence(coverage),
         config={"displayModeBar": False},
     )
@@ -57,15 +57,15 @@ def _draw(shown: Shown, coverage: Coverage) -> None:
     st.download_button(
         "Table as CSV",
         data=lambda: csv_text(coverage.frame()),
-        file_name=csv_name(shown.analysis.name, "coverage.csv"),
+        file_name=csv_name(context.analysis.name, "coverage.csv"),
         mime="text/csv",
         on_click="ignore",
         key="csv-coverage",
     )
     _examples(coverage)
-    analysis = shown.analysis
+    analysis = context.analysis
     command = inspect_command(
-        analysis.file, analysis.settings, task=shown.votes.task, columns=analysis.columns
+        analysis.file, analysis.settings, task=context.votes.task, columns=analysis.columns
     )
     how(_WORDS, command)
 
@@ -76,23 +76,24 @@ def _examples(coverage: Coverage) -> None:
     if not coverage.unread:
         st.caption("There are none with any text.")
         return
-    judges = {one.judge for one in coverage.unread}
+    judges = {unread.judge for unread in coverage.unread}
     st.caption(
         f"{counted(len(coverage.unread), 'example')} from {counted(len(judges), 'judge')}: the "
         "beginning and the end of what was written. Empty outputs are counted above."
     )
-    _shown(coverage.unread[:_AT_ONCE])
+    _show_examples(coverage.unread[:_AT_ONCE])
     if len(coverage.unread) > _AT_ONCE:
         with st.expander(f"{len(coverage.unread) - _AT_ONCE} more"):
-            _shown(coverage.unread[_AT_ONCE:])
+            _show_examples(coverage.unread[_AT_ONCE:])
 
 
 _AT_ONCE = 6
 
 
-def _shown(examples: tuple[Unread, ...]) -> None:
-    for one in examples:
+def _show_examples(examples: tuple[Unread, ...]) -> None:
+    for example in examples:
         st.html(
-            f'<p class="jp-note"><b>{in_html(one.judge, 120)}</b> on {in_html(one.item, 120)} '
-            f"(row {one.row:,}, {in_html(one.reason)}): {in_html(one.excerpt, 700)}</p>"
+            f'<p class="jp-note"><b>{in_html(example.judge, 120)}</b> on '
+            f"{in_html(example.item, 120)} "
+            f"(row {example.row:,}, {in_html(example.reason)}): {in_html(example.excerpt, 700)}</p>"
         )

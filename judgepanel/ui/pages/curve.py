@@ -23,7 +23,7 @@ from judgepanel.ui.controls import (
     calibrator_control,
     score_control,
 )
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.work import show_result
@@ -37,23 +37,23 @@ _TONES = {
 }
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """Controls, then the result as it grows."""
     entry = ENTRIES[PANEL_CURVE.name]
-    spec, calibrator, metric = _controls(shown)
-    pipeline_note(shown, spec.aggregator, calibrator, offered=OFFERED)
+    spec, calibrator, metric = _controls(context)
+    pipeline_note(context, spec.aggregator, calibrator, offered=OFFERED)
     view, caveats = PanelCurveView(calibrator, metric), Caveats()
 
     def draw(curve: PanelCurve) -> None:
         sentence = so_far(curve) + curve_answer(curve, calibrator)
         answer(sentence, _tone(curve, calibrator))
-        draw_study(entry, shown, spec, curve, view, caveats=caveats, skip=(sentence,))
+        draw_study(entry, context, spec, curve, view, caveats=caveats, skip=(sentence,))
 
-    show_result(entry.study, shown, spec, draw)
-    next_step("pages/recommended_panel.py", "which judges, which pipeline?", shown.analysis)
+    show_result(entry.study, context, spec, draw)
+    next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
-def _controls(shown: Shown) -> tuple[PanelCurveSpec, Calibrator, str]:
+def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
     first, second = st.columns([3, 2])
     third, fourth = st.columns([3, 2])
     metric = score_control(
@@ -65,7 +65,7 @@ def _controls(shown: Shown) -> tuple[PanelCurveSpec, Calibrator, str]:
     aggregator = aggregator_control(
         third,
         help="How votes are summed. One-coin weighs each judge by its log-odds of being right. "
-        "Dawid–Skene, stacking and joint are fitted anew for every panel, so about twelve sizes "
+        "Dawid–Skene, stacking and joint are refitted for every panel, so about twelve sizes "
         "are shown.",
     )
     ranking = fourth.selectbox(
@@ -78,12 +78,12 @@ def _controls(shown: Shown) -> tuple[PanelCurveSpec, Calibrator, str]:
     )
     ks: tuple[int, ...] | None = None
     most = CHOICE_SIZES if cross_fits(aggregator) else DENSE_JUDGES
-    if shown.votes.n_judges > most and st.toggle(
+    if context.votes.n_judges > most and st.toggle(
         "Every panel size (slower)", key="every", bind="query-params"
     ):
         ks = ()
     spec = PanelCurveSpec(
-        settings=shown.analysis.settings, aggregator=aggregator, ranking=ranking, ks=ks
+        settings=context.analysis.settings, aggregator=aggregator, ranking=ranking, ks=ks
     )
     return spec, calibrator, metric
 

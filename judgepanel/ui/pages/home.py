@@ -41,10 +41,10 @@ def home() -> None:
         return
     st.header("Recent analyses")
     st.html(_STYLE)
-    shown = st.session_state.get(_ROWS, FIRST_ROWS)
-    for analysis in analyses[:shown]:
+    n_rows = st.session_state.get(_ROWS, FIRST_ROWS)
+    for analysis in analyses[:n_rows]:
         _row(analysis)
-    left = len(analyses) - shown
+    left = len(analyses) - n_rows
     if left > 0:
         st.button(f"Show more ({left:,})", key="home-more", on_click=_more)
     if len(analyses) > 1:
@@ -54,9 +54,9 @@ def home() -> None:
 
 def outcome() -> None:
     """What the last click has done, once."""
-    done = st.session_state.pop(_DONE, None)
-    if done:
-        st.html(f'<p class="jp-note" role="status">{in_html(done, 200)}</p>')
+    message = st.session_state.pop(_DONE, None)
+    if message:
+        st.html(f'<p class="jp-note" role="status">{in_html(message, 200)}</p>')
     wrong = st.session_state.pop(_WRONG, None)
     if wrong:
         problem(wrong)
@@ -89,10 +89,13 @@ def manage(analysis: Analysis) -> None:
 def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
     """Two lists and a button; the choice goes into the URL."""
     labels = _distinct(
-        {one.id: f"{plain(one.name, 60)} ({minute(one.created)})" for one in analyses}
+        {
+            analysis.id: f"{plain(analysis.name, 60)} ({minute(analysis.created)})"
+            for analysis in analyses
+        }
     )
     left, right, button = st.columns([4, 4, 2], vertical_alignment="bottom")
-    one, other = [
+    first, other = [
         column.selectbox(
             label,
             tuple(labels),
@@ -104,10 +107,10 @@ def choose_two(analyses: tuple[Analysis, ...], before: str, after: str) -> None:
         for column, label, given in ((left, "Before", before), (right, "After", after))
     ]
     if button.button("Compare", key="home-compare", width="stretch"):
-        if one is None or other is None or one == other:
+        if first is None or other is None or first == other:
             problem("Choose two different analyses.")
             return
-        st.query_params[PARAMETER], st.query_params[COMPARE] = one, other
+        st.query_params[PARAMETER], st.query_params[COMPARE] = first, other
         st.rerun()
 
 
@@ -185,8 +188,8 @@ def _changed(change: Callable[[], object]) -> bool:
         change()
     except NotFound:
         st.session_state[_WRONG] = _GONE
-    except DatabaseProblem as trouble:
-        st.session_state[_WRONG] = str(trouble)
+    except DatabaseProblem as error:
+        st.session_state[_WRONG] = str(error)
     except (SignInFirst, AccessProblem):
         return False
     else:

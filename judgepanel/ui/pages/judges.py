@@ -19,10 +19,10 @@ from judgepanel.studies.judges.variance_decomposition import (
     VarianceDecompositionSpec,
 )
 from judgepanel.studies.outputs.position import positions
-from judgepanel.ui.frame import Shown, answer, next_step
-from judgepanel.ui.parts import said, table
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import judges_of
+from judgepanel.ui.widgets import section_answer, table
 from judgepanel.ui.work import show_result
 from judgepanel.words.numbers import percent
 from judgepanel.words.outputs import position_sentence, position_table
@@ -32,11 +32,11 @@ from judgepanel.words.text import in_html, plain
 _NEAREST = 5
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """The judge looked at, then the result as it grows, then the section that waits for it."""
     entry = ENTRIES[JUDGES.name]
-    spec = JudgesSpec(settings=shown.analysis.settings)
-    judge = _choice(shown)
+    spec = JudgesSpec(settings=context.analysis.settings)
+    judge = _choice(context)
     caveats = Caveats()
 
     def draw(result: Judges) -> None:
@@ -45,7 +45,7 @@ def page(shown: Shown) -> None:
         st.header(entry.study.title)
         draw_study(
             entry,
-            shown,
+            context,
             spec,
             result,
             JudgesView(judge, every_column=True),
@@ -54,24 +54,24 @@ def page(shown: Shown) -> None:
             beside=lambda: _card(result, judge),
         )
 
-    if show_result(JUDGES, shown, spec, draw):
+    if show_result(JUDGES, context, spec, draw):
         other = ENTRIES[VARIANCE_DECOMPOSITION.name]
         st.header(other.study.title)
         show_study(
-            other, shown, VarianceDecompositionSpec(shown.analysis.settings), caveats=caveats
+            other, context, VarianceDecompositionSpec(context.analysis.settings), caveats=caveats
         )
-    _both_orders(shown)
-    next_step("pages/recommended_panel.py", "which judges, which pipeline?", shown.analysis)
+    _both_orders(context)
+    next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
-def _both_orders(shown: Shown) -> None:
-    """What judges say when the order is turned round, where their outputs were uploaded."""
-    coverage = shown.analysis.coverage
+def _both_orders(context: PageContext) -> None:
+    """What judges say when the order is turned around, where their outputs were uploaded."""
+    coverage = context.analysis.coverage
     orders = None if coverage is None else positions(coverage)
     if orders is None:
         return
     st.header("In both orders")
-    said(position_sentence(orders))
+    section_answer(position_sentence(orders))
     st.plotly_chart(
         both_orders(orders),
         key="orders",
@@ -93,10 +93,10 @@ _SHARES = frozenset(
 )
 
 
-def _choice(shown: Shown) -> str:
+def _choice(context: PageContext) -> str:
     """The judge in the URL, the most accurate one by default; only judges of this panel."""
-    used = shown.analysis.settings.judges
-    ranked = judges_of(shown.votes).frame()["judge"].tolist()
+    used = context.analysis.settings.judges
+    ranked = judges_of(context.votes).frame()["judge"].tolist()
     names: list[str] = [name for name in ranked if used is None or name in used]
     chosen = st.selectbox(
         "Judge to look at",

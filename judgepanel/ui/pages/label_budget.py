@@ -24,7 +24,7 @@ from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
 from judgepanel.ui.controls import aggregator_control, calibrator_control
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
@@ -50,13 +50,13 @@ class _Asked:
         return replace(self.spec, have=self.have, target=self.target, within=self.within)
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """Controls, then the curve as it grows; the shares when it has ended."""
     entry = ENTRIES[LABEL_BUDGET.name]
-    asked = _controls(shown)
+    asked = _controls(context)
     view = BudgetView(asked.calibrator, asked.panel)
     caveats = Caveats()
-    pipeline_note(shown, asked.spec.aggregator, asked.calibrator, offered=OFFERED)
+    pipeline_note(context, asked.spec.aggregator, asked.calibrator, offered=OFFERED)
 
     def draw(stored: LabelBudget) -> None:
         result = stored
@@ -64,14 +64,14 @@ def page(shown: Shown) -> None:
             result = read(stored, within=asked.within, target=asked.target, have=asked.have)
         sentence = so_far(result) + budget_sentence(result, asked.calibrator)
         answer(sentence, "keep" if beats_null(result, asked.calibrator) else "open")
-        draw_study(entry, shown, asked.whole, result, view, caveats=caveats, skip=(sentence,))
+        draw_study(entry, context, asked.whole, result, view, caveats=caveats, skip=(sentence,))
 
-    if show_result(LABEL_BUDGET, shown, asked.spec, draw):
-        _sweep(shown, asked, caveats)
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
+    if show_result(LABEL_BUDGET, context, asked.spec, draw):
+        _sweep(context, asked, caveats)
+    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
-def _controls(shown: Shown) -> _Asked:
+def _controls(context: PageContext) -> _Asked:
     first, second, third = st.columns(3)
     calibrator = calibrator_control(first)
     panel = second.segmented_control(
@@ -86,12 +86,12 @@ def _controls(shown: Shown) -> _Asked:
     )
     aggregator = aggregator_control(
         third,
-        help="How votes are summed. Dawid–Skene, stacking and joint are fitted anew for every "
+        help="How votes are summed. Dawid–Skene, stacking and joint are refitted for every "
         "budget and take longer.",
     )
-    have, target, within, beside = _goals(shown, aggregator)
+    have, target, within, beside = _goals(context, aggregator)
     spec = LabelBudgetSpec(
-        settings=shown.analysis.settings,
+        settings=context.analysis.settings,
         aggregator=aggregator,
         calibrators=OFFERED,
         panels=(panel,) if cross_fits(aggregator) else BUDGET_PANELS,
@@ -101,10 +101,10 @@ def _controls(shown: Shown) -> _Asked:
 
 
 def _goals(
-    shown: Shown, aggregator: Aggregator
+    context: PageContext, aggregator: Aggregator
 ) -> tuple[int | None, float | None, float, Aggregator | None]:
     """Labels there are, the NLL wanted, how near is near, and a second aggregator."""
-    labelled = int(shown.votes.labelled.sum())
+    labelled = int(context.votes.labelled.sum())
     first, second, third, fourth = st.columns(4)
     have = first.number_input(
         "Your number of labels",
@@ -150,8 +150,8 @@ def _goals(
     return None if have == labelled else int(have), target, near / 100.0, beside
 
 
-def _sweep(shown: Shown, asked: _Asked, caveats: Caveats) -> None:
+def _sweep(context: PageContext, asked: _Asked, caveats: Caveats) -> None:
     entry = ENTRIES[FRACTION_SWEEP.name]
     st.header(entry.study.title)
-    view = SweepView(asked.calibrator, asked.panel, shown.analysis.settings.fraction)
-    show_study(entry, shown, sweep_spec(asked.spec), view, caveats=caveats)
+    view = SweepView(asked.calibrator, asked.panel, context.analysis.settings.fraction)
+    show_study(entry, context, sweep_spec(asked.spec), view, caveats=caveats)

@@ -18,7 +18,7 @@ from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, Cali
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.ui.controls import aggregator_control, score_control
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
 from judgepanel.words.sentences import CALIBRATOR_NAMES
@@ -27,11 +27,11 @@ _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 _DRAWN = ("none", "temperature", "platt", "beta", "isotonic")
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """The grid first; the other studies start one after the other."""
     entry = ENTRIES[METHOD_GRID.name]
     form, metric = _grid_controls()
-    spec = MethodGridSpec(settings=shown.analysis.settings, form=form)
+    spec = MethodGridSpec(settings=context.analysis.settings, form=form)
     caveats = Caveats()
 
     def draw(result: MethodGrid) -> None:
@@ -39,19 +39,19 @@ def page(shown: Shown) -> None:
         answer(sentence, "open" if _nothing_shown(result) else "keep")
         st.header(entry.study.title)
         view = MethodGridView(metric)
-        draw_study(entry, shown, spec, result, view, caveats=caveats, skip=(sentence,))
+        draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
 
-    if show_result(METHOD_GRID, shown, spec, draw):
-        _sections(shown, caveats)
-    next_step("pages/panel_curve.py", "keep all judges, or the top k?", shown.analysis)
+    if show_result(METHOD_GRID, context, spec, draw):
+        _sections(context, caveats)
+    next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
-def _sections(shown: Shown, caveats: Caveats) -> None:
+def _sections(context: PageContext, caveats: Caveats) -> None:
     """The other studies, each of which starts when the one before has ended."""
     for entry in entries_of(METHODS_PAGE)[1:]:
         st.header(entry.study.title)
-        spec, view = _CONTROLS[entry.name](shown)
-        if not show_study(entry, shown, spec, view, caveats=caveats):
+        spec, view = _CONTROLS[entry.name](context)
+        if not show_study(entry, context, spec, view, caveats=caveats):
             return
 
 
@@ -82,13 +82,13 @@ def _nothing_shown(result: MethodGrid) -> bool:
     return result.measures_coding or not float(result.nll_hi[result.best]) < result.null_nll
 
 
-def _steps(shown: Shown) -> tuple[Spec, None]:
-    return PipelineAblationSpec(settings=shown.analysis.settings), None
+def _steps(context: PageContext) -> tuple[Spec, None]:
+    return PipelineAblationSpec(settings=context.analysis.settings), None
 
 
-def _shapes(shown: Shown) -> tuple[Spec, CalibratorDesignView]:
+def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
     aggregator = aggregator_control(st.container(), help="Whose scores are calibrated.")
-    spec = CalibratorDesignSpec(settings=shown.analysis.settings, aggregator=aggregator)
+    spec = CalibratorDesignSpec(settings=context.analysis.settings, aggregator=aggregator)
     drawn = st.multiselect(
         "Calibrators drawn",
         spec.calibrators,
@@ -100,7 +100,7 @@ def _shapes(shown: Shown) -> tuple[Spec, CalibratorDesignView]:
     return spec, CalibratorDesignView(tuple(drawn))
 
 
-_CONTROLS: Mapping[str, Callable[[Shown], tuple[Spec, Any]]] = MappingProxyType(
+_CONTROLS: Mapping[str, Callable[[PageContext], tuple[Spec, Any]]] = MappingProxyType(
     {PIPELINE_ABLATION.name: _steps, CALIBRATOR_DESIGN.name: _shapes}
 )
 """Controls by study: the spec and the view that they ask for."""

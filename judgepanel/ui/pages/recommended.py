@@ -18,10 +18,10 @@ from judgepanel.present.decide.recommend import (
 )
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import so_far
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.recommended_cost import costs
 from judgepanel.ui.pages.recommended_curators import curators
-from judgepanel.ui.pages.recommended_knobs import recommend_spec
+from judgepanel.ui.pages.recommended_options import recommend_spec
 from judgepanel.ui.pages.recommended_take import exports, panel_text, scoring
 from judgepanel.ui.pages.recommended_value import known_statuses, value
 from judgepanel.ui.pages.recommended_what_if import what_if
@@ -29,52 +29,58 @@ from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks
 from judgepanel.ui.work import show_result, stored_result
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """The recommendation as it grows; then what rests on it, one section after the other."""
-    spec, caveats = recommend_spec(shown), Caveats()
+    spec, caveats = recommend_spec(context), Caveats()
 
     def draw(result: Recommendation) -> None:
-        _verdict(shown, spec, result, caveats)
+        _verdict(context, spec, result, caveats)
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
-            _evidence(shown, spec, result, caveats)
+            _evidence(context, spec, result, caveats)
 
-    if show_result(RECOMMEND, shown, spec, draw):
-        result = stored_result(RECOMMEND, shown, spec)
+    if show_result(RECOMMEND, context, spec, draw):
+        result = stored_result(RECOMMEND, context, spec)
         if result is not None and not result.partial:
-            _sections(shown, spec, result, caveats)
-    next_step("pages/panel_curve.py", "the curve behind it", shown.analysis)
+            _sections(context, spec, result, caveats)
+    next_step("pages/panel_curve.py", "the curve behind it", context.analysis)
 
 
-def _view(shown: Shown, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
-    statuses = () if result.partial else known_statuses(shown, spec, result)
-    return RecommendationView(shown.votes, statuses)
+def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
+    statuses = () if result.partial else known_statuses(context, spec, result)
+    return RecommendationView(context.votes, statuses)
 
 
-def _verdict(shown: Shown, spec: RecommendSpec, result: Recommendation, caveats: Caveats) -> None:
+def _verdict(
+    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
+) -> None:
     """The banner, and what stands before the first heading."""
-    entry, view = ENTRIES[RECOMMEND.name], _view(shown, spec, result)
-    blocks, _ = page_blocks(entry, shown, spec, result, view, caveats=caveats)
+    entry, view = ENTRIES[RECOMMEND.name], _view(context, spec, result)
+    blocks, _ = page_blocks(entry, context, spec, result, view, caveats=caveats)
     sentence = so_far(result) + recommendation_sentence(result)
     answer(sentence, _tone(result))
     draw_blocks(opening(blocks)[0], key=entry.name, skip=(sentence,))
 
 
-def _evidence(shown: Shown, spec: RecommendSpec, result: Recommendation, caveats: Caveats) -> None:
+def _evidence(
+    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
+) -> None:
     """The panel, absences and all candidates; below what can be done with the panel."""
-    entry, view = ENTRIES[RECOMMEND.name], _view(shown, spec, result)
-    blocks, how = page_blocks(entry, shown, spec, result, view, caveats=caveats)
+    entry, view = ENTRIES[RECOMMEND.name], _view(context, spec, result)
+    blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
     draw_blocks(opening(blocks)[1], key=f"{entry.name}-evidence")
     draw_how(how, key=entry.name)
 
 
-def _sections(shown: Shown, spec: RecommendSpec, result: Recommendation, caveats: Caveats) -> None:
-    exports(shown, spec, result)
-    what_if(shown, spec, result)
-    if value(shown, spec, result, caveats) and costs(shown, spec, result, caveats):
-        curators(shown, spec, caveats)
-    scoring(shown, load_panel(panel_text(shown, spec, result)))
-    _evidence(shown, spec, result, caveats)
+def _sections(
+    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
+) -> None:
+    exports(context, spec, result)
+    what_if(context, spec, result)
+    if value(context, spec, result, caveats) and costs(context, spec, result, caveats):
+        curators(context, spec, caveats)
+    scoring(context, load_panel(panel_text(context, spec, result)))
+    _evidence(context, spec, result, caveats)
 
 
 def _tone(result: Recommendation) -> str:

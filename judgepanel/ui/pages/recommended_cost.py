@@ -10,18 +10,18 @@ from judgepanel.present.default_specs import cost_spec, escalation_spec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION
-from judgepanel.ui.frame import Shown
-from judgepanel.ui.pages.recommended_knobs import known_of
+from judgepanel.ui.frame import PageContext
+from judgepanel.ui.pages.recommended_options import known_of
 from judgepanel.ui.render import Caveats, show_study
 
 
 def costs(
-    shown: Shown, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> bool:
     """The section, or what it needs; whether its work has ended."""
     frontier, doubt = ENTRIES[COST.name], ENTRIES[ESCALATION.name]
     st.header(frontier.study.title)
-    if known_of(shown).costs is None:
+    if known_of(context).costs is None:
         st.caption(
             "The votes come without costs. A judge table with a column `cost` (per item, for "
             "every judge) brings the price of better panels and of asking all judges only in "
@@ -40,7 +40,7 @@ def costs(
     )
     if not wanted:
         return True
-    if not show_study(frontier, shown, cost_spec(spec, recommendation), caveats=caveats):
+    if not show_study(frontier, context, cost_spec(spec, recommendation), caveats=caveats):
         return False
     st.header(doubt.study.title)
-    return show_study(doubt, shown, escalation_spec(spec, recommendation), caveats=caveats)
+    return show_study(doubt, context, escalation_spec(spec, recommendation), caveats=caveats)

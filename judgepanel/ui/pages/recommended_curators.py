@@ -7,11 +7,11 @@ import streamlit as st
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.render import Caveats, show_study
 
 
-def curators(shown: Shown, spec: RecommendSpec, caveats: Caveats) -> None:
+def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> None:
     """The section: nothing is computed until it is asked for."""
     entry = ENTRIES[CURATORS_STUDY.name]
     st.header(entry.study.title)
@@ -23,4 +23,4 @@ def curators(shown: Shown, spec: RecommendSpec, caveats: Caveats) -> None:
         "other items against all judges.",
     )
     if wanted:
-        show_study(entry, shown, CuratorsSpec(settings=spec.settings), caveats=caveats)
+        show_study(entry, context, CuratorsSpec(settings=spec.settings), caveats=caveats)

@@ -18,11 +18,11 @@ from judgepanel.present.default_specs import value_spec
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.studies.value.value_result import Value
-from judgepanel.ui.frame import Shown, notes, problem
+from judgepanel.ui.frame import PageContext, notes, problem
 from judgepanel.ui.pages.recommended_value import known_statuses, known_value
-from judgepanel.ui.parts import said, table
 from judgepanel.ui.session import is_reader
 from judgepanel.ui.uploads import read_upload
+from judgepanel.ui.widgets import section_answer, table
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.words.commands import recommend_command, score_command
@@ -33,24 +33,24 @@ from judgepanel.words.text import csv_name, plain
 _PREVIEW = 200
 
 
-def panel_text(shown: Shown, spec: RecommendSpec, result: Recommendation) -> str:
+def panel_text(context: PageContext, spec: RecommendSpec, result: Recommendation) -> str:
     """panel.json."""
-    checks = item_checks(shown.votes, group_duplicates=spec.settings.group_duplicates)
-    return panel_json(export_panel(result, shown.votes, spec, checks))
+    checks = item_checks(context.votes, group_duplicates=spec.settings.group_duplicates)
+    return panel_json(export_panel(result, context.votes, spec, checks))
 
 
-def exports(shown: Shown, spec: RecommendSpec, result: Recommendation) -> None:
+def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
     """Four files to take away.
 
     They are made when a button is clicked, by a thread that knows nothing of who is here: what
     needs the workspace is asked for now.
     """
-    value, statuses = known_value(shown, spec, result), known_statuses(shown, spec, result)
+    value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
     st.header("Take it away")
     left, middle, right, last = st.columns([1, 1, 1, 1])
     left.download_button(
         "Panel (panel.json)",
-        data=lambda: panel_text(shown, spec, result),
+        data=lambda: panel_text(context, spec, result),
         file_name="panel.json",
         mime="application/json",
         on_click="ignore",
@@ -70,15 +70,15 @@ def exports(shown: Shown, spec: RecommendSpec, result: Recommendation) -> None:
     right.download_button(
         "Judges and weights (CSV)",
         data=lambda: csv_text(weights_table(result)),
-        file_name=csv_name(shown.analysis.name, "panel-judges.csv"),
+        file_name=csv_name(context.analysis.name, "panel-judges.csv"),
         mime="text/csv",
         on_click="ignore",
         width="stretch",
     )
     last.download_button(
         "Report (HTML)",
-        data=lambda: html_text(_report(shown, spec, result, value, statuses)),
-        file_name=csv_name(shown.analysis.name, "report.html"),
+        data=lambda: html_text(_report(context, spec, result, value, statuses)),
+        file_name=csv_name(context.analysis.name, "report.html"),
         mime="text/html",
         on_click="ignore",
         width="stretch",
@@ -87,13 +87,13 @@ def exports(shown: Shown, spec: RecommendSpec, result: Recommendation) -> None:
 
 
 def _report(
-    shown: Shown,
+    context: PageContext,
     spec: RecommendSpec,
     result: Recommendation,
     value: Value | None,
     statuses: tuple[JudgeStatus, ...],
 ) -> Document:
-    votes, analysis = shown.votes, shown.analysis
+    votes, analysis = context.votes, context.analysis
     return recommendation_report(
         analysis.name,
         votes,
@@ -105,7 +105,7 @@ def _report(
     )
 
 
-def scoring(shown: Shown, panel: PanelFile) -> None:
+def scoring(context: PageContext, panel: PanelFile) -> None:
     st.header("Score new votes")
     upload: Any = None
     if not is_reader():
@@ -118,7 +118,7 @@ def scoring(shown: Shown, panel: PanelFile) -> None:
     try:
         loaded = load_votes(
             read_upload(upload.getvalue(), upload.name),
-            task=shown.votes.task,
+            task=context.votes.task,
             need_labels=False,
         )
         scored = score(panel, loaded.votes)
@@ -127,7 +127,7 @@ def scoring(shown: Shown, panel: PanelFile) -> None:
         return
     notes((*loaded.warnings, *scored.warnings))
     if scored.labelled is not None:
-        said(labelled_sentence(scored.labelled))
+        section_answer(labelled_sentence(scored.labelled))
     frame = scored.frame()
     preview = frame.head(_PREVIEW).copy()
     preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]

@@ -12,13 +12,13 @@ from judgepanel.present.default_specs import value_spec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.value.value import VALUE
 from judgepanel.studies.value.value_result import Value
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.work import show_result, stored_result
 
 
 def value(
-    shown: Shown, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> bool:
     """The section, when asked for or known; whether its work has ended."""
     entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
@@ -27,29 +27,31 @@ def value(
         "Find out whom to keep, drop and watch",
         key="worth",
         bind="query-params",
-        help="Fits panels anew without each judge: about half a minute for 65 judges.",
+        help="Refits panels without each judge: about half a minute for 65 judges.",
     )
-    if not wanted and known_value(shown, spec, recommendation) is None:
+    if not wanted and known_value(context, spec, recommendation) is None:
         return True
 
     def draw(result: Value) -> None:
-        view = ValueView(statuses_of(shown.votes, asked, result))
-        draw_study(entry, shown, asked, result, view, caveats=caveats)
+        view = ValueView(statuses_of(context.votes, asked, result))
+        draw_study(entry, context, asked, result, view, caveats=caveats)
 
-    return show_result(VALUE, shown, asked, draw)
+    return show_result(VALUE, context, asked, draw)
 
 
 def known_statuses(
-    shown: Shown, spec: RecommendSpec, recommendation: Recommendation
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation
 ) -> tuple[JudgeStatus, ...]:
     """Keep, drop or watch, where their value has been computed; else nothing."""
-    worth = known_value(shown, spec, recommendation)
+    worth = known_value(context, spec, recommendation)
     if worth is None:
         return ()
-    return statuses_of(shown.votes, value_spec(spec, recommendation), worth)
+    return statuses_of(context.votes, value_spec(spec, recommendation), worth)
 
 
-def known_value(shown: Shown, spec: RecommendSpec, recommendation: Recommendation) -> Value | None:
+def known_value(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation
+) -> Value | None:
     """What judges are worth, where it has been computed."""
-    worth: Value | None = stored_result(VALUE, shown, value_spec(spec, recommendation))
+    worth: Value | None = stored_result(VALUE, context, value_spec(spec, recommendation))
     return worth

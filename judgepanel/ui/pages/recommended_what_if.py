@@ -14,9 +14,9 @@ from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.pages.recommended_knobs import known_of
+from judgepanel.ui.pages.recommended_options import known_of
 from judgepanel.ui.pages.recommended_value import known_statuses
 from judgepanel.ui.render import Caveats, show_study
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
@@ -28,29 +28,32 @@ WITHOUT = "without"
 _VERSION, _BASE = "what-if-version", "what-if-base"
 
 
-def what_if(shown: Shown, spec: RecommendSpec, recommendation: Recommendation) -> None:
+def what_if(context: PageContext, spec: RecommendSpec, recommendation: Recommendation) -> None:
     """The editor and its answer; who is left out is in the URL, by place among sorted names."""
     st.header("What if")
     names = tuple(sorted((*recommendation.model.judges, *recommendation.left_out)))
     if len(names) < 2:
         st.caption("There is one judge only, so there is nothing to leave out.")
         return
-    _editor(shown, spec, recommendation, names)
+    _editor(context, spec, recommendation, names)
 
 
 @st.fragment
 def _editor(
-    shown: Shown, spec: RecommendSpec, recommendation: Recommendation, names: tuple[str, ...]
+    context: PageContext,
+    spec: RecommendSpec,
+    recommendation: Recommendation,
+    names: tuple[str, ...],
 ) -> None:
     st.html(
-        '<p class="jp-note">Untick judges to leave them out. Who is left, and everybody, '
-        "are fitted anew in every split, under the recommended pipeline.</p>"
+        '<p class="jp-note">Untick judges to leave them out. The remaining judges, and all judges, '
+        "are refitted in every split, under the recommended pipeline.</p>"
     )
-    base = _base(shown, recommendation, names)
+    base = _base(context, recommendation, names)
     version = st.session_state.setdefault(_VERSION, 0)
     edited = st.data_editor(
-        _rows(shown, spec, recommendation, names, base),
-        key=f"what-if-{hash(shown.analysis.id)}-{version}",
+        _rows(context, spec, recommendation, names, base),
+        key=f"what-if-{hash(context.analysis.id)}-{version}",
         hide_index=True,
         height=300,
         disabled=["judge", "accuracy", "coverage", "cost", "status"],
@@ -62,14 +65,14 @@ def _editor(
     )
     keep = np.array(edited["keep"], dtype=bool)
     _remember(recommendation, names, keep)
-    _buttons(shown, spec, recommendation, names, keep)
+    _buttons(context, spec, recommendation, names, keep)
     if not keep.any():
         st.caption("Keep at least one judge.")
         return
-    kept = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    remaining = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
     asked = WhatIfSpec(
         settings=spec.settings,
-        keep=kept,
+        keep=remaining,
         against=names,
         aggregator=recommendation.model.aggregator,
         calibrator=recommendation.model.calibrator,
@@ -77,15 +80,15 @@ def _editor(
     same = bool((keep == _recommended(recommendation, names)).all())
     if same or keep.all():
         whose = "the recommended panel itself" if same else "everybody"
-        st.caption(f"This is {whose}; untick a judge to compare with everybody.")
+        st.caption(f"This is {whose}; untick a judge to compare with all judges.")
         return
     known = Caveats(recommendation.warnings)
-    show_study(ENTRIES[WHAT_IF.name], shown, asked, caveats=known)
+    show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
 
 
-def _base(shown: Shown, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
+def _base(context: PageContext, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
     """Who was ticked when the editor was made: from the URL, else the recommended panel."""
-    key = f"{_BASE}-{shown.analysis.id}-{hash(recommendation.model.judges)}"
+    key = f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"
     if key not in st.session_state:
         keep = _recommended(recommendation, names)
         text = st.query_params.get(WITHOUT)
@@ -98,13 +101,13 @@ def _base(shown: Shown, recommendation: Recommendation, names: tuple[str, ...]) 
 
 
 def _recommended(recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
-    kept = set(recommendation.model.judges)
-    return np.array([name in kept for name in names])
+    judges = set(recommendation.model.judges)
+    return np.array([name in judges for name in names])
 
 
-def _set(shown: Shown, recommendation: Recommendation, keep: Bools) -> None:
+def _set(context: PageContext, recommendation: Recommendation, keep: Bools) -> None:
     """Start the editor again from these ticks."""
-    st.session_state[f"{_BASE}-{shown.analysis.id}-{hash(recommendation.model.judges)}"] = keep
+    st.session_state[f"{_BASE}-{context.analysis.id}-{hash(recommendation.model.judges)}"] = keep
     st.session_state[_VERSION] = st.session_state.get(_VERSION, 0) + 1
 
 
@@ -120,17 +123,17 @@ def _remember(recommendation: Recommendation, names: tuple[str, ...], keep: Bool
 
 
 def _rows(
-    shown: Shown,
+    context: PageContext,
     spec: RecommendSpec,
     recommendation: Recommendation,
     names: tuple[str, ...],
     keep: Bools,
 ) -> pd.DataFrame:
-    judges, costs = judges_of(shown.votes), known_of(shown).costs
+    judges, costs = judges_of(context.votes), known_of(context).costs
     place = {name: j for j, name in enumerate(judges.judges)}
     columns = [place[name] for name in names]
     labels = labels_of(list(names))
-    status = {row.judge: row.status for row in known_statuses(shown, spec, recommendation)}
+    status = {row.judge: row.status for row in known_statuses(context, spec, recommendation)}
     frame = pd.DataFrame(
         {
             "keep": keep,
@@ -140,21 +143,21 @@ def _rows(
         }
     )
     if costs is not None:
-        frame["cost"] = _costs(shown, names)
+        frame["cost"] = _costs(context, names)
     if status:
         frame["status"] = [status.get(name, "") for name in names]
     return frame
 
 
-def _costs(shown: Shown, names: tuple[str, ...]) -> NDArray[np.float64]:
-    known = known_of(shown)
-    own = sorted(shown.analysis.settings.judges or shown.votes.judges)
+def _costs(context: PageContext, names: tuple[str, ...]) -> NDArray[np.float64]:
+    known = known_of(context)
+    own = sorted(context.analysis.settings.judges or context.votes.judges)
     by_name = dict(zip(own, known.costs or (), strict=False))
     return np.array([by_name.get(name, np.nan) for name in names])
 
 
 def _buttons(
-    shown: Shown,
+    context: PageContext,
     spec: RecommendSpec,
     recommendation: Recommendation,
     names: tuple[str, ...],
@@ -162,10 +165,10 @@ def _buttons(
 ) -> None:
     first, second, third, last = st.columns([1, 1, 1, 1], vertical_alignment="bottom")
     if first.button("Back to recommended", width="stretch"):
-        _set(shown, recommendation, _recommended(recommendation, names))
+        _set(context, recommendation, _recommended(recommendation, names))
         st.query_params.pop(WITHOUT, None)
         st.rerun(scope="fragment")
-    statuses = known_statuses(shown, spec, recommendation)
+    statuses = known_statuses(context, spec, recommendation)
     drop = {row.judge for row in statuses if row.status == "drop"}
     going = np.array([name in drop for name in names])
     if second.button(
@@ -174,23 +177,23 @@ def _buttons(
         disabled=not going.any() or bool(going.all()),
         help="Those that fail a check, that the panel is better without, or that can go together.",
     ):
-        _set(shown, recommendation, keep & ~going)
+        _set(context, recommendation, keep & ~going)
         st.rerun(scope="fragment")
-    if known_of(shown).costs is not None:
-        _budget(shown, recommendation, names, keep, third, last)
+    if known_of(context).costs is not None:
+        _budget(context, recommendation, names, keep, third, last)
     else:
-        _open(shown, names, keep, third)
+        _open(context, names, keep, third)
 
 
 def _budget(
-    shown: Shown,
+    context: PageContext,
     recommendation: Recommendation,
     names: tuple[str, ...],
     keep: Bools,
     where: st.delta_generator.DeltaGenerator,
     last: st.delta_generator.DeltaGenerator,
 ) -> None:
-    costs = _costs(shown, names)
+    costs = _costs(context, names)
     now = float(cost_of(keep[None], costs)[0])
     most = where.number_input(
         f"Fit to a cost (now {sig(now)})",
@@ -198,8 +201,8 @@ def _budget(
         value=0.0,
         format="%.4g",
         key="what-if-cost",
-        help="Leaves out the dearest judges first until an item costs no more than this. By cost "
-        "alone: judges that go by their accuracy would make what is left look too good.",
+        help="Leaves out the most expensive judges first until an item costs no more than this. By "
+        "cost alone: judges that go by their accuracy would make what is left look too good.",
     )
     if most and now > most:
         fewer = keep.copy()
@@ -210,14 +213,14 @@ def _budget(
         if not fewer.any():
             where.caption("No judge of these costs so little.")
         elif last.button("Leave out until it fits", width="stretch"):
-            _set(shown, recommendation, fewer)
+            _set(context, recommendation, fewer)
             st.rerun(scope="fragment")
     else:
-        _open(shown, names, keep, last)
+        _open(context, names, keep, last)
 
 
 def _open(
-    shown: Shown,
+    context: PageContext,
     names: tuple[str, ...],
     keep: Bools,
     where: st.delta_generator.DeltaGenerator,
@@ -227,9 +230,9 @@ def _open(
         "Open as a new analysis", width="stretch", disabled=not keep.any()
     ):
         return
-    kept = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
+    panel = tuple(name for name, stays in zip(names, keep, strict=True) if stays)
     changed = workspace().with_settings(
-        shown.analysis, replace(shown.analysis.settings, judges=kept)
+        context.analysis, replace(context.analysis.settings, judges=panel)
     )
     st.query_params.pop(WITHOUT, None)
     st.query_params[PARAMETER] = changed.id

@@ -32,7 +32,7 @@ from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
 from judgepanel.studies.robustness.vote_damage import SCENARIOS
 from judgepanel.ui.controls import calibrator_control
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import workspace
@@ -46,33 +46,33 @@ _DRAWN = ("temperature", "beta", "beta_clipped", "isotonic")
 _FEATURE = "slices"
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """The transfer matrix first; the other studies start one after the other."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
-    spec = DifficultyTransferSpec(settings=shown.analysis.settings)
+    spec = DifficultyTransferSpec(settings=context.analysis.settings)
     calibrator, method = _transfer_controls()
     view = TransferView(calibrator, method)
-    pipeline_note(shown, spec.aggregator, calibrator, offered=None)
+    pipeline_note(context, spec.aggregator, calibrator, offered=None)
     caveats = Caveats()
 
     def draw(result: DifficultyTransfer) -> None:
-        sentence = _banner(shown, result, calibrator)
+        sentence = _banner(context, result, calibrator)
         st.header(entry.study.title)
-        draw_study(entry, shown, spec, result, view, caveats=caveats, skip=(sentence,))
+        draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
 
-    if show_result(DIFFICULTY_TRANSFER, shown, spec, draw):
-        if _stored(shown, DIFFICULTY_TRANSFER.name, spec) is None:
-            _banner(shown, None, calibrator)
-        sections(shown, caveats)
-    next_step("pages/label_budget.py", "how many labels do we need?", shown.analysis)
+    if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
+        if _stored(context, DIFFICULTY_TRANSFER.name, spec) is None:
+            _banner(context, None, calibrator)
+        sections(context, caveats)
+    next_step("pages/label_budget.py", "how many labels do we need?", context.analysis)
 
 
-def sections(shown: Shown, caveats: Caveats) -> None:
+def sections(context: PageContext, caveats: Caveats) -> None:
     """The other studies, each of which starts when the one before has ended."""
     for entry in entries_of(ROBUSTNESS_PAGE)[1:]:
         st.header(entry.study.title)
-        spec, view = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))(shown)
-        if not show_study(entry, shown, spec, view, caveats=caveats):
+        spec, view = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))(context)
+        if not show_study(entry, context, spec, view, caveats=caveats):
             return
 
 
@@ -93,13 +93,15 @@ def _transfer_controls() -> tuple[Calibrator, str]:
     return calibrator, method
 
 
-def _stored(shown: Shown, name: str, spec: Spec) -> Any:
+def _stored(context: PageContext, name: str, spec: Spec) -> Any:
     """A finished result, or None."""
-    stored = workspace().result(ENTRIES[name].study, shown.votes.sha256, spec)
+    stored = workspace().result(ENTRIES[name].study, context.votes.sha256, spec)
     return None if stored is None else stored.result
 
 
-def _banner(shown: Shown, transfer: DifficultyTransfer | None, calibrator: Calibrator) -> str:
+def _banner(
+    context: PageContext, transfer: DifficultyTransfer | None, calibrator: Calibrator
+) -> str:
     """The worst of what is known: the matrix drawn below, and what has been stored of the rest.
 
     Returns the sentence, which the matrix need not repeat right under it.
@@ -107,36 +109,36 @@ def _banner(shown: Shown, transfer: DifficultyTransfer | None, calibrator: Calib
     finding = worst_finding(
         transfer,
         calibrator,
-        _stored(shown, SLICE_TRANSFER.name, _slice_spec(shown)),
-        _stored(shown, PERMUTATION.name, _default_spec(shown, PERMUTATION.name)),
+        _stored(context, SLICE_TRANSFER.name, _slice_spec(context)),
+        _stored(context, PERMUTATION.name, _default_spec(context, PERMUTATION.name)),
     )
     sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
     answer(sentence, finding.tone)
     return sentence
 
 
-def _default_spec(shown: Shown, name: str) -> Spec:
-    return ENTRIES[name].specs(shown.votes, shown.analysis.settings)[0]
+def _default_spec(context: PageContext, name: str) -> Spec:
+    return ENTRIES[name].specs(context.votes, context.analysis.settings)[0]
 
 
-def _no_controls(shown: Shown, name: str) -> tuple[Spec, None]:
-    return _default_spec(shown, name), None
+def _no_controls(context: PageContext, name: str) -> tuple[Spec, None]:
+    return _default_spec(context, name), None
 
 
-def _slice_spec(shown: Shown) -> SliceTransferSpec:
+def _slice_spec(context: PageContext) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
-    if chosen not in _features(shown):
-        chosen = first_feature(shown.votes, shown.analysis.settings)
-    return SliceTransferSpec(settings=shown.analysis.settings, feature=chosen)
+    if chosen not in _features(context):
+        chosen = first_feature(context.votes, context.analysis.settings)
+    return SliceTransferSpec(settings=context.analysis.settings, feature=chosen)
 
 
-def _features(shown: Shown) -> list[str]:
-    return [] if shown.votes.features is None else [str(name) for name in shown.votes.features]
+def _features(context: PageContext) -> list[str]:
+    return [] if context.votes.features is None else [str(name) for name in context.votes.features]
 
 
-def _slices(shown: Shown) -> tuple[Spec, None]:
-    names = _features(shown)
-    first = first_feature(shown.votes, shown.analysis.settings)
+def _slices(context: PageContext) -> tuple[Spec, None]:
+    names = _features(context)
+    first = first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(
             "Slices by",
@@ -147,10 +149,10 @@ def _slices(shown: Shown) -> tuple[Spec, None]:
             format_func=lambda name: plain(str(name), 60),
             help="The item feature whose slices are left out, one after the other.",
         )
-    return _slice_spec(shown), None
+    return _slice_spec(context), None
 
 
-def _damage(shown: Shown) -> tuple[Spec, CorruptionView]:
+def _damage(context: PageContext) -> tuple[Spec, CorruptionView]:
     scenario = st.selectbox(
         "What goes wrong",
         SCENARIOS,
@@ -160,11 +162,11 @@ def _damage(shown: Shown) -> tuple[Spec, CorruptionView]:
         help="When scoring: panels were fitted on clean votes and then something broke. All along: "
         "the calibration votes are as bad.",
     )
-    return _default_spec(shown, CORRUPTION.name), CorruptionView(scenario)
+    return _default_spec(context, CORRUPTION.name), CorruptionView(scenario)
 
 
-def _distortions(shown: Shown) -> tuple[Spec, DistortionView]:
-    spec = DistortionSpec(settings=shown.analysis.settings)
+def _distortions(context: PageContext) -> tuple[Spec, DistortionView]:
+    spec = DistortionSpec(settings=context.analysis.settings)
     drawn = st.multiselect(
         "Calibrators drawn",
         spec.calibrators,
@@ -176,9 +178,9 @@ def _distortions(shown: Shown) -> tuple[Spec, DistortionView]:
     return spec, DistortionView(tuple(drawn))
 
 
-def _bands(shown: Shown) -> tuple[Spec, NarrowBandView]:
-    spec = NarrowBandSpec(settings=shown.analysis.settings)
-    sizes = tuple(str(size) for size in spec.panel_sizes(shown.votes.n_judges))
+def _bands(context: PageContext) -> tuple[Spec, NarrowBandView]:
+    spec = NarrowBandSpec(settings=context.analysis.settings)
+    sizes = tuple(str(size) for size in spec.panel_sizes(context.votes.n_judges))
     shares = tuple(percent(share) for share in spec.shares)
     left, right = st.columns(2)
     size = left.segmented_control(
@@ -200,7 +202,7 @@ def _bands(shown: Shown) -> tuple[Spec, NarrowBandView]:
     return spec, NarrowBandView(sizes.index(size), shares.index(share))
 
 
-_CONTROLS: Mapping[str, Callable[[Shown], tuple[Spec, Any]]] = MappingProxyType(
+_CONTROLS: Mapping[str, Callable[[PageContext], tuple[Spec, Any]]] = MappingProxyType(
     {
         SLICE_TRANSFER.name: _slices,
         CORRUPTION.name: _damage,

@@ -1,4 +1,4 @@
-"""Scope: is the default safe here? One card a check, then the panel with and without some."""
+"""Scope: is the default safe here? One card per check, then the panel with and without some."""
 
 from __future__ import annotations
 
@@ -15,73 +15,73 @@ from judgepanel.present.trust.scope import ScopeView, check_figures, safe, scope
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.controls import aggregator_control, calibrator_control
-from judgepanel.ui.frame import Shown, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.scope_groups import groups
-from judgepanel.ui.parts import check_card
 from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study
+from judgepanel.ui.widgets import check_card
 from judgepanel.ui.work import show_result
 from judgepanel.votes.checks import Check, check_repeats
 from judgepanel.words.commands import inspect_command
 
 
-def page(shown: Shown) -> None:
+def page(context: PageContext) -> None:
     """The checks as they are made; groups of judges when they have ended."""
     entry = ENTRIES[SCOPE.name]
-    spec = _controls(shown)
+    spec = _controls(context)
     caveats = Caveats()
     drawn: list[Scope] = []
-    pipeline_note(shown, spec.aggregator, spec.calibrator, offered=OFFERED)
+    pipeline_note(context, spec.aggregator, spec.calibrator, offered=OFFERED)
 
     def draw(result: Scope) -> None:
         sentence = so_far(result) + scope_sentence(result)
         answer(sentence, "keep" if safe(result) else "open")
         draw_study(
             entry,
-            shown,
+            context,
             spec,
             result,
             ScopeView(sentences=False, figures=False),
             caveats=caveats,
             skip=(sentence,),
-            below=partial(_cards, shown, result),
+            below=partial(_cards, context, result),
         )
         drawn.append(result)
 
-    if show_result(SCOPE, shown, spec, draw) and drawn:
-        groups(shown, spec, drawn[-1], caveats)
-    next_step("pages/recommended_panel.py", "which judges, which pipeline?", shown.analysis)
+    if show_result(SCOPE, context, spec, draw) and drawn:
+        groups(context, spec, drawn[-1], caveats)
+    next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
-def _controls(shown: Shown) -> ScopeSpec:
+def _controls(context: PageContext) -> ScopeSpec:
     left, right = st.columns(2)
     aggregator = aggregator_control(
         left,
         help="The aggregator in use: its curve is drawn, and the others are held against it. "
-        "Dawid–Skene, stacking and joint are fitted anew for every point and take longer.",
+        "Dawid–Skene, stacking and joint are refitted for every point and take longer.",
     )
     return ScopeSpec(
-        settings=shown.analysis.settings,
+        settings=context.analysis.settings,
         aggregator=aggregator,
         calibrator=calibrator_control(right),
     )
 
 
-def _cards(shown: Shown, result: Scope) -> None:
-    """A card a check, two in a row, and one of items that repeat."""
+def _cards(context: PageContext, result: Scope) -> None:
+    """A card per check, two in a row, and one of items that repeat."""
     for first in range(0, len(result.checks), 2):
         for column, check in zip(
             st.columns(2, gap="medium"), result.checks[first : first + 2], strict=False
         ):
             with column:
-                check_card(check, partial(_card, shown, result, check))
-    settings = shown.analysis.settings
-    repeats = check_repeats(shown.votes, group_duplicates=settings.group_duplicates)
-    check_card(repeats, lambda: offer_grouping(shown))
+                check_card(check, partial(_card, context, result, check))
+    settings = context.analysis.settings
+    repeats = check_repeats(context.votes, group_duplicates=settings.group_duplicates)
+    check_card(repeats, lambda: offer_grouping(context))
 
 
-def _card(shown: Shown, result: Scope, check: Check) -> None:
+def _card(context: PageContext, result: Scope, check: Check) -> None:
     """What stands in a card below its sentences: the figure, and tables folded away."""
     for place, block in enumerate(check_figures(result, check)):
         key = f"{check.code}-{place}"
@@ -91,7 +91,7 @@ def _card(shown: Shown, result: Scope, check: Check) -> None:
         else:
             draw_blocks([block], key=key)
     if check.code == "P0":
-        votes, analysis = shown.votes, shown.analysis
+        votes, analysis = context.votes, context.analysis
         command = inspect_command(
             analysis.file, analysis.settings, task=votes.task, columns=analysis.columns
         )

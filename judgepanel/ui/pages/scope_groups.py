@@ -20,11 +20,11 @@ from judgepanel.studies.scope.group_change import (
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pages.judges import labels_of
-from judgepanel.ui.parts import said
 from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.session import PARAMETER, is_reader, workspace
+from judgepanel.ui.widgets import section_answer
 from judgepanel.ui.work import show_result
 
 _LABELS = {
@@ -35,14 +35,14 @@ _LABELS = {
 }
 
 
-def groups(shown: Shown, spec: ScopeSpec, result: Scope, caveats: Caveats) -> None:
+def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveats) -> None:
     """The filter and what to do with it, then the comparison that is asked for."""
     entry = ENTRIES[GROUP_CHANGE.name]
     st.header(entry.study.title)
-    said(filter_sentence(result))
+    section_answer(filter_sentence(result))
     if result.suggested:
         dropped = [drop.judge for drop in result.suggested]
-        _apply(shown, dropped, "Apply the filter as a new analysis", "apply-filter")
+        _apply(context, dropped, "Apply the filter as a new analysis", "apply-filter")
     by = st.segmented_control(
         "Compare the panel with and without",
         KINDS,
@@ -51,22 +51,22 @@ def groups(shown: Shown, spec: ScopeSpec, result: Scope, caveats: Caveats) -> No
         format_func=_LABELS.__getitem__,
         help="Both panels share splits, labels and calibrator, under each of the aggregators.",
     )
-    chosen = None if by is None else _spec(shown, spec, by)
+    chosen = None if by is None else _spec(context, spec, by)
     if chosen is None:
         return
 
     def draw(change: GroupChange) -> None:
-        button = partial(_without, shown, chosen, change)
-        draw_study(entry, shown, chosen, change, caveats=caveats, below=button)
+        button = partial(_without, context, chosen, change)
+        draw_study(entry, context, chosen, change, caveats=caveats, below=button)
 
-    show_result(GROUP_CHANGE, shown, chosen, draw)
+    show_result(GROUP_CHANGE, context, chosen, draw)
 
 
-def _spec(shown: Shown, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
+def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
     """The comparison asked for, or None (and a sentence) while nobody is chosen."""
     group: tuple[str, ...] | None = None
     if by in ("family", "cluster"):
-        names = group_names(shown.votes, spec.settings, by)
+        names = group_names(context.votes, spec.settings, by)
         if not names:
             st.caption(
                 "The votes come without families: add a judge table with a column `family`."
@@ -76,7 +76,7 @@ def _spec(shown: Shown, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
             return None
         group = (_pick("Family" if by == "family" else "Cluster", names, f"named-{by}"),)
     if by == "judges":
-        everyone = list(shown.votes.judges)
+        everyone = list(context.votes.judges)
         picked = st.multiselect(
             "Judges",
             everyone,
@@ -111,19 +111,19 @@ def _pick(label: str, names: Sequence[str], key: str) -> str:
     return str(chosen) if chosen in names else names[0]
 
 
-def _without(shown: Shown, spec: GroupChangeSpec, change: GroupChange) -> None:
+def _without(context: PageContext, spec: GroupChangeSpec, change: GroupChange) -> None:
     """The analysis without the group, where the group is part of it and not the filter's."""
     if not change.partial and change.members and spec.by != "filter" and not change.added:
         members = list(change.members)
-        _apply(shown, members, "Apply without them as a new analysis", "apply-group")
+        _apply(context, members, "Apply without them as a new analysis", "apply-group")
 
 
-def _apply(shown: Shown, dropped: list[str], label: str, key: str) -> None:
+def _apply(context: PageContext, dropped: list[str], label: str, key: str) -> None:
     """A new analysis without these judges, one click away."""
-    settings = shown.analysis.settings
-    own = settings.judges or shown.votes.judges
+    settings = context.analysis.settings
+    own = settings.judges or context.votes.judges
     remaining = tuple(judge for judge in own if judge not in set(dropped))
     if remaining and not is_reader() and st.button(label, key=key):
-        changed = workspace().with_settings(shown.analysis, replace(settings, judges=remaining))
+        changed = workspace().with_settings(context.analysis, replace(settings, judges=remaining))
         st.query_params[PARAMETER] = changed.id
         st.rerun()

@@ -9,12 +9,12 @@ from judgepanel.present.registry import COVERAGE_PAGE
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
-from judgepanel.ui.frame import Shown, answer, next_step, notes, problem, told
+from judgepanel.ui.frame import PageContext, answer, next_step, notes, problem, show_errors
 from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
-from judgepanel.ui.parts import check_card, how, judge_rows, said, table
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
 from judgepanel.ui.uploads import read_upload
+from judgepanel.ui.widgets import check_card, how, judge_rows, section_answer, table
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
     TASKS,
@@ -51,7 +51,7 @@ _ORIENTATION_HELP = (
 )
 
 
-@told()
+@show_errors()
 def fresh() -> None:
     """The page without an analysis: upload, or take a sample."""
     home()
@@ -63,15 +63,15 @@ def fresh() -> None:
             "Votes with labels, or what judges wrote: CSV, .csv.gz, Parquet, JSON Lines or results "
             f"of another tool, up to {MAX_UPLOAD_MB} MB",
             key="votes_file",
-            help="One row an item with an id, a label (0 or 1) and one column a judge; or one row "
-            "a vote with item, judge, verdict; or one row an output with item, judge, text, order. "
-            "Missing votes are blank. Logs of Inspect AI (.eval, .json), results of promptfoo and "
-            "what LLMBar, JudgeBench and RewardBench publish are taken as they are; put several "
-            "files into one .zip.",
+            help="One row per item with an id, a label (0 or 1) and one column per judge; or one "
+            "row per vote with item, judge, verdict; or one row per output with item, judge, text, "
+            "order. Missing votes are blank. Logs of Inspect AI (.eval, .json), results of "
+            "promptfoo and what LLMBar, JudgeBench and RewardBench publish are taken as they are; "
+            "put several files into one .zip.",
         )
         with st.expander("Add a judge table"):
             judges = st.file_uploader(
-                "One row a judge: a column `judge`, then what you know (family, cost, ...)",
+                "One row per judge: a column `judge`, then what you know (family, cost, ...)",
                 key="judges_file",
             )
         if upload is not None:
@@ -91,7 +91,7 @@ def _example() -> None:
     st.header("What a file looks like")
     st.code(_EXAMPLE, language=None, wrap_lines=True)
     st.html(
-        '<p class="jp-note">One row an item: its true label (1 where the first response is the '
+        '<p class="jp-note">One row per item: its true label (1 where the first response is the '
         "better one, 0 where the second is, blank where unknown) and one verdict a judge, blank "
         "where it gave none. Columns that begin with <code>feat_</code> are item features. A long "
         "file with the columns item, judge and verdict works as well, and so do the judges' raw "
@@ -100,50 +100,50 @@ def _example() -> None:
     )
 
 
-@told()
-def existing(shown: Shown) -> None:
+@show_errors()
+def existing(context: PageContext) -> None:
     """The page of an analysis: what is in it, the checks, the settings."""
-    votes = shown.votes
+    votes = context.votes
     outcome()
-    grouped = shown.analysis.settings.group_duplicates
+    grouped = context.analysis.settings.group_duplicates
     sentence = votes_sentence(votes, group_duplicates=grouped)
     answer(sentence, "keep" if votes.minority_share > 0 else "open")
-    if shown.analysis.coverage is not None:
-        said(coverage_sentence(shown.analysis.coverage))
+    if context.analysis.coverage is not None:
+        section_answer(coverage_sentence(context.analysis.coverage))
         st.page_link(
             COVERAGE_PAGE.file,
             label="What was read of the outputs",
-            query_params=link_parameters(shown.analysis),
+            query_params=link_parameters(context.analysis),
         )
-    settings = shown.analysis.settings
+    settings = context.analysis.settings
     order, repeats = item_checks(votes, group_duplicates=settings.group_duplicates)
     oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
-    notes((*shown.analysis.notes, *oriented.notices))
+    notes((*context.analysis.notes, *oriented.notices))
     check_card(order)
-    check_card(repeats, lambda: offer_grouping(shown))
+    check_card(repeats, lambda: offer_grouping(context))
     _strip(votes)
     if not is_reader():
         with st.expander("Settings of this analysis"):
             changed = _settings_form(votes, settings)
             if changed is not None and changed != settings:
-                _open(workspace().with_settings(shown.analysis, changed))
-        _compare(shown.analysis)
+                _open(workspace().with_settings(context.analysis, changed))
+        _compare(context.analysis)
         with st.container(horizontal=True, key="manage"):
-            manage(shown.analysis)
+            manage(context.analysis)
     how(
         "Votes and labels are validated once and kept under the hash of their content. Accuracy is "
         "the share of right verdicts on labelled items, with a Wilson 95 % interval.",
         inspect_command(
-            shown.analysis.file, settings, task=votes.task, columns=shown.analysis.columns
+            context.analysis.file, settings, task=votes.task, columns=context.analysis.columns
         ),
     )
-    next_step(CURVE, "keep all judges, or the top k?", shown.analysis)
+    next_step(CURVE, "keep all judges, or the top k?", context.analysis)
 
 
 def _compare(analysis: Analysis) -> None:
     """Hold this one against the newest of the others, unless it is the only one."""
     analyses = workspace().list()
-    others = [one.id for one in analyses if one.id != analysis.id]
+    others = [one_analysis.id for one_analysis in analyses if one_analysis.id != analysis.id]
     if others:
         with st.expander("Compare with another analysis"):
             choose_two(analyses, analysis.id, others[0])
@@ -163,7 +163,7 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
         return
     answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
-        said(coverage_sentence(loaded.coverage))
+        section_answer(coverage_sentence(loaded.coverage))
     notes(loaded.warnings)
     if st.button("Analyse", type="primary", key="analyse", width="stretch"):
         stem = plain(name.split(".", maxsplit=1)[0] or name, 60)
@@ -202,11 +202,11 @@ def _columns(raw: RawTable, task: Task, judges: object) -> Loaded:
             "group": guessed and guessed.group_column,
         }
         picked: dict[str, str | None] = {}
-        for column, (role, found) in zip(st.columns(3), choices.items(), strict=True):
+        for column, (role, choice) in zip(st.columns(3), choices.items(), strict=True):
             chosen = column.selectbox(
                 f"{role.capitalize()} column",
                 options,
-                index=options.index(found) if found in options else 0,
+                index=options.index(choice) if choice in options else 0,
                 key=f"column-{role}",
                 format_func=lambda value: plain(value, 60),
             )
@@ -287,7 +287,7 @@ def _strip(votes: VoteMatrix) -> None:
     st.plotly_chart(
         coverage_strip(judges),
         key="coverage",
-        alt="Share of items with a right, wrong or missing verdict, one bar a judge.",
+        alt="Share of items with a right, wrong or missing verdict, one bar per judge.",
         config={"displayModeBar": False},
     )
     table(judge_rows(judges), key="judges")

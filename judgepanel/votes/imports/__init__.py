@@ -10,7 +10,7 @@ from typing import Any
 from judgepanel.votes.errors import InputError, TooLarge
 from judgepanel.votes.imports import inspect_logs, judgebench, llmbar, promptfoo, rewardbench
 from judgepanel.votes.imports.document import Document, documents, opened
-from judgepanel.votes.imports.rows import OTHERS, Found, LeftOut
+from judgepanel.votes.imports.rows import OTHERS, ImportedRows, LeftOut
 from judgepanel.votes.imports.source import (
     ZIP,
     Archive,
@@ -36,7 +36,7 @@ class Kind:
     named: Callable[[str], bool]
     fits: Callable[[Document], bool]
     read_file: Callable[[Document, LeftOut], Any]
-    together: Callable[[Sequence[Any], LeftOut, Task | None], Found]
+    together: Callable[[Sequence[Any], LeftOut, Task | None], ImportedRows]
 
 
 def _kind(title: str, layout: Any) -> Kind:
@@ -59,7 +59,7 @@ _BUILT_OTHERWISE = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 """What a reader runs into where a file has the layout's marks, and something else inside."""
 
 
-def read_kind(source: Source, kind: str, task: Task | None = None) -> Found:
+def read_kind(source: Source, kind: str, task: Task | None = None) -> ImportedRows:
     """What a layout of this name holds; files that cannot be read are left out and named.
 
     ``task`` chooses where some files hold pairs and others single responses.
@@ -116,7 +116,7 @@ def _nothing(source: Source, layout: Kind, problems: list[InputError]) -> InputE
     return InputError(problem, file=source.name, allowed=layout.wanted)
 
 
-def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, Found] | None:
+def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, ImportedRows] | None:
     """The layout and its rows, if a file is one that another tool wrote; None for all others.
 
     ``task`` as in :func:`read_kind`.
@@ -170,10 +170,10 @@ def _kinds_in(source: Source) -> list[str]:
     return [kind for kind in KINDS if kind in kinds]
 
 
-def _kinds_of(one: Document | None) -> list[str]:
-    if one is None:
+def _kinds_of(document: Document | None) -> list[str]:
+    if document is None:
         return []
-    return [kind for kind, of in KINDS.items() if of.named(one.path) and of.fits(one)]
+    return [kind for kind, of in KINDS.items() if of.named(document.path) and of.fits(document)]
 
 
 def _glimpse(source: Source, data: bytes) -> Document | None:

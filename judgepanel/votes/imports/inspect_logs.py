@@ -20,7 +20,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     OF_ANOTHER_TASK,
-    Found,
+    ImportedRows,
     LeftOut,
     Row,
     grade_of,
@@ -64,11 +64,11 @@ def named(path: str) -> bool:
     return path.lower().endswith((".eval", ".json"))
 
 
-def fits(found: Document) -> bool:
+def fits(document: Document) -> bool:
     """Whether the file has the keys, or the parts, of a log."""
-    if found.parts is not None:
-        return any(header in found.parts.names for header in _HEADERS)
-    whole = found.whole
+    if document.parts is not None:
+        return any(header in document.parts.names for header in _HEADERS)
+    whole = document.whole
     return isinstance(whole, dict) and whole.keys() >= _KEYS and isinstance(whole["eval"], dict)
 
 
@@ -104,8 +104,8 @@ def read_file(document: Document, left_out: LeftOut) -> _Log:
         ) from None
 
 
-def together(files: Sequence[_Log], left_out: LeftOut, task: Task | None) -> Found:
-    """Outputs of models on pairs, or grades of scorers: one row an output, or one an item.
+def together(files: Sequence[_Log], left_out: LeftOut, task: Task | None) -> ImportedRows:
+    """Outputs of models on pairs, or grades of scorers: one row per output, or one per item.
 
     Where some logs hold pairs and others do not, see :func:`task_to_read`.
     """
@@ -131,8 +131,8 @@ def together(files: Sequence[_Log], left_out: LeftOut, task: Task | None) -> Fou
     for log in by_task["pointwise" if task == "pairwise" else "pairwise"]:
         left_out.file(log.file, f"logs {OF_ANOTHER_TASK[task]}")
     if task == "pairwise":
-        return Found(_on_pairs(by_task[task], left_out), left_out)
-    return Found(_by_scorers(by_task[task], left_out), left_out, "pointwise")
+        return ImportedRows(_on_pairs(by_task[task], left_out), left_out)
+    return ImportedRows(_by_scorers(by_task[task], left_out), left_out, "pointwise")
 
 
 def _of_pairs(log: _Log) -> bool:
@@ -196,7 +196,7 @@ def _superseded(log: _Log, by: _Log, left_out: LeftOut) -> None:
 def _on_pairs(logs: list[_Log], left_out: LeftOut) -> Iterator[Row]:
     several_tasks = len({log.task for log in logs}) > 1
     runs = Counter((log.task, log.model) for log in logs)
-    kept: list[Row] = []
+    rows: list[Row] = []
     about: dict[str, Row] = {}
     for log in logs:
         again = runs[log.task, log.model] > 1
@@ -208,8 +208,8 @@ def _on_pairs(logs: list[_Log], left_out: LeftOut) -> Iterator[Row]:
             item = f"{log.task}/{sample['id']}" if several_tasks else str(sample["id"])
             fields = sample["metadata"] or {}
             about.setdefault(item, fields)
-            kept.append(pair_row(item, judge, sample["target"], fields, sample["text"]))
-    yield from with_features(kept, about)
+            rows.append(pair_row(item, judge, sample["target"], fields, sample["text"]))
+    yield from with_features(rows, about)
 
 
 def _by_scorers(logs: list[_Log], left_out: LeftOut) -> Iterator[Row]:
@@ -276,7 +276,7 @@ def _grades(sample: dict[str, Any], log: _Log, left_out: LeftOut) -> Row:
     for name, score in zip(names, scores.values(), strict=True):
         value = score.get("value") if isinstance(score, dict) else score
         if isinstance(value, dict):
-            grades |= {f"{name}/{key}": one for key, one in value.items()}
+            grades |= {f"{name}/{key}": entry for key, entry in value.items()}
         else:
             grades[name] = value
     return grades

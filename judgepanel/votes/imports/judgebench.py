@@ -1,4 +1,5 @@
-"""JudgeBench's outputs: a JSON Lines file a judge, two judgments an item, the second turned round.
+"""JudgeBench's outputs: one JSON Lines file per judge, two judgments per item, the second turned
+around.
 
 The layout is that of ScalerLab/JudgeBench (arXiv 2410.12784): ``pair_id``, ``source``, ``label``
 'A>B' or 'B>A', and ``judgments``, the first with the responses as given, the second with them
@@ -14,7 +15,7 @@ from typing import Any
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
-from judgepanel.votes.imports.rows import Found, LeftOut, Row
+from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
 from judgepanel.votes.matrix import Task
 
 WANTED = "a folder with dataset=judgebench,...,judge_name=...,judge_model=....jsonl, or one of them"
@@ -27,9 +28,9 @@ def named(path: str) -> bool:
     return path.endswith(".jsonl")
 
 
-def fits(found: Document) -> bool:
+def fits(document: Document) -> bool:
     """Whether there are judgments in a file of JSON Lines."""
-    first = found.lines[0][1] if found.lines else None
+    first = document.lines[0][1] if document.lines else None
     return isinstance(first, dict) and {"pair_id", "judge_name", "judgments"} <= first.keys()
 
 
@@ -50,9 +51,9 @@ def read_file(document: Document, left_out: LeftOut) -> list[Row]:
     return rows
 
 
-def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> Found:
+def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> ImportedRows:
     """Outputs of all judges."""
-    return Found(chain.from_iterable(files), left_out)
+    return ImportedRows(chain.from_iterable(files), left_out)
 
 
 def _of_line(pair: dict[str, Any], model: str, left_out: LeftOut) -> Iterator[Row]:
@@ -64,18 +65,18 @@ def _of_line(pair: dict[str, Any], model: str, left_out: LeftOut) -> Iterator[Ro
         "feat_response_model": str(pair.get("response_model", "")),
     }
     for order, judgment in zip(("AB", "BA"), pair["judgments"], strict=False):
-        row = _said(judgment)
+        row = _verdict_row(judgment)
         if row is None:
             left_out["judgments that are not there"] += 1
         else:
             yield {**about, "order": order, **row}
 
 
-def _said(judgment: dict[str, Any] | None) -> Row | None:
-    said = None if judgment is None else judgment.get("judgment")
-    if said is None:
+def _verdict_row(judgment: dict[str, Any] | None) -> Row | None:
+    sentence = None if judgment is None else judgment.get("judgment")
+    if sentence is None:
         return None
-    if "scores" in said:
-        first, second = said["scores"]
+    if "scores" in sentence:
+        first, second = sentence["scores"]
         return {"score_a": first, "score_b": second}
-    return {"text": said["response"] or ""}
+    return {"text": sentence["response"] or ""}

@@ -1,7 +1,7 @@
 """LLMBar's folders: SUBSET/evaluators/MODEL/STRATEGY/result.json, both orders of every item.
 
 The layout is that of princeton-nlp/LLMBar (arXiv 2310.07641): a list of items with ``label`` 1 or
-2 and ``results``, one entry a stage. An entry has the output under 'swap = False' and
+2 and ``results``, one entry per stage. An entry has the output under 'swap = False' and
 'swap = True', or two scores that were given apart. Evaluators that first write metrics or an
 answer of their own have each of these as a list of the text and why it ended.
 """
@@ -16,7 +16,7 @@ from typing import Any
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
-from judgepanel.votes.imports.rows import Found, LeftOut, Row
+from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
 from judgepanel.votes.matrix import Task
 
 WANTED = "a folder with SUBSET/evaluators/MODEL/STRATEGY/result.json"
@@ -29,9 +29,9 @@ def named(path: str) -> bool:
     return _RESULT.match(path) is not None
 
 
-def fits(found: Document) -> bool:
+def fits(document: Document) -> bool:
     """Whether the file is where LLMBar has its results."""
-    return named(found.path)
+    return named(document.path)
 
 
 def read_file(document: Document, left_out: LeftOut) -> list[Row]:
@@ -53,9 +53,9 @@ def read_file(document: Document, left_out: LeftOut) -> list[Row]:
     return rows
 
 
-def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> Found:
+def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> ImportedRows:
     """Outputs of all evaluators; items are SUBSET-000 and on, in their order."""
-    return Found(chain.from_iterable(files), left_out)
+    return ImportedRows(chain.from_iterable(files), left_out)
 
 
 def _of_item(

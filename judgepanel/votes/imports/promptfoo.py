@@ -18,7 +18,7 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
 from judgepanel.votes.imports.rows import (
     OF_ANOTHER_TASK,
-    Found,
+    ImportedRows,
     LeftOut,
     Row,
     field_in,
@@ -44,12 +44,12 @@ def named(path: str) -> bool:
     return path.lower().endswith((".json", ".jsonl"))
 
 
-def fits(found: Document) -> bool:
+def fits(document: Document) -> bool:
     """Whether the file holds results of promptfoo, be it none."""
-    if found.lines:
-        first = found.lines[0][1]
+    if document.lines:
+        first = document.lines[0][1]
         return isinstance(first, dict) and first.keys() >= _KEYS
-    return isinstance(found.whole, dict) and _listed(found.whole) is not None
+    return isinstance(document.whole, dict) and _listed(document.whole) is not None
 
 
 def read_file(document: Document, left_out: LeftOut) -> tuple[str, list[Row]]:
@@ -63,8 +63,10 @@ def read_file(document: Document, left_out: LeftOut) -> tuple[str, list[Row]]:
     return document.file, results
 
 
-def together(files: Sequence[tuple[str, list[Row]]], left_out: LeftOut, task: Task | None) -> Found:
-    """Outputs of providers on pairs, or what assertions said: a row an output, or one an item.
+def together(
+    files: Sequence[tuple[str, list[Row]]], left_out: LeftOut, task: Task | None
+) -> ImportedRows:
+    """Outputs of providers on pairs, or what assertions said: a row per output, or one per item.
 
     Where some files hold pairs and others do not, see :func:`task_to_read`.
     """
@@ -84,8 +86,8 @@ def together(files: Sequence[tuple[str, list[Row]]], left_out: LeftOut, task: Ta
             left_out.file(name, f"files {OF_ANOTHER_TASK[task]}")
     results = [result for _, of_file in by_task[task] for result in of_file]
     if task == "pairwise":
-        return Found(_on_pairs(results, left_out), left_out)
-    return Found(_by_assertions(results, left_out), left_out, "pointwise")
+        return ImportedRows(_on_pairs(results, left_out), left_out)
+    return ImportedRows(_by_assertions(results, left_out), left_out, "pointwise")
 
 
 def _try(result: Row) -> None:
@@ -94,13 +96,13 @@ def _try(result: Row) -> None:
     _label(result), _grades(result)
 
 
-def _listed(found: dict[str, Any]) -> list[Any] | None:
-    results = found.get("results")
+def _listed(content: dict[str, Any]) -> list[Any] | None:
+    results = content.get("results")
     inner = results.get("results") if isinstance(results, dict) else None
     if not isinstance(inner, list):
         return None
     if not inner:
-        return inner if {"evalId", "config"} & found.keys() else None
+        return inner if {"evalId", "config"} & content.keys() else None
     return inner if isinstance(inner[0], dict) and {"provider", "vars"} <= inner[0].keys() else None
 
 
@@ -118,10 +120,10 @@ def _answered(results: list[Row], seen: set[str], left_out: LeftOut) -> Iterator
 
 
 def _output(result: Row) -> str | None:
-    said = (result.get("response") or {}).get("output")
-    if said is None or isinstance(said, str):
-        return said
-    return json.dumps(said, ensure_ascii=False)
+    output = (result.get("response") or {}).get("output")
+    if output is None or isinstance(output, str):
+        return output
+    return json.dumps(output, ensure_ascii=False)
 
 
 def _case(result: Row) -> Row:
@@ -134,7 +136,9 @@ def _label(result: Row) -> Any:
     if given is not None:
         return given
     expected = [
-        one.get("value") for one in _case(result).get("assert") or [] if one.get("type") in _ANSWERS
+        one_assert.get("value")
+        for one_assert in _case(result).get("assert") or []
+        if one_assert.get("type") in _ANSWERS
     ]
     return next((value for value in expected if side_of(value) is not None), None)
 
@@ -193,7 +197,7 @@ def _by_assertions(results: list[Row], left_out: LeftOut) -> Iterator[Row]:
         group = _test(result)
         item = f"{group}/{_provider(result)}" if repeated else group
         if item in items:
-            item = f"{item}/{1 + sum(one.startswith(item) for one in items)}"
+            item = f"{item}/{1 + sum(one_item.startswith(item) for one_item in items)}"
         about[item] = _about(result)
         grades = _grades(result)
         given = grades.pop("human", None)
@@ -206,13 +210,13 @@ def _by_assertions(results: list[Row], left_out: LeftOut) -> Iterator[Row]:
 def _grades(result: Row) -> Row:
     """What each assertion said; two of one name are numbered, in the order of the test."""
     grades: Row = {}
-    for one in (result.get("gradingResult") or {}).get("componentResults") or []:
-        about = one.get("assertion") if isinstance(one, dict) else None
+    for componentResult in (result.get("gradingResult") or {}).get("componentResults") or []:
+        about = componentResult.get("assertion") if isinstance(componentResult, dict) else None
         if not about:
             continue
         name = _assertion(about)
         number = sum(known == name or known.startswith(f"{name} #") for known in grades)
-        grades[f"{name} #{number + 1}" if number else name] = one.get("pass")
+        grades[f"{name} #{number + 1}" if number else name] = componentResult.get("pass")
     return grades
 
 

@@ -3,7 +3,7 @@
 The layout is that of allenai/reward-bench (arXiv 2403.13787), folder eval-set-scores: one JSON
 object a model with lists ``id``, ``subset``, ``results`` and, of reward models, ``scores_chosen``
 and ``scores_rejected``. The chosen response comes first everywhere, so every label would be 1, and
-any calibrator would learn that alone; each item is therefore turned round or not by its own id.
+any calibrator would learn that alone; each item is therefore turned around or not by its own id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.imports.document import Document
-from judgepanel.votes.imports.rows import Found, LeftOut, Row
+from judgepanel.votes.imports.rows import ImportedRows, LeftOut, Row
 from judgepanel.votes.matrix import Task
 
 WANTED = "a file of eval-set-scores (id, subset, results), or a folder with them"
@@ -29,9 +29,9 @@ def named(path: str) -> bool:
     return path.endswith(".json")
 
 
-def fits(found: Document) -> bool:
+def fits(document: Document) -> bool:
     """Whether the file holds results as lists."""
-    whole = found.whole
+    whole = document.whole
     return isinstance(whole, dict) and all(isinstance(whole.get(key), list) for key in _LISTS)
 
 
@@ -45,12 +45,12 @@ def read_file(document: Document, left_out: LeftOut) -> list[Row]:
         ) from None
 
 
-def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> Found:
-    """Scores of all models; items are SUBSET-ID, and about half of them are turned round."""
+def together(files: Sequence[list[Row]], left_out: LeftOut, task: Task | None) -> ImportedRows:
+    """Scores of all models; items are SUBSET-ID, and about half of them are turned around."""
     rows = list(chain.from_iterable(files))
     margins = _margins(rows)
     about = {item: {"feat_margin": margin} for item, margin in margins.items()}
-    return Found(({**row, **about.get(row["item_id"], {})} for row in rows), left_out)
+    return ImportedRows(({**row, **about.get(row["item_id"], {})} for row in rows), left_out)
 
 
 def turned(item: str) -> bool:
@@ -58,14 +58,14 @@ def turned(item: str) -> bool:
     return hashlib.sha256(item.encode("utf-8", "backslashreplace")).digest()[0] % 2 == 1
 
 
-def _of_model(found: dict[str, Any], name: str, left_out: LeftOut) -> Iterator[Row]:
-    judge = _single(found.get("model")) or name.removesuffix(".json")
-    n = len(found["id"])
-    results = found["results"]
+def _of_model(content: dict[str, Any], name: str, left_out: LeftOut) -> Iterator[Row]:
+    judge = _single(content.get("model")) or name.removesuffix(".json")
+    n = len(content["id"])
+    results = content["results"]
     blank: list[Any] = [None] * n
-    chosen, rejected = (found.get(key) or blank for key in ("scores_chosen", "scores_rejected"))
+    chosen, rejected = (content.get(key) or blank for key in ("scores_chosen", "scores_rejected"))
     for number, subset, right, won, lost in zip(
-        found["id"], found["subset"], results, chosen, rejected, strict=True
+        content["id"], content["subset"], results, chosen, rejected, strict=True
     ):
         scores = _number(won), _number(lost)
         if None in scores:

@@ -88,7 +88,7 @@ def task_to_read(n_pairwise: int, n_pointwise: int, wanted: Task | None) -> Task
 
 
 @dataclass(slots=True)
-class Found:
+class ImportedRows:
     """``rows`` come one at a time; ``left_out`` is whole once they all have.
 
     A row is an output (item_id, judge, order, label, features, and a text or two scores), or an
@@ -112,10 +112,12 @@ class Found:
         return self.left_out.notes(most)
 
 
-def pair_row(item: str, judge: str, shown: Any, fields: Mapping[str, Any], text: Any) -> Row:
-    """An output on a pair, ``shown`` its better side as shown, ``fields`` what else is known."""
+def pair_row(item: str, judge: str, displayed: Any, fields: Mapping[str, Any], text: Any) -> Row:
+    """An output on a pair, ``displayed`` its better side as shown, ``fields`` what else is
+    known.
+    """
     order = order_in(fields)
-    label = item_label(shown, order)
+    label = item_label(displayed, order)
     return {"item_id": item, "judge": judge, "label": label, "order": order, "text": text}
 
 
@@ -145,9 +147,9 @@ def order_in(fields: Mapping[str, Any]) -> str:
     return str(next((fields[key] for key in ORDER_NAMES if key in fields), "AB"))
 
 
-def item_label(shown: Any, order: str) -> int | None:
+def item_label(value: Any, order: str) -> int | None:
     """The label of a pair whose better side *as shown* is known: 1 is the item's first output."""
-    side, way = side_of(shown), order_of(order)
+    side, way = side_of(value), order_of(order)
     return None if side is None or way < 0 else vote_of(side, bool(way))
 
 
@@ -208,7 +210,7 @@ def features_of(about: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
 
     A word comes back where a field has at most half as many values as items, and at most 50.
     """
-    kept: dict[str, Row] = {item: {} for item in about}
+    features: dict[str, Row] = {item: {} for item in about}
     for key in dict.fromkeys(chain.from_iterable(about.values())):
         values = [fields[key] for fields in about.values() if fields.get(key) is not None]
         if key.startswith("_") or key.lower() in (*LABEL_FIELDS, *ORDER_NAMES):
@@ -217,8 +219,8 @@ def features_of(about: Mapping[str, Mapping[str, Any]]) -> dict[str, Row]:
             continue
         for item, fields in about.items():
             if fields.get(key) is not None:
-                kept[item][f"{FEATURE_PREFIX}{key}"] = fields[key]
-    return kept
+                features[item][f"{FEATURE_PREFIX}{key}"] = fields[key]
+    return features
 
 
 def _numbers(values: list[Any]) -> bool:

@@ -67,8 +67,8 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.name = path.name
         self._above = path.parent
-        files = (found for found in path.rglob("*") if found.is_file())
-        self.names = tuple(sorted(found.relative_to(path.parent).as_posix() for found in files))
+        files = (file for file in path.rglob("*") if file.is_file())
+        self.names = tuple(sorted(file.relative_to(path.parent).as_posix() for file in files))
 
     def read(self, name: str) -> bytes:
         """The content of a file below the folder."""
@@ -115,9 +115,9 @@ class Archive:
     def inside(self, name: str) -> Archive:
         """The archive that a member is."""
         room = self._room - sum(size for other, size in self._inside.items() if other != name)
-        found = Archive(name, self.read(name), room)
-        self._inside[name] = room - found._room
-        return found
+        archive = Archive(name, self.read(name), room)
+        self._inside[name] = room - archive._room
+        return archive
 
     def read(self, name: str) -> bytes:
         """The content of a member, never more of it than the archive said it has."""

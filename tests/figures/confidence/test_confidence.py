@@ -30,7 +30,7 @@ VOTES = replace(make_votes(1, 120, 9), features=pd.DataFrame({"tag": ["<b>x</b>"
 
 
 def trace(figure, name):
-    return next(one for one in figure.data if one.name == name)
+    return next(line for line in figure.data if line.name == name)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,11 @@ def test_bins_that_hold_items_are_drawn_with_their_counts_beneath(reliability, b
     full = given.items[1] > 0
     line = trace(figure, "after calibration")
     np.testing.assert_array_equal(line.y, given.accuracy[1, full])
-    (bars,) = [one for one in figure.data if one.type == "bar" and one.name == line.name]
+    (bars,) = [
+        one_trace
+        for one_trace in figure.data
+        if one_trace.type == "bar" and one_trace.name == line.name
+    ]
     np.testing.assert_array_equal(bars.y, given.items[1, full])
     assert len(line.y) < given.n_bins or full.all()
 
@@ -59,31 +63,31 @@ def test_bins_with_few_items_have_open_marks_and_thin_intervals(reliability):
 
 
 def test_without_a_calibrator_there_is_one_line_and_it_is_the_raw_one():
-    found = run(RELIABILITY, VOTES, ReliabilitySpec(SETTINGS, calibrator="none"), jobs=1)
-    assert prepare_reliability(found, "10").before is None
-    figure = reliability_figure(found, "10")
-    assert {one.name for one in figure.data if one.name} == {"as stated", "raw"}
-    (bars,) = [one for one in figure.data if one.type == "bar"]
+    result = run(RELIABILITY, VOTES, ReliabilitySpec(SETTINGS, calibrator="none"), jobs=1)
+    assert prepare_reliability(result, "10").before is None
+    figure = reliability_figure(result, "10")
+    assert {line.name for line in figure.data if line.name} == {"as stated", "raw"}
+    (bars,) = [line for line in figure.data if line.type == "bar"]
     np.testing.assert_array_equal(trace(figure, "raw").customdata[:, 3], bars.y)
 
 
 def test_a_single_split_is_drawn_without_intervals():
     spec = ReliabilitySpec(SETTINGS)
-    one = RELIABILITY.merge(VOTES, spec, RELIABILITY.run_chunk(VOTES, spec, split_chunks(1)[0]))
-    figure = reliability_figure(one, "10")
+    merge = RELIABILITY.merge(VOTES, spec, RELIABILITY.run_chunk(VOTES, spec, split_chunks(1)[0]))
+    figure = reliability_figure(merge, "10")
     for drawn in figure.data:
         if drawn.error_y.array is not None:
             assert not np.any(drawn.error_y.array)
 
 
 def test_the_curve_ends_where_everything_is_answered():
-    found = run(SELECTIVE, VOTES, SelectiveSpec(SETTINGS), jobs=1)
-    lines = prepare_selective(found)
+    result = run(SELECTIVE, VOTES, SelectiveSpec(SETTINGS), jobs=1)
+    lines = prepare_selective(result)
     assert lines.after[-1] == pytest.approx(lines.everything)
-    figure = selective_figure(found)
+    figure = selective_figure(result)
     assert figure.layout.shapes[0].y0 == pytest.approx(lines.everything)
     assert (np.diff(lines.at) < 0).all()
-    assert "95 % interval" in [one.name for one in figure.data]
+    assert "95 % interval" in [line.name for line in figure.data]
 
 
 def test_names_of_marks_stay_clear_of_the_axis():
@@ -94,23 +98,23 @@ def test_names_of_marks_stay_clear_of_the_axis():
 
 
 def test_groups_start_with_all_items_and_names_are_inert():
-    found = run(CONFORMAL, VOTES, ConformalSpec(SETTINGS, feature="tag"), jobs=1)
-    dots = prepare_coverage(found, 1, "feature")
+    result = run(CONFORMAL, VOTES, ConformalSpec(SETTINGS, feature="tag"), jobs=1)
+    dots = prepare_coverage(result, 1, "feature")
     assert dots.groups[0] == "all items"
     assert dots.level == 0.9
-    text = coverage_figure(found, 1, "feature").to_json()
+    text = coverage_figure(result, 1, "feature").to_json()
     assert "\\u003cb\\u003ex" not in text
     assert "<b>x" not in text
     assert (
         "&lt;b&gt;x"
-        in coverage_figure(found, 1, "feature").layout.yaxis.ticktext[1]
-        + (coverage_figure(found, 1, "feature").layout.yaxis.ticktext[2])
+        in coverage_figure(result, 1, "feature").layout.yaxis.ticktext[1]
+        + (coverage_figure(result, 1, "feature").layout.yaxis.ticktext[2])
     )
 
 
 def test_strata_show_stated_beside_right():
-    found = run(ITEMS, VOTES, ItemsSpec(SETTINGS), jobs=1)
-    figure = strata_figure(found, "difficulty")
-    rows = found.strata_of("difficulty")
-    np.testing.assert_array_equal(trace(figure, "share right").x, found.accuracy[1, rows])
-    np.testing.assert_array_equal(trace(figure, "stated confidence").x, found.confidence[1, rows])
+    result = run(ITEMS, VOTES, ItemsSpec(SETTINGS), jobs=1)
+    figure = strata_figure(result, "difficulty")
+    rows = result.strata_of("difficulty")
+    np.testing.assert_array_equal(trace(figure, "share right").x, result.accuracy[1, rows])
+    np.testing.assert_array_equal(trace(figure, "stated confidence").x, result.confidence[1, rows])

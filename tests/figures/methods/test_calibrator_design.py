@@ -51,18 +51,20 @@ def test_every_line_is_drawn_over_all_scores_in_order() -> None:
 def test_any_two_calibrators_are_told_apart_without_colour() -> None:
     figure = calibrator_shapes(design(), CALIBRATORS, calibrator_names=CALIBRATOR_NAMES)
     looks = {trace.name: (trace.line.dash, trace.marker.symbol) for trace in figure.data}
-    for one, other in combinations(looks, 2):
-        assert looks[one] != looks[other], (one, other)
+    for first, other in combinations(looks, 2):
+        assert looks[first] != looks[other], (first, other)
 
 
 def test_lines_that_lie_on_each_other_are_marked_in_different_places() -> None:
     figure = calibrator_shapes(
         design("symmetric"), ("temperature", "platt"), calibrator_names=CALIBRATOR_NAMES
     )
-    one, other = figure.data
-    np.testing.assert_allclose(one.y, other.y, atol=1e-6)
-    places = [{x for x, size in zip(t.x, t.marker.size, strict=True) if size} for t in (one, other)]
-    assert min(len(found) for found in places) >= 5
+    first, other = figure.data
+    np.testing.assert_allclose(first.y, other.y, atol=1e-6)
+    places = [
+        {x for x, size in zip(t.x, t.marker.size, strict=True) if size} for t in (first, other)
+    ]
+    assert min(len(place) for place in places) >= 5
     assert places[0].isdisjoint(places[1])
 
 

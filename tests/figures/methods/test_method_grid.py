@@ -115,9 +115,9 @@ def test_a_grid_of_equal_cells_is_drawn() -> None:
 @given(st.floats(0.0, 1.0))
 def test_the_text_of_a_cell_stands_out_whatever_its_shade(shade: float) -> None:
     cells = prepare_method_grid(grid_of())
-    one = replace(cells, shade=np.full_like(cells.shade, shade))
-    (colour,) = {a.font.color for a in plot_method_grid(one, **NAMES).layout.annotations}
-    assert contrast(colour, one.colour(0, 0)) >= 4.5
+    grid_cells = replace(cells, shade=np.full_like(cells.shade, shade))
+    (colour,) = {a.font.color for a in plot_method_grid(grid_cells, **NAMES).layout.annotations}
+    assert contrast(colour, grid_cells.colour(0, 0)) >= 4.5
 
 
 def test_frames_and_hover_speak_of_nll_whatever_is_drawn() -> None:

@@ -64,8 +64,8 @@ def test_every_cell_has_its_nll_its_loss_and_its_base_rate():
 
 
 def test_narrow_intervals_get_decimals_enough_to_be_seen():
-    found = transfer()
-    narrow = replace(found, nll_lo=found.nll - 0.004, nll_hi=found.nll + 0.004)
+    result = transfer()
+    narrow = replace(result, nll_lo=result.nll - 0.004, nll_hi=result.nll + 0.004)
     text = transfer_matrix(narrow, "beta", "plain").layout.annotations[0].text
     cell = narrow.cell("beta", "plain", "easy", "easy")
     assert f"[{cell.nll_lo:.3f}, {cell.nll_hi:.3f}]" in text
@@ -97,10 +97,13 @@ def test_slices_come_by_loss_and_their_names_are_inert():
 
 
 def test_permutations_are_counted_and_the_real_nll_stands_beside_them():
-    shown = prepare_permuted(permutation())
-    assert shown.count.sum() == 9
-    assert shown.real == permutation().nll
-    assert abs(shown.at - permutation().permuted_nll[:, None]).min(axis=1).max() <= shown.width
+    permuted_nlls = prepare_permuted(permutation())
+    assert permuted_nlls.count.sum() == 9
+    assert permuted_nlls.real == permutation().nll
+    assert (
+        abs(permuted_nlls.at - permutation().permuted_nll[:, None]).min(axis=1).max()
+        <= permuted_nlls.width
+    )
     names = [trace.name for trace in permuted_labels(permutation()).data]
     assert names == ["permuted labels", "base rate of permuted labels", "real labels, 95 %"]
 

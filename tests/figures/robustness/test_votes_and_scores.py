@@ -35,67 +35,67 @@ def votes():
 
 
 def trace(figure, name):
-    (found,) = [one for one in figure.data if one.name == name]
-    return found
+    (line,) = [one_trace for one_trace in figure.data if one_trace.name == name]
+    return line
 
 
 def test_both_panels_are_lines_from_the_clean_votes_to_the_worst():
     spec = CorruptionSpec(SETTINGS, panels=(3,), flips=(0.2, 0.4))
-    found = run(CORRUPTION, votes(), spec, jobs=1)
-    places = found.of("random_both")
-    figure = corruption(found, "random_both", x="votes that are flipped")
-    for p, name in enumerate(found.arms):
+    result = run(CORRUPTION, votes(), spec, jobs=1)
+    places = result.of("random_both")
+    figure = corruption(result, "random_both", x="votes that are flipped")
+    for p, name in enumerate(result.arms):
         line = trace(figure, name)
-        np.testing.assert_array_equal(line.y, found.nll[p, places])
+        np.testing.assert_array_equal(line.y, result.nll[p, places])
         np.testing.assert_allclose(line.customdata, [0, 20, 40])
-        np.testing.assert_allclose(line.error_y.array, (found.nll_hi - found.nll)[p, places])
-    assert trace(figure, found.arms[0]).line.dash != trace(figure, found.arms[1]).line.dash
-    assert {shape.y0 for shape in figure.layout.shapes} == {found.null_nll}
+        np.testing.assert_allclose(line.error_y.array, (result.nll_hi - result.nll)[p, places])
+    assert trace(figure, result.arms[0]).line.dash != trace(figure, result.arms[1]).line.dash
+    assert {shape.y0 for shape in figure.layout.shapes} == {result.null_nll}
 
 
 def test_every_calibrator_is_a_mark_in_every_row_and_none_may_be_drawn():
     spec = DistortionSpec(SETTINGS, calibrators=("temperature", "isotonic"))
-    found = run(DISTORTION, votes(), spec, jobs=1)
+    result = run(DISTORTION, votes(), spec, jobs=1)
     figure = distortion(
-        found,
+        result,
         ("temperature", "isotonic"),
         names=DISTORTION_NAMES,
         calibrator_names=CALIBRATOR_NAMES,
     )
-    np.testing.assert_array_equal(trace(figure, "isotonic").x, found.nll[:, 1])
+    np.testing.assert_array_equal(trace(figure, "isotonic").x, result.nll[:, 1])
     assert trace(figure, "isotonic").marker.symbol != trace(figure, "temperature").marker.symbol
     assert list(figure.layout.yaxis.ticktext) == list(DISTORTION_NAMES.values())
-    empty = distortion(found, (), names=DISTORTION_NAMES, calibrator_names=CALIBRATOR_NAMES)
-    assert [one.name for one in empty.data] == ["null: the base rate"]
+    empty = distortion(result, (), names=DISTORTION_NAMES, calibrator_names=CALIBRATOR_NAMES)
+    assert [line.name for line in empty.data] == ["null: the base rate"]
 
 
 def test_effects_lie_beside_the_margin_and_names_are_inert():
-    found = run(RELIABILITY_WEIGHTING, votes(), ReliabilityWeightingSpec(SETTINGS), jobs=1)
-    names = ("<b>bold</b>", *(f"signal {i}" for i in range(1, len(found.signals))))
-    figure = weighting(found, names)
-    np.testing.assert_array_equal(figure.data[0].x, found.delta)
+    result = run(RELIABILITY_WEIGHTING, votes(), ReliabilityWeightingSpec(SETTINGS), jobs=1)
+    names = ("<b>bold</b>", *(f"signal {i}" for i in range(1, len(result.signals))))
+    figure = weighting(result, names)
+    np.testing.assert_array_equal(figure.data[0].x, result.delta)
     assert figure.layout.yaxis.ticktext[0] == "&lt;b&gt;bold&lt;/b&gt;"
-    (margin,) = [one for one in figure.layout.shapes if one.type == "rect"]
+    (margin,) = [shape for shape in figure.layout.shapes if shape.type == "rect"]
     assert (margin.x0, margin.x1) == (-0.005, 0.005)
 
 
 def test_every_correlation_is_a_line_and_the_panel_at_hand_is_placed():
     spec = NarrowBandSpec(SETTINGS, widths=(0.1, 0.2), rhos=(0.0, 0.3), sizes=(4,), replicates=2)
-    found = run(NARROW_BAND, votes(), spec, jobs=1)
-    figure = narrow_band(found, 0, 1)
+    result = run(NARROW_BAND, votes(), spec, jobs=1)
+    figure = narrow_band(result, 0, 1)
     np.testing.assert_array_equal(
-        trace(figure, "latent correlation 0.3").y, found.delta[:, 1, 0, 1]
+        trace(figure, "latent correlation 0.3").y, result.delta[:, 1, 0, 1]
     )
-    assert any(shape.x0 == found.own_width for shape in figure.layout.shapes)
-    unknown = narrow_band(replace(found, own_width=float("nan")), 0, 1)
+    assert any(shape.x0 == result.own_width for shape in figure.layout.shapes)
+    unknown = narrow_band(replace(result, own_width=float("nan")), 0, 1)
     assert len(unknown.layout.shapes) == len(figure.layout.shapes) - 1
 
 
 def test_errors_too_small_for_the_axis_are_left_out():
-    found = run(JURY, votes(), JurySpec(SETTINGS), jobs=1)
-    tiny = replace(found, independent=np.full(len(found.k), FLOOR / 10))
+    result = run(JURY, votes(), JurySpec(SETTINGS), jobs=1)
+    tiny = replace(result, independent=np.full(len(result.k), FLOOR / 10))
     assert np.isnan(prepare_jury(tiny).independent).all()
-    figure = jury(found)
-    np.testing.assert_array_equal(trace(figure, "majority, observed").y, found.majority)
-    np.testing.assert_array_equal(trace(figure, "one-coin, observed").x, found.k)
+    figure = jury(result)
+    np.testing.assert_array_equal(trace(figure, "majority, observed").y, result.majority)
+    np.testing.assert_array_equal(trace(figure, "one-coin, observed").x, result.k)
     assert figure.layout.yaxis.type == "log"

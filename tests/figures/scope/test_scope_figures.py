@@ -61,9 +61,9 @@ def test_aggregators_are_rows_with_and_without_those_that_miss_votes(hard):
 
 def test_a_group_has_both_panels_and_their_intervals():
     spec = GroupChangeSpec(FEW, "family", ("fam1",), TWO)
-    found = run(GROUP_CHANGE, sample_votes("hard_panel"), spec, jobs=1)
-    dots = prepare_group(found, AGGREGATOR_NAMES)
-    np.testing.assert_allclose(dots.whole.value, [arm.nll_with for arm in found.arms])
-    figure = group_figure(found, AGGREGATOR_NAMES)
+    result = run(GROUP_CHANGE, sample_votes("hard_panel"), spec, jobs=1)
+    dots = prepare_group(result, AGGREGATOR_NAMES)
+    np.testing.assert_allclose(dots.whole.value, [arm.nll_with for arm in result.arms])
+    figure = group_figure(result, AGGREGATOR_NAMES)
     assert [trace.name for trace in figure.data[:2]] == ["with the group", "without it"]
     assert figure.data[0].error_x.array is not None

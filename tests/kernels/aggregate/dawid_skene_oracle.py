@@ -15,8 +15,8 @@ def plain_em(votes, labels, *, smoothing, symmetric, steps):
             ones, cast = sum(v > 0 for v in row), sum(v != 0 for v in row)
             posterior[i] = (ones + smoothing) / (cast + 2 * smoothing) if cast else None
     else:
-        found = _m_step(votes, posterior, smoothing, symmetric)
-        posterior = _e_step(votes, labels, *found)
+        step = _m_step(votes, posterior, smoothing, symmetric)
+        posterior = _e_step(votes, labels, *step)
     for _ in range(steps):
         pi1, pi0, prior = _m_step(votes, posterior, smoothing, symmetric)
         posterior = _e_step(votes, labels, pi1, pi0, prior)
@@ -57,16 +57,16 @@ def _e_step(votes, labels, pi1, pi0, prior):
         elif any(row):
             posterior.append(_posterior(row, pi1, pi0, prior))
         else:
-            posterior.append(None)  # nothing is learnt from an item nobody voted on
+            posterior.append(None)  # nothing is learned from an item nobody voted on
     return posterior
 
 
 def _posterior(row, pi1, pi0, prior):
-    one, zero = math.log(prior), math.log(1 - prior)
+    label_one, zero = math.log(prior), math.log(1 - prior)
     for vote, p1, p0 in zip(row, pi1, pi0, strict=True):
         if vote > 0:
-            one, zero = one + math.log(p1), zero + math.log(p0)
+            label_one, zero = label_one + math.log(p1), zero + math.log(p0)
         elif vote < 0:
-            one, zero = one + math.log(1 - p1), zero + math.log(1 - p0)
-    top = max(one, zero)
-    return math.exp(one - top) / (math.exp(one - top) + math.exp(zero - top))
+            label_one, zero = label_one + math.log(1 - p1), zero + math.log(1 - p0)
+    top = max(label_one, zero)
+    return math.exp(label_one - top) / (math.exp(label_one - top) + math.exp(zero - top))

@@ -23,8 +23,8 @@ def votes_of(seed, accuracies, n_items=200, *, copies=0, flips=0.0):
     return np.concatenate([votes, more], axis=1).astype(np.int8), signs
 
 
-def ballots_of(*arguments, **knobs):
-    votes, signs = votes_of(*arguments, **knobs)
+def ballots_of(*arguments, **options):
+    votes, signs = votes_of(*arguments, **options)
     return Ballots(votes, signs, np.arange(len(signs)), False)
 
 
@@ -57,9 +57,9 @@ def test_judges_that_hardly_err_show_nothing():
 
 
 def evaluation_nll(ballots, number=0):
-    one = split(ballots.units, number)
-    scores = panel_scores(ballots, one, np.array([ballots.n_judges]), aggregator="joint")
-    return float(item_nll(scores.evaluation[0], ballots.signs[one.evaluation]).mean())
+    one_split = split(ballots.units, number)
+    scores = panel_scores(ballots, one_split, np.array([ballots.n_judges]), aggregator="joint")
+    return float(item_nll(scores.evaluation[0], ballots.signs[one_split.evaluation]).mean())
 
 
 def test_copies_leave_a_joint_panel_where_it_was():
@@ -70,12 +70,12 @@ def test_copies_leave_a_joint_panel_where_it_was():
 
 def test_taking_one_copy_out_of_a_held_panel_changes_next_to_nothing():
     ballots = ballots_of(3, [0.7] * 6, copies=3)
-    one = split(ballots.units, 0)
-    fold = fold_of(folds(ballots.units, one.calibration, 5, seed=0, key=(0,)), 200)
-    fit = Fit(one.calibration, one.evaluation, fold[one.calibration])
+    one_split = split(ballots.units, 0)
+    fold = fold_of(folds(ballots.units, one_split.calibration, 5, seed=0, key=(0,)), 200)
+    fit = Fit(one_split.calibration, one_split.evaluation, fold[one_split.calibration])
     (held,) = held_joints(ballots, [fit])
-    whole = held.of(np.arange(9), one.evaluation)
-    less = held.without_each(one.evaluation)
+    whole = held.of(np.arange(9), one_split.evaluation)
+    less = held.without_each(one_split.evaluation)
     assert np.abs(less[5:] - whole).max() < 0.5 * np.abs(less[:5] - whole).max(axis=1).min()
-    refitted = held.of(np.arange(8), one.evaluation)
+    refitted = held.of(np.arange(8), one_split.evaluation)
     np.testing.assert_allclose(less[8], refitted, atol=0.05)

@@ -16,13 +16,13 @@ CROSS_FITTED = tuple(name for name in AGGREGATORS if cross_fits(name))
 
 def one_coin_kernel(ballots, fits, ks, ranking):
     """The closed form, refitted: what a kernel of the contract does, in a few lines."""
-    found = []
+    kernel = []
     for fit in fits:
         order = rank(ballots, fit.learn, ranking)
         weights = one_coin_weight(*counts(ballots, fit.learn))[order]
         sums = np.cumsum(ballots.votes[fit.score][:, order] * weights, axis=1)
-        found.append(sums[:, ks - 1].T)
-    return found
+        kernel.append(sums[:, ks - 1].T)
+    return kernel
 
 
 def halves(ballots):
@@ -40,30 +40,30 @@ def scored(ballots, split, ks, **options):
 def test_every_fold_is_scored_by_a_fit_that_never_saw_it(groups):
     ballots = make_ballots(1, 60, 5, missing=0.6, groups=groups)
     split, ks = halves(ballots), np.array([1, 3, 5])
-    found = scored(ballots, split, ks)
-    for number in np.unique(found.fold):
-        own = found.fold == number
+    result = scored(ballots, split, ks)
+    for number in np.unique(result.fold):
+        own = result.fold == number
         learn, score = split.calibration[~own], split.calibration[own]
         assert not set(ballots.units[learn]) & set(ballots.units[score])
         order = rank(ballots, learn)
         weights = one_coin_weight(*counts(ballots, learn))[order]
         cast = ballots.votes[score][:, order]
         sums = np.cumsum(cast * weights, axis=1)[:, ks - 1].T
-        np.testing.assert_array_equal(found.calibration[:, own], sums)
+        np.testing.assert_array_equal(result.calibration[:, own], sums)
         silent = (np.cumsum(np.abs(cast), axis=1) == 0)[:, ks - 1].T
-        np.testing.assert_array_equal(found.calibration_empty[:, own], silent)
-    assert found.order.tolist() == rank(ballots, split.calibration).tolist()
+        np.testing.assert_array_equal(result.calibration_empty[:, own], silent)
+    assert result.order.tolist() == rank(ballots, split.calibration).tolist()
 
 
 def test_the_paper_s_protocol_scores_calibration_rows_with_the_fit_that_saw_them():
     ballots = make_ballots(2, 50, 4)
     split, ks = halves(ballots), np.array([2, 4])
-    found = scored(ballots, split, ks, own_label="seen")
+    result = scored(ballots, split, ks, own_label="seen")
     order = rank(ballots, split.calibration)
     weights = one_coin_weight(*counts(ballots, split.calibration))[order]
     for rows, logits in (
-        (split.calibration, found.calibration),
-        (split.evaluation, found.evaluation),
+        (split.calibration, result.calibration),
+        (split.evaluation, result.evaluation),
     ):
         sums = np.cumsum(ballots.votes[rows][:, order] * weights, axis=1)[:, ks - 1].T
         np.testing.assert_array_equal(logits, sums)
@@ -132,12 +132,12 @@ def test_random_labels_leave_nothing_to_find(name):
         ballots = make_ballots(int(rng.integers(1e6)), 80, 30, missing=0.1)
         signs = rng.permuted(np.repeat(np.array([-1, 1], np.int8), 40))
         split = Split(0, np.arange(60), np.arange(60, 80))
-        found = panel_scores(
+        result = panel_scores(
             replace(ballots, signs=signs), split, np.array([10]), aggregator=name
         ).calibration[0]
         own = signs[:60]
-        spread = found.std() + 1e-12
-        gaps.append((found[own > 0].mean() - found[own < 0].mean()) / spread)
+        spread = result.std() + 1e-12
+        gaps.append((result[own > 0].mean() - result[own < 0].mean()) / spread)
     # Left-out scores may lean against their own label, never towards it.
     assert np.mean(gaps) < 2.0 * 2.0 / np.sqrt(60 * len(gaps))
 

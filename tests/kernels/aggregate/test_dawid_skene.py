@@ -50,16 +50,16 @@ def test_every_step_is_that_of_a_plain_loop(symmetric, smoothing, labelled, step
     votes, labels = panel_votes(3, 60, 5)
     votes[7] = 0
     labels[labelled:] = 0
-    found = alone(
+    result = alone(
         votes, labels=labels, rules=Rules(smoothing, symmetric=symmetric, max_iter=steps, tol=0)
     )
     pi1, pi0, prior, posterior = plain_em(
         votes.tolist(), labels.tolist(), smoothing=smoothing, symmetric=symmetric, steps=steps
     )
-    np.testing.assert_allclose(found.pi1[:, 0], pi1, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.pi0[:, 0], pi0, rtol=0, atol=1e-9)
-    assert sigmoid(found.prior)[0] == pytest.approx(prior, abs=1e-9)
-    np.testing.assert_allclose(sigmoid(found.logits(votes)[0]), posterior, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result.pi1[:, 0], pi1, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result.pi0[:, 0], pi0, rtol=0, atol=1e-9)
+    assert sigmoid(result.prior)[0] == pytest.approx(prior, abs=1e-9)
+    np.testing.assert_allclose(sigmoid(result.logits(votes)[0]), posterior, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -74,14 +74,16 @@ def test_a_batch_is_its_problems_one_by_one(monkeypatch, symmetric, block):
     for clamp in (None, labels):
         batch = fit_many(votes, panels, rows=rows, labels=clamp, rules=rules)
         for b in range(12):
-            kept = votes[rows[:, b]][:, panels[:, b]]
-            one = alone(kept, labels=None if clamp is None else clamp[rows[:, b]], rules=rules)
-            assert one.n_iter[0] == batch.n_iter[b]
-            assert one.converged[0] == batch.converged[b]
+            remaining = votes[rows[:, b]][:, panels[:, b]]
+            entry = alone(
+                remaining, labels=None if clamp is None else clamp[rows[:, b]], rules=rules
+            )
+            assert entry.n_iter[0] == batch.n_iter[b]
+            assert entry.converged[0] == batch.converged[b]
             for name in FIELDS[:4]:
                 got = getattr(batch, name)[panels[:, b], b]
-                np.testing.assert_allclose(got, getattr(one, name)[:, 0], rtol=0, atol=1e-9)
-            assert batch.prior[b] == pytest.approx(one.prior[0], abs=1e-9)
+                np.testing.assert_allclose(got, getattr(entry, name)[:, 0], rtol=0, atol=1e-9)
+            assert batch.prior[b] == pytest.approx(entry.prior[0], abs=1e-9)
     assert (batch.ones[~panels] == 0).all()
     assert (batch.pi1[~panels] == 0.5).all()
 
@@ -89,9 +91,9 @@ def test_a_batch_is_its_problems_one_by_one(monkeypatch, symmetric, block):
 def test_a_problem_leaves_the_batch_when_it_has_converged():
     votes, _ = panel_votes(5, 80, 7)
     panels = np.arange(7)[:, None] < np.array([1, 3, 4, 7])
-    found = fit_many(votes, panels)
-    assert len(set(found.n_iter.tolist())) > 2
-    assert found.converged.all()
+    fit = fit_many(votes, panels)
+    assert len(set(fit.n_iter.tolist())) > 2
+    assert fit.converged.all()
     assert not fit_many(votes, panels, rules=Rules(max_iter=2)).converged[1:].any()
 
 
@@ -120,12 +122,12 @@ def test_the_order_of_judges_and_items_does_not_matter(seed, symmetric, labelled
     rng = np.random.default_rng(seed)
     judges, items = rng.permutation(6), rng.permutation(40)
     rules = Rules(symmetric=symmetric, max_iter=30)
-    found = alone(votes, labels=labels, rules=rules)
+    result = alone(votes, labels=labels, rules=rules)
     moved = alone(votes[items][:, judges], labels=labels[items], rules=rules)
-    np.testing.assert_allclose(moved.pi1, found.pi1[judges], rtol=0, atol=1e-8)
-    np.testing.assert_allclose(moved.pi0, found.pi0[judges], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(moved.pi1, result.pi1[judges], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(moved.pi0, result.pi0[judges], rtol=0, atol=1e-8)
     np.testing.assert_allclose(
-        moved.logits(votes[:, judges]), found.logits(votes), rtol=0, atol=1e-7
+        moved.logits(votes[:, judges]), result.logits(votes), rtol=0, atol=1e-7
     )
 
 
@@ -143,29 +145,29 @@ def test_under_symmetric_swapping_items_changes_signs_and_no_other_bit(run, seed
         more * flip[40:, None],
     )
     learn, rest, ks = np.arange(25), np.arange(25, 40), np.array([1, 2, 3, 6])
-    found = score(replace(ballots, unlabelled=more), learn, rest, ks, run)
-    np.testing.assert_array_equal(score(swapped, learn, rest, ks, run), found * flip[25:40])
+    result = score(replace(ballots, unlabelled=more), learn, rest, ks, run)
+    np.testing.assert_array_equal(score(swapped, learn, rest, ks, run), result * flip[25:40])
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 1.0])
 def test_renaming_both_classes_mirrors_the_fit(smoothing):
     votes, _ = panel_votes(8, 60, 5)
     rules = Rules(smoothing)
-    found, mirrored = alone(votes, rules=rules), alone(-votes, rules=rules)
-    np.testing.assert_allclose(mirrored.pi1, 1 - found.pi0, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(mirrored.logits(-votes), -found.logits(votes), rtol=0, atol=1e-6)
+    result, mirrored = alone(votes, rules=rules), alone(-votes, rules=rules)
+    np.testing.assert_allclose(mirrored.pi1, 1 - result.pi0, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(mirrored.logits(-votes), -result.logits(votes), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("run", KERNELS)
 def test_a_panel_of_a_kernel_is_a_fit_of_its_ranked_judges(run):
     ballots = replace(make_ballots(9, 70, 6), unlabelled=make_ballots(10, 20, 6).votes)
     learn, rest, ks = np.arange(40), np.arange(40, 70), np.array([1, 2, 4, 6])
-    found = score(ballots, learn, rest, ks, run)
+    result = score(ballots, learn, rest, ks, run)
     order = rank(ballots, learn)
     labels = np.zeros(60, dtype=np.int8)
     if run is dawid_skene_semi:
         labels[:40] = ballots.signs[:40]
-    for row, k in zip(found, ks, strict=True):
+    for row, k in zip(result, ks, strict=True):
         votes = np.concatenate([ballots.votes[learn], ballots.unlabelled])[:, order[:k]]
         held = ballots.votes[rest][:, order[:k]]
         wanted = alone(votes, labels=labels).logits(held)[0]
@@ -178,16 +180,16 @@ def test_a_panel_of_a_kernel_is_a_fit_of_its_ranked_judges(run):
 def test_a_score_does_not_know_its_own_label(run, own_label):
     """With the label seen, the same change of labels shows: the test can fail."""
     ballots = make_ballots(11, 60, 6)
-    one, ks = split(ballots.units, 0), np.array([2, 4, 6])
+    one_split, ks = split(ballots.units, 0), np.array([2, 4, 6])
     options = {"ranking": "accuracy", "own_label": own_label, "seed": 0, "key": (0, 4)}
-    found = cross_fitted(ballots, one, ks, run, **options)
+    scores = cross_fitted(ballots, one_split, ks, run, **options)
     moved = 0.0
-    for position, item in enumerate(one.calibration):
+    for position, item in enumerate(one_split.calibration):
         signs = ballots.signs.copy()
         signs[item] *= -1
-        again = cross_fitted(replace(ballots, signs=signs), one, ks, run, **options)
+        again = cross_fitted(replace(ballots, signs=signs), one_split, ks, run, **options)
         moved = max(
-            moved, np.abs(again.calibration[:, position] - found.calibration[:, position]).max()
+            moved, np.abs(again.calibration[:, position] - scores.calibration[:, position]).max()
         )
     assert (moved < 1e-9) == (own_label == "removed")
 
@@ -233,11 +235,11 @@ def test_clamped_symmetric_dawid_skene_is_one_coin():
     ballots = make_ballots(16, 60, 6, symmetric=True)
     votes, signs = ballots.votes.astype(float), ballots.signs.astype(float)
     right, wrong = (votes == signs[:, None]).sum(0), (votes == -signs[:, None]).sum(0)
-    found = alone(ballots.votes, labels=ballots.signs, rules=Rules(symmetric=True))
+    result = alone(ballots.votes, labels=ballots.signs, rules=Rules(symmetric=True))
     np.testing.assert_allclose(
-        found.ones[:, 0], np.log((right + 1) / (wrong + 1)), rtol=0, atol=1e-12
+        result.ones[:, 0], np.log((right + 1) / (wrong + 1)), rtol=0, atol=1e-12
     )
-    assert found.n_iter[0] == 1
+    assert result.n_iter[0] == 1
 
 
 def test_most_judges_anti_experts_mirror_the_unsupervised_form_and_not_the_semi_supervised():
@@ -254,9 +256,9 @@ def test_most_judges_anti_experts_mirror_the_unsupervised_form_and_not_the_semi_
 def test_fewer_than_three_judges_without_labels_stop_after_one_step():
     votes, labels = panel_votes(18, 50, 3)
     panels = np.arange(3)[:, None] < np.array([1, 2, 3])
-    found = fit_many(votes, panels)
-    assert found.n_iter[:2].tolist() == [1, 1]
-    assert found.n_iter[2] > 1
+    fit = fit_many(votes, panels)
+    assert fit.n_iter[:2].tolist() == [1, 1]
+    assert fit.n_iter[2] > 1
     labels[25:] = 0
     assert (fit_many(votes, panels, labels=labels).n_iter > 1).all()
 
@@ -270,14 +272,14 @@ def test_odd_judges_and_empty_rows_give_finite_logits(symmetric, smoothing, labe
     votes[:, 0], votes[:, 1], votes[:, 2], votes[:, 3], votes[:, 4] = truth, -truth, 1, -1, 0
     votes[:5] = 0
     labels[labelled:] = 0
-    found = alone(votes, labels=labels, rules=Rules(smoothing, symmetric=symmetric))
-    logits = found.logits(np.concatenate([votes, -votes]))
-    for values in (*(getattr(found, name) for name in FIELDS), logits):
+    result = alone(votes, labels=labels, rules=Rules(smoothing, symmetric=symmetric))
+    logits = result.logits(np.concatenate([votes, -votes]))
+    for values in (*(getattr(result, name) for name in FIELDS), logits):
         assert np.isfinite(values).all()
-    assert found.pi1[0, 0] > 0.9
-    assert found.pi1[1, 0] < 0.1
-    assert ((found.pi1 > 0) & (found.pi1 < 1)).all() or smoothing == 0
-    assert found.ones[4, 0] == found.zeros[4, 0] == 0.0  # nobody knows the judge without votes
+    assert result.pi1[0, 0] > 0.9
+    assert result.pi1[1, 0] < 0.1
+    assert ((result.pi1 > 0) & (result.pi1 < 1)).all() or smoothing == 0
+    assert result.ones[4, 0] == result.zeros[4, 0] == 0.0  # nobody knows the judge without votes
 
 
 @pytest.mark.parametrize("run", KERNELS)
@@ -298,11 +300,11 @@ def test_rows_nobody_of_a_panel_voted_on_get_0(run):
     votes = ballots.votes.copy()
     votes[30, order[:2]] = 0
     votes[30, order[2]] = 1
-    found = score(
+    result = score(
         replace(ballots, votes=votes), np.arange(20), np.array([30]), np.array([1, 2, 5]), run
     )
-    assert found[:2, 0].tolist() == [0.0, 0.0]
-    assert found[2, 0] != 0.0
+    assert result[:2, 0].tolist() == [0.0, 0.0]
+    assert result[2, 0] != 0.0
 
 
 def test_simulated_error_rates_are_found():
@@ -310,10 +312,10 @@ def test_simulated_error_rates_are_found():
     n, pi1, pi0 = 20_000, rng.uniform(0.6, 0.95, 8), rng.uniform(0.05, 0.5, 8)
     label = rng.random(n) < 0.3
     votes = np.where(rng.random((n, 8)) < np.where(label[:, None], pi1, pi0), 1, -1)
-    found = alone(votes.astype(np.int8))
-    np.testing.assert_allclose(found.pi1[:, 0], pi1, rtol=0, atol=0.02)
-    np.testing.assert_allclose(found.pi0[:, 0], pi0, rtol=0, atol=0.02)
-    assert sigmoid(found.prior)[0] == pytest.approx(0.3, abs=0.02)
+    result = alone(votes.astype(np.int8))
+    np.testing.assert_allclose(result.pi1[:, 0], pi1, rtol=0, atol=0.02)
+    np.testing.assert_allclose(result.pi0[:, 0], pi0, rtol=0, atol=0.02)
+    assert sigmoid(result.prior)[0] == pytest.approx(0.3, abs=0.02)
 
 
 @pytest.mark.parametrize(

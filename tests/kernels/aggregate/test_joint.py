@@ -54,12 +54,14 @@ def test_left_out_scores_are_those_of_a_loop(groups):
     ballots = make_ballots(2, 30, 5, missing=0.4, groups=groups)
     rows = np.arange(30)
     right = ballots.votes * ballots.signs[:, None]
-    found = left_out_margins(right, ballots.units, *counts(ballots, rows), np.ones(right.shape[1]))
+    margins = left_out_margins(
+        right, ballots.units, *counts(ballots, rows), np.ones(right.shape[1])
+    )
     for i in rows:
         others = [o for o in rows if ballots.units[o] != ballots.units[i]]
         correct, voted = counts_by_loop(ballots, others)
         weights = [math.log((c + 1) / (n - c + 1)) for c, n in zip(correct, voted, strict=True)]
-        assert found[i] == pytest.approx(right[i] @ np.array(weights), abs=1e-12)
+        assert margins[i] == pytest.approx(right[i] @ np.array(weights), abs=1e-12)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -69,7 +71,7 @@ def test_models_fitted_together_are_those_fitted_one_by_one(kernel, symmetric):
     fits = cross_fits(ballots, np.arange(60), np.arange(60, 90))
     ks = np.array([1, 4, 7])
     together = kernel(ballots, fits, ks, "accuracy")
-    assert [len(one) for one in together] == [3] * 6
+    assert [len(entry) for entry in together] == [3] * 6
     for place in (0, 2):
         (alone,) = kernel(ballots, [fits[place]], ks, "accuracy")
         np.testing.assert_allclose(alone, together[place], rtol=0, atol=1e-6)
@@ -86,8 +88,8 @@ def test_sparse_and_dense_features_give_the_same_panel(monkeypatch, kernel, symm
     monkeypatch.setattr(joint_features, "SPARSE_CELLS", 0)
     monkeypatch.setattr(joint_features, "SPARSE_DENSITY", 2.0)
     sparse = kernel(ballots, fits, ks, "accuracy")
-    for one, other in zip(dense, sparse, strict=True):
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)
+    for first, other in zip(dense, sparse, strict=True):
+        np.testing.assert_allclose(first, other, rtol=0, atol=1e-4)
 
 
 def test_a_path_ends_where_a_fit_from_nothing_ends():
@@ -113,8 +115,8 @@ def test_random_labels_leave_left_out_scores_at_chance(kernel):
         fits = cross_fits(ballots, np.arange(80), np.arange(0))
         own = np.empty(80)
         scores = kernel(ballots, fits, np.array([8]), "accuracy")
-        for fit, found in zip(fits[1:], scores[1:], strict=True):
-            own[fit.score] = found[0]
+        for fit, score in zip(fits[1:], scores[1:], strict=True):
+            own[fit.score] = score[0]
         gaps.append(item_nll(own, ballots.signs.astype(float)) - math.log(2.0))
     assert min(gaps) > -0.02  # never better than knowing nothing
     assert np.mean(gaps) < 0.1
@@ -142,9 +144,9 @@ def test_the_order_of_judges_does_not_matter(order, symmetric):
     moved = replace(ballots, votes=np.ascontiguousarray(ballots.votes[:, order]))
     fits = cross_fits(ballots, np.arange(40), np.arange(40, 60))
     for kernel in KERNELS:
-        one = kernel(ballots, fits[:1], np.array([6]), "accuracy")[0]
+        one_kernel = kernel(ballots, fits[:1], np.array([6]), "accuracy")[0]
         other = kernel(moved, fits[:1], np.array([6]), "accuracy")[0]
-        np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(one_kernel, other, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -153,10 +155,10 @@ def test_under_symmetric_scores_are_exactly_odd_and_no_label_prior_is_learnt(ker
     signs = np.where(np.arange(70) < 60, 1, -1).astype(np.int8)  # lopsided
     ballots = replace(ballots, signs=signs)
     fits = cross_fits(ballots, np.arange(50), np.arange(50, 70))
-    (found,) = kernel(ballots, fits[:1], np.array([5]), "accuracy")
+    (result,) = kernel(ballots, fits[:1], np.array([5]), "accuracy")
     opposite = np.concatenate([ballots.votes[:50], -ballots.votes[50:]])
     (swapped,) = kernel(replace(ballots, votes=opposite), fits[:1], np.array([5]), "accuracy")
-    np.testing.assert_array_equal(found, -swapped)
+    np.testing.assert_array_equal(result, -swapped)
     (panel,) = fit_panels(ballots, fits[:1], 5, one_coin=kernel is joint)
     assert panel.intercept == 0.0
 
@@ -170,10 +172,10 @@ def test_rows_nobody_voted_on_score_zero_and_move_nothing():
     some = np.flatnonzero(votes.any(axis=1))
     fold = fold_numbers(ballots, rows)
     for kernel in KERNELS:
-        (found,) = kernel(ballots, [Fit(rows, rows, fold)], np.array([5]), "accuracy")
+        (result,) = kernel(ballots, [Fit(rows, rows, fold)], np.array([5]), "accuracy")
         (fewer,) = kernel(ballots, [Fit(some, rows, fold[some])], np.array([5]), "accuracy")
-        assert (found[0, ::6] == 0.0).all()
-        np.testing.assert_allclose(found, fewer, rtol=0, atol=1e-6)
+        assert (result[0, ::6] == 0.0).all()
+        np.testing.assert_allclose(result, fewer, rtol=0, atol=1e-6)
 
 
 def test_without_evidence_of_more_joint_is_a_scaled_one_coin_sum():
@@ -246,13 +248,13 @@ def test_directions_span_the_kernel_when_prototypes_are_all_items():
     rng = np.random.default_rng(15)
     votes = rng.choice(np.array([-1, 0, 1], np.int8), (40, 6))
     weights = rng.normal(size=6)
-    found, directions = agreement_among(votes, weights)
-    span = found.similarity(votes) @ directions
+    agreement, directions = agreement_among(votes, weights)
+    span = agreement.similarity(votes) @ directions
     shares = weights**2 / np.sum(weights**2)
     d = (votes * shares) @ votes.T
     np.testing.assert_allclose(span @ span.T, (d**3 + d**5) / 2.0, rtol=0, atol=1e-3)
     assert directions.shape[1] == DIRECTIONS
-    np.testing.assert_array_equal(found.similarity(-votes), -found.similarity(votes))
+    np.testing.assert_array_equal(agreement.similarity(-votes), -agreement.similarity(votes))
 
 
 def bad_input(name):
@@ -295,9 +297,9 @@ CASES = (
 def test_bad_input_gives_finite_scores(name, symmetric, kernel):
     ballots = replace(bad_input(name), symmetric=symmetric)
     fits = cross_fits(ballots, np.arange(25), np.arange(25, 40))
-    for found in kernel(ballots, fits, np.array([1, 3, 5]), "accuracy"):
-        assert np.isfinite(found).all()
-        assert np.abs(found).max(initial=0.0) < 50.0
+    for result in kernel(ballots, fits, np.array([1, 3, 5]), "accuracy"):
+        assert np.isfinite(result).all()
+        assert np.abs(result).max(initial=0.0) < 50.0
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -307,8 +309,8 @@ def test_perfect_separation_is_believed_and_anti_experts_are_used(kernel):
     for sign in (1, -1):
         ballots = replace(right, votes=(right.votes * sign).astype(np.int8))
         fits = cross_fits(ballots, rows, rows)[:1]
-        (found,) = kernel(ballots, fits, np.array([5]), "accuracy")
-        assert (found[0] * ballots.signs > 1.0).all()
+        (result,) = kernel(ballots, fits, np.array([5]), "accuracy")
+        assert (result[0] * ballots.signs > 1.0).all()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -316,5 +318,5 @@ def test_perfect_separation_is_believed_and_anti_experts_are_used(kernel):
 def test_fewer_items_than_folds_are_enough_for_a_finite_panel(kernel, n_items):
     ballots = make_ballots(17, n_items, 3, missing=0.0)
     rows = np.arange(n_items)
-    for found in kernel(ballots, cross_fits(ballots, rows, rows), np.array([3]), "accuracy"):
-        assert np.isfinite(found).all()
+    for result in kernel(ballots, cross_fits(ballots, rows, rows), np.array([3]), "accuracy"):
+        assert np.isfinite(result).all()

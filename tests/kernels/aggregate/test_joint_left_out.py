@@ -28,10 +28,10 @@ RIDGE = 0.1
 
 def world(kind, n_items=120, n_judges=6):
     ballots = make_ballots(3, n_items, n_judges, **KINDS[kind])
-    one = split(ballots.units, 0)
-    pieces = folds(ballots.units, one.calibration, 5, seed=0, key=(0, 4))
-    fold = fold_of(pieces, ballots.n_items)[one.calibration]
-    return ballots, Fit(one.calibration, one.evaluation, fold)
+    one_split = split(ballots.units, 0)
+    pieces = folds(ballots.units, one_split.calibration, 5, seed=0, key=(0, 4))
+    fold = fold_of(pieces, ballots.n_items)[one_split.calibration]
+    return ballots, Fit(one_split.calibration, one_split.evaluation, fold)
 
 
 def held(ballots, fit):
@@ -47,20 +47,22 @@ def exact(ballots, fit, judges):
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_one_ridge_all_and_some_judges_are_the_exact_panels(kind):
     ballots, fit = world(kind)
-    found = held(ballots, fit)
+    result = held(ballots, fit)
     everybody = np.arange(6)
-    np.testing.assert_allclose(found.everyone(fit.score), exact(ballots, fit, everybody), atol=1e-6)
+    np.testing.assert_allclose(
+        result.everyone(fit.score), exact(ballots, fit, everybody), atol=1e-6
+    )
     some = np.array([0, 2, 5])
-    np.testing.assert_allclose(found.of(some, fit.score), exact(ballots, fit, some), atol=1e-6)
+    np.testing.assert_allclose(result.of(some, fit.score), exact(ballots, fit, some), atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_a_judge_of_weight_is_the_exact_refit(kind):
     ballots, fit = world(kind)
-    found = held(ballots, fit)
-    heavy = np.flatnonzero(found.whole.agreement.shares > joint_left_out.OWN_SHARE)
+    result = held(ballots, fit)
+    heavy = np.flatnonzero(result.whole.agreement.shares > joint_left_out.OWN_SHARE)
     assert len(heavy)
-    less = found.without_each(fit.score)
+    less = result.without_each(fit.score)
     for j in heavy:
         refit = exact(ballots, fit, np.delete(np.arange(6), j))
         np.testing.assert_allclose(less[j], refit, atol=1e-6)
@@ -69,9 +71,9 @@ def test_without_a_judge_of_weight_is_the_exact_refit(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_a_light_judge_is_close_to_the_exact_refit(kind):
     ballots, fit = world(kind, 160, 30)
-    found = held(ballots, fit)
-    less, whole = found.without_each(fit.score), found.everyone(fit.score)
-    light = np.flatnonzero(found.whole.agreement.shares <= joint_left_out.OWN_SHARE)[:8]
+    result = held(ballots, fit)
+    less, whole = result.without_each(fit.score), result.everyone(fit.score)
+    light = np.flatnonzero(result.whole.agreement.shares <= joint_left_out.OWN_SHARE)[:8]
     everybody = np.arange(30)
     refits = np.array([exact(ballots, fit, np.delete(everybody, j)) for j in light])
     error = np.sqrt(((less[light] - refits) ** 2).mean(axis=1))
@@ -92,13 +94,13 @@ def test_steps_with_the_full_hessian_come_to_rest_where_newton_does(kind, monkey
 
 def test_shares_are_those_of_the_full_panel_and_sum_to_one():
     ballots, fit = world("plain")
-    (found,) = held_joints(ballots, [fit])
+    (joint,) = held_joints(ballots, [fit])
     (panel,) = fit_panels(ballots, [fit], 6, one_coin=True, agreement=True)
-    kept = panel.C_weights >= joint_left_out.LEAST_SHARE
-    np.testing.assert_allclose(found.Cs, panel.Cs[kept])
-    assert found.shares.sum() == pytest.approx(1.0)
+    remaining = panel.C_weights >= joint_left_out.LEAST_SHARE
+    np.testing.assert_allclose(joint.Cs, panel.Cs[remaining])
+    assert joint.shares.sum() == pytest.approx(1.0)
     full = panel.logits(ballots.votes[fit.score])
-    np.testing.assert_allclose(found.everyone(fit.score), full, atol=0.05)
+    np.testing.assert_allclose(joint.everyone(fit.score), full, atol=0.05)
 
 
 def test_without_a_judge_that_never_voted_there_is_just_one_judge_less():
@@ -127,13 +129,13 @@ def test_one_judge_leaves_nobody():
 
 def test_on_real_votes_values_are_near_those_of_refits_that_choose_their_ridges(real_votes):
     ballots = prepare(load_votes(real_votes("llmbar_votes.csv")).votes, Settings()).ballots
-    one = split(ballots.units, 0)
-    pieces = folds(ballots.units, one.calibration, 5, seed=0, key=(0, 4))
-    fold = fold_of(pieces, ballots.n_items)[one.calibration]
-    fit = Fit(one.calibration, one.evaluation, fold)
+    one_split = split(ballots.units, 0)
+    pieces = folds(ballots.units, one_split.calibration, 5, seed=0, key=(0, 4))
+    fold = fold_of(pieces, ballots.n_items)[one_split.calibration]
+    fit = Fit(one_split.calibration, one_split.evaluation, fold)
     signs = ballots.signs[fit.score].astype(float)
-    (found,) = held_joints(ballots, [fit])
-    whole, less = found.everyone(fit.score), found.without_each(fit.score)
+    (joint,) = held_joints(ballots, [fit])
+    whole, less = joint.everyone(fit.score), joint.without_each(fit.score)
     quick = (item_nll(less, signs) - item_nll(whole, signs)).mean(axis=1)
     judges = np.argsort(quick)[[0, 1, 20, 40, -2, -1]]
 

@@ -60,7 +60,7 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
         calibration, evaluation = np.flatnonzero(calibrates), np.flatnonzero(~calibrates)
     else:
         calibration, evaluation = halves(ballots)
-    found = prefix_scores(
+    scores = prefix_scores(
         ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator, ranking=ranking
     )
 
@@ -73,40 +73,40 @@ def test_every_prefix_is_what_a_loop_over_k_and_items_finds(aggregator, ranking,
     own, own_empty = scores_by_loop(
         ballots, calibration, aggregator, ranking, without_own_unit, calibration
     )
-    np.testing.assert_allclose(found.evaluation, held, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(found.evaluation_empty, held_empty)
-    np.testing.assert_allclose(found.calibration, own, rtol=0, atol=1e-12)
-    np.testing.assert_array_equal(found.calibration_empty, own_empty)
+    np.testing.assert_allclose(scores.evaluation, held, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(scores.evaluation_empty, held_empty)
+    np.testing.assert_allclose(scores.calibration, own, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(scores.calibration_empty, own_empty)
 
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS)
 def test_in_sample_scores_use_all_calibration_rows(aggregator):
     ballots = make_ballots(4, 30, 5)
     calibration, evaluation = halves(ballots)
-    found = prefix_scores(
+    scores = prefix_scores(
         ballots, calibration, evaluation, every_k(ballots), aggregator=aggregator, own_label="seen"
     )
     seen, _ = scores_by_loop(
         ballots, calibration, aggregator, "accuracy", lambda _: calibration, calibration
     )
-    np.testing.assert_allclose(found.calibration, seen, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(scores.calibration, seen, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("groups", [0, 8])
 def test_removing_an_own_label_is_deleting_the_rows_and_starting_again(groups):
     ballots = make_ballots(5, 24, 6, groups=groups)
     everyone = np.arange(ballots.n_items)
-    found = prefix_scores(ballots, everyone, everyone[:0], every_k(ballots))
+    scores = prefix_scores(ballots, everyone, everyone[:0], every_k(ballots))
     for item in everyone:
         others = np.flatnonzero(ballots.units != ballots.units[item])
         deleted = prefix_scores(ballots, others, np.array([item]), every_k(ballots))
-        np.testing.assert_array_equal(found.calibration[:, item], deleted.evaluation[:, 0])
+        np.testing.assert_array_equal(scores.calibration[:, item], deleted.evaluation[:, 0])
 
 
 def test_equal_accuracies_are_ranked_in_the_order_of_the_columns():
     rng = np.random.default_rng(0)
-    one = rng.choice([-1, 1], 20).astype(np.int8)
-    ballots = Ballots(np.tile(one[:, None], (1, 5)), rng.choice([-1, 1], 20), np.arange(20))
+    entry = rng.choice([-1, 1], 20).astype(np.int8)
+    ballots = Ballots(np.tile(entry[:, None], (1, 5)), rng.choice([-1, 1], 20), np.arange(20))
     assert rank(ballots, np.arange(20)).tolist() == [0, 1, 2, 3, 4]
 
 

@@ -1,4 +1,4 @@
-"""Calibrators by SciPy, one column at a time: slow, plain, and written from METHODS section 4."""
+"""Calibrators by SciPy, one column at a time: slow, plain, and written from docs/calibrators.md."""
 
 from __future__ import annotations
 

@@ -46,10 +46,10 @@ def fit_one(name, logits, signs, weights=None, **options):
     return fitted.params[0], bool(fitted.replaced[0])
 
 
-def assert_same_optimum(found, best, name, logits, signs, weights=None):
-    value = objective(found, name, logits, signs, weights)
+def assert_same_optimum(result, best, name, logits, signs, weights=None):
+    value = objective(result, name, logits, signs, weights)
     assert value <= objective(best, name, logits, signs, weights) + 1e-9
-    np.testing.assert_allclose(found, best, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(result, best, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -58,9 +58,9 @@ def assert_same_optimum(found, best, name, logits, signs, weights=None):
 def test_a_fit_is_the_optimum_that_scipy_finds(name, scale, extreme):
     for seed in range(2):
         logits, signs = column(seed, scale=scale, extreme=extreme)
-        found, replaced = fit_one(name, logits, signs)
+        result, replaced = fit_one(name, logits, signs)
         assert not replaced
-        assert_same_optimum(found, brute_fit(name, logits, signs), name, logits, signs)
+        assert_same_optimum(result, brute_fit(name, logits, signs), name, logits, signs)
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -68,25 +68,25 @@ def test_a_fit_is_the_optimum_that_scipy_finds(name, scale, extreme):
 def test_weights_weigh(name, kind):
     logits, signs = column(5)
     weights = weights_of(kind, len(logits))
-    found, _ = fit_one(name, logits, signs, weights)
+    result, _ = fit_one(name, logits, signs, weights)
     best = brute_fit(name, logits, signs, weights)
-    assert_same_optimum(found, best, name, logits, signs, weights)
+    assert_same_optimum(result, best, name, logits, signs, weights)
 
 
 @pytest.mark.parametrize("name", FITTED)
 def test_large_columns_are_fitted_as_well_as_small_ones(name):
     logits, signs = column(6, n=1500, scale=12.0)
-    found, _ = fit_one(name, logits, signs)
-    assert_same_optimum(found, brute_fit(name, logits, signs), name, logits, signs)
+    result, _ = fit_one(name, logits, signs)
+    assert_same_optimum(result, brute_fit(name, logits, signs), name, logits, signs)
 
 
 @pytest.mark.parametrize("name", FITTED)
 def test_a_weight_of_zero_is_a_row_left_out(name):
     logits, signs = column(7)
     weights = weights_of("zeros and ones", len(logits))
-    kept = weights > 0
+    remaining = weights > 0
     with_zeros, _ = fit_one(name, logits, signs, weights)
-    without, _ = fit_one(name, logits[kept], signs[kept])
+    without, _ = fit_one(name, logits[remaining], signs[remaining])
     np.testing.assert_allclose(with_zeros, without, rtol=0, atol=1e-8)
 
 
@@ -122,10 +122,10 @@ def test_swapping_any_items_moves_no_bit_of_a_symmetric_fit():
     logits, signs = column(4)
     flip = np.where(np.random.default_rng(0).random(len(logits)) < 0.5, -1.0, 1.0)
     new = np.linspace(-9.0, 9.0, 37)[None]
-    one = fit(CALIBRATORS, logits[None], signs, symmetric=True)
+    entry = fit(CALIBRATORS, logits[None], signs, symmetric=True)
     other = fit(CALIBRATORS, (logits * flip)[None], signs * flip, symmetric=True)
     for name in CALIBRATORS:
-        np.testing.assert_array_equal(one[name](new), other[name](new))
+        np.testing.assert_array_equal(entry[name](new), other[name](new))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -148,10 +148,10 @@ def test_the_papers_beta_may_turn_round(symmetric):
 
 def test_the_papers_beta_does_not_see_beyond_its_clip():
     logits, signs = column(2, scale=50.0)
-    one, _ = fit_one("beta_clipped", logits, signs)
+    entry, _ = fit_one("beta_clipped", logits, signs)
     clipped = np.clip(logits, -INPUT_CLIP, INPUT_CLIP)
     other, _ = fit_one("beta_clipped", clipped, signs)
-    np.testing.assert_allclose(one, other, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(entry, other, rtol=0, atol=1e-8)
     fitted = fit(("beta_clipped",), logits[None], signs)["beta_clipped"]
     np.testing.assert_array_equal(fitted(logits[None]), fitted(clipped[None]))
 
@@ -241,13 +241,13 @@ def test_a_batch_is_its_columns_one_at_a_time(weights, symmetric):
         own = None if given is None else given[i : i + 1]
         single = fit(CALIBRATORS, logits[i : i + 1], signs, own, symmetric=symmetric)
         for name in CALIBRATORS:
-            one, alone = batch[name].part(slice(i, i + 1)), single[name]
+            calibration_fit, alone = batch[name].part(slice(i, i + 1)), single[name]
             if name in MAPS:
-                np.testing.assert_allclose(one.params, alone.params, rtol=0, atol=1e-10)
+                np.testing.assert_allclose(calibration_fit.params, alone.params, rtol=0, atol=1e-10)
             at = logits[i : i + 1]
-            np.testing.assert_allclose(one(at), alone(at), rtol=1e-10, atol=1e-10)
-            assert one.replaced == alone.replaced
-            assert one.shape(0).kind == alone.shape(0).kind
+            np.testing.assert_allclose(calibration_fit(at), alone(at), rtol=1e-10, atol=1e-10)
+            assert calibration_fit.replaced == alone.replaced
+            assert calibration_fit.shape(0).kind == alone.shape(0).kind
 
 
 def test_the_identity_leaves_logits_alone():

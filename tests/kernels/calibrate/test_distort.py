@@ -38,9 +38,9 @@ def test_powers_are_those_of_the_probability():
 @pytest.mark.parametrize("name", MONOTONE)
 def test_powers_stay_finite_and_strictly_monotone_where_probabilities_round_to_0_and_1(name):
     logits = np.linspace(-600, 600, 801)
-    found = CHANGES[name](logits, noise(), np.random.default_rng(0))
-    assert np.isfinite(found).all()
-    assert (np.diff(found) > 0).all()
+    result = CHANGES[name](logits, noise(), np.random.default_rng(0))
+    assert np.isfinite(result).all()
+    assert (np.diff(result) > 0).all()
 
 
 @pytest.mark.parametrize("name", MONOTONE)

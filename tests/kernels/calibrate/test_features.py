@@ -1,4 +1,4 @@
-"""Features as numbers: what is learnt, what is repeated, and what a later file may look like."""
+"""Features as numbers: what is learned, what is repeated, and what a later file may look like."""
 
 import json
 
@@ -26,18 +26,18 @@ def encoded(features, n, new=None, n_new=None):
 class TestNumbers:
     def test_they_are_standardised_by_the_fit_rows(self):
         features = columns(length=[1.0, 2.0, 3.0, 6.0])
-        encoder, found = encoded(features, 4)
+        encoder, result = encoded(features, 4)
         assert encoder.columns == ("length",)
-        np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-15)
-        np.testing.assert_allclose(found.std(axis=0), 1.0)
+        np.testing.assert_allclose(result.mean(axis=0), 0.0, atol=1e-15)
+        np.testing.assert_allclose(result.std(axis=0), 1.0)
         later = encoder.encode(columns(length=[3.0]), 1)
         np.testing.assert_allclose(later, [[0.0]], atol=1e-15)
 
     def test_a_missing_one_is_the_mean_and_flagged(self):
-        encoder, found = encoded(columns(length=[1.0, NAN, 3.0, NAN]), 4)
+        encoder, result = encoded(columns(length=[1.0, NAN, 3.0, NAN]), 4)
         assert encoder.columns == ("length", "length is missing")
-        np.testing.assert_allclose(found[:, 0], [-1.0, 0.0, 1.0, 0.0])
-        assert found[:, 1].tolist() == [0.0, 1.0, 0.0, 1.0]
+        np.testing.assert_allclose(result[:, 0], [-1.0, 0.0, 1.0, 0.0])
+        assert result[:, 1].tolist() == [0.0, 1.0, 0.0, 1.0]
 
     def test_missing_later_only_is_the_mean_without_a_flag(self):
         encoder, _ = encoded(columns(length=[1.0, 2.0]), 2)
@@ -45,21 +45,21 @@ class TestNumbers:
 
     @pytest.mark.parametrize("values", [[7.0, 7.0, 7.0], [NAN, NAN, NAN], [0.1, 0.1, 0.1]])
     def test_a_constant_or_absent_number_is_a_column_of_zeros(self, values):
-        encoder, found = encoded(columns(length=values), 3)
+        encoder, result = encoded(columns(length=values), 3)
         assert encoder.columns == ("length",)
-        assert not found.any()
+        assert not result.any()
 
     def test_a_value_far_out_counts_as_ten_standard_deviations(self):
         features = columns(length=[0.0, 1.0])
-        _, found = encoded(features, 2, columns(length=[1e300, -1e300, 0.5]), 3)
-        assert found[:, 0].tolist() == [10.0, -10.0, 0.0]
+        _, result = encoded(features, 2, columns(length=[1e300, -1e300, 0.5]), 3)
+        assert result[:, 0].tolist() == [10.0, -10.0, 0.0]
 
     def test_the_largest_numbers_overflow_nothing(self):
         big = 1.5e308
-        encoder, found = encoded(columns(length=[big, -big, big, 0.0]), 4)
+        encoder, result = encoded(columns(length=[big, -big, big, 0.0]), 4)
         assert np.isfinite([*encoder.means, *encoder.sds]).all()
-        assert np.isfinite(found).all()
-        assert found[0, 0] > 0.5
+        assert np.isfinite(result).all()
+        assert result[0, 0] > 0.5
 
     def test_an_infinite_number_is_refused_by_name(self):
         with pytest.raises(InputError, match=r"column 'length'.*infinite"):
@@ -78,20 +78,20 @@ class TestNumbers:
 
 class TestCategories:
     def test_each_has_a_column_in_the_order_of_their_names(self):
-        encoder, found = encoded(columns(subset=["code", "chat", "code", "chat"]), 4)
+        encoder, result = encoded(columns(subset=["code", "chat", "code", "chat"]), 4)
         assert encoder.columns == ("subset = chat", "subset = code")
-        assert found.tolist() == [[0, 1], [1, 0], [0, 1], [1, 0]]
+        assert result.tolist() == [[0, 1], [1, 0], [0, 1], [1, 0]]
 
     def test_unseen_ones_are_zero_everywhere_and_so_is_one_that_came_once(self):
-        encoder, found = encoded(columns(subset=["a", "a", "b"]), 3)
+        encoder, result = encoded(columns(subset=["a", "a", "b"]), 3)
         assert encoder.categories == (("a",),)
-        assert found[2].tolist() == [0.0]
+        assert result[2].tolist() == [0.0]
         assert encoder.encode(columns(subset=["z"]), 1).tolist() == [[0.0]]
 
     def test_a_missing_category_is_one_of_its_own(self):
-        encoder, found = encoded(columns(subset=["a", None, "a", None]), 4)
+        encoder, result = encoded(columns(subset=["a", None, "a", None]), 4)
         assert encoder.categories == (("", "a"),)
-        assert found[:, 0].tolist() == [0.0, 1.0, 0.0, 1.0]
+        assert result[:, 0].tolist() == [0.0, 1.0, 0.0, 1.0]
 
     def test_many_are_cut_to_the_most_frequent(self):
         names = [f"c{i:04d}" for i in range(300)] * 2 + ["often"] * 3
@@ -108,9 +108,9 @@ class TestCategories:
 class TestLater:
     def test_the_order_of_features_does_not_matter_and_others_are_ignored(self):
         features = columns(length=[1.0, 2.0, 3.0], subset=["a", "b", "a"])
-        encoder, found = encoded(features, 3)
+        encoder, result = encoded(features, 3)
         turned = {"extra": np.zeros(3), **dict(reversed(list(features.items())))}
-        np.testing.assert_array_equal(encoder.encode(turned, 3), found)
+        np.testing.assert_array_equal(encoder.encode(turned, 3), result)
 
     @pytest.mark.parametrize("later", [None, {}, {"other": np.zeros(2)}])
     def test_an_absent_feature_is_named(self, later):

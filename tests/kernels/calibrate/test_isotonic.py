@@ -32,8 +32,8 @@ def test_at_the_scores_it_is_the_best_rising_probability(seed, weighted):
     weight = np.random.default_rng(seed).uniform(0.1, 2.0, 25) if weighted else np.ones(25)
     order = np.argsort(logits)
     wanted = best_rising((signs[order] > 0).astype(float), weight[order]).clip(0.001, 0.999)
-    found = p_at(fit_isotonic(logits, signs, weight if weighted else None), logits[order])
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-9)
+    result = p_at(fit_isotonic(logits, signs, weight if weighted else None), logits[order])
+    np.testing.assert_allclose(result, wanted, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -66,10 +66,10 @@ def test_scores_that_differ_by_rounding_alone_are_one_score():
     logits = np.round(logits)
     noise = 1e-15 * np.random.default_rng(0).choice([-1.0, 0.0, 1.0], 60) * (1.0 + np.abs(logits))
     for symmetric in (False, True):
-        one = fit_isotonic(logits, signs, symmetric=symmetric)
+        knots = fit_isotonic(logits, signs, symmetric=symmetric)
         other = fit_isotonic(logits + noise, signs, symmetric=symmetric)
-        assert len(one.p) == len(other.p)
-        np.testing.assert_allclose(p_at(one, logits), p_at(other, logits), rtol=0, atol=1e-9)
+        assert len(knots.p) == len(other.p)
+        np.testing.assert_allclose(p_at(knots, logits), p_at(other, logits), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])

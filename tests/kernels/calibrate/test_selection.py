@@ -63,7 +63,7 @@ def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
     logits, signs = column(1, n=60, scale=4.0)
     fold = np.random.default_rng(1).integers(0, 3, 60)
     weights = np.random.default_rng(2).integers(0, 3, 60).astype(float)
-    found = fit(("beta_cv",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
+    result = fit(("beta_cv",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
     nll = [
         held_out_by_loop(
             lambda rows, penalty=penalty: penalised_by_scipy(
@@ -73,7 +73,7 @@ def test_the_penalty_with_the_lowest_held_out_nll_is_taken(symmetric):
         )
         for penalty in GRID
     ]
-    assert found["beta_cv"].shape(0).penalty == GRID[int(np.argmin(nll))]
+    assert result["beta_cv"].shape(0).penalty == GRID[int(np.argmin(nll))]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -99,8 +99,8 @@ def test_auto_leaves_temperature_for_what_is_lower_by_a_standard_error(seed, sym
     nll, difference = losses.mean(axis=1), losses - losses[0]
     clear = nll + difference.std(axis=1) / np.sqrt(losses.shape[1]) < nll[0]
     clear[0] = True
-    found = fit(("auto",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
-    assert found["auto"].chosen == (names[int(np.argmin(np.where(clear, nll, np.inf)))],)
+    result = fit(("auto",), logits[None], signs, weights[None], symmetric=symmetric, fold=fold)
+    assert result["auto"].chosen == (names[int(np.argmin(np.where(clear, nll, np.inf)))],)
 
 
 def test_every_calibrator_of_the_list_is_taken_where_it_is_the_best():
@@ -117,8 +117,10 @@ def test_every_calibrator_of_the_list_is_taken_where_it_is_the_best():
         "isotonic": labels(np.where(x > 0.3, 0.8, 0.2)),
     }
     fold = rng.integers(0, 5, 3000)
-    found = fit(("auto",), np.tile(x, (4, 1)), np.stack(list(worlds.values())), fold=fold)["auto"]
-    assert found.chosen == tuple(worlds)
+    calibration_fit = fit(
+        ("auto",), np.tile(x, (4, 1)), np.stack(list(worlds.values())), fold=fold
+    )["auto"]
+    assert calibration_fit.chosen == tuple(worlds)
 
 
 def test_auto_is_temperature_where_fewer_than_30_items_have_a_weight():
@@ -127,10 +129,10 @@ def test_auto_is_temperature_where_fewer_than_30_items_have_a_weight():
     weights = np.zeros((2, 400))
     weights[0, : FEW_LABELS - 1] = 1.0
     weights[1] = 1.0
-    found = fit(("temperature", "auto"), np.tile(logits, (2, 1)), steps, weights)
-    assert found["auto"].chosen[0] == "temperature"
-    assert found["auto"].chosen[1] == "isotonic"
-    assert found["auto"].shape(0) == found["temperature"].shape(0)
+    result = fit(("temperature", "auto"), np.tile(logits, (2, 1)), steps, weights)
+    assert result["auto"].chosen[0] == "temperature"
+    assert result["auto"].chosen[1] == "isotonic"
+    assert result["auto"].shape(0) == result["temperature"].shape(0)
 
 
 @pytest.mark.parametrize("name", CROSS_VALIDATED)

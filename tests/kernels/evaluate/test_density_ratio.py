@@ -14,13 +14,13 @@ from tests.helpers import item_nll, make_ballots
 
 def test_disagreement_counts_votes_and_knows_neither_labels_nor_order():
     ballots = make_ballots(3, 30, 5)
-    found = disagreement(ballots)
-    for row, value in zip(ballots.votes.tolist(), found, strict=True):
+    result = disagreement(ballots)
+    for row, value in zip(ballots.votes.tolist(), result, strict=True):
         ones, zeros = row.count(1), row.count(-1)
         cast = ones + zeros
         assert value == pytest.approx(1 - abs(ones - zeros) / cast if cast else 0.0)
     turned = replace(ballots, votes=-ballots.votes, signs=-ballots.signs)
-    np.testing.assert_array_equal(disagreement(turned), found)
+    np.testing.assert_array_equal(disagreement(turned), result)
     np.testing.assert_array_equal(vote_summaries(turned), vote_summaries(ballots))
     other = replace(ballots, signs=-ballots.signs)
     np.testing.assert_array_equal(vote_summaries(other), vote_summaries(ballots))
@@ -29,19 +29,19 @@ def test_disagreement_counts_votes_and_knows_neither_labels_nor_order():
 def test_weights_come_near_the_true_ratio_of_two_normals():
     rng = np.random.default_rng(0)
     source, target = rng.normal(0, 1, (4000, 1)), rng.normal(0.5, 1, (4000, 1))
-    found = importance(source, target, most=100.0)
+    result = importance(source, target, most=100.0)
     truth = np.exp(0.5 * source[:, 0] - 0.125)
-    assert np.abs(found.weights / truth - 1).mean() < 0.1
-    assert found.weights.mean() == pytest.approx(1)
-    assert found.effective / 4000 == pytest.approx(np.exp(-0.25), abs=0.05)  # 1 / E w^2
+    assert np.abs(result.weights / truth - 1).mean() < 0.1
+    assert result.weights.mean() == pytest.approx(1)
+    assert result.effective / 4000 == pytest.approx(np.exp(-0.25), abs=0.05)  # 1 / E w^2
 
 
 def test_the_same_items_on_both_sides_weigh_the_same():
     rows = np.random.default_rng(1).normal(size=(50, 3))
-    found = importance(rows, rows, most=10.0)
-    np.testing.assert_allclose(found.weights, 1.0, atol=1e-6)
-    assert found.effective == pytest.approx(50)
-    assert found.clipped == 0
+    result = importance(rows, rows, most=10.0)
+    np.testing.assert_allclose(result.weights, 1.0, atol=1e-6)
+    assert result.effective == pytest.approx(50)
+    assert result.clipped == 0
 
 
 def test_sides_told_apart_without_error_still_get_finite_bounded_weights():

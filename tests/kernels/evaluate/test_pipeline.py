@@ -32,20 +32,24 @@ def case(seed=0, n=120, *, groups=0, symmetric=False, missing=0.2):
 def test_the_first_steps_are_those_fitted_one_after_the_other(symmetric, with_features):
     ballots, features, drawn = case(symmetric=symmetric, missing=0.0)
     features = features if with_features else None
-    found = evaluate_pipeline(ballots, features, drawn, KS, Pipeline(calibrator="temperature"))
+    pipeline_scores = evaluate_pipeline(
+        ballots, features, drawn, KS, Pipeline(calibrator="temperature")
+    )
     scores = prefix_scores(ballots, drawn.calibration, drawn.evaluation, KS)
     signs = ballots.signs[drawn.calibration].astype(float)
-    np.testing.assert_array_equal(found.logits[:, RAW], scores.evaluation)
+    np.testing.assert_array_equal(pipeline_scores.logits[:, RAW], scores.evaluation)
     own, new = (rows_of(features, rows) for rows in (drawn.calibration, drawn.evaluation))
     encoder = fit_encoder(own, len(signs))
     residual = fit_residual(
         scores.calibration, signs, encoder.encode(own, len(signs)), symmetric=symmetric
     )
     corrected = residual(scores.evaluation, encoder.encode(new, len(drawn.evaluation)))
-    np.testing.assert_allclose(found.logits[:, CORRECTED], corrected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(pipeline_scores.logits[:, CORRECTED], corrected, rtol=0, atol=1e-9)
     alone = fit(("temperature",), scores.calibration, signs, symmetric=symmetric)["temperature"]
-    np.testing.assert_allclose(found.logits[:, ALONE], alone(scores.evaluation), rtol=0, atol=1e-9)
-    behind = found.logits[:, CALIBRATED] / found.logits[:, CORRECTED]
+    np.testing.assert_allclose(
+        pipeline_scores.logits[:, ALONE], alone(scores.evaluation), rtol=0, atol=1e-9
+    )
+    behind = pipeline_scores.logits[:, CALIBRATED] / pipeline_scores.logits[:, CORRECTED]
     np.testing.assert_allclose(behind, behind[:, :1] * np.ones_like(behind), rtol=1e-9)
     assert (behind != 1.0).any()
 
@@ -53,36 +57,36 @@ def test_the_first_steps_are_those_fitted_one_after_the_other(symmetric, with_fe
 @pytest.mark.parametrize("groups", [0, 30])
 def test_step_four_is_step_three_on_the_rows_without_the_slice(groups):
     ballots, features, drawn = case(1, groups=groups)
-    found = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
     learn, hold = subsplit(ballots.units, drawn.calibration, fraction=0.7, seed=0, key=(3, 9))
-    assert found.n_slice == len(hold)
+    assert scores.n_slice == len(hold)
     assert set(ballots.units[learn]).isdisjoint(ballots.units[hold])
     assert abs(len(hold) / len(drawn.calibration) - 0.3) < (0.02 if groups == 0 else 0.1)
     # Labels and votes of the slice must not reach the pipeline, and only they the thresholds.
     turned = ballots.signs.copy()
     turned[hold] *= -1
     other = evaluate_pipeline(replace(ballots, signs=turned), features, drawn, KS, Pipeline())
-    np.testing.assert_array_equal(found.logits[:, SLICED], other.logits[:, SLICED])
-    assert (found.logits[:, CALIBRATED] != other.logits[:, CALIBRATED]).any()
-    assert (found.kinds != other.kinds).any()
+    np.testing.assert_array_equal(scores.logits[:, SLICED], other.logits[:, SLICED])
+    assert (scores.logits[:, CALIBRATED] != other.logits[:, CALIBRATED]).any()
+    assert (scores.kinds != other.kinds).any()
 
 
 def test_sets_are_those_of_the_shown_probability_and_the_slice():
     ballots, features, drawn = case(2)
-    found = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
     learn, hold = subsplit(ballots.units, drawn.calibration, fraction=0.7, seed=0, key=(3, 9))
     # The same fit, asked about the slice: its rows evaluated instead of the evaluation rows.
     asked = Split(3, learn, hold)
     logits = _steps(ballots, features, asked, KS, Pipeline(), (3, 9, 1)).logits[:-1, CALIBRATED]
     p_slice, p = (
-        np.clip(sigmoid(values), 1e-3, 1 - 1e-3) for values in (logits, found.logits[:, SLICED])
+        np.clip(sigmoid(values), 1e-3, 1 - 1e-3) for values in (logits, scores.logits[:, SLICED])
     )
     labels = (ballots.signs[hold] > 0).astype(int)
     for row, level in enumerate(LEVELS):
         for panel in range(len(KS)):
             limit = threshold(nonconformity(p_slice[panel], labels), level)
             np.testing.assert_array_equal(
-                found.kinds[row, panel], set_kinds(p[panel], limit, limit)
+                scores.kinds[row, panel], set_kinds(p[panel], limit, limit)
             )
 
 
@@ -90,10 +94,10 @@ def test_no_label_of_an_evaluation_row_moves_a_bit():
     ballots, features, drawn = case(4)
     signs = ballots.signs.copy()
     signs[drawn.evaluation] *= -1
-    one = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline())
     other = evaluate_pipeline(replace(ballots, signs=signs), features, drawn, KS, Pipeline())
-    np.testing.assert_array_equal(one.logits, other.logits)
-    np.testing.assert_array_equal(one.kinds, other.kinds)
+    np.testing.assert_array_equal(scores.logits, other.logits)
+    np.testing.assert_array_equal(scores.kinds, other.kinds)
 
 
 @pytest.mark.parametrize("in_sample", [False, True])
@@ -104,9 +108,9 @@ def test_only_the_papers_protocol_lets_features_without_meaning_flatter_the_cali
     ballots = Ballots(coin, rng.choice(np.array([-1, 1], np.int8), n), np.arange(n))
     features = {f"x{j}": rng.normal(size=n) for j in range(25)}
     pipeline = Pipeline(calibrator="platt", in_sample=in_sample)
-    found = evaluate_pipeline(ballots, features, split(ballots.units, 0), KS, pipeline)
-    spread = np.abs(found.logits[:, CALIBRATED]).mean()
-    before = np.abs(found.logits[:, CORRECTED]).mean()
+    scores = evaluate_pipeline(ballots, features, split(ballots.units, 0), KS, pipeline)
+    spread = np.abs(scores.logits[:, CALIBRATED]).mean()
+    before = np.abs(scores.logits[:, CORRECTED]).mean()
     # Honest: the calibrator has seen that the corrected score is worth little, and shrinks it.
     assert (spread < 0.6 * before) != in_sample
 
@@ -117,14 +121,14 @@ def test_under_symmetric_swapping_items_mirrors_every_step(calibrator):
     flip = np.where(np.random.default_rng(0).random(ballots.n_items) < 0.5, -1, 1).astype(np.int8)
     swapped = replace(ballots, votes=ballots.votes * flip[:, None], signs=ballots.signs * flip)
     pipeline = Pipeline(calibrator=calibrator)
-    one = evaluate_pipeline(ballots, features, drawn, KS, pipeline)
+    scores = evaluate_pipeline(ballots, features, drawn, KS, pipeline)
     other = evaluate_pipeline(swapped, features, drawn, KS, pipeline)
     turned = flip[drawn.evaluation]
-    np.testing.assert_array_equal(one.logits * turned, other.logits)
-    mirrored = np.array([0, 2, 1, 3])[one.kinds]
-    np.testing.assert_array_equal(np.where(turned > 0, one.kinds, mirrored), other.kinds)
-    assert one.null_nll == other.null_nll
-    np.testing.assert_allclose(one.constant_nll, np.log(2.0), atol=1e-12)
+    np.testing.assert_array_equal(scores.logits * turned, other.logits)
+    mirrored = np.array([0, 2, 1, 3])[scores.kinds]
+    np.testing.assert_array_equal(np.where(turned > 0, scores.kinds, mirrored), other.kinds)
+    assert scores.null_nll == other.null_nll
+    np.testing.assert_allclose(scores.constant_nll, np.log(2.0), atol=1e-12)
 
 
 def test_items_without_votes_get_the_base_rate_and_weigh_nothing():
@@ -132,12 +136,12 @@ def test_items_without_votes_get_the_base_rate_and_weigh_nothing():
     votes = ballots.votes.copy()
     blank = drawn.evaluation[:5]
     votes[blank] = 0
-    found = evaluate_pipeline(replace(ballots, votes=votes), features, drawn, KS, Pipeline())
+    scores = evaluate_pipeline(replace(ballots, votes=votes), features, drawn, KS, Pipeline())
     rate = np.mean(ballots.signs[drawn.calibration] > 0)
     at = np.searchsorted(drawn.evaluation, blank)
     for step in (RAW, CORRECTED, CALIBRATED, ALONE):
-        np.testing.assert_allclose(found.logits[:, step, at], np.log(rate / (1 - rate)))
-    assert np.isfinite(found.logits).all()
+        np.testing.assert_allclose(scores.logits[:, step, at], np.log(rate / (1 - rate)))
+    assert np.isfinite(scores.logits).all()
 
 
 def test_a_constant_with_features_shows_what_the_features_know():
@@ -153,13 +157,16 @@ def test_a_constant_with_features_shows_what_the_features_know():
 
 def test_an_aggregator_that_is_cross_fitted_goes_the_same_way(monkeypatch):
     def kernel(ballots, fits, ks, ranking):
-        return [np.tile(ballots.votes[one.score].sum(axis=1), (len(ks), 1)) * 1.0 for one in fits]
+        return [
+            np.tile(ballots.votes[one_fit.score].sum(axis=1), (len(ks), 1)) * 1.0
+            for one_fit in fits
+        ]
 
     monkeypatch.setattr(aggregation, "KERNELS", {"stacking": kernel})
     ballots, features, drawn = case(9)
-    found = evaluate_pipeline(ballots, features, drawn, KS, Pipeline(aggregator="stacking"))
+    scores = evaluate_pipeline(ballots, features, drawn, KS, Pipeline(aggregator="stacking"))
     voted = (ballots.votes[drawn.evaluation] != 0).any(axis=1)
     np.testing.assert_array_equal(
-        found.logits[1, RAW, voted], ballots.votes[drawn.evaluation].sum(axis=1)[voted]
+        scores.logits[1, RAW, voted], ballots.votes[drawn.evaluation].sum(axis=1)[voted]
     )
-    assert np.isfinite(found.logits).all()
+    assert np.isfinite(scores.logits).all()

@@ -22,14 +22,14 @@ PAIRS = np.array([[1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
 
 def world(aggregator="one_coin", calibrator="temperature", **more):
     ballots = make_ballots(7, 60, K, missing=0.4, **more)
-    one = split(ballots.units, 2)
-    return ballots, one, subset_trial(ballots, one, aggregator, calibrator)
+    one_split = split(ballots.units, 2)
+    return ballots, one_split, subset_trial(ballots, one_split, aggregator, calibrator)
 
 
-def by_coalitions(ballots, one, players, aggregator, calibrator):
+def by_coalitions(ballots, entry, players, aggregator, calibrator):
     """Shapley's weighted sum over all coalitions, NLLs of which are fitted one by one."""
-    panels = panels_of(ballots, one, aggregator, calibrator, seed=0)
-    signs, n = ballots.signs[one.evaluation].astype(float), len(players)
+    panels = panels_of(ballots, entry, aggregator, calibrator, seed=0)
+    signs, n = ballots.signs[entry.evaluation].astype(float), len(players)
 
     def saved(coalition):
         mask = players[list(coalition)].any(axis=0) if coalition else np.zeros(K, dtype=bool)
@@ -49,22 +49,22 @@ def by_coalitions(ballots, one, players, aggregator, calibrator):
 @pytest.mark.parametrize("players", [JUDGES, PAIRS], ids=["judges", "groups"])
 @pytest.mark.parametrize("aggregator", ["one_coin", "majority"])
 def test_over_all_orders_they_are_exact(aggregator, players, calibrator):
-    ballots, one, trial = world(aggregator, calibrator)
+    ballots, entry, trial = world(aggregator, calibrator)
     orders = np.array(list(permutations(range(len(players)))))
-    found = sampled_shapley(trial, players, orders)
-    expected = by_coalitions(ballots, one, players, aggregator, calibrator)
-    np.testing.assert_allclose(found.items.mean(axis=1), expected, atol=1e-7)
+    sampled = sampled_shapley(trial, players, orders)
+    expected = by_coalitions(ballots, entry, players, aggregator, calibrator)
+    np.testing.assert_allclose(sampled.items.mean(axis=1), expected, atol=1e-7)
 
 
 def test_sampled_orders_come_near():
-    ballots, one, trial = world()
+    ballots, entry, trial = world()
     drawn = [
         sampled_shapley(trial, JUDGES, balanced_orders(K, 20, np.random.default_rng(seed)))
         for seed in range(30)
     ]
-    means = np.array([one.items.mean(axis=1) for one in drawn])
-    expected = by_coalitions(ballots, one, JUDGES, "one_coin", "temperature")
-    noise = np.mean([one.noise for one in drawn], axis=0)
+    means = np.array([sampled.items.mean(axis=1) for sampled in drawn])
+    expected = by_coalitions(ballots, entry, JUDGES, "one_coin", "temperature")
+    noise = np.mean([sampled.noise for sampled in drawn], axis=0)
     assert (np.abs(means.mean(axis=0) - expected) < 4.0 * np.sqrt(noise / 30) + 1e-6).all()
     assert noise.sum() == pytest.approx(means.var(axis=0, ddof=1).sum(), rel=0.6)
 
@@ -73,9 +73,9 @@ def test_sampled_orders_come_near():
 def test_along_every_order_gains_add_up_to_what_all_save(symmetric):
     _, _, trial = world(symmetric=symmetric)
     for order in balanced_orders(K, 8, np.random.default_rng(1)):
-        found = sampled_shapley(trial, JUDGES, np.array([order, order]))
-        total = found.items.mean(axis=1).sum()
-        assert total == pytest.approx(found.null - found.everyone, abs=1e-12)
+        sampled = sampled_shapley(trial, JUDGES, np.array([order, order]))
+        total = sampled.items.mean(axis=1).sum()
+        assert total == pytest.approx(sampled.null - sampled.everyone, abs=1e-12)
 
 
 def test_orders_are_permutations_balanced_by_place():
@@ -89,9 +89,9 @@ def test_orders_are_permutations_balanced_by_place():
 
 
 def test_a_judge_that_never_votes_is_worth_nothing():
-    ballots, one, _ = world()
+    ballots, entry, _ = world()
     ballots.votes[:, 3] = 0
-    trial = subset_trial(ballots, one, "one_coin", "beta")
-    found = sampled_shapley(trial, JUDGES, balanced_orders(K, 8, np.random.default_rng(0)))
-    np.testing.assert_allclose(found.items[3], 0.0, atol=1e-9)
-    assert found.made == 8 * K
+    trial = subset_trial(ballots, entry, "one_coin", "beta")
+    sampled = sampled_shapley(trial, JUDGES, balanced_orders(K, 8, np.random.default_rng(0)))
+    np.testing.assert_allclose(sampled.items[3], 0.0, atol=1e-9)
+    assert sampled.made == 8 * K

@@ -19,21 +19,23 @@ SOURCE, LEFT, RIGHT = np.arange(60), np.arange(60, 80), np.arange(80, 120)
 WHOLE = Split(0, SOURCE, np.concatenate([LEFT, RIGHT]))
 
 
-def ballots(seed=5, **knobs):
-    return make_ballots(seed, 120, 9, missing=0.1, **knobs)
+def ballots(seed=5, **options):
+    return make_ballots(seed, 120, 9, missing=0.1, **options)
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_the_plain_way_is_the_one_path_of_all_studies(symmetric):
     given = ballots(symmetric=symmetric)
-    found = transferred(given, WHOLE, (LEFT, RIGHT), RECIPE, (0, 1))
+    scores = transferred(given, WHOLE, (LEFT, RIGHT), RECIPE, (0, 1))
     wanted = evaluate_split(given, WHOLE, np.array([9]), Recipe(calibrators=("beta", "platt")))
     for c, name in enumerate(RECIPE.calibrators):
-        both = np.concatenate([one.scores.nll[c, 0] for one in found])
+        both = np.concatenate([score.scores.nll[c, 0] for score in scores])
         np.testing.assert_array_equal(both, wanted.evaluation[name].nll[0])
-        mean = sum(one.constant_nll[c] * n for one, n in zip(found, (20, 40), strict=True)) / 60
+        mean = (
+            sum(score.constant_nll[c] * n for score, n in zip(scores, (20, 40), strict=True)) / 60
+        )
         assert mean == pytest.approx(wanted.constant_nll[name])
-    mean = sum(one.null_nll * n for one, n in zip(found, (20, 40), strict=True)) / 60
+    mean = sum(score.null_nll * n for score, n in zip(scores, (20, 40), strict=True)) / 60
     assert mean == pytest.approx(wanted.null_nll)
 
 
@@ -41,13 +43,13 @@ def test_labels_of_the_target_are_held_against_and_never_learnt_from():
     given = ballots()
     turned = replace(given, signs=given.signs.copy())
     turned.signs[60:] *= -1
-    for one, other in zip(
+    for first, other in zip(
         transferred(given, WHOLE, (LEFT, RIGHT), RECIPE, (0, 1)),
         transferred(turned, WHOLE, (LEFT, RIGHT), RECIPE, (0, 1)),
         strict=True,
     ):
-        np.testing.assert_allclose(np.exp(-one.scores.nll) + np.exp(-other.scores.nll), 1.0)
-        assert one.effective == other.effective
+        np.testing.assert_allclose(np.exp(-first.scores.nll) + np.exp(-other.scores.nll), 1.0)
+        assert first.effective == other.effective
 
 
 def test_a_target_is_scored_alike_whatever_the_other_target_is():
@@ -59,16 +61,16 @@ def test_a_target_is_scored_alike_whatever_the_other_target_is():
 
 def test_strata_are_quantiles_of_the_source_and_hold_whatever_lies_beyond():
     values = np.array([0.0, 0.1, 0.2, 0.3, 0.9, -1.0])
-    found = strata_of(values, np.arange(4), 2)
-    assert found.tolist() == [0, 0, 1, 1, 1, 0]
+    strata = strata_of(values, np.arange(4), 2)
+    assert strata.tolist() == [0, 0, 1, 1, 1, 0]
     assert strata_of(np.zeros(6), np.arange(4), 3).max() == 0
 
 
 def test_a_stratum_has_a_calibrator_of_its_own_unless_it_is_small(monkeypatch):
     given = ballots()
     whole = transferred(given, WHOLE, (RIGHT,), RECIPE, (0, 1))[0]
-    found = whole.scores.nll
-    assert not np.array_equal(found[:, 1], found[:, 0])
+    nll = whole.scores.nll
+    assert not np.array_equal(nll[:, 1], nll[:, 0])
     assert (whole.fits, whole.kept, whole.strata) == (4, 0, 2)
     monkeypatch.setattr(transfer, "FEWEST_IN_STRATUM", 1000)
     small = transferred(given, WHOLE, (RIGHT,), RECIPE, (0, 1))[0]
@@ -81,8 +83,8 @@ def test_a_stand_in_within_a_stratum_is_counted():
     calm = disagreement(given)[SOURCE] <= np.median(disagreement(given)[SOURCE])
     signs = given.signs.copy()
     signs[SOURCE[calm]] = 1
-    found = transferred(replace(given, signs=signs), WHOLE, (RIGHT,), RECIPE, (0, 1))[0]
-    assert found.replaced.tolist() == [0, 1]  # beta takes one class, Platt scaling does not
+    scores = transferred(replace(given, signs=signs), WHOLE, (RIGHT,), RECIPE, (0, 1))[0]
+    assert scores.replaced.tolist() == [0, 1]  # beta takes one class, Platt scaling does not
 
 
 def test_a_target_like_the_source_gets_even_weights_and_another_does_not():
@@ -100,5 +102,5 @@ def test_a_target_like_the_source_gets_even_weights_and_another_does_not():
 
 @pytest.mark.parametrize("aggregator", ["majority", "dawid_skene", "joint"])
 def test_any_aggregator_is_carried_over(aggregator):
-    found = transferred(ballots(), WHOLE, (RIGHT,), replace(RECIPE, aggregator=aggregator), (0, 1))
-    assert np.isfinite(found[0].scores.nll).all()
+    scores = transferred(ballots(), WHOLE, (RIGHT,), replace(RECIPE, aggregator=aggregator), (0, 1))
+    assert np.isfinite(scores[0].scores.nll).all()

@@ -18,34 +18,34 @@ def contraction(seed, n=12, rate=0.999):
 @pytest.mark.parametrize("seed", range(4))
 def test_slow_directions_are_crossed_in_a_few_steps(seed):
     update, goal = contraction(seed)
-    found = fixed_point(update, np.zeros(12), plain=2, tolerance=1e-10, max_iterations=40)
-    assert found.converged
-    np.testing.assert_allclose(found.point, goal, atol=1e-6)
+    point = fixed_point(update, np.zeros(12), plain=2, tolerance=1e-10, max_iterations=40)
+    assert point.converged
+    np.testing.assert_allclose(point.point, goal, atol=1e-6)
 
 
 def test_plain_updates_alone_would_not_get_there():
     update, goal = contraction(0)
-    found = fixed_point(update, np.zeros(12), plain=40, tolerance=1e-10, max_iterations=40)
-    assert not found.converged
-    assert np.abs(found.point - goal).max() > 0.1
+    point = fixed_point(update, np.zeros(12), plain=40, tolerance=1e-10, max_iterations=40)
+    assert not point.converged
+    assert np.abs(point.point - goal).max() > 0.1
 
 
 def test_an_update_without_a_fixed_point_ends_and_says_so():
-    found = fixed_point(
+    point = fixed_point(
         lambda x, _: (x + 1.0, np.ones(1)), np.zeros(1), plain=2, tolerance=1e-6, max_iterations=25
     )
-    assert not found.converged
-    assert found.iterations == 25
-    assert np.isfinite(found.point).all()
+    assert not point.converged
+    assert point.iterations == 25
+    assert np.isfinite(point.point).all()
 
 
 def test_a_nonlinear_map_is_solved():
-    found = fixed_point(
+    point = fixed_point(
         lambda x, _: (np.cos(x), np.ones(1)),
         np.zeros(1),
         plain=1,
         tolerance=1e-12,
         max_iterations=50,
     )
-    assert found.converged
-    assert found.point[0] == pytest.approx(0.7390851332151607, abs=1e-10)
+    assert point.converged
+    assert point.point[0] == pytest.approx(0.7390851332151607, abs=1e-10)

@@ -57,20 +57,20 @@ def log_likelihood(marks, theta, alpha):
 def test_difficulties_are_integrated_out_exactly(missing):
     marks, theta, log_alpha, _ = simulated(1, 12, 5, missing=missing)
     alpha = np.exp(log_alpha)
-    found = item_posterior(as_marks(marks), theta, alpha)
+    posterior = item_posterior(as_marks(marks), theta, alpha)
     evidence = [integral(row, theta, alpha) for row in marks]
-    assert found.log_likelihood == pytest.approx(np.log(evidence).sum(), abs=1e-7)
+    assert posterior.log_likelihood == pytest.approx(np.log(evidence).sum(), abs=1e-7)
     for i, row in enumerate(marks):
         mean = integral(row, theta, alpha, lambda b: b) / evidence[i]
         square = integral(row, theta, alpha, lambda b: b * b) / evidence[i]
-        assert found.mean[i] == pytest.approx(mean, abs=1e-7)
-        assert found.variance[i] == pytest.approx(square - mean**2, abs=1e-7)
+        assert posterior.mean[i] == pytest.approx(mean, abs=1e-7)
+        assert posterior.variance[i] == pytest.approx(square - mean**2, abs=1e-7)
 
 
 def test_expected_counts_add_up_to_the_votes_of_each_judge():
     marks, theta, log_alpha, _ = simulated(2, 200, 8, missing=0.3)
-    found = item_posterior(as_marks(marks), theta, np.exp(log_alpha))
-    np.testing.assert_allclose(found.counts.sum(axis=1), (marks != 0).sum(axis=0), rtol=1e-12)
+    posterior = item_posterior(as_marks(marks), theta, np.exp(log_alpha))
+    np.testing.assert_allclose(posterior.counts.sum(axis=1), (marks != 0).sum(axis=0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("missing", [0.02, 0.3, 0.93])
@@ -90,15 +90,15 @@ def test_dense_sparse_and_blocked_forms_agree(missing, block, monkeypatch):
 def test_the_quadrature_holds_items_that_everyone_got_wrong():
     theta, alpha = np.full(150, 3.0), np.full(150, 2.0)
     marks = np.stack([np.full(150, -1), np.full(150, 1)]).astype(np.int8)
-    found = item_posterior(as_marks(marks), theta, alpha)
+    posterior = item_posterior(as_marks(marks), theta, alpha)
     points = quadrature(theta, alpha, 150)
-    reach = 5 * np.sqrt(found.variance)
-    assert found.mean[0] > 4
-    assert (points[0] < found.mean - reach).all()
-    assert (found.mean + reach < points[-1]).all()
-    assert points[1] - points[0] <= np.sqrt(found.variance).min()
+    reach = 5 * np.sqrt(posterior.variance)
+    assert posterior.mean[0] > 4
+    assert (points[0] < posterior.mean - reach).all()
+    assert (posterior.mean + reach < points[-1]).all()
+    assert points[1] - points[0] <= np.sqrt(posterior.variance).min()
     fine = log_likelihood(marks, theta, alpha)
-    assert found.log_likelihood == pytest.approx(fine, abs=1e-6)
+    assert posterior.log_likelihood == pytest.approx(fine, abs=1e-6)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
@@ -154,8 +154,8 @@ def test_standard_errors_are_those_of_the_observed_information():
         ]
     ) / (4 * h * h)
     wanted = np.sqrt(np.diag(np.linalg.inv(-hessian)))
-    found = np.concatenate([fit.theta_se, fit.log_alpha_se])
-    np.testing.assert_allclose(found, wanted, rtol=0.15)
+    result = np.concatenate([fit.theta_se, fit.log_alpha_se])
+    np.testing.assert_allclose(result, wanted, rtol=0.15)
 
 
 def test_parameters_and_shares_of_a_complete_panel_are_recovered():
@@ -166,9 +166,9 @@ def test_parameters_and_shares_of_a_complete_panel_are_recovered():
     assert np.corrcoef(fit.log_alpha, log_alpha)[0, 1] > 0.95
     assert np.corrcoef(fit.beta, beta)[0, 1] > 0.95
     ratio = theta.var(ddof=1) / beta.var(ddof=1)
-    found = variance_shares(fit)
-    assert found.judges == pytest.approx(ratio / (1 + ratio), abs=0.03)
-    assert found.lo < found.judges < found.hi
+    shares = variance_shares(fit)
+    assert shares.judges == pytest.approx(ratio / (1 + ratio), abs=0.03)
+    assert shares.lo < shares.judges < shares.hi
     assert fit.population.t == pytest.approx(log_alpha.std(ddof=1), abs=0.1)
     assert np.mean(np.abs(fit.theta - theta) < 1.96 * fit.theta_se) > 0.85
     assert np.mean(np.abs(fit.beta - beta) < 1.96 * fit.beta_sd) > 0.92
@@ -202,29 +202,29 @@ def test_permuting_judges_and_items_permutes_the_fit(seed, missing):
     marks, *_ = simulated(seed, 150, 7, missing=missing)
     rng = np.random.default_rng(seed)
     rows, columns = rng.permutation(150), rng.permutation(7)
-    one, other = fit_two_pl(marks), fit_two_pl(marks[rows][:, columns])
-    assume(one.converged and other.converged)  # what has not come to rest says so, and may differ
-    np.testing.assert_allclose(other.theta, one.theta[columns], atol=2e-3)
-    np.testing.assert_allclose(other.log_alpha, one.log_alpha[columns], atol=2e-3)
-    np.testing.assert_allclose(other.beta, one.beta[rows], atol=2e-3)
+    first, other = fit_two_pl(marks), fit_two_pl(marks[rows][:, columns])
+    assume(first.converged and other.converged)  # what has not come to rest says so, and may differ
+    np.testing.assert_allclose(other.theta, first.theta[columns], atol=2e-3)
+    np.testing.assert_allclose(other.log_alpha, first.log_alpha[columns], atol=2e-3)
+    np.testing.assert_allclose(other.beta, first.beta[rows], atol=2e-3)
 
 
 @settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_turning_right_and_wrong_round_mirrors_abilities_and_difficulties(seed):
     marks, *_ = simulated(seed, 80, 6, mu=0.0, missing=0.2)
-    one, other = fit_two_pl(marks), fit_two_pl(-marks)
-    np.testing.assert_allclose(other.theta, -one.theta, atol=2e-3)
-    np.testing.assert_allclose(other.log_alpha, one.log_alpha, atol=2e-3)
-    np.testing.assert_allclose(other.beta, -one.beta, atol=2e-3)
+    first, other = fit_two_pl(marks), fit_two_pl(-marks)
+    np.testing.assert_allclose(other.theta, -first.theta, atol=2e-3)
+    np.testing.assert_allclose(other.log_alpha, first.log_alpha, atol=2e-3)
+    np.testing.assert_allclose(other.beta, -first.beta, atol=2e-3)
 
 
 def test_an_item_without_votes_keeps_the_prior_and_changes_no_judge():
     marks, *_ = simulated(8, 100, 6)
     more = np.vstack([marks, np.zeros((1, 6), np.int8)])
-    one, other = fit_two_pl(marks), fit_two_pl(more)
+    first, other = fit_two_pl(marks), fit_two_pl(more)
     assert (other.beta[-1], other.beta_sd[-1]) == pytest.approx((0.0, 1.0), abs=1e-6)
-    np.testing.assert_allclose(other.theta, one.theta, atol=1e-3)
+    np.testing.assert_allclose(other.theta, first.theta, atol=1e-3)
 
 
 COLUMNS = {"always right": 1, "always wrong": -1, "silent": 0}
@@ -310,11 +310,11 @@ def test_items_of_a_group_widen_the_interval():
 def test_probabilities_of_being_right_are_posterior_means():
     marks, theta, log_alpha, _ = simulated(13, 6, 4, missing=0.3)
     alpha = np.exp(log_alpha)
-    found = right_probability(as_marks(marks), theta, alpha)
+    probability = right_probability(as_marks(marks), theta, alpha)
     for i, row in enumerate(marks):
         for j in range(4):
             mean = integral(row, theta, alpha, lambda b, j=j: expit(alpha[j] * (theta[j] - b)))
-            assert found[i, j] == pytest.approx(mean / integral(row, theta, alpha), abs=1e-6)
+            assert probability[i, j] == pytest.approx(mean / integral(row, theta, alpha), abs=1e-6)
 
 
 def test_the_parts_of_the_logit_variance_add_up():
@@ -326,8 +326,8 @@ def test_the_parts_of_the_logit_variance_add_up():
 
 
 def test_reliability_is_a_share():
-    found = reliability(np.array([0.0, 1.0, 4.0, 9.0]), 2.0)
-    np.testing.assert_allclose(found, [1.0, 0.75, 0.0, 0.0])
+    result = reliability(np.array([0.0, 1.0, 4.0, 9.0]), 2.0)
+    np.testing.assert_allclose(result, [1.0, 0.75, 0.0, 0.0])
 
 
 def test_the_hyperpriors_are_weak_beside_a_panel():

@@ -38,12 +38,12 @@ def test_the_exact_error_is_that_of_enumeration_for_every_prefix_and_missing_vot
     accuracies = rng.uniform(0.05, 0.95, 6)
     votes = rng.choice([-1, 0, 1], (5, 6)).astype(np.int8)
     ks = np.array([1, 2, 5, 6])
-    found = independent_majority_error(votes, accuracies, ks)
+    error = independent_majority_error(votes, accuracies, ks)
     for row, k in enumerate(ks):
         for item, cast in enumerate(votes != 0):
             seen = accuracies[:k][cast[:k]]
             wanted = errors_by_enumeration(seen, np.ones(len(seen)))
-            assert found[row, item] == pytest.approx(wanted, abs=1e-12)
+            assert error[row, item] == pytest.approx(wanted, abs=1e-12)
 
 
 @given(panels)
@@ -53,14 +53,14 @@ def test_the_slopes_are_the_differences_between_a_judge_always_and_never_right(r
     accuracies[0] = 0.5
     votes = rng.choice([-1, 0, 1], (6, 7)).astype(np.int8)
     ks = np.array([1, 2, 4, 7])
-    found = independent_error_slopes(votes, accuracies, ks)
+    slopes = independent_error_slopes(votes, accuracies, ks)
     for judge in range(7):
         ends = []
         for p in (1.0, 0.0):
             set_to = accuracies.copy()
             set_to[judge] = p
             ends.append(independent_majority_error(votes, set_to, ks).mean(axis=1))
-        np.testing.assert_allclose(found[:, judge], ends[0] - ends[1], atol=1e-12)
+        np.testing.assert_allclose(slopes[:, judge], ends[0] - ends[1], atol=1e-12)
 
 
 @given(panels)
@@ -81,9 +81,9 @@ def test_the_bounds_lie_above_the_exact_errors_of_the_votes_they_are_of(rng):
 
 def test_equal_judges_have_a_binomial_error():
     votes = np.ones((2, 41), dtype=np.int8)
-    found = independent_majority_error(votes, np.full(41, 0.7), np.array([11, 41]))
+    error = independent_majority_error(votes, np.full(41, 0.7), np.array([11, 41]))
     wanted = stats.binom.cdf([5, 20], [11, 41], 0.7)
-    np.testing.assert_allclose(found, np.tile(wanted[:, None], 2), rtol=1e-10)
+    np.testing.assert_allclose(error, np.tile(wanted[:, None], 2), rtol=1e-10)
 
 
 def test_the_order_of_judges_matters_to_prefixes_only():
@@ -103,8 +103,8 @@ def test_the_order_of_judges_matters_to_prefixes_only():
 
 def test_ties_and_items_without_votes_count_one_half():
     votes = np.array([[1, -1, 0], [0, 0, 0], [-1, -1, 1]], dtype=np.int8)
-    found = majority_errors(votes, np.array([1, 1, 1], dtype=np.int8), np.array([2, 3]))
-    np.testing.assert_array_equal(found, [[0.5, 0.5, 1.0], [0.5, 0.5, 1.0]])
+    errors = majority_errors(votes, np.array([1, 1, 1], dtype=np.int8), np.array([2, 3]))
+    np.testing.assert_array_equal(errors, [[0.5, 0.5, 1.0], [0.5, 0.5, 1.0]])
     exact = independent_majority_error(votes, np.array([0.8, 0.6, 0.9]), np.array([3]))
     assert exact[0, 1] == 0.5
     assert exact[0, 0] == pytest.approx(0.5 * (0.8 * 0.4 + 0.2 * 0.6) + 0.2 * 0.4)

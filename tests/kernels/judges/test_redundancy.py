@@ -51,10 +51,10 @@ def correlation_of(votes):
 @given(st.integers(0, 30), st.sampled_from([0.0, 0.4, 0.95]))
 def test_counts_are_those_of_a_plain_loop(seed, missing):
     ballots = make_ballots(seed, 25, 5, missing=missing)
-    found = error_counts(ballots.votes, ballots.signs)
+    counts = error_counts(ballots.votes, ballots.signs)
     expected = counts_by_loop(ballots.votes, ballots.signs)
     for name in ("joint", "wrong", "both"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+        np.testing.assert_array_equal(getattr(counts, name), getattr(expected, name))
 
 
 def test_blocks_and_sparse_matrices_change_no_bit(monkeypatch):
@@ -70,9 +70,9 @@ def test_blocks_and_sparse_matrices_change_no_bit(monkeypatch):
 def test_with_complete_votes_and_no_shrinkage_it_is_the_phi_coefficient():
     votes = panel(np.random.default_rng(0), 20_000, [0, 0, 1, 1], 0.4, 0.1)
     phi = np.corrcoef(votes < 0, rowvar=False)
-    found = correlation_of(votes)
-    np.testing.assert_allclose(found.value, phi, atol=0.002)
-    assert found.mean == pytest.approx(phi[np.triu_indices(4, 1)].mean(), abs=0.002)
+    correlation = correlation_of(votes)
+    np.testing.assert_allclose(correlation.value, phi, atol=0.002)
+    assert correlation.mean == pytest.approx(phi[np.triu_indices(4, 1)].mean(), abs=0.002)
 
 
 def test_a_pair_by_hand():
@@ -95,49 +95,51 @@ def test_a_pair_by_hand():
 def test_swapping_items_changes_nothing(seed):
     ballots = make_ballots(seed, 60, 6)
     flip = np.where(np.random.default_rng(seed).random(60) < 0.5, -1, 1).astype(np.int8)
-    one = error_correlation(error_counts(ballots.votes, ballots.signs))
+    correlation = error_correlation(error_counts(ballots.votes, ballots.signs))
     other = error_correlation(
         error_counts(ballots.votes * flip[:, None], (ballots.signs * flip).astype(np.int8))
     )
-    np.testing.assert_array_equal(one.value, other.value)
+    np.testing.assert_array_equal(correlation.value, other.value)
 
 
 @given(st.integers(0, 40), st.sampled_from([0.1, 0.7]))
 def test_permuting_judges_permutes_the_matrix(seed, missing):
     ballots = make_ballots(seed, 60, 7, missing=missing)
     order = np.random.default_rng(seed).permutation(7)
-    one = error_correlation(error_counts(ballots.votes, ballots.signs))
+    correlation = error_correlation(error_counts(ballots.votes, ballots.signs))
     other = error_correlation(error_counts(ballots.votes[:, order], ballots.signs))
-    np.testing.assert_allclose(other.value, one.value[np.ix_(order, order)], atol=1e-12)
-    np.testing.assert_array_equal(other.known, one.known[np.ix_(order, order)])
+    np.testing.assert_allclose(other.value, correlation.value[np.ix_(order, order)], atol=1e-12)
+    np.testing.assert_array_equal(other.known, correlation.known[np.ix_(order, order)])
 
 
 @given(st.integers(0, 60), st.integers(2, 25), st.sampled_from([0.0, 0.5, 0.9]))
 def test_no_figure_is_ever_nan_where_a_pair_is_known_and_all_stay_in_bounds(seed, n, missing):
     ballots = make_ballots(seed, n, 6, missing=missing)
-    found = error_correlation(error_counts(ballots.votes, ballots.signs))
-    assert np.isfinite(found.value).all()
-    assert (np.abs(found.value) <= 1).all()
-    np.testing.assert_array_equal(found.value, found.value.T)
-    if found.known.any():
-        assert -1 <= found.mean <= 1
-        assert found.spread >= 0
-        assert (found.value[~found.known & ~np.eye(6, dtype=bool)] == found.mean).all()
+    correlation = error_correlation(error_counts(ballots.votes, ballots.signs))
+    assert np.isfinite(correlation.value).all()
+    assert (np.abs(correlation.value) <= 1).all()
+    np.testing.assert_array_equal(correlation.value, correlation.value.T)
+    if correlation.known.any():
+        assert -1 <= correlation.mean <= 1
+        assert correlation.spread >= 0
+        assert (
+            correlation.value[~correlation.known & ~np.eye(6, dtype=bool)] == correlation.mean
+        ).all()
 
 
 def test_a_judge_that_never_errs_has_no_known_pair():
     votes = panel(np.random.default_rng(1), 100, [0, 0, 0], 0.2, 0.1)
     votes[:, 1] = 1
-    found = correlation_of(votes)
-    assert not found.known[1].any()
-    assert found.known[0, 2]
+    correlation = correlation_of(votes)
+    assert not correlation.known[1].any()
+    assert correlation.known[0, 2]
 
 
 def test_without_a_known_pair_nothing_is_said():
-    found = correlation_of(np.eye(4, dtype=np.int8))
-    assert np.isnan(found.mean)
-    assert np.isnan(found.spread)
-    assert not found.known.any()
+    correlation = correlation_of(np.eye(4, dtype=np.int8))
+    assert np.isnan(correlation.mean)
+    assert np.isnan(correlation.spread)
+    assert not correlation.known.any()
 
 
 def test_a_copy_stays_a_copy_and_an_inverted_copy_its_opposite():
@@ -169,10 +171,12 @@ def test_the_mean_of_equally_correlated_errors_and_their_worth_are_as_in_theory(
     n, k, r = 40_000, 12, 0.6
     own, common = rng.random((n, k)) < 0.3, rng.random((n, 1)) < 0.3
     errors = np.where(rng.random((n, k)) < r, common, own)
-    found = correlation_of(np.where(errors, -1, 1).astype(np.int8))
-    assert found.mean == pytest.approx(r * r, abs=0.01)
-    assert found.spread < 0.02
-    assert effective_number(k, found.mean) == pytest.approx(k / (1 + (k - 1) * r * r), rel=0.03)
+    correlation = correlation_of(np.where(errors, -1, 1).astype(np.int8))
+    assert correlation.mean == pytest.approx(r * r, abs=0.01)
+    assert correlation.spread < 0.02
+    assert effective_number(k, correlation.mean) == pytest.approx(
+        k / (1 + (k - 1) * r * r), rel=0.03
+    )
 
 
 @given(st.integers(1, 2000), st.floats(-1, 1), st.floats(0, 1))
@@ -192,9 +196,9 @@ def test_ends_of_the_effective_number():
 def test_dimensions_are_the_participation_ratio_and_ignore_signs():
     votes = panel(np.random.default_rng(5), 30_000, [0, 0, 0, 1, 1, 1], 0.5, 0.2)
     turned = votes * np.array([1, -1, 1, 1, -1, -1], np.int8)
-    one, other = correlation_of(votes), correlation_of(turned)
+    first, other = correlation_of(votes), correlation_of(turned)
     eigenvalues = np.linalg.eigvalsh(np.corrcoef(votes < 0, rowvar=False))
     ratio = eigenvalues.sum() ** 2 / (eigenvalues**2).sum()
-    assert dimensions(6, one.mean, one.spread) == pytest.approx(ratio, rel=0.01)
+    assert dimensions(6, first.mean, first.spread) == pytest.approx(ratio, rel=0.01)
     assert dimensions(6, other.mean, other.spread) == pytest.approx(ratio, rel=0.01)
-    assert effective_number(6, other.mean) > 1.5 * effective_number(6, one.mean)
+    assert effective_number(6, other.mean) > 1.5 * effective_number(6, first.mean)

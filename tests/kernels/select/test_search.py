@@ -40,25 +40,25 @@ def judges(mask):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_exhaustive_search_finds_the_true_minimum(seed):
     compared = comparison(seed)
-    found = exhaustive(compared, np.eye(6, dtype=bool))
+    outcome = exhaustive(compared, np.eye(6, dtype=bool))
     nll = one_by_one(compared, 6)
     every = [c for k in range(1, 7) for c in combinations(range(6), k)]
     best = min(every, key=nll)
-    assert judges(found.best) == best
-    assert found.nll == pytest.approx(nll(best), abs=1e-8)
-    assert len(found.path) == len(every) == 63
+    assert judges(outcome.best) == best
+    assert outcome.nll == pytest.approx(nll(best), abs=1e-8)
+    assert len(outcome.path) == len(every) == 63
 
 
 def test_unions_of_groups_keep_groups_whole():
     groups = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 1], [0, 0, 0, 1, 1, 0]], dtype=bool)
     compared = comparison(1)
-    found = exhaustive(compared, groups)
+    outcome = exhaustive(compared, groups)
     nll = one_by_one(compared, 6)
     unions = [
         judges(groups[list(c)].any(axis=0)) for k in (1, 2, 3) for c in combinations(range(3), k)
     ]
-    assert judges(found.best) == min(unions, key=lambda u: (nll(u), len(u)))
-    assert {judges(mask) for mask in found.path} == set(unions)
+    assert judges(outcome.best) == min(unions, key=lambda u: (nll(u), len(u)))
+    assert {judges(mask) for mask in outcome.path} == set(unions)
     for wrong in (groups[:0], np.eye(13, dtype=bool)):
         with pytest.raises(ValueError, match="groups"):
             exhaustive(compared, wrong)
@@ -67,21 +67,21 @@ def test_unions_of_groups_keep_groups_whole():
 @pytest.mark.parametrize("seed", range(3))
 def test_backward_elimination_takes_the_same_steps_as_a_loop_that_refits_one_by_one(seed):
     compared = comparison(seed, 7, missing=0.4)
-    found = backward(compared, np.ones(7, bool))
+    outcome = backward(compared, np.ones(7, bool))
     nll, current = one_by_one(compared, 7), tuple(range(7))
     steps = [current]
     while len(current) > 1:
         current = min((tuple(j for j in current if j != out) for out in current), key=nll)
         steps.append(current)
-    assert [judges(mask) for mask in found.path] == steps[::-1]
-    assert judges(found.best) == min(steps[::-1], key=nll)
+    assert [judges(mask) for mask in outcome.path] == steps[::-1]
+    assert judges(outcome.best) == min(steps[::-1], key=nll)
 
 
 @pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("steps", [4, 20])
 def test_forward_and_beam_take_the_same_steps_as_a_loop_that_refits_one_by_one(width, steps):
     compared = comparison(4, 6)
-    found = forward(compared, 6, width=width, steps=steps)
+    outcome = forward(compared, 6, width=width, steps=steps)
     nll, beam, path = one_by_one(compared, 6), [()], []
     for _ in range(min(steps, 6)):
         grown = []
@@ -92,8 +92,8 @@ def test_forward_and_beam_take_the_same_steps_as_a_loop_that_refits_one_by_one(w
                     grown.append(bigger)
         beam = sorted(grown, key=nll)[:width]
         path.append(beam[0])
-    assert [judges(mask) for mask in found.path] == path
-    assert judges(found.best) == min(path, key=nll)
+    assert [judges(mask) for mask in outcome.path] == path
+    assert judges(outcome.best) == min(path, key=nll)
 
 
 def test_a_wider_beam_ends_no_worse_here():
@@ -103,13 +103,13 @@ def test_a_wider_beam_ends_no_worse_here():
 
 def test_a_panel_of_one_judge_is_its_own_best():
     compared = comparison(0, 1)
-    for found in (
+    for outcome in (
         backward(compared, np.ones(1, bool)),
         forward(compared, 1),
         exhaustive(compared, np.ones((1, 1), bool)),
     ):
-        assert found.best.tolist() == [True]
-        assert np.isfinite(found.nll)
+        assert outcome.best.tolist() == [True]
+        assert np.isfinite(outcome.nll)
 
 
 def test_ties_go_to_the_smaller_panel_then_to_the_first():
@@ -122,8 +122,8 @@ def test_copies_are_told_apart_by_their_place_and_not_by_rounding():
         noise = 1e-14 * np.arange(len(masks))[::-1]
         return Compared(1.0 / masks.sum(axis=1) + noise, np.zeros((len(masks), 1, 3)))
 
-    found = forward(objective, 4, steps=3)
-    assert [judges(mask) for mask in found.path] == [(0,), (0, 1), (0, 1, 2)]
+    outcome = forward(objective, 4, steps=3)
+    assert [judges(mask) for mask in outcome.path] == [(0,), (0, 1), (0, 1, 2)]
 
 
 def test_constant_judges_and_one_class_labels_give_finite_answers():
@@ -131,5 +131,5 @@ def test_constant_judges_and_one_class_labels_give_finite_answers():
     ballots.votes[:, 0] = 1
     ballots.signs[:] = 1
     compared = by_folds(ballots, np.arange(40), "one_coin", "beta", n_folds=3, seed=0, key=(1,))
-    found = backward(compared, np.ones(4, bool))
-    assert np.isfinite(found.path_nll).all()
+    outcome = backward(compared, np.ones(4, bool))
+    assert np.isfinite(outcome.path_nll).all()

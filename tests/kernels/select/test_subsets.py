@@ -32,34 +32,40 @@ def restricted(ballots, mask):
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_a_subset_scores_as_the_panel_of_those_judges_alone(aggregator, groups, symmetric):
     ballots = make_ballots(5, 50, 7, missing=0.5, groups=groups, symmetric=symmetric)
-    one = split(ballots.units, 0)
+    one_split = split(ballots.units, 0)
     masks = masks_of(7)
-    found = subset_trial(ballots, one, aggregator, "temperature").scores(masks)
+    scores = subset_trial(ballots, one_split, aggregator, "temperature").scores(masks)
     for b, mask in enumerate(masks):
         size = np.array([mask.sum()])
         alone = prefix_scores(
-            restricted(ballots, mask), one.calibration, one.evaluation, size, aggregator=aggregator
+            restricted(ballots, mask),
+            one_split.calibration,
+            one_split.evaluation,
+            size,
+            aggregator=aggregator,
         )
         for name in ("calibration", "evaluation"):
-            np.testing.assert_allclose(getattr(found, name)[b], getattr(alone, name)[0], atol=1e-12)
+            np.testing.assert_allclose(
+                getattr(scores, name)[b], getattr(alone, name)[0], atol=1e-12
+            )
             empty = f"{name}_empty"
-            np.testing.assert_array_equal(getattr(found, empty)[b], getattr(alone, empty)[0])
-    assert found.evaluation_empty.any()
-    assert not found.evaluation_empty.all()
+            np.testing.assert_array_equal(getattr(scores, empty)[b], getattr(alone, empty)[0])
+    assert scores.evaluation_empty.any()
+    assert not scores.evaluation_empty.all()
 
 
 @pytest.mark.parametrize("aggregator", ["one_coin", "majority"])
 def test_a_calibration_row_is_scored_without_its_own_label(aggregator):
     ballots = make_ballots(1, 30, 5)
-    one = split(ballots.units, 2)
+    one_split = split(ballots.units, 2)
     mask = np.array([True, False, True, True, False])
-    found = subset_trial(ballots, one, aggregator, "none").scores(mask[None]).calibration[0]
-    for place, item in enumerate(one.calibration):
-        rest = [row for row in one.calibration if row != item]
+    result = subset_trial(ballots, one_split, aggregator, "none").scores(mask[None]).calibration[0]
+    for place, item in enumerate(one_split.calibration):
+        rest = [row for row in one_split.calibration if row != item]
         wanted, _ = logit_by_loop(
             ballots, item, np.flatnonzero(mask), *counts_by_loop(ballots, rest), aggregator
         )
-        assert found[place] == pytest.approx(wanted, abs=1e-12)
+        assert result[place] == pytest.approx(wanted, abs=1e-12)
 
 
 def test_a_comparison_is_the_mean_nll_of_refits_on_every_fold():
@@ -70,9 +76,11 @@ def test_a_comparison_is_the_mean_nll_of_refits_on_every_fold():
     for b, mask in enumerate(masks):
         seen, total = restricted(ballots, mask), 0.0
         for trial in compared.trials:
-            one = trial.split
-            scores = prefix_scores(seen, one.calibration, one.evaluation, np.array([mask.sum()]))
-            total += summed_nll(calibrate(seen, one, scores, ("beta",)))[0, 0]
+            one_split = trial.split
+            scores = prefix_scores(
+                seen, one_split.calibration, one_split.evaluation, np.array([mask.sum()])
+            )
+            total += summed_nll(calibrate(seen, one_split, scores, ("beta",)))[0, 0]
         assert nll[b] == pytest.approx(total / len(rows), abs=1e-9)
 
 
@@ -91,15 +99,15 @@ def test_folds_and_splits_use_the_rows_they_are_given_and_keep_groups_whole():
 
 def test_labels_of_held_out_rows_do_not_move_what_is_fitted_to_the_others():
     ballots, masks = make_ballots(4, 50, 6), masks_of(6)
-    one = split(ballots.units, 0)
+    one_split = split(ballots.units, 0)
     signs = ballots.signs.copy()
-    signs[one.evaluation] *= -1
-    found, other = (
-        subset_trial(replace(ballots, signs=s), one, "one_coin", "beta")
+    signs[one_split.evaluation] *= -1
+    result, other = (
+        subset_trial(replace(ballots, signs=s), one_split, "one_coin", "beta")
         for s in (ballots.signs, signs)
     )
-    np.testing.assert_array_equal(found.losses(masks)[1], other.losses(masks)[1])
-    assert not np.allclose(found.losses(masks)[0], other.losses(masks)[0])
+    np.testing.assert_array_equal(result.losses(masks)[1], other.losses(masks)[1])
+    assert not np.allclose(result.losses(masks)[0], other.losses(masks)[0])
 
 
 def test_blocks_bound_memory_and_change_nothing(monkeypatch):
@@ -134,22 +142,22 @@ def test_calibrators_started_near_their_maps_end_there_too():
 def test_permuting_judges_permutes_nothing_but_the_masks(seed, data):
     ballots, masks = make_ballots(seed, 30, 5), masks_of(5, 4, seed)
     order = np.array(data.draw(st.permutations(range(5))))
-    found, other = (
+    result, other = (
         by_folds(b, np.arange(30), "one_coin", "temperature", n_folds=3, seed=0, key=(1,))(m).nll
         for b, m in ((ballots, masks), (restricted(ballots, order), masks[:, order]))
     )
-    np.testing.assert_allclose(found, other, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result, other, rtol=0, atol=1e-9)
 
 
 def test_under_symmetric_swapping_items_changes_no_nll():
     ballots, masks = make_ballots(8, 40, 6, symmetric=True), masks_of(6)
     turn = np.where(np.random.default_rng(1).random(40) < 0.5, -1, 1).astype(np.int8)
     turned = replace(ballots, votes=ballots.votes * turn[:, None], signs=ballots.signs * turn)
-    found, other = (
+    result, other = (
         by_folds(b, np.arange(40), "one_coin", "beta", n_folds=4, seed=0, key=(1,))(masks).nll
         for b in (ballots, turned)
     )
-    np.testing.assert_allclose(found, other, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result, other, rtol=0, atol=1e-9)
 
 
 def test_one_class_labels_score_no_better_than_a_judge_deserves():
@@ -169,10 +177,10 @@ def test_items_nobody_of_a_subset_saw_get_the_base_rate():
     votes = ballots.votes.copy()
     votes[:, 2] = 0
     ballots = replace(ballots, votes=votes)
-    one = split(ballots.units, 0)
-    total, _ = subset_trial(ballots, one, "one_coin", "beta").losses(
+    one_split = split(ballots.units, 0)
+    total, _ = subset_trial(ballots, one_split, "one_coin", "beta").losses(
         np.array([[False, False, True]])
     )
-    share = (ballots.signs[one.calibration] > 0).mean()
-    null = item_nll(np.full(20, np.log(share / (1 - share))), ballots.signs[one.evaluation])
+    share = (ballots.signs[one_split.calibration] > 0).mean()
+    null = item_nll(np.full(20, np.log(share / (1 - share))), ballots.signs[one_split.evaluation])
     assert total[0] == pytest.approx(20 * null)

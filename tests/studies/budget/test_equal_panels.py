@@ -16,11 +16,12 @@ SPLITS = 10
 def rejections(world, n=N, seed=0):
     """Shares of data sets in which our joint p, and the paper's, is below .05."""
     analyst = Analyst.with_splits(SPLITS)
-    found = [analyst.scores(world, ballots) for ballots in data_sets(world, n, seed)]
+    result = [analyst.scores(world, ballots) for ballots in data_sets(world, n, seed)]
     ours, papers = (
-        np.array([getattr(one, name)[0, 0] for one in found]) for name in ("joint_p", "paper_p")
+        np.array([getattr(entry, name)[0, 0] for entry in result])
+        for name in ("joint_p", "paper_p")
     )
-    assert np.mean([one.delta[0, 0] for one in found]) != 0.0
+    assert np.mean([entry.delta[0, 0] for entry in result]) != 0.0
     return np.mean(ours < 0.05), np.mean(papers < 0.05)
 
 

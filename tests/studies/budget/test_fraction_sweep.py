@@ -28,9 +28,9 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**knobs) -> FractionSweepSpec:
+def spec(**options) -> FractionSweepSpec:
     return FractionSweepSpec(
-        **{"settings": SETTINGS, "panels": (3,), "shares": (0.2, 0.5, 0.7), **knobs}
+        **{"settings": SETTINGS, "panels": (3,), "shares": (0.2, 0.5, 0.7), **options}
     )
 
 
@@ -45,8 +45,8 @@ def result() -> FractionSweep:
 
 
 def test_every_share_is_the_panel_curve_of_that_share_to_the_bit():
-    found = result()
-    for f, share in enumerate(found.shares.tolist()):
+    fraction_sweep = result()
+    for f, share in enumerate(fraction_sweep.shares.tolist()):
         curve = run(
             PANEL_CURVE,
             votes(),
@@ -57,13 +57,13 @@ def test_every_share_is_the_panel_curve_of_that_share_to_the_bit():
             ),
             jobs=1,
         )
-        np.testing.assert_array_equal(found.nll[:, :, f], curve.nll[:, [2, 8]])
-        np.testing.assert_array_equal(found.nll_lo[:, :, f], curve.nll_lo[:, [2, 8]])
-        assert found.null_nll[f] == curve.null_nll
-        for c, name in enumerate(found.calibrators):
+        np.testing.assert_array_equal(fraction_sweep.nll[:, :, f], curve.nll[:, [2, 8]])
+        np.testing.assert_array_equal(fraction_sweep.nll_lo[:, :, f], curve.nll_lo[:, [2, 8]])
+        assert fraction_sweep.null_nll[f] == curve.null_nll
+        for c, name in enumerate(fraction_sweep.calibrators):
             same = curve.comparison(name, "top-3")
-            assert found.delta_lo[c, 0, f] == pytest.approx(same.lo, abs=1e-12)
-            assert found.verdict(c, 0, f) == same.verdict
+            assert fraction_sweep.delta_lo[c, 0, f] == pytest.approx(same.lo, abs=1e-12)
+            assert fraction_sweep.verdict(c, 0, f) == same.verdict
 
 
 def test_a_larger_share_adds_labels_to_those_of_a_smaller_one():
@@ -77,7 +77,7 @@ def test_a_larger_share_adds_labels_to_those_of_a_smaller_one():
 
 def test_shares_are_compared_on_the_items_that_all_of_them_evaluated():
     partial = run_chunk(votes(), spec(), FRACTION_SWEEP.plan(spec())[0])
-    found = fraction_estimates(
+    estimates = fraction_estimates(
         partial,
         np.arange(120),
         np.array([0.2, 0.5, 0.7]),
@@ -86,36 +86,38 @@ def test_shares_are_compared_on_the_items_that_all_of_them_evaluated():
         within=0.05,
         seed=0,
     )
-    common = np.logical_and.reduce([one.evaluated > 0 for one in partial])
+    common = np.logical_and.reduce([entry.evaluated > 0 for entry in partial])
     assert 0 < common.sum() < 120
-    levels = [one.item_sums[0, 0, 1] / 2.0**40 / np.maximum(one.evaluated, 1) for one in partial]
+    levels = [
+        entry.item_sums[0, 0, 1] / 2.0**40 / np.maximum(entry.evaluated, 1) for entry in partial
+    ]
     expected = [np.mean((level - levels[-1])[common]) for level in levels]
-    np.testing.assert_allclose(found["against"][0, 1], expected, atol=1e-12)
-    assert (found["against_lo"] <= found["against"]).all()
-    assert (found["against_hi"] >= found["against"]).all()
-    assert (found["against_hi"][..., :-1] > found["against"][..., :-1]).all()
-    assert not found["against_hi"][..., -1].any()
+    np.testing.assert_allclose(estimates["against"][0, 1], expected, atol=1e-12)
+    assert (estimates["against_lo"] <= estimates["against"]).all()
+    assert (estimates["against_hi"] >= estimates["against"]).all()
+    assert (estimates["against_hi"][..., :-1] > estimates["against"][..., :-1]).all()
+    assert not estimates["against_hi"][..., -1].any()
 
 
 def test_the_share_that_is_enough_lies_among_the_shares():
-    found = result().needed_for("beta", "all 9")
-    assert 0.2 <= found.lo <= found.share <= found.hi <= 0.7
+    share = result().needed_for("beta", "all 9")
+    assert 0.2 <= share.lo <= share.share <= share.hi <= 0.7
     assert result().needed_for("beta", "top-7") is None
 
 
 def test_with_one_class_the_null_is_that_of_a_coin_and_nothing_flatters():
-    found = run(FRACTION_SWEEP, make_votes(4, 120, 6, one_class=True), spec(), jobs=1)
-    np.testing.assert_allclose(found.null_nll, np.log(2))
-    assert found.nll.min() > 0.15
+    fraction_sweep = run(FRACTION_SWEEP, make_votes(4, 120, 6, one_class=True), spec(), jobs=1)
+    np.testing.assert_allclose(fraction_sweep.null_nll, np.log(2))
+    assert fraction_sweep.nll.min() > 0.15
 
 
 def test_a_share_that_leaves_too_little_says_what_it_needs():
-    found = run(FRACTION_SWEEP, votes(), spec(shares=(0.05, 0.5, 0.95)), jobs=1)
-    assert found.shares.tolist() == [0.5]
-    calibrate, evaluate = (text for text in found.warnings if "is left out" in text)
+    fraction_sweep = run(FRACTION_SWEEP, votes(), spec(shares=(0.05, 0.5, 0.95)), jobs=1)
+    assert fraction_sweep.shares.tolist() == [0.5]
+    calibrate, evaluate = (text for text in fraction_sweep.warnings if "is left out" in text)
     assert "A share of 5 % is left out: 6 labels calibrate there" in calibrate
     assert "A share of 95 % is left out: 6 items evaluate there" in evaluate
-    assert np.isfinite(found.nll).all()
+    assert np.isfinite(fraction_sweep.nll).all()
 
 
 def test_a_tiny_file_is_refused_with_what_it_takes():
@@ -125,9 +127,9 @@ def test_a_tiny_file_is_refused_with_what_it_takes():
 
 def test_groups_stay_whole():
     grouped = make_votes(6, 200, 6, groups=25)
-    found = run(FRACTION_SWEEP, grouped, spec(shares=(0.1, 0.5)), jobs=1)
-    assert found.shares.tolist() == [0.5]
-    assert any("10 groups of items" in sentence for sentence in found.warnings)
+    fraction_sweep = run(FRACTION_SWEEP, grouped, spec(shares=(0.1, 0.5)), jobs=1)
+    assert fraction_sweep.shares.tolist() == [0.5]
+    assert any("10 groups of items" in sentence for sentence in fraction_sweep.warnings)
 
 
 def test_chunks_in_any_order_give_the_same_bits_and_a_part_is_marked():
@@ -135,37 +137,37 @@ def test_chunks_in_any_order_give_the_same_bits_and_a_part_is_marked():
     first, second, third = (
         run_chunk(votes(), wanted, chunk) for chunk in FRACTION_SWEEP.plan(wanted)
     )
-    one = merge(votes(), wanted, combine_tallies(combine_tallies(first, second), third))
+    fraction_sweep = merge(votes(), wanted, combine_tallies(combine_tallies(first, second), third))
     other = merge(votes(), wanted, combine_tallies(third, combine_tallies(second, first)))
-    assert to_plain(one) == to_plain(other)
+    assert to_plain(fraction_sweep) == to_plain(other)
     assert merge(votes(), wanted, first).partial
-    assert not one.partial
+    assert not fraction_sweep.partial
 
 
 def test_the_order_of_judges_changes_nothing():
     wanted = spec(settings=Settings(splits=2))
     shuffled = votes().with_judges(votes().judges[::-1])
-    one, other = (run(FRACTION_SWEEP, v, wanted, jobs=1) for v in (votes(), shuffled))
-    assert to_plain(one) == to_plain(other)
+    first, other = (run(FRACTION_SWEEP, v, wanted, jobs=1) for v in (votes(), shuffled))
+    assert to_plain(first) == to_plain(other)
 
 
 def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
-    found = result()
-    text = json.dumps(to_plain(found), allow_nan=False)
-    assert to_plain(from_plain(FractionSweep, json.loads(text))) == to_plain(found)
-    json.dumps(found.summary(), allow_nan=False)
-    frame = found.frame()
+    fraction_sweep = result()
+    text = json.dumps(to_plain(fraction_sweep), allow_nan=False)
+    assert to_plain(from_plain(FractionSweep, json.loads(text))) == to_plain(fraction_sweep)
+    json.dumps(fraction_sweep.summary(), allow_nan=False)
+    frame = fraction_sweep.frame()
     assert len(frame) == 2 * 2 * 3
     assert {"null_nll", "skill", "against_lo", "delta_hi"} <= set(frame)
     widths = frame.groupby(["calibrator", "panel"])[["nll_lo", "nll_hi"]].apply(
         lambda part: float((part["nll_hi"] - part["nll_lo"]).min())
     )
-    for one in found.summary()["narrowest"]:
-        assert one["width"] == pytest.approx(widths[one["calibrator"], one["panel"]])
+    for entry in fraction_sweep.summary()["narrowest"]:
+        assert entry["width"] == pytest.approx(widths[entry["calibrator"], entry["panel"]])
 
 
 @pytest.mark.parametrize(
-    ("knobs", "says"),
+    ("options", "says"),
     [
         ({"aggregator": "magic"}, "unknown aggregator"),
         ({"calibrators": ("beta", "beta")}, "each once"),
@@ -176,6 +178,6 @@ def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
         ({"within": 1.0}, "out of range"),
     ],
 )
-def test_what_makes_no_sense_is_refused(knobs, says):
+def test_what_makes_no_sense_is_refused(options, says):
     with pytest.raises(InputError, match=says):
-        spec(**knobs)
+        spec(**options)

@@ -34,8 +34,8 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**knobs) -> LabelBudgetSpec:
-    return LabelBudgetSpec(**{"settings": SETTINGS, "panels": (3,), **knobs})
+def spec(**options) -> LabelBudgetSpec:
+    return LabelBudgetSpec(**{"settings": SETTINGS, "panels": (3,), **options})
 
 
 @cache
@@ -50,24 +50,24 @@ def result() -> LabelBudget:
 
 def test_the_first_labels_of_one_order_are_nested_and_seeded():
     units = np.arange(100)
-    one = split(units, 3)
-    sets = label_sets(one, units, np.array([10, 25, 50]), 0)
+    one_split = split(units, 3)
+    sets = label_sets(one_split, units, np.array([10, 25, 50]), 0)
     assert [len(rows) for rows in sets] == [10, 25, 50]
-    assert set(sets[0]) < set(sets[1]) < set(sets[2]) == set(one.calibration)
-    again = label_sets(one, units, np.array([25, 50]), 0)
+    assert set(sets[0]) < set(sets[1]) < set(sets[2]) == set(one_split.calibration)
+    again = label_sets(one_split, units, np.array([25, 50]), 0)
     np.testing.assert_array_equal(again[0], sets[1])
-    assert set(label_sets(one, units, np.array([10, 50]), 1)[0]) != set(sets[0])
+    assert set(label_sets(one_split, units, np.array([10, 50]), 1)[0]) != set(sets[0])
     other = split(units, 4)
     assert set(label_sets(other, units, np.array([10, 50]), 0)[0]) <= set(other.calibration)
 
 
 def test_groups_stay_whole_in_every_budget():
     units = np.repeat(np.arange(30), 4)
-    one = split(units, 0)
-    for rows in label_sets(one, units, np.array([10, 30, 60]), 0):
+    one_split = split(units, 0)
+    for rows in label_sets(one_split, units, np.array([10, 30, 60]), 0):
         for unit in np.unique(units[rows]):
             assert np.isin(np.flatnonzero(units == unit), rows).all()
-    assert abs(len(label_sets(one, units, np.array([30, 60]), 0)[0]) - 30) <= 2
+    assert abs(len(label_sets(one_split, units, np.array([30, 60]), 0)[0]) - 30) <= 2
 
 
 def test_the_largest_budget_is_the_panel_curve_to_the_bit():
@@ -77,37 +77,37 @@ def test_the_largest_budget_is_the_panel_curve_to_the_bit():
         PanelCurveSpec(SETTINGS, calibrators=("beta", "temperature"), compare=(3,)),
         jobs=1,
     )
-    found = result()
-    np.testing.assert_array_equal(found.nll[:, :, -1], curve.nll[:, [2, 8]])
-    np.testing.assert_array_equal(found.nll_lo[:, :, -1], curve.nll_lo[:, [2, 8]])
-    for c, name in enumerate(found.calibrators):
+    label_budget = result()
+    np.testing.assert_array_equal(label_budget.nll[:, :, -1], curve.nll[:, [2, 8]])
+    np.testing.assert_array_equal(label_budget.nll_lo[:, :, -1], curve.nll_lo[:, [2, 8]])
+    for c, name in enumerate(label_budget.calibrators):
         same = curve.comparison(name, "top-3")
-        assert found.delta[c, 0, -1] == pytest.approx(same.delta, abs=1e-15)
-        assert found.delta_lo[c, 0, -1] == pytest.approx(same.lo, abs=1e-12)
-        assert found.verdict(c, 0, -1) == same.verdict
-    assert found.null_nll[-1] == curve.null_nll
-    np.testing.assert_array_equal(found.constant_nll[:, -1], curve.constant_nll)
+        assert label_budget.delta[c, 0, -1] == pytest.approx(same.delta, abs=1e-15)
+        assert label_budget.delta_lo[c, 0, -1] == pytest.approx(same.lo, abs=1e-12)
+        assert label_budget.verdict(c, 0, -1) == same.verdict
+    assert label_budget.null_nll[-1] == curve.null_nll
+    np.testing.assert_array_equal(label_budget.constant_nll[:, -1], curve.constant_nll)
 
 
 def test_a_budget_sees_its_own_labels_only():
     wanted = spec(budgets=(20, 30), settings=Settings(splits=2))
     prepared = prepare(votes(), wanted.settings)
     ballots, ks = prepared.ballots, wanted.sizes(9)
-    found = run(LABEL_BUDGET, votes(), wanted, jobs=1)
+    label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
     nulls, levels = [], []
     for number in range(2):
-        one = split(ballots.units, number)
-        rows = label_sets(one, ballots.units, found.budgets, 0)[0]
+        one_split = split(ballots.units, number)
+        rows = label_sets(one_split, ballots.units, label_budget.budgets, 0)[0]
         wiped = replace(ballots, signs=ballots.signs.copy())
-        rest = np.setdiff1d(one.calibration, rows)
+        rest = np.setdiff1d(one_split.calibration, rows)
         wiped.signs[rest] *= -1  # labels beyond the budget must not matter
-        scores = evaluate_split(wiped, Split(number, rows, one.evaluation), ks, wanted.recipe)
+        scores = evaluate_split(wiped, Split(number, rows, one_split.evaluation), ks, wanted.recipe)
         nulls.append(scores.null_nll)
         levels.append(scores.evaluation["beta"].nll.mean(axis=1))
         rate = np.mean(ballots.signs[rows] > 0)
-        right = np.where(ballots.signs[one.evaluation] > 0, rate, 1 - rate)
+        right = np.where(ballots.signs[one_split.evaluation] > 0, rate, 1 - rate)
         assert scores.null_nll == pytest.approx(-np.log(right).mean())
-    assert found.null_nll[0] == pytest.approx(np.mean(nulls))
+    assert label_budget.null_nll[0] == pytest.approx(np.mean(nulls))
     partial = run_chunk(votes(), wanted, LABEL_BUDGET.plan(wanted)[0])
     means = partial.scores.split_means[:, 0, 0, :-1].reshape(2, 2, 3)[:, :, 0]
     np.testing.assert_allclose(means, levels, rtol=1e-12)
@@ -117,26 +117,26 @@ def test_the_variance_is_the_formula_of_its_budget():
     rng = np.random.default_rng(2)
     items, splits = rng.normal(size=(3, 40)), rng.normal(size=(8, 3))
     labels = np.array([5.0, 10.0, 20.0])
-    found = estimate(items, splits, np.arange(40), labels, 20.0, n_others=40 - labels)
+    interval = estimate(items, splits, np.arange(40), labels, 20.0, n_others=40 - labels)
     for i, n in enumerate(labels):
         v = items[i].var(ddof=1)
         s_tr2 = max(0.0, splits[:, i].var(ddof=1) - v * (1 / 20 - 1 / 40))
-        assert found.se[i] ** 2 == pytest.approx(v / 40 + s_tr2 * (1 / 8 + n / (40 - n)))
-    np.testing.assert_allclose(np.diag(found.covariance), found.se**2)
-    assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+        assert interval.se[i] ** 2 == pytest.approx(v / 40 + s_tr2 * (1 / 8 + n / (40 - n)))
+    np.testing.assert_allclose(np.diag(interval.covariance), interval.se**2)
+    assert np.linalg.eigvalsh(interval.covariance).min() > -1e-12
     same = np.full(3, 20.0)
-    one = estimate(items, splits, np.arange(40), same, 20.0, n_others=same)
+    one_estimate = estimate(items, splits, np.arange(40), same, 20.0, n_others=same)
     np.testing.assert_allclose(
-        one.covariance, estimate(items, splits, np.arange(40), 20.0, 20.0).covariance
+        one_estimate.covariance, estimate(items, splits, np.arange(40), 20.0, 20.0).covariance
     )
 
 
 def test_the_band_holds_the_intervals_and_agrees_with_the_joint_p():
-    found = result()
-    assert (found.band_lo <= found.delta_lo).all()
-    assert (found.band_hi >= found.delta_hi).all()
-    leaves_out = ((found.band_lo > 0) | (found.band_hi < 0)).any(axis=-1)
-    np.testing.assert_array_equal(leaves_out, found.joint_p < 0.05)
+    label_budget = result()
+    assert (label_budget.band_lo <= label_budget.delta_lo).all()
+    assert (label_budget.band_hi >= label_budget.delta_hi).all()
+    leaves_out = ((label_budget.band_lo > 0) | (label_budget.band_hi < 0)).any(axis=-1)
+    np.testing.assert_array_equal(leaves_out, label_budget.joint_p < 0.05)
 
 
 def test_a_judge_without_a_vote_changes_nothing_at_any_budget():
@@ -145,29 +145,29 @@ def test_a_judge_without_a_vote_changes_nothing_at_any_budget():
     cast[:, 3] = -1
     silent = replace(votes, votes=cast)
     others = silent.with_judges([name for name in votes.judges if name != votes.judges[3]])
-    found, without = (run(LABEL_BUDGET, one, spec(), jobs=1) for one in (silent, others))
-    assert found.frame().equals(without.frame())
-    assert np.isfinite(found.delta).all()
-    assert found.delta.any()
+    outcome, without = (run(LABEL_BUDGET, entry, spec(), jobs=1) for entry in (silent, others))
+    assert outcome.frame().equals(without.frame())
+    assert np.isfinite(outcome.delta).all()
+    assert outcome.delta.any()
 
 
 def test_one_judge_has_levels_and_nothing_to_compare():
-    found = run(LABEL_BUDGET, make_votes(3, 120, 1), spec(calibrators=("beta",)), jobs=1)
-    assert found.delta.shape == (1, 0, len(found.budgets))
-    assert found.arms == ("all 1",)
-    assert len(found.frame()) == len(found.budgets)
+    label_budget = run(LABEL_BUDGET, make_votes(3, 120, 1), spec(calibrators=("beta",)), jobs=1)
+    assert label_budget.delta.shape == (1, 0, len(label_budget.budgets))
+    assert label_budget.arms == ("all 1",)
+    assert len(label_budget.frame()) == len(label_budget.budgets)
 
 
 def test_more_labels_help_and_better_panels_are_told_apart():
     wide = make_votes(5, 300, 25, low=0.6, high=0.65, missing=0.0)
-    found = run(LABEL_BUDGET, wide, spec(calibrators=("temperature",)), jobs=1)
-    everyone = found.nll[0, -1]
+    label_budget = run(LABEL_BUDGET, wide, spec(calibrators=("temperature",)), jobs=1)
+    everyone = label_budget.nll[0, -1]
     assert everyone[-1] < everyone[0]
-    assert found.joint_p[0, 0] < 0.05
-    assert found.band_lo[0, 0].max() > 0
-    assert found.verdict(0, 0, len(found.budgets) - 1) == "keep all"
-    needed = found.needed_for("temperature", "all 25")
-    assert found.labels[0] <= needed.n_lo <= needed.n <= found.labels[-1]
+    assert label_budget.joint_p[0, 0] < 0.05
+    assert label_budget.band_lo[0, 0].max() > 0
+    assert label_budget.verdict(0, 0, len(label_budget.budgets) - 1) == "keep all"
+    needed = label_budget.needed_for("temperature", "all 25")
+    assert label_budget.labels[0] <= needed.n_lo <= needed.n <= label_budget.labels[-1]
     assert needed.goal == pytest.approx(1.05 * everyone[-1])
 
 
@@ -177,9 +177,9 @@ def test_a_target_is_read_off_extrapolated_or_given_up():
         run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45), target=goal), jobs=1)
         for goal in (level.max() + 0.01, level.min() - 0.002, 1e-6)
     )
-    found = easy.needed_for("beta", "all 9", "target")
-    assert found.at_start
-    assert found.n == found.n_lo == 20
+    needed = easy.needed_for("beta", "all 9", "target")
+    assert needed.at_start
+    assert needed.n == needed.n_lo == 20
     beyond = hard.needed_for("beta", "all 9", "target")
     assert beyond.extrapolated or np.isnan(beyond.n)
     assert np.isnan(never.needed_for("beta", "all 9", "target").n)
@@ -187,13 +187,13 @@ def test_a_target_is_read_off_extrapolated_or_given_up():
 
 
 def test_the_next_labels_cost_less_than_the_first_and_never_hurt():
-    found = result()
-    assert (np.diff(found.gain, axis=-1) <= 1e-12).all()
-    assert (found.gain_lo >= 0).all()
-    assert (found.gain_lo <= found.gain_hi).all()
-    assert found.next_from.tolist() == [20, 30, 45, 60, 120]
-    fall = found.fitted(0, 1, 30.0) - found.fitted(0, 1, 130.0)
-    assert found.gain[0, 1, 1] == pytest.approx(float(fall))
+    label_budget = result()
+    assert (np.diff(label_budget.gain, axis=-1) <= 1e-12).all()
+    assert (label_budget.gain_lo >= 0).all()
+    assert (label_budget.gain_lo <= label_budget.gain_hi).all()
+    assert label_budget.next_from.tolist() == [20, 30, 45, 60, 120]
+    fall = label_budget.fitted(0, 1, 30.0) - label_budget.fitted(0, 1, 130.0)
+    assert label_budget.gain[0, 1, 1] == pytest.approx(float(fall))
 
 
 def test_by_default_nine_budgets_run_from_twenty_to_the_calibration_half():
@@ -214,55 +214,55 @@ def test_by_default_nine_budgets_run_from_twenty_to_the_calibration_half():
 )
 def test_a_budget_that_cannot_be_kept_says_what_it_needs(n_items, base_rate, budgets, says):
     few = make_votes(2, n_items, 5, base_rate=base_rate, task="pointwise")
-    found = run(LABEL_BUDGET, few, spec(budgets=budgets), jobs=1)
-    assert any(says in sentence for sentence in found.warnings)
-    assert found.budgets[-1] == n_items // 2
-    assert not set(found.budgets[:-1].tolist()) & {500, 3}
+    label_budget = run(LABEL_BUDGET, few, spec(budgets=budgets), jobs=1)
+    assert any(says in sentence for sentence in label_budget.warnings)
+    assert label_budget.budgets[-1] == n_items // 2
+    assert not set(label_budget.budgets[:-1].tolist()) & {500, 3}
 
 
 def test_the_rarer_class_is_no_matter_where_items_are_used_with_their_swap():
     coded = make_votes(4, 120, 6, one_class=True)
-    found = run(LABEL_BUDGET, coded, spec(budgets=(20,)), jobs=1)
-    assert found.budgets.tolist() == [20, 60]
-    np.testing.assert_allclose(found.null_nll, np.log(2))
-    assert found.nll.min() > 0.15
+    label_budget = run(LABEL_BUDGET, coded, spec(budgets=(20,)), jobs=1)
+    assert label_budget.budgets.tolist() == [20, 60]
+    np.testing.assert_allclose(label_budget.null_nll, np.log(2))
+    assert label_budget.nll.min() > 0.15
 
 
 def test_few_groups_leave_small_budgets_out():
     grouped = make_votes(6, 200, 6, groups=25)
-    found = run(LABEL_BUDGET, grouped, spec(budgets=(20, 90)), jobs=1)
-    assert found.budgets.tolist() == [90, 100]
-    assert any("10 groups of items" in sentence for sentence in found.warnings)
-    assert abs(found.labels[0] - 90) < 5
+    label_budget = run(LABEL_BUDGET, grouped, spec(budgets=(20, 90)), jobs=1)
+    assert label_budget.budgets.tolist() == [90, 100]
+    assert any("10 groups of items" in sentence for sentence in label_budget.warnings)
+    assert abs(label_budget.labels[0] - 90) < 5
 
 
 def test_chunks_in_any_order_give_the_same_bits():
     wanted = spec(budgets=(20,), settings=Settings(splits=12), calibrators=("beta",))
     chunks = LABEL_BUDGET.plan(wanted)
     parts = [run_chunk(votes(), wanted, chunk) for chunk in chunks]
-    one = merge(votes(), wanted, reduce(combine_tallies, parts))
+    label_budget = merge(votes(), wanted, reduce(combine_tallies, parts))
     other = merge(votes(), wanted, reduce(lambda a, b: combine_tallies(b, a), parts[::-1]))
-    assert to_plain(one) == to_plain(other)
+    assert to_plain(label_budget) == to_plain(other)
     assert merge(votes(), wanted, parts[0]).partial
-    assert not one.partial
+    assert not label_budget.partial
 
 
 def test_the_order_of_judges_changes_nothing():
     wanted = spec(budgets=(20,), settings=Settings(splits=2))
     shuffled = votes().with_judges(votes().judges[::-1])
-    one, other = (run(LABEL_BUDGET, v, wanted, jobs=1) for v in (votes(), shuffled))
-    assert to_plain(one) == to_plain(other)
+    first, other = (run(LABEL_BUDGET, v, wanted, jobs=1) for v in (votes(), shuffled))
+    assert to_plain(first) == to_plain(other)
 
 
 def test_one_split_has_levels_and_no_intervals():
     wanted = spec(budgets=(20,), settings=Settings(splits=2))
     chunk = replace(LABEL_BUDGET.plan(wanted)[0], count=1)
-    found = merge(votes(), wanted, run_chunk(votes(), wanted, chunk))
-    assert np.isfinite(found.nll).all()
-    assert np.isfinite(found.delta).all()
-    assert np.isnan(found.delta_lo).all()
-    assert found.needed == ()
-    assert found.verdict(0, 0, 0) == "undecided"
+    label_budget = merge(votes(), wanted, run_chunk(votes(), wanted, chunk))
+    assert np.isfinite(label_budget.nll).all()
+    assert np.isfinite(label_budget.delta).all()
+    assert np.isnan(label_budget.delta_lo).all()
+    assert label_budget.needed == ()
+    assert label_budget.verdict(0, 0, 0) == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -275,20 +275,20 @@ def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
         settings=Settings(splits=2),
         calibrators=("temperature",),
     )
-    found = run(LABEL_BUDGET, votes(), wanted, jobs=1)
-    assert np.isfinite(found.nll).all()
-    assert found.nll[0, -1, -1] < found.null_nll[-1]
+    label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
+    assert np.isfinite(label_budget.nll).all()
+    assert label_budget.nll[0, -1, -1] < label_budget.null_nll[-1]
 
 
 def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
-    found = result()
-    text = json.dumps(to_plain(found), allow_nan=False)
-    assert to_plain(from_plain(LabelBudget, json.loads(text))) == to_plain(found)
+    label_budget = result()
+    text = json.dumps(to_plain(label_budget), allow_nan=False)
+    assert to_plain(from_plain(LabelBudget, json.loads(text))) == to_plain(label_budget)
     content = json.loads(
-        result_json(result_content(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45)), found))
+        result_json(result_content(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45)), label_budget))
     )
     assert content["summary"]["budgets"] == [20, 30, 45, 60]
-    frame = found.frame()
+    frame = label_budget.frame()
     assert len(frame) == 2 * 2 * 4
     assert (frame[frame["panel"] == "all 9"]["verdict"] == "reference").all()
     assert frame[frame["panel"] == "top-3"]["delta"].notna().all()
@@ -298,16 +298,18 @@ def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
 
 def test_a_second_aggregator_is_held_against_the_first_on_the_same_labels():
     wanted = spec(budgets=(20, 40), beside="majority")
-    found = run(LABEL_BUDGET, votes(), wanted, jobs=1)
-    assert found.arms == ("all 9 by majority", "top-3", "all 9")
+    label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
+    assert label_budget.arms == ("all 9 by majority", "top-3", "all 9")
     alone = {
         name: run(LABEL_BUDGET, votes(), spec(budgets=(20, 40), aggregator=name), jobs=1)
         for name in ("one_coin", "majority")
     }
-    np.testing.assert_array_equal(found.nll[:, 1:], alone["one_coin"].nll)
-    np.testing.assert_array_equal(found.nll[:, 0], alone["majority"].nll[:, -1])
-    np.testing.assert_allclose(found.delta[:, 0], found.nll[:, 0] - found.nll[:, 2])
-    frame = found.frame()
+    np.testing.assert_array_equal(label_budget.nll[:, 1:], alone["one_coin"].nll)
+    np.testing.assert_array_equal(label_budget.nll[:, 0], alone["majority"].nll[:, -1])
+    np.testing.assert_allclose(
+        label_budget.delta[:, 0], label_budget.nll[:, 0] - label_budget.nll[:, 2]
+    )
+    frame = label_budget.frame()
     rows = frame[frame["panel"] == "all 9 by majority"]
     assert set(rows["aggregator"]) == {"majority"}
     assert set(frame[frame["panel"] != "all 9 by majority"]["aggregator"]) == {"one_coin"}
@@ -333,29 +335,29 @@ def test_no_price_is_read_below_the_smallest_budget():
 
 
 def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw():
-    found = result()
-    assert (found.paper_p <= found.joint_p).all()
-    frame = found.frame()
+    label_budget = result()
+    assert (label_budget.paper_p <= label_budget.joint_p).all()
+    frame = label_budget.frame()
     assert [name for name in frame if name.startswith("paper_")] == [
         "paper_joint_t",
         "paper_joint_p",
     ]
-    for one in found.summary()["joint"]:
-        assert one["paper_note"].startswith("invalid")
+    for entry in label_budget.summary()["joint"]:
+        assert entry["paper_note"].startswith("invalid")
 
 
 def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
     for levels in (np.full(4, 0.4), np.array([0.30, 0.33, 0.36, 0.39])):
         flat = replace(result(), nll=np.tile(levels, (2, 2, 1)))
-        found = read(flat, have=None)
-        assert not found.gain.any()
-        assert (found.gain_hi >= 0).all()
-        assert (found.curve_b == 0).all()
-        np.testing.assert_allclose(found.fitted(0, 0, 1e6), levels.mean(), atol=0.03)
+        label_budget = read(flat, have=None)
+        assert not label_budget.gain.any()
+        assert (label_budget.gain_hi >= 0).all()
+        assert (label_budget.curve_b == 0).all()
+        np.testing.assert_allclose(label_budget.fitted(0, 0, 1e6), levels.mean(), atol=0.03)
 
 
 @pytest.mark.parametrize(
-    ("knobs", "says"),
+    ("options", "says"),
     [
         ({"beside": "magic"}, "unknown aggregator"),
         ({"beside": "one_coin"}, "both aggregators are the same"),
@@ -372,6 +374,6 @@ def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
         ({"target": float("nan")}, "must be above 0"),
     ],
 )
-def test_what_makes_no_sense_is_refused(knobs, says):
+def test_what_makes_no_sense_is_refused(options, says):
     with pytest.raises(InputError, match=says):
-        spec(**knobs)
+        spec(**options)

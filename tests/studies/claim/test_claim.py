@@ -44,8 +44,8 @@ def flattering():
 
 
 @cache
-def result(**knobs) -> Claim:
-    return run(CLAIM, votes(), ClaimSpec(SETTINGS, **{"joint": False, **knobs}), jobs=1)
+def result(**options) -> Claim:
+    return run(CLAIM, votes(), ClaimSpec(SETTINGS, **{"joint": False, **options}), jobs=1)
 
 
 @cache
@@ -53,8 +53,8 @@ def one_class_result() -> Claim:
     return run(CLAIM, flattering(), ClaimSpec(SETTINGS, panels=(3, 5)), jobs=1)
 
 
-def level(found: Claim, step: str) -> np.ndarray:
-    return found.nll[found.row(step)]
+def level(claim: Claim, step: str) -> np.ndarray:
+    return claim.nll[claim.row(step)]
 
 
 def curve(given_votes, calibrators, protocol="honest"):
@@ -65,30 +65,30 @@ def curve(given_votes, calibrators, protocol="honest"):
 
 
 def test_the_papers_rows_are_the_curve_under_the_papers_protocol():
-    found = one_class_result()
+    claim = one_class_result()
     names = ("none", "beta_clipped", "beta", "temperature")
     wanted = curve(flattering(), names, "paper")
     steps = ("raw_one_class", "paper", "paper_unclipped", "paper_temperature")
-    at = [found.sizes.tolist().index(k) for k in (2, 3, 5)] + [-1]
+    at = [claim.sizes.tolist().index(k) for k in (2, 3, 5)] + [-1]
     there = [wanted.k.tolist().index(k) for k in (2, 3, 5, 9)]
     for step, name in zip(steps, names, strict=True):
-        c, s = wanted.row(name), found.row(step)
-        np.testing.assert_allclose(found.nll[s, at], wanted.nll[c, there], **CLOSE)
-        np.testing.assert_allclose(found.nll_hi[s, at], wanted.nll_hi[c, there], **CLOSE)
-        assert found.constant_nll[s] == pytest.approx(wanted.constant_nll[c], abs=1e-12)
-        assert found.null_nll[s] == pytest.approx(wanted.null_nll, abs=1e-12)
+        c, s = wanted.row(name), claim.row(step)
+        np.testing.assert_allclose(claim.nll[s, at], wanted.nll[c, there], **CLOSE)
+        np.testing.assert_allclose(claim.nll_hi[s, at], wanted.nll_hi[c, there], **CLOSE)
+        assert claim.constant_nll[s] == pytest.approx(wanted.constant_nll[c], abs=1e-12)
+        assert claim.null_nll[s] == pytest.approx(wanted.null_nll, abs=1e-12)
 
 
 @pytest.mark.parametrize("given_votes", [votes, flattering])
 def test_the_honest_row_is_the_curve_by_default(given_votes):
-    found = result() if given_votes is votes else one_class_result()
+    claim = result() if given_votes is votes else one_class_result()
     wanted = curve(given_votes(), ("beta",))
-    np.testing.assert_allclose(level(found, "honest")[-1], wanted.nll[0, -1], **CLOSE)
+    np.testing.assert_allclose(level(claim, "honest")[-1], wanted.nll[0, -1], **CLOSE)
     three = wanted.comparison("beta", "top-3")
-    at = found.row("honest"), found.sizes.tolist().index(3)
-    assert found.against_all[at] == pytest.approx(three.delta, abs=1e-12)
-    assert found.against_all_lo[at] == pytest.approx(three.lo, abs=1e-12)
-    assert found.verdict("honest", at[1]) == three.verdict
+    at = claim.row("honest"), claim.sizes.tolist().index(3)
+    assert claim.against_all[at] == pytest.approx(three.delta, abs=1e-12)
+    assert claim.against_all_lo[at] == pytest.approx(three.lo, abs=1e-12)
+    assert claim.verdict("honest", at[1]) == three.verdict
 
 
 @given(st.data())
@@ -101,8 +101,8 @@ def test_one_class_coding_forgets_which_response_came_first(data):
         votes=(ballots.votes * flip[:, None]).astype(np.int8),
         signs=(ballots.signs * flip).astype(np.int8),
     )
-    one, other = one_class(ballots), one_class(turned)
-    np.testing.assert_array_equal(one.votes, other.votes)
+    first, other = one_class(ballots), one_class(turned)
+    np.testing.assert_array_equal(first.votes, other.votes)
     assert (other.signs == 1).all()
     assert not other.symmetric
 
@@ -111,16 +111,16 @@ def test_swapped_items_change_no_figure_of_one_class_coding():
     flip = np.random.default_rng(0).random(120) < 0.5
     spec = ClaimSpec(SETTINGS, joint=False)
     other = run(CLAIM, flip_items(votes(), flip), spec, jobs=1)
-    for step in other.told("one_class"):
+    for step in other.steps_for("one_class"):
         np.testing.assert_array_equal(level(other, step.name), level(result(), step.name))
 
 
 def test_each_step_differs_from_the_one_before_it_in_one_thing():
-    told = list(STEPS)
+    message = list(STEPS)
     for step in STEPS.values():
         if step.before is None:
             continue
-        assert told.index(step.before) < told.index(step.name)
+        assert message.index(step.before) < message.index(step.name)
         before = STEPS[step.before]
         changed = sum(
             getattr(step, what) != getattr(before, what)
@@ -142,22 +142,22 @@ def free(step):
 
 
 def test_the_constant_score_and_the_base_rate_flatter_without_a_judge():
-    found = result()
-    paper, honest = found.row("paper"), found.row("honest")
-    assert found.constant_nll[paper] == pytest.approx(0.025, abs=0.001)
-    assert found.null_nll[paper] == pytest.approx(-np.log(1 - CLIP))
-    assert found.constant_nll[found.row("paper_temperature")] == pytest.approx(np.log(2))
-    assert found.constant_nll[honest] > 0.68
-    assert found.null_nll[honest] > 0.68
-    skill = found.frame().set_index(["step", "panel"])["skill"]
+    claim = result()
+    paper, honest = claim.row("paper"), claim.row("honest")
+    assert claim.constant_nll[paper] == pytest.approx(0.025, abs=0.001)
+    assert claim.null_nll[paper] == pytest.approx(-np.log(1 - CLIP))
+    assert claim.constant_nll[claim.row("paper_temperature")] == pytest.approx(np.log(2))
+    assert claim.constant_nll[honest] > 0.68
+    assert claim.null_nll[honest] > 0.68
+    skill = claim.frame().set_index(["step", "panel"])["skill"]
     assert skill["paper", "all"] < -1.0 < 0.0 < skill["honest", "all"]
 
 
 def test_signs_that_are_free_make_a_map_fall_and_bound_ones_never_do():
-    found = result()
-    assert (found.falling[found.row("paper")] > 0.5).all()
-    assert found.falling[found.row("paper_monotone")].max() == 0.0
-    maps = dict(zip(MAP_NAMES, found.maps, strict=True))
+    claim = result()
+    assert (claim.falling[claim.row("paper")] > 0.5).all()
+    assert claim.falling[claim.row("paper_monotone")].max() == 0.0
+    maps = dict(zip(MAP_NAMES, claim.maps, strict=True))
     assert maps["paper"][0] < 0.0 <= maps["paper_monotone"][0]
     p = np.linspace(0.001, 0.999, 999)
     assert np.diff(apply(maps["paper"], p)).min() < 0.0
@@ -176,18 +176,18 @@ def test_a_drawn_map_is_the_formula_of_the_paper():
 
 
 def test_maps_see_the_scores_that_the_paper_calibrates():
-    found = codings(flattering(), SETTINGS)
-    maps = fitted_maps(found)
+    outcome = codings(flattering(), SETTINGS)
+    maps = fitted_maps(outcome)
     assert maps.shape == (len(MAP_NAMES), 3)
     assert maps[3, 0] == -maps[3, 1]  # each pair with its swap: no map can tell the two apart
 
 
 def test_without_an_intercept_the_coding_makes_no_difference():
-    found = one_class_result()
+    claim = one_class_result()
     np.testing.assert_allclose(
-        level(found, "paper_temperature"), level(found, "honest_temperature"), **CLOSE
+        level(claim, "paper_temperature"), level(claim, "honest_temperature"), **CLOSE
     )
-    np.testing.assert_allclose(level(found, "raw_one_class"), level(found, "raw_honest"), **CLOSE)
+    np.testing.assert_allclose(level(claim, "raw_one_class"), level(claim, "raw_honest"), **CLOSE)
 
 
 def test_only_one_class_coding_flatters_and_its_rows_say_so():
@@ -203,35 +203,35 @@ def test_only_one_class_coding_flatters_and_its_rows_say_so():
 
 def test_changes_and_differences_have_the_intervals_of_paired_means():
     spec = ClaimSpec(SETTINGS, joint=False)
-    done = combine_tallies(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
-    found, (items, seen) = result(), done.item_means()
+    tally = combine_tallies(*(run_chunk(votes(), spec, c) for c in CLAIM.plan(spec))).steps
+    claim, (items, seen) = result(), tally.item_means()
     items = items[0]
-    one, before = found.row("honest_clipped"), found.row("paper")
+    row, before = claim.row("honest_clipped"), claim.row("paper")
     wanted = estimate(
-        items[one, :-1] - items[before, :-1],
-        done.split_means[:, 0, one, :-1] - done.split_means[:, 0, before, :-1],
+        items[row, :-1] - items[before, :-1],
+        tally.split_means[:, 0, row, :-1] - tally.split_means[:, 0, before, :-1],
         np.flatnonzero(seen),
         60.0,
         60.0,
     )
-    np.testing.assert_allclose(found.change[one], wanted.value, **CLOSE)
-    np.testing.assert_allclose(found.change_lo[one], wanted.lo, **CLOSE)
+    np.testing.assert_allclose(claim.change[row], wanted.value, **CLOSE)
+    np.testing.assert_allclose(claim.change_lo[row], wanted.lo, **CLOSE)
     np.testing.assert_allclose(
-        found.against_all, found.nll - found.nll[:, [-1]] + np.array([0.0] * 4 + [np.nan]), **CLOSE
+        claim.against_all, claim.nll - claim.nll[:, [-1]] + np.array([0.0] * 4 + [np.nan]), **CLOSE
     )
-    assert np.isnan(found.change[found.row("raw_one_class")]).all()
+    assert np.isnan(claim.change[claim.row("raw_one_class")]).all()
 
 
 def test_joint_stands_beside_one_coin_at_the_panels_compared():
-    found = one_class_result()
-    joint, honest = found.row("joint"), found.row("honest")
-    known = np.isfinite(found.nll[joint])
-    assert found.sizes.tolist() == [1, 2, 3, 5]
+    claim = one_class_result()
+    joint, honest = claim.row("joint"), claim.row("honest")
+    known = np.isfinite(claim.nll[joint])
+    assert claim.sizes.tolist() == [1, 2, 3, 5]
     assert known.tolist() == [False, False, True, True, True]
     np.testing.assert_allclose(
-        found.change[joint, known], (found.nll[joint] - found.nll[honest])[known], **CLOSE
+        claim.change[joint, known], (claim.nll[joint] - claim.nll[honest])[known], **CLOSE
     )
-    frame = found.frame()
+    frame = claim.frame()
     assert frame.loc[frame["step"] == "joint", "panel"].tolist() == ["top-3", "top-5", "all"]
     assert not result().has("joint")
     assert result().reversal("joint", 3) is None
@@ -257,28 +257,28 @@ def test_a_result_is_read_back_as_it_was_written():
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [{"protocol": "paper"}, {"orientation": "as_given"}, {"orientation": "symmetric"}],
 )
-def test_the_variants_are_pinned_whatever_the_settings_say(knobs):
-    spec = ClaimSpec(Settings(splits=6, **knobs), panels=(3, 5), joint=False)
-    found = run(CLAIM, flattering(), spec, jobs=1)
-    assert found.orientation == "symmetric"
-    for step in found.steps:
-        np.testing.assert_array_equal(level(found, step), level(one_class_result(), step))
+def test_the_variants_are_pinned_whatever_the_settings_say(options):
+    spec = ClaimSpec(Settings(splits=6, **options), panels=(3, 5), joint=False)
+    claim = run(CLAIM, flattering(), spec, jobs=1)
+    assert claim.orientation == "symmetric"
+    for step in claim.steps:
+        np.testing.assert_array_equal(level(claim, step), level(one_class_result(), step))
 
 
 def test_under_the_coin_there_is_one_step_less():
-    found = run(CLAIM, votes(), ClaimSpec(Settings(splits=2, orientation="randomized")), jobs=1)
-    assert found.orientation == "randomized"
-    assert not found.has("honest_random")
+    claim = run(CLAIM, votes(), ClaimSpec(Settings(splits=2, orientation="randomized")), jobs=1)
+    assert claim.orientation == "randomized"
+    assert not claim.has("honest_random")
 
 
 def test_answers_that_are_no_pairs_are_not_turned():
-    found = run(CLAIM, make_votes(task="pointwise"), ClaimSpec(Settings(splits=2)), jobs=1)
-    assert found.orientation == "as_given"
-    assert not found.has("honest_random")
-    assert found.has("paper")
+    claim = run(CLAIM, make_votes(task="pointwise"), ClaimSpec(Settings(splits=2)), jobs=1)
+    assert claim.orientation == "as_given"
+    assert not claim.has("honest_random")
+    assert claim.has("paper")
     with pytest.raises(InputError, match="every label is the same"):
         run(CLAIM, make_votes(task="pointwise", one_class=True), ClaimSpec(SETTINGS), jobs=1)
 
@@ -286,26 +286,26 @@ def test_answers_that_are_no_pairs_are_not_turned():
 def test_a_judge_set_aside_still_votes_under_one_class_coding():
     broken = np.array(flattering().votes)
     broken[:, 4] = 0
-    found = run(
+    claim = run(
         CLAIM,
         replace(flattering(), votes=broken),
         ClaimSpec(Settings(splits=2), panels=(3, 8), joint=False),
         jobs=1,
     )
-    assert found.n_judges[found.row("paper")] == 9
-    assert found.n_judges[found.row("honest")] == 8
-    assert found.panels.tolist() == [3]  # eight judges are all of them in one coding
+    assert claim.n_judges[claim.row("paper")] == 9
+    assert claim.n_judges[claim.row("honest")] == 8
+    assert claim.panels.tolist() == [3]  # eight judges are all of them in one coding
     assert "Under one-class coding it votes all the same: nothing is dropped there." in (
-        found.warnings
+        claim.warnings
     )
 
 
 def test_one_judge_has_steps_but_no_reversal():
-    found = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
-    assert found.reversals() == ()
-    assert found.columns() == [0]
-    assert found.arm("paper", 0) == "all 1"
-    assert len(found.frame()) == len(found.steps)
+    claim = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
+    assert claim.reversals() == ()
+    assert claim.columns() == [0]
+    assert claim.arm("paper", 0) == "all 1"
+    assert len(claim.frame()) == len(claim.steps)
 
 
 def test_a_panel_of_nobody_is_refused():

@@ -1,4 +1,4 @@
-"""The table of METHODS, section 1, on public votes: both codings, within their standard errors."""
+"""The table of docs/claim.md, on public votes: both codings, within their standard errors."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def claim(path: Path, *, joint: bool = False, splits: int = SPLITS) -> Claim:
     return run(CLAIM, load_votes(path).votes, ClaimSpec(Settings(splits=splits), joint=joint))
 
 
-def levels(found: Claim, step: str) -> list[float]:
+def levels(result: Claim, step: str) -> list[float]:
     """NLL of top-3, top-5, top-10 and all judges."""
-    return found.nll[found.row(step), found.columns()].tolist()
+    return result.nll[result.row(step), result.columns()].tolist()
 
 
 @pytest.mark.parametrize(
@@ -41,33 +41,33 @@ def levels(found: Claim, step: str) -> list[float]:
     ],
 )
 def test_the_table_is_reproduced(real_votes, name, step, wanted, rel):
-    found = claim(real_votes(f"{name}_votes.csv"))
-    assert levels(found, step) == pytest.approx(wanted, rel=rel)
+    result = claim(real_votes(f"{name}_votes.csv"))
+    assert levels(result, step) == pytest.approx(wanted, rel=rel)
 
 
 @pytest.mark.real_votes
 def test_more_judges_help_under_one_class_coding_only_where_the_map_may_fall(real_votes):
-    found = claim(real_votes("rewardbench_correctness_votes.csv"))
-    three, *_, everyone = levels(found, "paper")
+    result = claim(real_votes("rewardbench_correctness_votes.csv"))
+    three, *_, everyone = levels(result, "paper")
     assert everyone < three
-    three, *_, everyone = levels(found, "paper_monotone")
+    three, *_, everyone = levels(result, "paper_monotone")
     assert 0.014 < three < everyone < 0.023
-    assert found.falling[found.row("paper")].min() == 1.0
-    assert found.n_judges[found.row("paper")] == 149
-    assert found.n_judges[found.row("honest")] == 148
+    assert result.falling[result.row("paper")].min() == 1.0
+    assert result.n_judges[result.row("paper")] == 149
+    assert result.n_judges[result.row("honest")] == 148
 
 
 @pytest.mark.real_votes
 def test_the_reversal_is_not_there_with_honest_labels(real_votes):
-    found = claim(real_votes("rewardbench_correctness_votes.csv"))
-    assert found.reversal("honest", 5).outcome == "does not appear"
-    assert found.reversal("honest_clipped", 5).outcome == "does not appear"
-    assert found.reversal("paper", 5).delta > 0.0
+    result = claim(real_votes("rewardbench_correctness_votes.csv"))
+    assert result.reversal("honest", 5).outcome == "does not appear"
+    assert result.reversal("honest_clipped", 5).outcome == "does not appear"
+    assert result.reversal("paper", 5).delta > 0.0
 
 
 def test_it_is_there_where_votes_are_seen_jointly(real_votes):
-    found = claim(real_votes("llmbar_votes.csv"), joint=True, splits=5)
-    joint = found.reversal("joint", 5)
+    result = claim(real_votes("llmbar_votes.csv"), joint=True, splits=5)
+    joint = result.reversal("joint", 5)
     assert joint.delta > 0.05
-    assert found.nll[found.row("joint"), -1] < 0.26
-    assert found.change_hi[found.row("joint"), -1] < 0.0
+    assert result.nll[result.row("joint"), -1] < 0.26
+    assert result.change_hi[result.row("joint"), -1] < 0.0

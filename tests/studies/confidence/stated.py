@@ -23,12 +23,12 @@ def stated(seed, n=200, n_splits=10, *, slope=1.0, per_unit=1, symmetric=False):
     luck = np.repeat(rng.random(n // per_unit), per_unit)
     signs = np.where(luck < 1 / (1 + np.exp(-slope * level)), 1, -1).astype(np.int8)
     splits = [split(units, number, seed=seed) for number in range(n_splits)]
-    rows = np.concatenate([one.evaluation for one in splits])
+    rows = np.concatenate([one_split.evaluation for one_split in splits])
     logits = level[rows]
-    done = OutOfSample(
+    predictions = OutOfSample(
         numbers=np.arange(n_splits),
-        n_calibration=np.array([len(one.calibration) for one in splits]),
-        n_evaluation=np.array([len(one.evaluation) for one in splits]),
+        n_calibration=np.array([len(one_split.calibration) for one_split in splits]),
+        n_evaluation=np.array([len(one_split.evaluation) for one_split in splits]),
         rows=rows,
         logits=np.stack([3.0 * logits, logits]),
         null=np.zeros(n_splits),
@@ -36,4 +36,4 @@ def stated(seed, n=200, n_splits=10, *, slope=1.0, per_unit=1, symmetric=False):
         replaced=np.zeros(n_splits, dtype=int),
     )
     ballots = Ballots(np.zeros((n, 1), np.int8), signs, units, symmetric)
-    return evaluations(done, SimpleNamespace(ballots=ballots))
+    return evaluations(predictions, SimpleNamespace(ballots=ballots))

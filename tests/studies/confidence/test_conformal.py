@@ -33,8 +33,8 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=6)
 
 
-def votes(seed=1, n=160, **knobs):
-    made = make_votes(seed, n, 9, **knobs)
+def votes(seed=1, n=160, **options):
+    made = make_votes(seed, n, 9, **options)
     table = pd.DataFrame({"topic": np.where(np.arange(n) % 8 == 0, "rare", "common")})
     return replace(made, features=table)
 
@@ -45,28 +45,28 @@ def result() -> Conformal:
 
 
 def test_sets_cover_as_promised_over_all_items():
-    found = result()
-    assert found.methods == ("all", "class", "difficulty", "feature")
+    conformal = result()
+    assert conformal.methods == ("all", "class", "difficulty", "feature")
     for level in range(2):
-        assert found.kept(0, level, 0) == "holds"
-        assert found.coverage[0, level, 0] >= found.levels[level] - 0.05
-    assert (found.coverage[:, 1, 0] >= found.coverage[:, 0, 0]).all()
+        assert conformal.kept(0, level, 0) == "holds"
+        assert conformal.coverage[0, level, 0] >= conformal.levels[level] - 0.05
+    assert (conformal.coverage[:, 1, 0] >= conformal.coverage[:, 0, 0]).all()
 
 
 def test_kinds_add_up_and_give_the_size():
-    found = result()
-    np.testing.assert_allclose(found.kinds.sum(axis=-1), 1.0)
-    sizes = found.kinds @ np.array([0.0, 1.0, 1.0, 2.0])
-    np.testing.assert_allclose(found.size, sizes)
+    conformal = result()
+    np.testing.assert_allclose(conformal.kinds.sum(axis=-1), 1.0)
+    sizes = conformal.kinds @ np.array([0.0, 1.0, 1.0, 2.0])
+    np.testing.assert_allclose(conformal.size, sizes)
 
 
 def test_groups_of_one_grouping_are_all_items_and_average_to_their_coverage():
-    found = result()
-    for way in found.methods:
-        rows = [i for i, grouping in enumerate(found.groupings) if grouping == way]
-        assert found.items[rows].sum() == found.items[0]
-        mean = (found.coverage[0, 1, rows] * found.items[rows]).sum() / found.items[0]
-        assert mean == pytest.approx(found.coverage[0, 1, 0])
+    conformal = result()
+    for way in conformal.methods:
+        rows = [i for i, grouping in enumerate(conformal.groupings) if grouping == way]
+        assert conformal.items[rows].sum() == conformal.items[0]
+        mean = (conformal.coverage[0, 1, rows] * conformal.items[rows]).sum() / conformal.items[0]
+        assert mean == pytest.approx(conformal.coverage[0, 1, 0])
 
 
 def test_sets_are_those_of_the_estimator():
@@ -77,58 +77,58 @@ def test_sets_are_those_of_the_estimator():
     labels = (rng.random(40) < own).astype(int)
     part = Strata(("label 0", "label 1"), np.append(labels, np.zeros(30, int)))
     items = (np.arange(40), np.arange(40, 70))
-    found = sets_within(nonconformity(own, labels), new, part, items, 0.9, "class")
+    within = sets_within(nonconformity(own, labels), new, part, items, 0.9, "class")
     peer = SplitConformal(level=0.9, mondrian="class").fit(own, labels)
-    np.testing.assert_array_equal(found, peer.predict_kinds(new))
+    np.testing.assert_array_equal(within, peer.predict_kinds(new))
     assert "class" in strata_of(prepared, spec)
 
 
 def test_partials_add_up_in_any_order_and_json_is_lossless():
     made, spec = votes(), ConformalSpec(SETTINGS)
     first, second = (run_chunk(made, spec, chunk) for chunk in split_chunks(6))
-    one, other = (
+    left, other = (
         merge(made, spec, combine(first, second)),
         merge(made, spec, combine(second, first)),
     )
-    np.testing.assert_array_equal(one.coverage_lo, other.coverage_lo)
-    again = from_plain(Conformal, json.loads(json.dumps(to_plain(one), allow_nan=False)))
-    np.testing.assert_array_equal(again.kinds, one.kinds)
-    assert again.methods == one.methods
+    np.testing.assert_array_equal(left.coverage_lo, other.coverage_lo)
+    again = from_plain(Conformal, json.loads(json.dumps(to_plain(left), allow_nan=False)))
+    np.testing.assert_array_equal(again.kinds, left.kinds)
+    assert again.methods == left.methods
     blank = merge(made, spec, run_chunk(made, spec, split_chunks(1)[0]))
     assert blank.kept(0, 0, 0) == "open"
 
 
 def test_under_symmetric_there_are_no_classes_and_that_is_said():
-    found = run(
+    conformal = run(
         CONFORMAL,
         make_votes(2, 100, 8, one_class=True),
         ConformalSpec(SETTINGS),
         jobs=1,
     )
-    assert found.methods == ("all", "difficulty")
-    assert found.symmetric
-    assert any("coverage by label does not apply" in note for note in found.warnings)
-    np.testing.assert_array_equal(found.kinds[..., 1], found.kinds[..., 2])
-    assert found.summary()["class_conditional"] is None
+    assert conformal.methods == ("all", "difficulty")
+    assert conformal.symmetric
+    assert any("coverage by label does not apply" in note for note in conformal.warnings)
+    np.testing.assert_array_equal(conformal.kinds[..., 1], conformal.kinds[..., 2])
+    assert conformal.summary()["class_conditional"] is None
 
 
 def test_too_few_labels_for_a_level_or_a_value_say_what_it_needs():
-    found = run(CONFORMAL, votes(3, 40), ConformalSpec(SETTINGS, feature="topic"), jobs=1)
+    conformal = run(CONFORMAL, votes(3, 40), ConformalSpec(SETTINGS, feature="topic"), jobs=1)
     needed = f"fewer than the {labels_needed(0.9)} labels that sets at 90% need"
     assert any(
-        f"the value 'rare' has, in the held-out slice, {needed}" in w for w in found.warnings
+        f"the value 'rare' has, in the held-out slice, {needed}" in w for w in conformal.warnings
     )
-    assert any("the held-out slice has fewer" in w for w in found.warnings)
-    rare = found.groups.index("rare")
-    assert found.infinite[3, 1] == 6
-    assert found.coverage[3, 1, rare] == 1.0
-    assert found.kinds[3, 1, rare, 3] == 1.0
+    assert any("the held-out slice has fewer" in w for w in conformal.warnings)
+    rare = conformal.groups.index("rare")
+    assert conformal.infinite[3, 1] == 6
+    assert conformal.coverage[3, 1, rare] == 1.0
+    assert conformal.kinds[3, 1, rare, 3] == 1.0
 
 
 def test_no_features_and_unknown_ones_are_said():
     plain = make_votes(1, 80, 7)
-    found = run(CONFORMAL, plain, ConformalSpec(SETTINGS), jobs=1)
-    assert any("no item features" in note for note in found.warnings)
+    conformal = run(CONFORMAL, plain, ConformalSpec(SETTINGS), jobs=1)
+    assert any("no item features" in note for note in conformal.warnings)
     with pytest.raises(InputError, match="no such item feature"):
         run(CONFORMAL, plain, ConformalSpec(SETTINGS, feature="topic"), jobs=1)
     with pytest.raises(InputError, match="conformal level"):
@@ -141,14 +141,18 @@ def coverages():
     spec = ConformalSpec(Settings(splits=4), feature="topic")
     overall, within = [], []
     for seed in range(24):
-        found = run(CONFORMAL, votes(100 + seed, missing=0.0), spec, jobs=1)
-        overall.append(found.coverage[:, :, 0])
+        conformal = run(CONFORMAL, votes(100 + seed, missing=0.0), spec, jobs=1)
+        overall.append(conformal.coverage[:, :, 0])
         own = [
-            [found.coverage[m, :, g] for g, way in enumerate(found.groupings) if way == method]
-            for m, method in enumerate(found.methods)
+            [
+                conformal.coverage[m, :, g]
+                for g, way in enumerate(conformal.groupings)
+                if way == method
+            ]
+            for m, method in enumerate(conformal.methods)
             if method in ("class", "feature")
         ]
-        within.append(np.array([np.array(one) for one in own]))
+        within.append(np.array([np.array(entry) for entry in own]))
     return np.array(overall), np.array(within)
 
 

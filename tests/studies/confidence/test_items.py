@@ -44,44 +44,44 @@ def result() -> Items:
 
 
 def test_every_labelled_item_is_there_with_its_votes_and_features():
-    found = result()
+    items = result()
     cast = votes().votes
-    np.testing.assert_array_equal(found.for_1, (cast == 1).sum(axis=1))
-    np.testing.assert_array_equal(found.for_0, (cast == 0).sum(axis=1))
-    np.testing.assert_array_equal(found.wrong, (cast == 1 - votes().labels[:, None]).sum(axis=1))
-    frame = found.frame()
+    np.testing.assert_array_equal(items.for_1, (cast == 1).sum(axis=1))
+    np.testing.assert_array_equal(items.for_0, (cast == 0).sum(axis=1))
+    np.testing.assert_array_equal(items.wrong, (cast == 1 - votes().labels[:, None]).sum(axis=1))
+    frame = items.frame()
     assert frame["item"].tolist() == list(votes().item_ids)
     assert frame["feat_topic"].tolist() == ["<b>a</b>", "b"] * 60
-    assert ((found.p_lo <= found.p) & (found.p <= found.p_hi)).all()
+    assert ((items.p_lo <= items.p) & (items.p <= items.p_hi)).all()
 
 
 def test_the_worst_cost_most_and_the_contested_divide_the_votes():
-    found = result()
-    worst = found.worst(5)
-    assert found.nll[worst].tolist() == sorted(found.nll, reverse=True)[:5]
-    assert (found.right[worst] < 0.5).all()
-    contested = found.contested(5)
-    assert (found.disagreement[contested] >= np.sort(found.disagreement)[-5]).all()
+    items = result()
+    worst = items.worst(5)
+    assert items.nll[worst].tolist() == sorted(items.nll, reverse=True)[:5]
+    assert (items.right[worst] < 0.5).all()
+    contested = items.contested(5)
+    assert (items.disagreement[contested] >= np.sort(items.disagreement)[-5]).all()
 
 
 def test_strata_hold_all_items_and_average_to_the_whole():
-    found = result()
+    items = result()
     for way in ("difficulty", "errors", "feature"):
-        rows = found.strata_of(way)
-        assert found.stratum_items[rows].sum() == 120
-        mean = (found.nll_by[1, rows] * found.stratum_items[rows]).sum() / 120
-        assert mean == pytest.approx(found.nll.mean())
-    assert (found.nll_by_lo <= found.nll_by).all()
-    errors = found.strata_of("errors")
-    assert found.accuracy[1, errors[0]] > found.accuracy[1, errors[-1]]
-    assert [one["uses_label"] for one in found.summary()["strata"]].count(True) == len(errors)
+        rows = items.strata_of(way)
+        assert items.stratum_items[rows].sum() == 120
+        mean = (items.nll_by[1, rows] * items.stratum_items[rows]).sum() / 120
+        assert mean == pytest.approx(items.nll.mean())
+    assert (items.nll_by_lo <= items.nll_by).all()
+    errors = items.strata_of("errors")
+    assert items.accuracy[1, errors[0]] > items.accuracy[1, errors[-1]]
+    assert [entry["uses_label"] for entry in items.summary()["strata"]].count(True) == len(errors)
 
 
 def test_a_result_is_lossless_json():
-    found = result()
-    again = from_plain(Items, json.loads(json.dumps(to_plain(found), allow_nan=False)))
-    assert again.feature_values == found.feature_values
-    np.testing.assert_array_equal(again.p, found.p)
+    items = result()
+    again = from_plain(Items, json.loads(json.dumps(to_plain(items), allow_nan=False)))
+    assert again.feature_values == items.feature_values
+    np.testing.assert_array_equal(again.p, items.p)
 
 
 def test_difficulty_is_blind_to_labels_and_to_the_order_of_responses():
@@ -97,30 +97,30 @@ def test_difficulty_is_blind_to_labels_and_to_the_order_of_responses():
 
 def test_what_is_shown_is_as_the_file_has_it_even_where_items_were_turned_round():
     settings = Settings(splits=12, orientation="randomized")
-    found = run(ITEMS, votes(), ItemsSpec(settings), jobs=1)
-    np.testing.assert_array_equal(found.labels, votes().labels)
-    np.testing.assert_array_equal(found.for_1, (votes().votes == 1).sum(axis=1))
-    said = np.where(found.labels == 1, found.p, 1.0 - found.p)
-    assert ((said > 0.5) == (found.right > 0.5)).mean() > 0.95
+    items = run(ITEMS, votes(), ItemsSpec(settings), jobs=1)
+    np.testing.assert_array_equal(items.labels, votes().labels)
+    np.testing.assert_array_equal(items.for_1, (votes().votes == 1).sum(axis=1))
+    sentence = np.where(items.labels == 1, items.p, 1.0 - items.p)
+    assert ((sentence > 0.5) == (items.right > 0.5)).mean() > 0.95
 
 
 def test_items_without_votes_are_a_stratum_of_their_own_and_get_the_base_rate():
     cast = votes().votes.copy()
     cast[:3] = -1
-    found = run(ITEMS, replace(votes(), votes=cast), ItemsSpec(SETTINGS), jobs=1)
-    assert found.strata[3] == SILENT
-    assert found.stratum_items[3] == 3
-    np.testing.assert_allclose(found.p[:3], 0.5, atol=0.1)
-    assert any("3 labelled items have no vote" in note for note in found.warnings)
-    assert any("'no votes' has 3 labelled items" in note for note in found.warnings)
-    json.dumps(to_plain(found), allow_nan=False)
+    items = run(ITEMS, replace(votes(), votes=cast), ItemsSpec(SETTINGS), jobs=1)
+    assert items.strata[3] == SILENT
+    assert items.stratum_items[3] == 3
+    np.testing.assert_allclose(items.p[:3], 0.5, atol=0.1)
+    assert any("3 labelled items have no vote" in note for note in items.warnings)
+    assert any("'no votes' has 3 labelled items" in note for note in items.warnings)
+    json.dumps(to_plain(items), allow_nan=False)
 
 
 def test_ties_stay_together_so_that_there_may_be_fewer_strata():
     values = np.array([0.0] * 8 + [0.5, 1.0])
-    found = terciles(values, TERCILES, SILENT)
-    assert found.names == (TERCILES[0], TERCILES[2])
-    assert found.codes.tolist() == [0] * 8 + [1, 1]
+    strata = terciles(values, TERCILES, SILENT)
+    assert strata.names == (TERCILES[0], TERCILES[2])
+    assert strata.codes.tolist() == [0] * 8 + [1, 1]
     unanimous = make_votes(0, 40, 1, missing=0.0)
     assert by_difficulty(prepare(unanimous, SETTINGS)).n == 1
     few = run(ITEMS, unanimous, ItemsSpec(SETTINGS), jobs=1)

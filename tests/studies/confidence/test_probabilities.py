@@ -34,31 +34,31 @@ def votes():
 
 
 @pytest.fixture(scope="module")
-def done(votes):
+def predictions(votes):
     first, second = (run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
     return combine(first, second)
 
 
-def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, done):
+def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predictions):
     prepared = prepare(votes, SPEC.settings)
-    of = evaluations(done, prepared)
-    one = split(prepared.ballots.units, 3)
-    scores = evaluate_split(prepared.ballots, one, np.array([7]), SPEC.recipe)
+    of = evaluations(predictions, prepared)
+    one_split = split(prepared.ballots.units, 3)
+    scores = evaluate_split(prepared.ballots, one_split, np.array([7]), SPEC.recipe)
     rows = of.split == 3
-    np.testing.assert_array_equal(of.seen[of.item[rows]], one.evaluation)
+    np.testing.assert_array_equal(of.seen[of.item[rows]], one_split.evaluation)
     for stage, name in enumerate(("none", "beta")):
-        found = item_scores(of.logits[stage, rows], of.signs[rows])
-        np.testing.assert_array_equal(found.nll, scores.evaluation[name].nll[0])
+        result = item_scores(of.logits[stage, rows], of.signs[rows])
+        np.testing.assert_array_equal(result.nll, scores.evaluation[name].nll[0])
         np.testing.assert_array_equal(of.hit[stage, rows], scores.evaluation[name].hit[0])
     assert float(of.null_nll[rows].mean()) == pytest.approx(scores.null_nll)
 
 
-def test_splits_add_up_to_the_same_bits_in_any_order(votes, done):
+def test_splits_add_up_to_the_same_bits_in_any_order(votes, predictions):
     first, second = (run_chunk(votes, SPEC, chunk) for chunk in split_chunks(7))
     other = combine(second, first).in_order()
     for field in fields(OutOfSample):
         np.testing.assert_array_equal(
-            getattr(other, field.name), getattr(done.in_order(), field.name)
+            getattr(other, field.name), getattr(predictions.in_order(), field.name)
         )
 
 
@@ -72,13 +72,13 @@ def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all(votes):
     assert (few.logits != everyone.logits).any()
 
 
-def test_an_item_counts_once_however_often_it_is_evaluated(votes, done):
-    of = evaluations(done, prepare(votes, SPEC.settings))
+def test_an_item_counts_once_however_often_it_is_evaluated(votes, predictions):
+    of = evaluations(predictions, prepare(votes, SPEC.settings))
     codes = (of.confidence[1] > 0.8).astype(int)
-    found = shares(of, binned_sums(of, of.hit[1], codes, 2))
-    assert found.items.sum() == pytest.approx(of.n_items)
+    result = shares(of, binned_sums(of, of.hit[1], codes, 2))
+    assert result.items.sum() == pytest.approx(of.n_items)
     assert len(of.item) > 3 * of.n_items
-    total = (found.value * found.items).sum() / of.n_items
+    total = (result.value * result.items).sum() / of.n_items
     assert total == pytest.approx(of.by_item(of.hit[1]).mean())
 
 
@@ -96,9 +96,9 @@ def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
 def test_where_all_are_right_whole_groups_are_counted():
     of = stated(0, 400, per_unit=8)
     ones = np.ones(len(of.item))
-    found = shares(of, binned_sums(of, ones, np.zeros(len(of.item), int), 1))
-    assert found.value[0] == 1.0
-    assert found.lo[0] == pytest.approx(wilson(np.array([50]), np.array([50]))[0][0])
+    result = shares(of, binned_sums(of, ones, np.zeros(len(of.item), int), 1))
+    assert result.value[0] == 1.0
+    assert result.lo[0] == pytest.approx(wilson(np.array([50]), np.array([50]))[0][0])
 
 
 def test_what_is_not_known_is_refused_in_a_sentence():

@@ -30,90 +30,90 @@ def votes():
 
 
 @cache
-def result(**knobs) -> Reliability:
-    return run(RELIABILITY, votes(), ReliabilitySpec(SETTINGS, **knobs), jobs=1)
+def result(**options) -> Reliability:
+    return run(RELIABILITY, votes(), ReliabilitySpec(SETTINGS, **options), jobs=1)
 
 
 def test_bins_hold_every_item_once_and_empty_ones_are_blank():
-    found = result()
-    for bins in found.bins:
+    outcome = result()
+    for bins in outcome.bins:
         assert bins.items.sum(axis=1) == pytest.approx([119, 119])  # one item in no half yet
         np.testing.assert_array_equal(np.isnan(bins.accuracy), bins.items == 0)
         full = bins.items > 0
         assert ((bins.lo <= bins.accuracy) & (bins.accuracy <= bins.hi))[full].all()
         assert (bins.confidence[full] >= 0.5).all()
-    assert (found.frame()["items"] > 0).all()
-    assert {"10", "15", "stated"} == {bins.name for bins in found.bins}
+    assert (outcome.frame()["items"] > 0).all()
+    assert {"10", "15", "stated"} == {bins.name for bins in outcome.bins}
 
 
 def test_bins_average_to_the_accuracy_and_their_gaps_to_the_error():
-    found = result()
-    for column, n in enumerate(found.ece_bins):
-        bins = found.binned(str(n))
+    outcome = result()
+    for column, n in enumerate(outcome.ece_bins):
+        bins = outcome.binned(str(n))
         weight = bins.items / 119
-        np.testing.assert_allclose(np.nansum(weight * bins.accuracy, axis=1), found.accuracy)
+        np.testing.assert_allclose(np.nansum(weight * bins.accuracy, axis=1), outcome.accuracy)
         gaps = np.nansum(weight * np.abs(bins.accuracy - bins.confidence), axis=1)
-        np.testing.assert_allclose(gaps, found.ece[:, column])
+        np.testing.assert_allclose(gaps, outcome.ece[:, column])
 
 
 def test_calibration_brings_the_slope_to_one_and_the_error_down():
-    found = result()
-    assert found.slope[0] < 0.8
-    assert found.slope_lo[1] < 1.0 < found.slope_hi[1]
-    assert found.ece_corrected[1, 0] <= found.ece[1, 0]
-    assert (found.ece_null_lo <= found.ece_null).all()
-    assert (found.ece_null <= found.ece_null_hi).all()
+    outcome = result()
+    assert outcome.slope[0] < 0.8
+    assert outcome.slope_lo[1] < 1.0 < outcome.slope_hi[1]
+    assert outcome.ece_corrected[1, 0] <= outcome.ece[1, 0]
+    assert (outcome.ece_null_lo <= outcome.ece_null).all()
+    assert (outcome.ece_null <= outcome.ece_null_hi).all()
 
 
 def test_a_result_is_lossless_json_and_knows_its_null():
-    found = result()
-    again = from_plain(Reliability, json.loads(json.dumps(to_plain(found), allow_nan=False)))
-    np.testing.assert_array_equal(again.bins[0].accuracy, found.bins[0].accuracy)
-    content = result_content(RELIABILITY, votes(), ReliabilitySpec(SETTINGS), found)
+    outcome = result()
+    again = from_plain(Reliability, json.loads(json.dumps(to_plain(outcome), allow_nan=False)))
+    np.testing.assert_array_equal(again.bins[0].accuracy, outcome.bins[0].accuracy)
+    content = result_content(RELIABILITY, votes(), ReliabilitySpec(SETTINGS), outcome)
     assert "NaN" not in json.dumps(content, allow_nan=False)
-    assert found.null_nll == pytest.approx(np.log(2), abs=0.02)
+    assert outcome.null_nll == pytest.approx(np.log(2), abs=0.02)
 
 
 def test_swapping_responses_changes_nothing_under_symmetric():
     settings = Settings(splits=4, orientation="symmetric")
     flip = np.random.default_rng(0).random(120) < 0.5
-    one, other = (
+    first, other = (
         run(RELIABILITY, part, ReliabilitySpec(settings), jobs=1)
         for part in (votes(), flip_items(votes(), flip))
     )
-    np.testing.assert_allclose(one.slope, other.slope)
-    np.testing.assert_allclose(one.bins[0].items, other.bins[0].items)
-    assert np.isnan(one.intercept).all()
-    assert any("intercept is 0 by construction" in note for note in one.warnings)
+    np.testing.assert_allclose(first.slope, other.slope)
+    np.testing.assert_allclose(first.bins[0].items, other.bins[0].items)
+    assert np.isnan(first.intercept).all()
+    assert any("intercept is 0 by construction" in note for note in first.warnings)
 
 
 def test_labels_of_one_class_are_not_flattered():
     coded = make_votes(2, 100, 8, one_class=True)
-    found = run(RELIABILITY, coded, ReliabilitySpec(SETTINGS), jobs=1)
-    assert found.null_nll == pytest.approx(np.log(2))
-    assert found.accuracy[1] < 1.0
-    assert found.nll[1] > 0.1
-    assert not found.measures_coding
+    outcome = run(RELIABILITY, coded, ReliabilitySpec(SETTINGS), jobs=1)
+    assert outcome.null_nll == pytest.approx(np.log(2))
+    assert outcome.accuracy[1] < 1.0
+    assert outcome.nll[1] > 0.1
+    assert not outcome.measures_coding
 
 
 def test_a_slope_that_cannot_be_fitted_is_said():
     coded = make_votes(2, 100, 8, one_class=True)
     spec = ReliabilitySpec(Settings(splits=4, protocol="paper"))
-    found = run(RELIABILITY, coded, spec, jobs=1)
-    assert np.isnan(found.slope).all()
-    assert any("No slope of the calibrated probabilities" in note for note in found.warnings)
-    assert found.measures_coding
+    outcome = run(RELIABILITY, coded, spec, jobs=1)
+    assert np.isnan(outcome.slope).all()
+    assert any("No slope of the calibrated probabilities" in note for note in outcome.warnings)
+    assert outcome.measures_coding
 
 
 def test_bins_with_few_items_and_one_split_are_said_or_blank():
     small = make_votes(4, 24, 5)
     spec = ReliabilitySpec(Settings(splits=4))
-    found = run(RELIABILITY, small, spec, jobs=1)
-    assert any("fewer than 10 items fall into the bins" in note for note in found.warnings)
-    one = reliability.merge(small, spec, _first_split(small, spec))
-    assert np.isnan(one.bins[0].lo).all()
-    assert one.partial
-    json.dumps(to_plain(one), allow_nan=False)
+    outcome = run(RELIABILITY, small, spec, jobs=1)
+    assert any("fewer than 10 items fall into the bins" in note for note in outcome.warnings)
+    merge = reliability.merge(small, spec, _first_split(small, spec))
+    assert np.isnan(merge.bins[0].lo).all()
+    assert merge.partial
+    json.dumps(to_plain(merge), allow_nan=False)
 
 
 def _first_split(votes, spec):
@@ -133,10 +133,10 @@ def test_calibrated_scores_have_slope_one_and_intercept_zero():
 
 
 def test_the_interval_of_the_slope_covers_one():
-    found = [reliability.slopes(of) for of in simulated()]
-    covered = np.mean([one["slope_lo"][1] <= 1.0 <= one["slope_hi"][1] for one in found])
+    outcome = [reliability.slopes(of) for of in simulated()]
+    covered = np.mean([entry["slope_lo"][1] <= 1.0 <= entry["slope_hi"][1] for entry in outcome])
     assert covered >= 0.88
-    far = np.mean([one["slope_hi"][0] < 1.0 for one in found])
+    far = np.mean([entry["slope_hi"][0] < 1.0 for entry in outcome])
     assert far == 1.0  # three times too extreme is seen every time
 
 
@@ -149,10 +149,10 @@ def test_a_calibrated_panel_is_rarely_called_worse_than_chance():
 
 
 def test_the_corrected_error_is_nearer_to_the_truth_of_none():
-    found = [reliability.errors(of, 0) for of in simulated()[:20]]
-    plain = np.mean([one["ece"][1, 0] for one in found])
-    corrected = np.mean([one["ece_corrected"][1, 0] for one in found])
-    null = np.mean([one["ece_null"][1, 0] for one in found])
+    outcome = [reliability.errors(of, 0) for of in simulated()[:20]]
+    plain = np.mean([entry["ece"][1, 0] for entry in outcome])
+    corrected = np.mean([entry["ece_corrected"][1, 0] for entry in outcome])
+    null = np.mean([entry["ece_null"][1, 0] for entry in outcome])
     assert corrected < 0.7 * plain
     assert plain == pytest.approx(null, rel=0.25)
 
@@ -160,7 +160,7 @@ def test_the_corrected_error_is_nearer_to_the_truth_of_none():
 def test_the_corrected_error_of_fitted_panels_is_not_pulled_to_zero():
     """Panels of dependent judges, fitted on 60 labels, are off on new items; so few say so, too."""
 
-    def found(seed, n):
+    def outcome(seed, n):
         made = simulate(
             SimulationSpec(
                 n, 9, n_families=1, family_rho=0.4, accuracy_low=0.55, accuracy_high=0.8, seed=seed
@@ -169,10 +169,10 @@ def test_the_corrected_error_of_fitted_panels_is_not_pulled_to_zero():
         spec = ReliabilitySpec(Settings(splits=6, fraction=60 / n), calibrator="beta")
         return run(RELIABILITY, made, spec, jobs=1)
 
-    truth = found(500, 3000)
-    small = [found(seed, 120) for seed in range(12)]
-    corrected = np.array([one.ece_corrected[1, 0] for one in small])
-    plain = np.mean([one.ece[1, 0] for one in small])
+    truth = outcome(500, 3000)
+    small = [outcome(seed, 120) for seed in range(12)]
+    corrected = np.array([entry.ece_corrected[1, 0] for entry in small])
+    plain = np.mean([entry.ece[1, 0] for entry in small])
     assert truth.ece_corrected[1, 0] > 0.01
     assert truth.ece_corrected[1, 0] < corrected.mean() < 0.85 * plain
     assert np.count_nonzero(corrected) >= 9

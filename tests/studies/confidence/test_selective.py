@@ -28,36 +28,36 @@ def result(calibrator="temperature") -> Selective:
 
 
 def test_answering_everything_is_the_end_of_the_curve():
-    found = result()
-    np.testing.assert_allclose(found.curve[:, -1], found.accuracy)
-    assert (found.curve_lo <= found.curve).all()
-    assert (found.curve <= found.curve_hi).all()
+    outcome = result()
+    np.testing.assert_allclose(outcome.curve[:, -1], outcome.accuracy)
+    assert (outcome.curve_lo <= outcome.curve).all()
+    assert (outcome.curve <= outcome.curve_hi).all()
 
 
 def test_the_surer_the_fewer_and_the_more_often_right():
-    found = result()
-    assert (np.diff(found.share[1]) <= 0).all()
-    assert found.right[1, 3] > found.accuracy[1]
-    assert found.gain[1] == pytest.approx(found.auac[1] - found.accuracy[1])
-    assert 0.0 < found.gain[1] < found.gain_most[1]
+    outcome = result()
+    assert (np.diff(outcome.share[1]) <= 0).all()
+    assert outcome.right[1, 3] > outcome.accuracy[1]
+    assert outcome.gain[1] == pytest.approx(outcome.auac[1] - outcome.accuracy[1])
+    assert 0.0 < outcome.gain[1] < outcome.gain_most[1]
 
 
 def test_a_calibrator_that_keeps_the_order_changes_no_curve_only_what_is_answered():
-    found = result()
-    np.testing.assert_allclose(found.curve[0], found.curve[1])
-    assert found.auac[0] == pytest.approx(found.auac[1])
-    assert found.share[0, 3] > found.share[1, 3]
+    outcome = result()
+    np.testing.assert_allclose(outcome.curve[0], outcome.curve[1])
+    assert outcome.auac[0] == pytest.approx(outcome.auac[1])
+    assert outcome.share[0, 3] > outcome.share[1, 3]
 
 
 def test_what_is_never_stated_is_blank_and_the_result_is_lossless():
     spec = SelectiveSpec(SETTINGS, confidences=(0.999, 0.6))
-    found = run(SELECTIVE, make_votes(2, 60, 3, low=0.5, high=0.6), spec, jobs=1)
-    assert found.confidences == (0.6, 0.999)
-    assert np.isnan(found.right[1, 1])
-    assert found.share[1, 1] == 0.0
-    again = from_plain(Selective, json.loads(json.dumps(to_plain(found), allow_nan=False)))
-    np.testing.assert_array_equal(again.curve, found.curve)
-    assert set(found.frame()["by"]) == {"confidence", "share"}
+    outcome = run(SELECTIVE, make_votes(2, 60, 3, low=0.5, high=0.6), spec, jobs=1)
+    assert outcome.confidences == (0.6, 0.999)
+    assert np.isnan(outcome.right[1, 1])
+    assert outcome.share[1, 1] == 0.0
+    again = from_plain(Selective, json.loads(json.dumps(to_plain(outcome), allow_nan=False)))
+    np.testing.assert_array_equal(again.curve, outcome.curve)
+    assert set(outcome.frame()["by"]) == {"confidence", "share"}
 
 
 def test_confidences_out_of_range_are_refused():

@@ -45,43 +45,43 @@ def result(aggregator="stacking") -> Cost:
 
 def test_points_are_fixed_budgets_whose_panels_cost_no_more():
     for aggregator in ("stacking", "one_coin"):
-        found = result(aggregator)
-        budgets = [one.budget for one in found.points]
+        cost = result(aggregator)
+        budgets = [cost_point.budget for cost_point in cost.points]
         assert budgets == sorted(budgets)
         assert budgets[0] == min(COSTS)
-        assert budgets[-1] == found.full_cost == pytest.approx(sum(COSTS))
-        price = dict(zip(found.judges, found.judge_costs, strict=True))
-        for one in found.points:
-            assert one.cost_hi <= one.budget * (1 + 1e-9)
-            assert sum(price[name] for name in one.judges) == pytest.approx(one.panel_cost)
-            assert one.panel_cost <= one.budget * (1 + 1e-9)
-            assert one.share == pytest.approx(one.cost / sum(COSTS))
-            assert one.panel_slowest <= one.panel_in_turn
+        assert budgets[-1] == cost.full_cost == pytest.approx(sum(COSTS))
+        price = dict(zip(cost.judges, cost.judge_costs, strict=True))
+        for point in cost.points:
+            assert point.cost_hi <= point.budget * (1 + 1e-9)
+            assert sum(price[name] for name in point.judges) == pytest.approx(point.panel_cost)
+            assert point.panel_cost <= point.budget * (1 + 1e-9)
+            assert point.share == pytest.approx(point.cost / sum(COSTS))
+            assert point.panel_slowest <= point.panel_in_turn
 
 
 def test_under_joint_the_full_cost_buys_all_judges_scored_as_in_other_studies():
-    found = run(COST, votes(), spec(2, points=2), jobs=1)
-    last = found.points[-1]
+    cost = run(COST, votes(), spec(2, points=2), jobs=1)
+    last = cost.points[-1]
     assert last.found.verdict == "tie"
-    assert last.found.nll == found.everyone.found.nll
-    assert set(last.judges) == set(found.judges)
+    assert last.found.nll == cost.everyone.found.nll
+    assert set(last.judges) == set(cost.judges)
     wanted = CuratorsSpec(
         Settings(splits=2), ("fixed_size",), calibrator="none", refit="joint", size=7
     )
     other = run(CURATORS_STUDY, votes(), wanted, jobs=1)
-    assert found.everyone.found.nll == pytest.approx(other.everyone.nll, abs=1e-9)
+    assert cost.everyone.found.nll == pytest.approx(other.everyone.nll, abs=1e-9)
 
 
 def test_prices_are_what_a_per_cent_costs_on_the_way_to_the_next_budget():
     points = result().points
     assert points[-1].next is None
-    for one, after in pairwise(points):
-        step = one.next
-        assert step.gain == pytest.approx(one.found.nll - after.found.nll)
-        assert step.extra == pytest.approx(after.cost - one.cost)
+    for entry, after in pairwise(points):
+        step = entry.next
+        assert step.gain == pytest.approx(entry.found.nll - after.found.nll)
+        assert step.extra == pytest.approx(after.cost - entry.cost)
         assert step.lo <= step.gain <= step.hi
         if step.gain > 0:
-            per_cent = 100.0 * step.gain / one.found.nll
+            per_cent = 100.0 * step.gain / entry.found.nll
             assert step.price == pytest.approx(step.extra / per_cent)
             assert step.price_lo <= step.price
         else:
@@ -93,25 +93,25 @@ def test_the_reading_never_rises_and_only_reads():
         [0.5, 0.35, 0.35, 0.2]
     )
     for aggregator in ("stacking", "one_coin"):
-        found = result(aggregator).points
-        read = [one.reading for one in found]
+        points = result(aggregator).points
+        read = [point.reading for point in points]
         assert read == sorted(read, reverse=True)
-        assert found[0].on_frontier
-        nll = np.array([one.found.nll for one in found])
+        assert points[0].on_frontier
+        nll = np.array([point.found.nll for point in points])
         assert np.mean(read) == pytest.approx(nll.mean())
 
 
 def test_labels_of_evaluation_rows_move_no_choice():
     made, wanted = votes(), spec(2, aggregator="stacking")
-    found = run_chunk(made, wanted, Chunk(0, 0, 1))
+    tally = run_chunk(made, wanted, Chunk(0, 0, 1))
     prepared = prepare(made, Settings(splits=2))
     held = split(prepared.ballots.units, 0).evaluation
     labels = made.labels.copy()
     labels[held] = 1 - labels[held]
     turned = replace(made, labels=labels)
     other = run_chunk(turned, wanted, Chunk(0, 0, 1))
-    np.testing.assert_array_equal(found.chosen, other.chosen)
-    assert (found.scores.split_means != other.scores.split_means).any()
+    np.testing.assert_array_equal(tally.chosen, other.chosen)
+    assert (tally.scores.split_means != other.scores.split_means).any()
 
 
 def test_chunks_in_any_order_and_results_through_json_are_the_same():
@@ -119,7 +119,7 @@ def test_chunks_in_any_order_and_results_through_json_are_the_same():
     parts = [run_chunk(made, wanted, Chunk(n, n, 1)) for n in range(3)]
     forward = combine_tallies(combine_tallies(parts[0], parts[1]), parts[2])
     backward = combine_tallies(parts[2], combine_tallies(parts[1], parts[0]))
-    first, second = (to_plain(merge(made, wanted, one)) for one in (forward, backward))
+    first, second = (to_plain(merge(made, wanted, tally)) for tally in (forward, backward))
     assert first == second == to_plain(result("one_coin"))
     plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))
     assert to_plain(from_plain(Cost, plain)) == to_plain(result())
@@ -130,14 +130,14 @@ def test_chunks_in_any_order_and_results_through_json_are_the_same():
 def test_permuting_judges_changes_no_figure():
     made, wanted = votes(), spec(2, aggregator="one_coin")
     order = [made.judges[j] for j in (3, 1, 6, 0, 2, 5, 4)]
-    found, other = (run(COST, v, wanted, jobs=1) for v in (made, made.with_judges(order)))
-    assert to_plain(found) == to_plain(other)
+    outcome, other = (run(COST, v, wanted, jobs=1) for v in (made, made.with_judges(order)))
+    assert to_plain(outcome) == to_plain(other)
 
 
 def test_a_budget_has_a_point_of_its_own_and_a_poor_one_is_refused():
-    found = run(COST, votes(), spec(2, budget=0.33, aggregator="one_coin"), jobs=1)
-    assert found.asked.budget == 0.33
-    assert found.asked.panel_cost <= 0.33
+    cost = run(COST, votes(), spec(2, budget=0.33, aggregator="one_coin"), jobs=1)
+    assert cost.asked.budget == 0.33
+    assert cost.asked.panel_cost <= 0.33
     rich = run(COST, votes(), spec(2, budget=99.0, aggregator="one_coin"), jobs=1)
     assert rich.asked.budget == pytest.approx(sum(COSTS))
     assert any("pays for all judges" in line for line in rich.warnings)
@@ -146,11 +146,11 @@ def test_a_budget_has_a_point_of_its_own_and_a_poor_one_is_refused():
 
 
 def test_without_costs_judges_are_counted_and_that_is_said():
-    found = run(COST, votes(None), spec(2, aggregator="one_coin"), jobs=1)
-    assert found.counted
-    assert found.unit == "judges"
-    assert [one.budget for one in found.points] == [1, 2, 4, 7]
-    assert "every judge counts 1" in found.warnings[0]
+    cost = run(COST, votes(None), spec(2, aggregator="one_coin"), jobs=1)
+    assert cost.counted
+    assert cost.unit == "judges"
+    assert [point.budget for point in cost.points] == [1, 2, 4, 7]
+    assert "every judge counts 1" in cost.warnings[0]
 
 
 def test_free_judges_and_sparse_votes_and_a_single_judge_have_figures():
@@ -161,25 +161,25 @@ def test_free_judges_and_sparse_votes_and_a_single_judge_have_figures():
     assert some.points[0].budget == 0.0
     assert any("% of the votes are there" in line for line in some.warnings)
     alone = votes().with_judges(votes().judges[:1])
-    one = run(COST, alone, spec(2, aggregator="one_coin"), jobs=1)
-    assert len(one.points) == 1
-    assert any("nothing to choose" in line for line in one.warnings)
+    cost = run(COST, alone, spec(2, aggregator="one_coin"), jobs=1)
+    assert len(cost.points) == 1
+    assert any("nothing to choose" in line for line in cost.warnings)
 
 
 def test_calibrated_points_choose_anew_in_folds():
     wanted = spec(2, aggregator="stacking", calibrator="temperature", points=2, steps=0)
-    found = run(COST, votes(), wanted, jobs=1)
-    assert found.points[-1].found.nll == pytest.approx(found.everyone.found.nll, abs=0.02)
-    assert np.isnan(found.points[0].found.optimism)
+    cost = run(COST, votes(), wanted, jobs=1)
+    assert cost.points[-1].found.nll == pytest.approx(cost.everyone.found.nll, abs=0.02)
+    assert np.isnan(cost.points[0].found.optimism)
     plain = run(COST, votes(), spec(2, aggregator="one_coin", calibrator="platt"), jobs=1)
     assert np.isfinite(plain.points[0].found.optimism)
 
 
 def test_one_class_labels_flatter_nobody():
     coded = votes(one_class=True, low=0.5, high=0.5, missing=0.0)
-    found = run(COST, coded, spec(2, points=2), jobs=1)
-    assert found.orientation == "symmetric"
-    assert min(one.found.nll for one in found.points) > 0.5
+    cost = run(COST, coded, spec(2, points=2), jobs=1)
+    assert cost.orientation == "symmetric"
+    assert min(point.found.nll for point in cost.points) > 0.5
 
 
 def test_a_known_best_buy_is_found():
@@ -191,14 +191,14 @@ def test_a_known_best_buy_is_found():
         cast[:, j] = np.where(rng.random(200) < 0.9, made.labels, 1 - made.labels)
     table = pd.DataFrame({"cost": [5.0, 5, 1, 5, 1, 5, 5]})
     made = replace(made, votes=cast, judge_table=table)
-    found = run(COST, made, spec(3, budget=2.0, points=2), jobs=1)
-    assert found.asked.judges == ("judge002", "judge004")
-    assert found.asked.found.stability == 1.0
-    assert found.asked.found.nll < found.everyone.found.nll + 0.02
+    cost = run(COST, made, spec(3, budget=2.0, points=2), jobs=1)
+    assert cost.asked.judges == ("judge002", "judge004")
+    assert cost.asked.found.stability == 1.0
+    assert cost.asked.found.nll < cost.everyone.found.nll + 0.02
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "sentence"),
     [
         ({"aggregator": "sum"}, "unknown aggregator"),
         ({"calibrator": "some"}, "unknown calibrator"),
@@ -209,6 +209,6 @@ def test_a_known_best_buy_is_found():
         ({"settings": Settings(protocol="paper")}, "in-sample scores"),
     ],
 )
-def test_a_spec_refuses_what_it_cannot_do(wrong, said):
-    with pytest.raises(InputError, match=said):
+def test_a_spec_refuses_what_it_cannot_do(wrong, sentence):
+    with pytest.raises(InputError, match=sentence):
         CostSpec(**wrong)

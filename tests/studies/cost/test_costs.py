@@ -30,17 +30,17 @@ def votes(**columns):
 @pytest.mark.parametrize("name", ["cost", "cost_usd", "cost_per_item"])
 def test_a_column_may_carry_its_unit(name):
     made = votes(**{name: [1.0, 2.0, 0.0], "latency_s": [0.5, 2.0, 1.0]})
-    found = costs_of(made, made.judges)
-    assert found.cost.tolist() == [1, 2, 0]
-    assert found.unit == name.removeprefix("cost").removeprefix("_")
-    assert not found.counted
-    assert found.full == 3.0
+    costs = costs_of(made, made.judges)
+    assert costs.cost.tolist() == [1, 2, 0]
+    assert costs.unit == name.removeprefix("cost").removeprefix("_")
+    assert not costs.counted
+    assert costs.full == 3.0
     panels = np.array([[True, True, False], [False, False, True]])
-    assert found.of(panels).tolist() == [3, 0]
-    assert found.slowest(panels).tolist() == [2.0, 1.0]
-    assert found.in_turn(panels).tolist() == [2.5, 1.0]
-    assert found.latency_unit == "s"
-    assert no_costs_note(found) == []
+    assert costs.of(panels).tolist() == [3, 0]
+    assert costs.slowest(panels).tolist() == [2.0, 1.0]
+    assert costs.in_turn(panels).tolist() == [2.5, 1.0]
+    assert costs.latency_unit == "s"
+    assert no_costs_note(costs) == []
     assert known_judges(made, prepare(made, Settings())).costs == (1.0, 2.0, 0.0)
 
 
@@ -53,17 +53,17 @@ def test_several_units_are_none_but_a_plain_name_wins():
 def test_costs_follow_the_names_that_are_asked_for():
     made = votes(cost=[1.0, 2.0, 4.0])
     turned = made.with_judges(made.judges[::-1])
-    for one in (made, turned):
-        assert costs_of(one, made.judges[::-1]).cost.tolist() == [4, 2, 1]
+    for entry in (made, turned):
+        assert costs_of(entry, made.judges[::-1]).cost.tolist() == [4, 2, 1]
 
 
 def test_without_costs_every_judge_counts_one_and_that_is_said():
     for made in (votes(), votes(family=["a", "b", "c"])):
-        found = costs_of(made, made.judges)
-        assert found.counted
-        assert found.cost.tolist() == [1, 1, 1]
-        assert "every judge counts 1" in no_costs_note(found)[0]
-        assert np.isnan(found.latency).all()
+        costs = costs_of(made, made.judges)
+        assert costs.counted
+        assert costs.cost.tolist() == [1, 1, 1]
+        assert "every judge counts 1" in no_costs_note(costs)[0]
+        assert np.isnan(costs.latency).all()
 
 
 @pytest.mark.parametrize("wrong", ["-0.5", "inf", "cheap", "NaN"])
@@ -84,8 +84,8 @@ def test_latencies_decide_nothing_and_stop_nothing():
     made = votes(cost=[1.0, 1.0, 1.0], latency=["1", "", "fast"])
     assert np.isnan(costs_of(made, made.judges).latency).all()
     made = votes(cost=[1.0, 1.0, 1.0], latency=[1.0, np.nan, 3.0])
-    found = costs_of(made, made.judges)
-    both = found.slowest(np.array([[True, True, False], [True, False, True]]))
+    costs = costs_of(made, made.judges)
+    both = costs.slowest(np.array([[True, True, False], [True, False, True]]))
     assert np.isnan(both[0])
     assert both[1] == 3.0
 

@@ -56,47 +56,49 @@ def result(**more) -> Escalation:
 
 def test_the_ends_are_the_cheap_panel_and_all_judges_and_cost_lies_between():
     for more in ({}, {"cheapest": 2}, {"cheap": ("judge003", "judge000")}):
-        found = result(**more)
-        assert [one.threshold for one in found.rows] == [0.5, 0.7, 0.9, 1.0]
-        assert (found.alone.escalated, found.full.escalated) == (0.0, 1.0)
+        escalation = result(**more)
+        assert [figures.threshold for figures in escalation.rows] == [0.5, 0.7, 0.9, 1.0]
+        assert (escalation.alone.escalated, escalation.full.escalated) == (0.0, 1.0)
         exact = {} if more else {"rel": 0.02}  # the mean over items, where splits differ
-        assert found.alone.cost == pytest.approx(found.cheap_cost, **exact)
-        assert found.full.cost == pytest.approx(found.full_cost) == pytest.approx(sum(COSTS))
-        assert found.full.verdict == "tie"
-        assert found.full.delta == 0.0
-        costs = [one.cost for one in found.rows]
-        asked = [one.escalated for one in found.rows]
+        assert escalation.alone.cost == pytest.approx(escalation.cheap_cost, **exact)
+        assert (
+            escalation.full.cost == pytest.approx(escalation.full_cost) == pytest.approx(sum(COSTS))
+        )
+        assert escalation.full.verdict == "tie"
+        assert escalation.full.delta == 0.0
+        costs = [figures.cost for figures in escalation.rows]
+        asked = [figures.escalated for figures in escalation.rows]
         assert costs == sorted(costs)
         assert asked == sorted(asked)
-        assert found.alone.cost <= found.recommended.cost <= found.full.cost
-        for one in found.rows:
-            apart = found.full_cost - found.cheap_cost
+        assert escalation.alone.cost <= escalation.recommended.cost <= escalation.full.cost
+        for row in escalation.rows:
+            apart = escalation.full_cost - escalation.cheap_cost
             if more:
-                assert one.cost == pytest.approx(found.cheap_cost + one.escalated * apart)
-        assert found.alone.latency <= found.full.latency
+                assert row.cost == pytest.approx(escalation.cheap_cost + row.escalated * apart)
+        assert escalation.alone.latency <= escalation.full.latency
 
 
 def test_the_cheap_panel_is_whom_was_asked_for():
     assert set(result(cheapest=2).cheap) == {"judge005", "judge001"}
     assert set(result(cheap=("judge003", "judge000")).cheap) == {"judge000", "judge003"}
-    found = result(share=0.3)
+    escalation = result(share=0.3)
     price = dict(zip(votes().judges, COSTS, strict=True))
-    assert sum(price[name] for name in found.cheap) <= 0.3 * sum(COSTS) + 1e-9
-    assert found.cheap_how == "the best found for 30% of the full cost"
+    assert sum(price[name] for name in escalation.cheap) <= 0.3 * sum(COSTS) + 1e-9
+    assert escalation.cheap_how == "the best found for 30% of the full cost"
 
 
 def test_always_asking_is_the_full_panel_and_never_asking_the_cheap_one_to_the_bit():
     made, wanted = votes(), spec(cheap=("judge000", "judge003"))
-    done = run_chunk(made, wanted, Chunk(0, 0, 3))
+    escalation = run_chunk(made, wanted, Chunk(0, 0, 3))
     for row, names in enumerate((("judge000", "judge003"), None)):
         panel = PanelSpec(Settings(splits=3, judges=names), calibrator="temperature")
         other = probabilities.run_chunk(made, panel, Chunk(0, 0, 3))
-        np.testing.assert_array_equal(done.scores.rows, other.rows)
-        np.testing.assert_array_equal(done.scores.logits[row], other.logits[1])
+        np.testing.assert_array_equal(escalation.scores.rows, other.rows)
+        np.testing.assert_array_equal(escalation.scores.logits[row], other.logits[1])
         of = probabilities.evaluations(other, prepare(made, panel.settings))
         nll = float(of.by_item(item_scores(of.logits[1], of.signs).nll).mean())
-        found = merge(made, wanted, done)
-        assert (found.alone, found.full)[row].nll == nll
+        outcome = merge(made, wanted, escalation)
+        assert (outcome.alone, outcome.full)[row].nll == nll
 
 
 def test_an_item_goes_to_all_judges_exactly_where_confidence_is_below_the_limit():
@@ -106,27 +108,27 @@ def test_an_item_goes_to_all_judges_exactly_where_confidence_is_below_the_limit(
     sure = confidence_of(logits[0])
     assert sure[0] == 0.5
     assert sure.max() == 0.999
-    found = escalated_nll(logits, signs, limits)
+    nll = escalated_nll(logits, signs, limits)
     p = np.clip(1 / (1 + np.exp(-logits)), 0.001, 0.999)
     for t, limit in enumerate(limits):
         for i in range(4):
             which = int(max(p[0, i], 1 - p[0, i]) < limit)
             right = p[which, i] if signs[i] > 0 else 1 - p[which, i]
-            assert found[t, i] == pytest.approx(-np.log(right))
+            assert nll[t, i] == pytest.approx(-np.log(right))
 
 
 def test_the_threshold_is_the_lowest_within_the_tolerance_where_it_was_chosen():
     made, wanted = votes(), spec(tolerance=0.05)
-    done = run_chunk(made, wanted, Chunk(0, 0, 3))
-    for promised, picked in zip(done.promised, done.picked, strict=True):
+    escalation = run_chunk(made, wanted, Chunk(0, 0, 3))
+    for promised, picked in zip(escalation.promised, escalation.picked, strict=True):
         within = promised <= promised[-1] * 1.05 + 1e-12
         assert picked == np.flatnonzero(within)[0]
     lax = run_chunk(made, spec(tolerance=9.0), Chunk(0, 0, 3))
     assert (lax.picked == 0).all()
-    found = result()
-    assert sum(one.chosen_share for one in found.rows) == pytest.approx(1.0)
-    promised = found.recommended.promised - found.full.promised
-    assert found.optimism == pytest.approx(found.recommended.delta - promised)
+    outcome = result()
+    assert sum(row.chosen_share for row in outcome.rows) == pytest.approx(1.0)
+    promised = outcome.recommended.promised - outcome.full.promised
+    assert outcome.optimism == pytest.approx(outcome.recommended.delta - promised)
 
 
 @pytest.mark.parametrize("aggregator", ["one_coin", "stacking"])
@@ -135,12 +137,12 @@ def test_labels_of_evaluation_rows_move_neither_panel_nor_threshold(aggregator):
     held = split(prepare(made, Settings()).ballots.units, 0).evaluation
     labels = made.labels.copy()
     labels[held] = 1 - labels[held]
-    found, other = (
+    outcome, other = (
         run_chunk(v, wanted, Chunk(0, 0, 1)) for v in (made, replace(made, labels=labels))
     )
-    np.testing.assert_array_equal(found.cheap, other.cheap)
-    np.testing.assert_array_equal(found.promised, other.promised)
-    np.testing.assert_array_equal(found.scores.logits, other.scores.logits)
+    np.testing.assert_array_equal(outcome.cheap, other.cheap)
+    np.testing.assert_array_equal(outcome.promised, other.promised)
+    np.testing.assert_array_equal(outcome.scores.logits, other.scores.logits)
 
 
 def test_chunks_in_any_order_and_results_through_json_are_the_same():
@@ -148,7 +150,9 @@ def test_chunks_in_any_order_and_results_through_json_are_the_same():
     parts = [run_chunk(made, wanted, Chunk(n, n, 1)) for n in range(3)]
     forward = combine(combine(parts[0], parts[1]), parts[2])
     backward = combine(parts[2], combine(parts[1], parts[0]))
-    first, second = (to_plain(merge(made, wanted, one)) for one in (forward, backward))
+    first, second = (
+        to_plain(merge(made, wanted, escalation)) for escalation in (forward, backward)
+    )
     assert first == second == to_plain(result())
     plain = json.loads(json.dumps(to_plain(result()), allow_nan=False))
     assert to_plain(from_plain(Escalation, plain)) == to_plain(result())
@@ -165,9 +169,9 @@ def test_permuting_judges_changes_no_figure():
 
 
 def test_joint_panels_escalate_too():
-    found = run(ESCALATION, votes(), EscalationSpec(Settings(splits=2), cheapest=2), jobs=1)
-    assert found.full.verdict == "tie"
-    assert found.alone.nll != found.full.nll
+    escalation = run(ESCALATION, votes(), EscalationSpec(Settings(splits=2), cheapest=2), jobs=1)
+    assert escalation.full.verdict == "tie"
+    assert escalation.alone.nll != escalation.full.nll
 
 
 def test_without_costs_judges_are_counted_and_odd_panels_are_said():
@@ -187,13 +191,13 @@ def test_without_costs_judges_are_counted_and_odd_panels_are_said():
 
 def test_one_class_labels_flatter_nobody():
     coded = votes(one_class=True, low=0.5, high=0.5, missing=0.0)
-    found = run(ESCALATION, coded, spec(2), jobs=1)
-    assert found.orientation == "symmetric"
-    assert min(one.nll for one in found.rows) > 0.6
+    escalation = run(ESCALATION, coded, spec(2), jobs=1)
+    assert escalation.orientation == "symmetric"
+    assert min(row.nll for row in escalation.rows) > 0.6
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "sentence"),
     [
         ({"aggregator": "sum"}, "unknown aggregator"),
         ({"thresholds": (0.4,)}, "threshold is out of range"),
@@ -206,8 +210,8 @@ def test_one_class_labels_flatter_nobody():
         ({"settings": Settings(protocol="paper")}, "in-sample scores"),
     ],
 )
-def test_a_spec_refuses_what_it_cannot_do(wrong, said):
-    with pytest.raises(InputError, match=said):
+def test_a_spec_refuses_what_it_cannot_do(wrong, sentence):
+    with pytest.raises(InputError, match=sentence):
         EscalationSpec(**wrong)
 
 

@@ -126,13 +126,19 @@ class TestNumbers:
 
     def test_deltas_are_differences_to_all_judges(self, result):
         for name in ALL:
-            found = result.comparison(name, "top-3")
+            comparison = result.comparison(name, "top-3")
             row = result.row(name)
-            assert found.nll == pytest.approx(result.nll[row, 2], abs=1e-12)
-            assert found.nll_all == pytest.approx(result.nll[row, -1], abs=1e-12)
-            assert found.delta == pytest.approx(found.nll - found.nll_all, abs=1e-12)
-            assert found.band_lo <= found.lo <= found.delta <= found.hi <= found.band_hi
-            assert found.margin == pytest.approx(0.02 * found.nll_all)
+            assert comparison.nll == pytest.approx(result.nll[row, 2], abs=1e-12)
+            assert comparison.nll_all == pytest.approx(result.nll[row, -1], abs=1e-12)
+            assert comparison.delta == pytest.approx(comparison.nll - comparison.nll_all, abs=1e-12)
+            assert (
+                comparison.band_lo
+                <= comparison.lo
+                <= comparison.delta
+                <= comparison.hi
+                <= comparison.band_hi
+            )
+            assert comparison.margin == pytest.approx(0.02 * comparison.nll_all)
 
     def test_the_best_k_shows_its_optimism(self, result):
         for name in ALL:
@@ -148,11 +154,11 @@ class TestNumbers:
         ks = np.arange(1, 9)
         for position, number in enumerate(tally.numbers):
             rows = split(ballots.units, int(number)).calibration
-            found = inner_nll(
+            nll = inner_nll(
                 ballots, rows, ks, spec.recipe, n_folds=CHOICE_FOLDS, key=(int(number), 3)
             )
-            np.testing.assert_array_equal(tally.chosen_on[position], found)
-            np.testing.assert_array_equal(tally.chosen[position], found.argmin(axis=1))
+            np.testing.assert_array_equal(tally.chosen_on[position], nll)
+            np.testing.assert_array_equal(tally.chosen[position], nll.argmin(axis=1))
 
     def test_the_choice_is_among_a_dozen_sizes_with_1_and_all(self):
         np.testing.assert_array_equal(choice_sizes(np.arange(1, 6)), np.arange(1, 6))
@@ -217,22 +223,24 @@ class TestInvariance:
         verdicts[:, 3] = 1
         labels = votes.labels.copy()
         verdicts[10, 3], labels[10] = 0, MISSING
-        found = replace(votes, votes=verdicts, labels=labels)
+        outcome = replace(votes, votes=verdicts, labels=labels)
         spec = spec_of(orientation="symmetric")
-        assert bits(curve(found, spec)) == bits(curve(found.with_items(labels != MISSING), spec))
-        assert "judge003" not in curve(found, spec).ranking
+        assert bits(curve(outcome, spec)) == bits(
+            curve(outcome.with_items(labels != MISSING), spec)
+        )
+        assert "judge003" not in curve(outcome, spec).ranking
 
     def test_temperature_and_platt_are_the_same_bits_under_symmetric(self, votes):
         names = ("temperature", "platt")
-        found = curve(votes, spec_of(calibrators=names, orientation="symmetric"))
-        np.testing.assert_array_equal(found.nll[0], found.nll[1])
+        outcome = curve(votes, spec_of(calibrators=names, orientation="symmetric"))
+        np.testing.assert_array_equal(outcome.nll[0], outcome.nll[1])
 
     def test_groups_stay_whole_and_count_as_units(self):
         grouped = make_votes(4, 60, 5, groups=12)
-        found = curve(grouped)
+        outcome = curve(grouped)
         alone = curve(replace(grouped, groups=None))
-        assert found.n_items == alone.n_items
-        assert (found.nll != alone.nll).any()
+        assert outcome.n_items == alone.n_items
+        assert (outcome.nll != alone.nll).any()
 
 
 class TestOneClass:
@@ -259,15 +267,15 @@ class TestOneClass:
     @pytest.mark.parametrize("policy", ["randomized", "symmetric", "auto"])
     def test_no_honest_policy_makes_random_judges_look_skilled(self, policy):
         votes = make_votes(6, 200, 10, one_class=True, low=0.45, high=0.55)
-        found = curve(votes, spec_of(orientation=policy))
-        calibrated = found.nll[[found.row("temperature"), found.row("beta")]]
+        outcome = curve(votes, spec_of(orientation=policy))
+        calibrated = outcome.nll[[outcome.row("temperature"), outcome.row("beta")]]
         assert calibrated.min() > 0.66
 
     def test_as_given_is_refused_and_so_is_a_pointwise_task(self):
         votes = make_votes(5, 40, 4, one_class=True)
         with pytest.raises(InputError, match="constant prediction would look perfect"):
             curve(votes, spec_of(orientation="as_given"))
-        with pytest.raises(InputError, match="nothing can be learnt"):
+        with pytest.raises(InputError, match="nothing can be learned"):
             curve(votes.with_task("pointwise"))
 
     def test_a_pointwise_file_refuses_to_be_swapped(self):
@@ -278,18 +286,18 @@ class TestOneClass:
     def test_a_constant_judge_is_set_aside_with_a_notice(self, votes):
         verdicts = votes.votes.copy()
         verdicts[:, 0] = 0
-        found = curve(replace(votes, votes=verdicts), spec_of(orientation="symmetric"))
+        outcome = curve(replace(votes, votes=verdicts), spec_of(orientation="symmetric"))
         rest = curve(votes.with_judges(votes.judges[1:]), spec_of(orientation="symmetric"))
-        np.testing.assert_array_equal(found.nll, rest.nll)
-        assert any("'judge000' gave one verdict" in notice for notice in found.warnings)
+        np.testing.assert_array_equal(outcome.nll, rest.nll)
+        assert any("'judge000' gave one verdict" in notice for notice in outcome.warnings)
 
 
 class TestRunning:
     def test_a_subset_of_splits_is_a_valid_result_marked_partial(self, votes):
         spec = spec_of(splits=15)
         results = [progress.result() for progress in steps(PANEL_CURVE, votes, spec, jobs=1)]
-        assert [found.n_splits for found in results] == [5, 10, 15]
-        assert [found.partial for found in results] == [True, True, False]
+        assert [outcome.n_splits for outcome in results] == [5, 10, 15]
+        assert [outcome.partial for outcome in results] == [True, True, False]
         assert np.isfinite(results[0].nll_lo).all()
         assert bits(results[1], without=("planned_splits",)) == bits(
             curve(votes, spec_of(splits=10)), without=("planned_splits",)
@@ -321,12 +329,12 @@ class TestCodec:
     def test_a_curve_survives_json_to_the_last_digit(self, result):
         back = from_plain(PanelCurve, json.loads(json.dumps(to_plain(result), allow_nan=False)))
         for field in fields(PanelCurve):
-            one, other = getattr(result, field.name), getattr(back, field.name)
-            if isinstance(one, np.ndarray):
-                np.testing.assert_array_equal(one, other)
-                assert one.dtype == other.dtype
+            first, other = getattr(result, field.name), getattr(back, field.name)
+            if isinstance(first, np.ndarray):
+                np.testing.assert_array_equal(first, other)
+                assert first.dtype == other.dtype
             elif field.name != "comparisons":
-                assert one == other
+                assert first == other
         assert repr(back.comparisons) == repr(result.comparisons)
         assert bits(back) == bits(result)
 
@@ -341,7 +349,7 @@ class TestCodec:
         spec = spec_of(judges=("a", "b"), seed=3)
         assert from_plain(PanelCurveSpec, json.loads(json.dumps(to_plain(spec)))) == spec
         others = (spec_of(seed=3), replace(spec, ks=(1, 2)), replace(spec, aggregator="majority"))
-        assert len({spec_sha(one) for one in (spec, *others)}) == 4
+        assert len({spec_sha(entry) for entry in (spec, *others)}) == 4
 
     @pytest.mark.parametrize(
         ("path", "value"),
@@ -371,20 +379,21 @@ class TestSizes:
 
     def test_a_grid_is_a_slice_of_the_full_curve(self, votes, result):
         spec = replace(spec_of(calibrators=ALL), ks=(2, 5))
-        found = curve(votes, spec)
-        np.testing.assert_allclose(found.nll, result.nll[:, found.k - 1], rtol=0, atol=1e-11)
+        outcome = curve(votes, spec)
+        np.testing.assert_allclose(outcome.nll, result.nll[:, outcome.k - 1], rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize(
-    "knob", [{"splits": 1}, {"splits": 10_001}, {"fraction": 0.0}, {"fraction": 1.0}, {"seed": -1}]
+    "option",
+    [{"splits": 1}, {"splits": 10_001}, {"fraction": 0.0}, {"fraction": 1.0}, {"seed": -1}],
 )
-def test_settings_out_of_range_are_refused(knob):
+def test_settings_out_of_range_are_refused(option):
     with pytest.raises(InputError):
-        Settings(**knob)
+        Settings(**option)
 
 
 @pytest.mark.parametrize(
-    ("knobs", "why"),
+    ("options", "why"),
     [
         ({"aggregator": "magic"}, "unknown aggregator"),
         ({"calibrators": ("beta", "magic")}, "unknown calibrator"),
@@ -393,15 +402,15 @@ def test_settings_out_of_range_are_refused(knob):
         ({"calibrators": ("beta", "beta")}, "each once"),
     ],
 )
-def test_a_curve_of_unknown_parts_is_refused(knobs, why):
+def test_a_curve_of_unknown_parts_is_refused(options, why):
     with pytest.raises(InputError, match=why):
-        PanelCurveSpec(**knobs)
+        PanelCurveSpec(**options)
 
 
 def test_perfect_judges_overflow_nothing():
     votes = make_votes(9, 400, 150, low=1.0, high=1.0, missing=0.0)
-    found = curve(votes, spec_of(splits=5, calibrators=ALL))
-    np.testing.assert_allclose(found.nll[:, -1], -math.log(0.999), atol=0.01)
+    outcome = curve(votes, spec_of(splits=5, calibrators=ALL))
+    np.testing.assert_allclose(outcome.nll[:, -1], -math.log(0.999), atol=0.01)
 
 
 def test_under_the_paper_s_protocol_k_is_still_chosen_on_rows_a_fit_has_not_seen():

@@ -47,52 +47,55 @@ def study(votes, spec=SPEC):
     return run(JUDGES, votes, spec, jobs=1)
 
 
-def content(found):
-    return json.dumps(to_plain(found), allow_nan=False)
+def content(judges_result):
+    return json.dumps(to_plain(judges_result), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
-def found():
+def judges_result():
     return study(family_votes())
 
 
-def test_families_are_found_and_stable(found):
-    assert found.families.rand == 1.0
-    assert found.cluster_sizes.tolist() == [4, 3, 2]
-    assert (found.cluster_stability > 0.9).all()
-    assert found.families.within > found.families.between + 0.2
+def test_families_are_found_and_stable(judges_result):
+    assert judges_result.families.rand == 1.0
+    assert judges_result.cluster_sizes.tolist() == [4, 3, 2]
+    assert (judges_result.cluster_stability > 0.9).all()
+    assert judges_result.families.within > judges_result.families.between + 0.2
 
 
-def test_point_values_are_those_of_the_kernel_on_all_labelled_items(found):
+def test_point_values_are_those_of_the_kernel_on_all_labelled_items(judges_result):
     votes = family_votes()
     kernel = error_correlation(error_counts(signed(votes.votes), signed(votes.labels)))
-    assert found.correlation.value == kernel.mean
-    drawn = found.square(found.map_correlation)
-    expected = kernel.value[np.ix_(found.order, found.order)]
+    assert judges_result.correlation.value == kernel.mean
+    drawn = judges_result.square(judges_result.map_correlation)
+    expected = kernel.value[np.ix_(judges_result.order, judges_result.order)]
     off = ~np.eye(9, dtype=bool)
     np.testing.assert_allclose(drawn[off], expected[off], atol=5.1e-5)
-    for j, name in enumerate(found.judges):
+    for j, name in enumerate(judges_result.judges):
         others = np.delete(kernel.value[j], j)
-        assert found.nearest_correlation[j] == others.max()
-        assert found.nearest[j] == np.delete(np.array(found.judges), j)[others.argmax()]
+        assert judges_result.nearest_correlation[j] == others.max()
+        assert (
+            judges_result.nearest[j]
+            == np.delete(np.array(judges_result.judges), j)[others.argmax()]
+        )
         assert name == votes.judges[j]
 
 
-def test_halves_that_put_two_judges_together_are_counted_pair_by_pair(found):
+def test_halves_that_put_two_judges_together_are_counted_pair_by_pair(judges_result):
     votes = family_votes()
     pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
-    together = found.square(found.map_together)
-    place = {int(j): i for i, j in enumerate(found.order)}
+    together = judges_result.square(judges_result.map_together)
+    place = {int(j): i for i, j in enumerate(judges_result.order)}
     total = sum(piece.together for piece in pieces)
     pairs = [(j, k) for j in range(9) for k in range(j + 1, 9)]
     assert [int(together[place[j], place[k]]) for j, k in pairs] == total.tolist()
-    assert together.max() <= found.n_rounds
+    assert together.max() <= judges_result.n_rounds
 
 
-def test_any_order_and_any_workers_give_the_same_bits(found):
+def test_any_order_and_any_workers_give_the_same_bits(judges_result):
     votes = family_votes()
     pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
-    expected = content(found)
+    expected = content(judges_result)
     for order in permutations(pieces):
         partial = order[0]
         for piece in order[1:]:
@@ -101,14 +104,14 @@ def test_any_order_and_any_workers_give_the_same_bits(found):
     assert content(run(JUDGES, votes, SPEC, jobs=2)) == expected
 
 
-def test_a_part_of_the_halves_is_a_result_marked_partial_with_the_same_point_values(found):
+def test_a_part_of_the_halves_is_a_result_marked_partial_with_the_same_point_values(judges_result):
     votes = family_votes()
     first = merge(votes, SPEC, run_chunk(votes, SPEC, JUDGES.plan(SPEC)[0]))
     assert first.partial
-    assert not found.partial
-    assert first.effective.value == found.effective.value
+    assert not judges_result.partial
+    assert first.effective.value == judges_result.effective.value
     assert first.aggregators == ()
-    assert len(found.aggregators) >= 4
+    assert len(judges_result.aggregators) >= 4
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.95])
@@ -118,29 +121,29 @@ def test_json_and_back_is_the_same_result(missing):
     assert content(from_plain(Judges, json.loads(text))) == text
 
 
-def test_judges_in_another_order_have_the_same_figures(found):
+def test_judges_in_another_order_have_the_same_figures(judges_result):
     votes = family_votes()
     other = study(votes.with_judges(votes.judges[::-1]))
     pd.testing.assert_frame_equal(
         other.frame().sort_values("judge", ignore_index=True),
-        found.frame().sort_values("judge", ignore_index=True),
+        judges_result.frame().sort_values("judge", ignore_index=True),
     )
-    assert content(other) == content(found)
+    assert content(other) == content(judges_result)
 
 
-def test_swapped_items_have_the_same_errors(found):
+def test_swapped_items_have_the_same_errors(judges_result):
     votes = family_votes()
     other = study(flip_items(votes, np.random.default_rng(0).random(votes.n_items) < 0.5))
-    assert other.effective == found.effective
-    np.testing.assert_array_equal(other.map_correlation, found.map_correlation)
-    np.testing.assert_array_equal(other.cluster, found.cluster)
+    assert other.effective == judges_result.effective
+    np.testing.assert_array_equal(other.map_correlation, judges_result.map_correlation)
+    np.testing.assert_array_equal(other.cluster, judges_result.cluster)
 
 
-def test_one_class_labels_change_no_correlation(found):
+def test_one_class_labels_change_no_correlation(judges_result):
     votes = family_votes()
     other = study(flip_items(votes, votes.labels == 0))
     assert other.orientation == "symmetric"
-    assert other.effective == found.effective
+    assert other.effective == judges_result.effective
     assert np.isnan(other.leaning).all()
     assert any("Every label is 1" in warning for warning in other.warnings)
 
@@ -149,31 +152,31 @@ def test_a_constant_judge_is_shown_but_set_aside():
     votes = flip_items(family_votes(), family_votes().labels == 0)
     cells = np.array(votes.votes)
     cells[:, 2] = 0
-    found = study(replace(votes, votes=cells))
-    j = found.judges.index("judge02")
-    assert found.set_aside.tolist() == [False] * 8 + [True]
+    result = study(replace(votes, votes=cells))
+    j = result.judges.index("judge02")
+    assert result.set_aside.tolist() == [False] * 8 + [True]
     assert j == 8
-    assert found.constant[j]
-    assert found.accuracy[j] == 0.0
-    assert (found.cluster[j], found.nearest[j], found.weights[:, j].tolist()) == (
+    assert result.constant[j]
+    assert result.accuracy[j] == 0.0
+    assert (result.cluster[j], result.nearest[j], result.weights[:, j].tolist()) == (
         0,
         "",
-        [0.0] * len(found.aggregators),
+        [0.0] * len(result.aggregators),
     )
-    assert found.n_effective == 8
-    assert len(found.frame()) == 9
+    assert result.n_effective == 8
+    assert len(result.frame()) == 9
 
 
 def test_leaning_is_votes_for_one_less_labels_of_one():
     votes = family_votes(missing=0.3)
-    found = study(votes)
+    result = study(votes)
     for j in range(votes.n_judges):
         cast = votes.votes[:, j] >= 0
         expected = votes.votes[cast, j].mean() - votes.labels[cast].mean()
-        assert found.leaning[j] == pytest.approx(expected)
+        assert result.leaning[j] == pytest.approx(expected)
 
 
-def test_unlabelled_items_count_for_coverage_only(found):
+def test_unlabelled_items_count_for_coverage_only(judges_result):
     votes = family_votes()
     more = 100
     labels = np.concatenate([votes.labels, np.full(more, -1, np.int8)])
@@ -184,24 +187,24 @@ def test_unlabelled_items_count_for_coverage_only(found):
             votes, votes=cells, labels=labels, item_ids=tuple(f"i{i}" for i in range(len(labels)))
         )
     )
-    assert other.effective == found.effective
-    np.testing.assert_array_equal(other.accuracy, found.accuracy)
+    assert other.effective == judges_result.effective
+    np.testing.assert_array_equal(other.accuracy, judges_result.accuracy)
     assert other.coverage[0] == pytest.approx(0.9)
 
 
 def test_a_part_of_the_judges_can_be_studied():
     votes = family_votes()
-    found = study(votes, JudgesSpec(Settings(splits=4, judges=votes.judges[:5])))
-    assert found.judges == votes.judges[:5]
-    assert found.n_effective == 5
+    result = study(votes, JudgesSpec(Settings(splits=4, judges=votes.judges[:5])))
+    assert result.judges == votes.judges[:5]
+    assert result.n_effective == 5
 
 
 def test_one_judge_is_worth_one():
-    found = study(family_votes(codes=[0]), JudgesSpec(Settings(splits=4)))
-    assert found.effective.value == 1.0
-    assert found.n_pairs == 0
-    assert found.frame()["nearest"].tolist() == [""]
-    assert content(from_plain(Judges, to_plain(found))) == content(found)
+    result = study(family_votes(codes=[0]), JudgesSpec(Settings(splits=4)))
+    assert result.effective.value == 1.0
+    assert result.n_pairs == 0
+    assert result.frame()["nearest"].tolist() == [""]
+    assert content(from_plain(Judges, to_plain(result))) == content(result)
 
 
 def test_judges_without_items_in_common_are_said_to_be_unknown():
@@ -209,11 +212,11 @@ def test_judges_without_items_in_common_are_said_to_be_unknown():
     for i in range(40):
         cells[i, i % 4] = (i // 4) % 2
     votes = replace(make_votes(0, 40, 4), votes=cells)
-    found = study(votes)
-    assert np.isnan(found.effective.value)
-    assert found.known_pairs == 0
-    assert len(found.order) == 0
-    assert any("nothing is known of whom they err with" in text for text in found.warnings)
+    result = study(votes)
+    assert np.isnan(result.effective.value)
+    assert result.known_pairs == 0
+    assert len(result.order) == 0
+    assert any("nothing is known of whom they err with" in text for text in result.warnings)
 
 
 def test_few_labels_sparse_pairs_and_chance_clusters_are_warned_of():
@@ -249,10 +252,10 @@ def test_a_large_panel_keeps_its_map_small(monkeypatch):
     votes = family_votes()
     cells = np.array(votes.votes)
     cells[:200, 4:] = -1
-    found = study(replace(votes, votes=cells))
-    assert sorted(found.order) == [0, 1, 2, 3]
-    assert len(found.map_correlation) == 6
-    assert any("the 4 judges with the most labelled votes" in text for text in found.warnings)
+    result = study(replace(votes, votes=cells))
+    assert sorted(result.order) == [0, 1, 2, 3]
+    assert len(result.map_correlation) == 6
+    assert any("the 4 judges with the most labelled votes" in text for text in result.warnings)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.8])
@@ -280,43 +283,43 @@ def test_llmbar_evaluators_cluster_by_model(real_votes):
     votes = load_votes(
         real_votes("llmbar_votes.csv"), judge_table=real_votes("llmbar_judges.csv")
     ).votes
-    found = study(votes, JudgesSpec(Settings(splits=10)))
-    assert found.families.rand > 0.9
-    assert 2.5 < found.effective.value < 3.2
-    assert found.effective.lo < found.effective.value < found.effective.hi
+    result = study(votes, JudgesSpec(Settings(splits=10)))
+    assert result.families.rand > 0.9
+    assert 2.5 < result.effective.value < 3.2
+    assert result.effective.lo < result.effective.value < result.effective.hi
     prepared = prepare(votes, SPEC.settings)
-    assert found.judges == prepared.judges
+    assert result.judges == prepared.judges
 
 
-def test_abilities_are_those_of_the_two_parameter_model(found):
+def test_abilities_are_those_of_the_two_parameter_model(judges_result):
     votes = family_votes()
     fit = fit_two_pl(signed(votes.votes) * signed(votes.labels)[:, None])
-    np.testing.assert_allclose(found.ability[0], fit.theta)
-    np.testing.assert_allclose(found.discrimination[0], np.exp(fit.log_alpha))
-    for value, lo, hi in (found.ability, found.discrimination):
+    np.testing.assert_allclose(judges_result.ability[0], fit.theta)
+    np.testing.assert_allclose(judges_result.discrimination[0], np.exp(fit.log_alpha))
+    for value, lo, hi in (judges_result.ability, judges_result.discrimination):
         assert (lo < value).all()
         assert (value < hi).all()
-    assert (found.discrimination > 0).all()
+    assert (judges_result.discrimination > 0).all()
 
 
-def test_a_model_that_does_not_come_to_rest_is_said_to_be_rough(found):
+def test_a_model_that_does_not_come_to_rest_is_said_to_be_rough(judges_result):
     votes = family_votes()
     pieces = [run_chunk(votes, SPEC, chunk) for chunk in JUDGES.plan(SPEC)]
     last = pieces[-1]
     shaky = replace(last, fitted=replace(last.fitted, converged=False))
     warned = merge(votes, SPEC, shaky).warnings
     assert any("did not come to rest" in text for text in warned)
-    assert not any("did not come to rest" in text for text in found.warnings)
+    assert not any("did not come to rest" in text for text in judges_result.warnings)
 
 
 def test_a_judge_without_a_labelled_vote_has_no_ability_and_no_weight_of_its_own():
     votes = family_votes()
     cells = np.array(votes.votes)
     cells[:, 3] = -1
-    found = study(replace(votes, votes=cells))
-    assert found.judges[-1] == votes.judges[3]
-    assert found.set_aside.tolist() == [False] * (votes.n_judges - 1) + [True]
-    assert np.isnan(found.ability[:, -1]).all()
-    assert np.isfinite(found.ability[:, :-1]).all()
-    assert found.n_effective == 8
-    assert np.isfinite(found.weights).all()
+    result = study(replace(votes, votes=cells))
+    assert result.judges[-1] == votes.judges[3]
+    assert result.set_aside.tolist() == [False] * (votes.n_judges - 1) + [True]
+    assert np.isnan(result.ability[:, -1]).all()
+    assert np.isfinite(result.ability[:, :-1]).all()
+    assert result.n_effective == 8
+    assert np.isfinite(result.weights).all()

@@ -66,9 +66,9 @@ def test_there_is_one_round_whatever_the_number_of_splits():
 def test_the_order_of_pairs_changes_nothing(orientation):
     votes = panel(4, 120, 8)
     flipped = flip_items(votes, np.random.default_rng(0).random(120) < 0.5)
-    one, other = decomposed(votes), decomposed(flipped, orientation=orientation)
-    assert other.judge_share == pytest.approx(one.judge_share, abs=1e-9)
-    np.testing.assert_allclose(other.ability, one.ability, atol=1e-9)
+    first, other = decomposed(votes), decomposed(flipped, orientation=orientation)
+    assert other.judge_share == pytest.approx(first.judge_share, abs=1e-9)
+    np.testing.assert_allclose(other.ability, first.ability, atol=1e-9)
 
 
 def test_labels_of_one_class_are_no_obstacle():
@@ -98,8 +98,8 @@ def test_unlabelled_items_play_no_part():
     labels[:20] = -1
     part = decomposed(replace(votes, labels=labels))
     assert part.n_items == 100
-    kept = decomposed(votes.with_items(np.arange(20, 120)))
-    assert part.judge_share == kept.judge_share
+    result = decomposed(votes.with_items(np.arange(20, 120)))
+    assert part.judge_share == result.judge_share
 
 
 def test_groups_widen_the_interval_and_are_counted():

@@ -54,8 +54,10 @@ def test_rank_correlation_is_spearman_s(votes):
     spec = CalibratorDesignSpec(SETTINGS, calibrators=("isotonic", "temperature"), panels=(3,))
     part = run_chunk(votes, spec, CALIBRATOR_DESIGN.plan(spec)[0])
     ballots = prepare(votes, SETTINGS).ballots
-    one = split(ballots.units, 2)
-    scores = evaluate_split(ballots, one, np.array([3, 12]), Recipe(calibrators=spec.calibrators))
+    one_split = split(ballots.units, 2)
+    scores = evaluate_split(
+        ballots, one_split, np.array([3, 12]), Recipe(calibrators=spec.calibrators)
+    )
     for c, name in enumerate(spec.calibrators):
         for p in range(2):
             raw = scores.fitted.logits[p]
@@ -109,5 +111,5 @@ def test_rank_correlation_does_not_depend_on_how_pairs_were_written_down(votes):
     turned = flip_items(votes, np.random.default_rng(0).random(votes.n_items) < 0.5)
     settings = Settings(splits=4, orientation="symmetric")
     spec = CalibratorDesignSpec(settings, calibrators=("beta_clipped", "isotonic"))
-    one, other = (run(CALIBRATOR_DESIGN, which, spec, jobs=1) for which in (votes, turned))
-    np.testing.assert_allclose(one.rho, other.rho, rtol=0, atol=1e-12)
+    first, other = (run(CALIBRATOR_DESIGN, which, spec, jobs=1) for which in (votes, turned))
+    np.testing.assert_allclose(first.rho, other.rho, rtol=0, atol=1e-12)

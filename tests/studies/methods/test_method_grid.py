@@ -38,11 +38,13 @@ def result():
 
 def test_a_cell_is_the_same_pipeline_as_in_the_panel_curve():
     ballots = make_ballots(2, 80, 6)
-    one = split(ballots.units, 3)
-    grid = evaluate_grid(ballots, one, Pipelines(AGGREGATORS, ("none", "beta", "temperature")))
+    one_split = split(ballots.units, 3)
+    grid = evaluate_grid(
+        ballots, one_split, Pipelines(AGGREGATORS, ("none", "beta", "temperature"))
+    )
     for column, aggregator in enumerate(AGGREGATORS):
         recipe = Recipe(aggregator, ("none", "beta", "temperature"))
-        alone = evaluate_split(ballots, one, np.array([6]), recipe)
+        alone = evaluate_split(ballots, one_split, np.array([6]), recipe)
         for name, scores in grid.evaluation.items():
             np.testing.assert_allclose(
                 scores.nll[column], alone.evaluation[name].nll[0], rtol=0, atol=1e-9
@@ -52,17 +54,17 @@ def test_a_cell_is_the_same_pipeline_as_in_the_panel_curve():
 
 def test_the_nested_form_fits_the_calibrator_to_rows_the_aggregator_never_saw():
     ballots = make_ballots(3, 100, 5)
-    one = split(ballots.units, 0)
+    one_split = split(ballots.units, 0)
     pipelines = Pipelines(("one_coin",), ("none", "temperature"), "nested")
-    found = evaluate_grid(ballots, one, pipelines)
+    scores = evaluate_grid(ballots, one_split, pipelines)
     signs = ballots.signs.copy()
-    signs[one.evaluation] *= -1
-    spoilt = evaluate_grid(replace(ballots, signs=signs), one, pipelines)
-    np.testing.assert_array_equal(found.fitted.logits, spoilt.fitted.logits)
-    assert found.fitted.maps["temperature"].shape(0) == spoilt.fitted.maps["temperature"].shape(0)
-    whole = evaluate_grid(ballots, one, replace(pipelines, form="cross_fitted"))
-    assert (found.fitted.logits != whole.fitted.logits).any()
-    assert found.null_nll == whole.null_nll
+    signs[one_split.evaluation] *= -1
+    spoilt = evaluate_grid(replace(ballots, signs=signs), one_split, pipelines)
+    np.testing.assert_array_equal(scores.fitted.logits, spoilt.fitted.logits)
+    assert scores.fitted.maps["temperature"].shape(0) == spoilt.fitted.maps["temperature"].shape(0)
+    whole = evaluate_grid(ballots, one_split, replace(pipelines, form="cross_fitted"))
+    assert (scores.fitted.logits != whole.fitted.logits).any()
+    assert scores.null_nll == whole.null_nll
 
 
 def test_the_best_cell_is_tied_with_itself_and_far_cells_are_not(result):
@@ -82,29 +84,29 @@ def test_choosing_a_cell_costs_what_hindsight_hides(result):
 
 def test_what_coincides_under_symmetric_is_shown_once():
     votes = make_votes(4, 60, 5, one_class=True)
-    found = run(METHOD_GRID, votes, spec_of(settings=Settings(splits=4)), jobs=1)
-    assert found.orientation == "symmetric"
-    assert not {"platt", "beta_free"} & set(found.calibrators)
-    assert found.nll.min() > 0.2  # nothing flattering from one-class labels
-    assert found.null_nll == pytest.approx(np.log(2))
+    method_grid = run(METHOD_GRID, votes, spec_of(settings=Settings(splits=4)), jobs=1)
+    assert method_grid.orientation == "symmetric"
+    assert not {"platt", "beta_free"} & set(method_grid.calibrators)
+    assert method_grid.nll.min() > 0.2  # nothing flattering from one-class labels
+    assert method_grid.null_nll == pytest.approx(np.log(2))
 
 
 def test_equal_cells_are_tied():
     votes = make_votes(5, 80, 1)  # one judge: every aggregator with a free slope is the same
-    found = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
-    assert found.tied.all()
+    method_grid = run(METHOD_GRID, votes, spec_of(calibrators=("platt",)), jobs=1)
+    assert method_grid.tied.all()
 
 
 def test_chunks_in_any_order_give_the_same_bits():
     votes, spec = make_votes(6, 90, 6), spec_of(calibrators=("none", "platt", "isotonic"))
     parts = [run_chunk(votes, spec, chunk) for chunk in METHOD_GRID.plan(spec)]
     forward, backward = parts[0], parts[-1]
-    for one in parts[1:]:
-        forward = METHOD_GRID.combine(forward, one)
-    for one in parts[-2::-1]:
-        backward = METHOD_GRID.combine(backward, one)
-    one, other = (to_plain(merge(votes, spec, part)) for part in (forward, backward))
-    assert one == other
+    for tally in parts[1:]:
+        forward = METHOD_GRID.combine(forward, tally)
+    for tally in parts[-2::-1]:
+        backward = METHOD_GRID.combine(backward, tally)
+    first, other = (to_plain(merge(votes, spec, part)) for part in (forward, backward))
+    assert first == other
 
 
 def test_a_result_survives_json_and_its_table_has_every_cell(result):
@@ -121,9 +123,9 @@ def test_a_result_survives_json_and_its_table_has_every_cell(result):
 
 def test_a_partial_result_says_so():
     votes, spec = make_votes(7, 60, 4), spec_of()
-    found = merge(votes, spec, run_chunk(votes, spec, METHOD_GRID.plan(spec)[0]))
-    assert found.partial
-    assert found.n_splits == METHOD_GRID.chunk
+    method_grid = merge(votes, spec, run_chunk(votes, spec, METHOD_GRID.plan(spec)[0]))
+    assert method_grid.partial
+    assert method_grid.n_splits == METHOD_GRID.chunk
 
 
 @pytest.mark.parametrize(
@@ -147,10 +149,10 @@ def test_judges_who_are_always_right_wrong_or_constant_leave_every_figure_finite
     cast[:, 0], cast[:, 1], cast[:, 2] = votes.labels, 1 - votes.labels, 1
     cast[:5] = -1
     spec = MethodGridSpec(settings=Settings(splits=2))
-    found = run(METHOD_GRID, replace(votes, votes=cast), spec, jobs=1)
+    method_grid = run(METHOD_GRID, replace(votes, votes=cast), spec, jobs=1)
     for name in ("nll", "brier", "ece", "accuracy", "delta", "delta_lo", "delta_hi"):
-        assert np.isfinite(getattr(found, name)).all()
-    assert prepare(votes, spec.settings).ballots.n_items == found.n_items
+        assert np.isfinite(getattr(method_grid, name)).all()
+    assert prepare(votes, spec.settings).ballots.n_items == method_grid.n_items
 
 
 def nearly_constant(seed, n=100):
@@ -168,11 +170,11 @@ def test_no_calibrator_and_no_choice_reads_labels_off_left_out_counts():
     )
     for seed in range(3):
         votes = nearly_constant(seed)
-        found = run(METHOD_GRID, votes, spec, jobs=1)
+        method_grid = run(METHOD_GRID, votes, spec, jobs=1)
         for name in ("platt", "auto"):
-            column = found.calibrators.index(name)
-            assert found.nll[:, column].max() < found.null_nll + 0.1
-        assert found.chosen_nll < found.null_nll + 0.1
+            column = method_grid.calibrators.index(name)
+            assert method_grid.nll[:, column].max() < method_grid.null_nll + 0.1
+        assert method_grid.chosen_nll < method_grid.null_nll + 0.1
         partial = run_chunk(votes, spec, METHOD_GRID.plan(spec)[0])
         promised = partial.chosen_on[:, 0].min(axis=-1).mean()
-        assert promised > found.null_nll - 0.05
+        assert promised > method_grid.null_nll - 0.05

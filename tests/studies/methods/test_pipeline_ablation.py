@@ -71,14 +71,14 @@ class TestNumbers:
         covered, size, kinds = np.zeros((2, 2, 90)), np.zeros((2, 2, 90)), np.zeros((2, 2, 4, 90))
         for number in range(10):
             drawn = split(ballots.units, number)
-            found = evaluate_pipeline(ballots, features, drawn, np.array([3, 8]), spec.pipeline)
+            scores = evaluate_pipeline(ballots, features, drawn, np.array([3, 8]), spec.pipeline)
             rows = drawn.evaluation
             signs = ballots.signs[rows].astype(float)
-            nll[..., rows] += item_scores(found.logits, signs).nll
-            covered[..., rows] += covers(found.kinds, (signs > 0).astype(int))
-            size[..., rows] += set_sizes(found.kinds)
+            nll[..., rows] += item_scores(scores.logits, signs).nll
+            covered[..., rows] += covers(scores.kinds, (signs > 0).astype(int))
+            size[..., rows] += set_sizes(scores.kinds)
             for kind in range(4):
-                kinds[:, :, kind, rows] += found.kinds == kind
+                kinds[:, :, kind, rows] += scores.kinds == kind
             times[rows] += 1
         seen = times > 0
         for got, total in (
@@ -120,30 +120,30 @@ class TestNumbers:
         assert (result.size[1] >= result.size[0]).all()
 
     def test_all_judges_are_the_last_panel_whatever_sizes_are_asked_for(self, votes):
-        found = ablation(votes, spec_of(splits=5, panels=(50, 3, 8, 2)))
-        assert found.k.tolist() == [2, 3, 8]
+        outcome = ablation(votes, spec_of(splits=5, panels=(50, 3, 8, 2)))
+        assert outcome.k.tolist() == [2, 3, 8]
 
     def test_a_judge_alone_is_a_panel(self):
-        found = ablation(make_votes(2, 60, 1), spec_of(splits=5))
-        assert found.k.tolist() == [1]
-        assert np.isfinite(found.nll).all()
+        outcome = ablation(make_votes(2, 60, 1), spec_of(splits=5))
+        assert outcome.k.tolist() == [1]
+        assert np.isfinite(outcome.nll).all()
 
     def test_coverage_is_at_least_the_level(self):
-        found = ablation(make_votes(3, 400, 8), spec_of(splits=20))
-        for level, covered in zip(found.levels, found.coverage, strict=True):
+        outcome = ablation(make_votes(3, 400, 8), spec_of(splits=20))
+        for level, covered in zip(outcome.levels, outcome.coverage, strict=True):
             assert (covered > level - 0.02).all()
             assert (covered < level + 0.04).all()
 
     def test_a_feature_the_panel_does_not_know_helps_at_step_two(self):
         votes = make_votes(4, 400, 8, low=0.55, high=0.65)
         rng = np.random.default_rng(0)
-        told = pd.DataFrame({"hint": votes.labels + rng.normal(size=400)})
-        found = ablation(replace(votes, features=told))
-        assert (found.residual_hi < 0.0).all()
-        assert found.constant_nll[STEPS.index("1-3")] < found.null_nll - 0.05
-        blind = ablation(replace(votes, features=told), replace(spec_of(), features=()))
+        message = pd.DataFrame({"hint": votes.labels + rng.normal(size=400)})
+        outcome = ablation(replace(votes, features=message))
+        assert (outcome.residual_hi < 0.0).all()
+        assert outcome.constant_nll[STEPS.index("1-3")] < outcome.null_nll - 0.05
+        blind = ablation(replace(votes, features=message), replace(spec_of(), features=()))
         assert blind.features == ()
-        assert (found.nll[:, 1] < blind.nll[:, 1]).all()
+        assert (outcome.nll[:, 1] < blind.nll[:, 1]).all()
 
 
 class TestSeeds:
@@ -166,8 +166,8 @@ class TestSeeds:
 
     def test_a_subset_of_splits_is_a_valid_result_marked_partial(self, votes):
         spec = spec_of(splits=10)
-        results = [one.result() for one in steps(PIPELINE_ABLATION, votes, spec, jobs=1)]
-        assert [found.partial for found in results] == [True, False]
+        results = [step.result() for step in steps(PIPELINE_ABLATION, votes, spec, jobs=1)]
+        assert [outcome.partial for outcome in results] == [True, False]
         short = ablation(votes, spec_of(splits=5))
         np.testing.assert_array_equal(results[0].nll, short.nll)
         np.testing.assert_array_equal(results[0].coverage_lo, short.coverage_lo)
@@ -176,35 +176,35 @@ class TestSeeds:
         spec = spec_of(splits=6)
         last = PIPELINE_ABLATION.plan(spec)[-1]
         partial = PIPELINE_ABLATION.run_chunk(votes, spec, last)
-        found = PIPELINE_ABLATION.merge(votes, spec, partial)
-        assert found.n_splits == 1
-        assert np.isnan(found.coverage_lo).all()
-        assert found.summary()["sets"][0]["coverage_lo"] is None
-        json.dumps(to_plain(found), allow_nan=False)
+        merge = PIPELINE_ABLATION.merge(votes, spec, partial)
+        assert merge.n_splits == 1
+        assert np.isnan(merge.coverage_lo).all()
+        assert merge.summary()["sets"][0]["coverage_lo"] is None
+        json.dumps(to_plain(merge), allow_nan=False)
 
 
 class TestOrientation:
     def test_under_symmetric_swapping_items_moves_no_bit(self, votes):
         spec = spec_of(orientation="symmetric", panels=(3,))
         flip = np.random.default_rng(0).random(votes.n_items) < 0.5
-        one, other = ablation(votes, spec), ablation(flip_items(votes, flip), spec)
-        assert bits(one) == bits(other)
-        np.testing.assert_array_equal(one.shares[..., 1], one.shares[..., 2])
+        first, other = ablation(votes, spec), ablation(flip_items(votes, flip), spec)
+        assert bits(first) == bits(other)
+        np.testing.assert_array_equal(first.shares[..., 1], first.shares[..., 2])
 
     def test_one_class_labels_do_not_flatter_by_default(self):
         votes = with_features(make_votes(5, 200, 8, one_class=True, low=0.45, high=0.55))
-        found = ablation(votes)
-        assert found.orientation == "symmetric"
-        assert found.null_nll == pytest.approx(math.log(2))
-        np.testing.assert_allclose(found.constant_nll, math.log(2), atol=1e-12)
-        assert found.nll[:, 1:].min() > 0.66
+        outcome = ablation(votes)
+        assert outcome.orientation == "symmetric"
+        assert outcome.null_nll == pytest.approx(math.log(2))
+        np.testing.assert_allclose(outcome.constant_nll, math.log(2), atol=1e-12)
+        assert outcome.nll[:, 1:].min() > 0.66
 
     def test_the_papers_protocol_does_and_says_what_it_measures(self):
         votes = make_votes(5, 200, 8, one_class=True, low=0.45, high=0.55)
-        found = ablation(votes, spec_of(protocol="paper", calibrator="beta_clipped"))
-        assert found.nll[:, STEPS.index("1+3")].max() < 0.06
-        assert found.measures_coding
-        text = " ".join(found.warnings)
+        outcome = ablation(votes, spec_of(protocol="paper", calibrator="beta_clipped"))
+        assert outcome.nll[:, STEPS.index("1+3")].max() < 0.06
+        assert outcome.measures_coding
+        text = " ".join(outcome.warnings)
         assert "measure the coding, not the judges" in text
         assert "The residual correction could not be fitted in 40 of 40 cases" in text
 
@@ -217,11 +217,11 @@ class TestWords:
         assert "step 2 is temperature scaling" in swapped.warnings[-1]
 
     def test_a_slice_that_is_too_small_gives_full_sets_and_says_how_many_labels_it_needs(self):
-        found = ablation(make_votes(7, 40, 5), spec_of(splits=5))  # 20 calibrate, 6 are held out
-        assert found.n_slice == 6.0
-        np.testing.assert_allclose(found.shares[1, :, BOTH], 1.0)
-        assert (found.shares[0, :, BOTH] < 1.0).all()
-        (sentence,) = [one for one in found.warnings if "conformal slice" in one]
+        outcome = ablation(make_votes(7, 40, 5), spec_of(splits=5))  # 20 calibrate, 6 are held out
+        assert outcome.n_slice == 6.0
+        np.testing.assert_allclose(outcome.shares[1, :, BOTH], 1.0)
+        assert (outcome.shares[0, :, BOTH] < 1.0).all()
+        (sentence,) = [warning for warning in outcome.warnings if "conformal slice" in warning]
         assert "In 5 of 5 splits" in sentence
         assert "9 labels that sets at 90% need" in sentence
 
@@ -240,7 +240,7 @@ class TestWords:
 
     def test_the_summary_is_about_all_judges(self, result):
         summary = result.summary()
-        assert [one["step"] for one in summary["steps"]] == list(STEPS)
+        assert [step["step"] for step in summary["steps"]] == list(STEPS)
         assert summary["steps"][2]["nll"] == result.nll[-1, 2]
         assert summary["sets"][1]["shares"]["{0, 1}"] == result.shares[1, -1, BOTH]
         json.dumps(summary, allow_nan=False)
@@ -254,7 +254,7 @@ class TestWords:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "why"),
+    ("options", "why"),
     [
         ({"aggregator": "magic"}, "unknown aggregator.*one_coin"),
         ({"calibrator": "magic"}, "unknown calibrator.*beta"),
@@ -262,9 +262,9 @@ class TestWords:
         ({"panels": (0,)}, "at least one judge"),
     ],
 )
-def test_unknown_parts_are_refused(knobs, why):
+def test_unknown_parts_are_refused(options, why):
     with pytest.raises(InputError, match=why):
-        PipelineAblationSpec(**knobs)
+        PipelineAblationSpec(**options)
 
 
 def test_a_feature_the_votes_do_not_have_is_refused_with_those_they_have(votes):
@@ -275,12 +275,12 @@ def test_a_feature_the_votes_do_not_have_is_refused_with_those_they_have(votes):
 @pytest.mark.real_votes
 def test_on_real_votes_sets_cover_and_features_bend_the_slope(real_votes):
     votes = load_votes(real_votes("rewardbench_votes.csv")).votes
-    found = ablation(votes, spec_of(splits=10, panels=(5,), orientation="symmetric"))
-    for level, covered in zip(found.levels, found.coverage, strict=True):
+    outcome = ablation(votes, spec_of(splits=10, panels=(5,), orientation="symmetric"))
+    for level, covered in zip(outcome.levels, outcome.coverage, strict=True):
         assert (covered > level - 0.01).all()
-    assert 0.10 < found.shares[0, -1, 0] < 0.25
-    assert found.residual_hi[-1] < 0.0
-    assert found.nll[-1, STEPS.index("1-3")] == pytest.approx(0.165, abs=0.015)
+    assert 0.10 < outcome.shares[0, -1, 0] < 0.25
+    assert outcome.residual_hi[-1] < 0.0
+    assert outcome.nll[-1, STEPS.index("1-3")] == pytest.approx(0.165, abs=0.015)
 
 
 def length_followers(seed, n=300):
@@ -302,31 +302,31 @@ def length_followers(seed, n=300):
 
 
 def test_features_of_one_response_flatter_nobody_where_labels_are_of_one_class():
-    found = ablation(length_followers(0), spec_of(splits=4))
-    assert found.orientation == "symmetric"
-    assert found.features == ()
-    assert (found.nll > 0.6).all()
-    assert any("Labels are lopsided" in sentence for sentence in found.warnings)
+    outcome = ablation(length_followers(0), spec_of(splits=4))
+    assert outcome.orientation == "symmetric"
+    assert outcome.features == ()
+    assert (outcome.nll > 0.6).all()
+    assert any("Labels are lopsided" in sentence for sentence in outcome.warnings)
 
 
 def test_features_named_all_the_same_are_marked_as_the_coding():
     spec = replace(spec_of(splits=4), features=("len_1", "len_2"))
-    found = ablation(length_followers(0), spec)
-    assert found.measures_coding
-    assert any("measure the coding" in sentence for sentence in found.warnings)
+    outcome = ablation(length_followers(0), spec)
+    assert outcome.measures_coding
+    assert any("measure the coding" in sentence for sentence in outcome.warnings)
 
 
 def test_features_that_know_the_label_by_themselves_are_named():
     votes = make_votes(5, 200, 5)
     table = pd.DataFrame({"hint": votes.labels + np.random.default_rng(0).normal(0, 0.3, 200)})
-    found = ablation(replace(votes, features=table), spec_of(splits=4))
-    assert any("alone, without any judge" in sentence for sentence in found.warnings)
+    outcome = ablation(replace(votes, features=table), spec_of(splits=4))
+    assert any("alone, without any judge" in sentence for sentence in outcome.warnings)
 
 
 def test_turning_items_round_moves_no_set_even_where_scores_tie():
     votes = make_votes(6, 200, 5, low=0.7, high=0.7001, missing=0.0)
     turned = flip_items(votes, np.random.default_rng(1).random(200) < 0.5)
     spec = spec_of(splits=6, calibrator="none", orientation="symmetric")
-    one, other = ablation(votes, spec), ablation(turned, spec)
-    np.testing.assert_array_equal(one.coverage, other.coverage)
-    np.testing.assert_array_equal(one.size, other.size)
+    first, other = ablation(votes, spec), ablation(turned, spec)
+    np.testing.assert_array_equal(first.coverage, other.coverage)
+    np.testing.assert_array_equal(first.size, other.size)

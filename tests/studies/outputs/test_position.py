@@ -25,13 +25,13 @@ def coverage(*judges: JudgeCoverage) -> Coverage:
 
 
 def test_consistency_and_lean_are_shares_of_items_in_both_orders() -> None:
-    found = positions(coverage(judge("x", 200, both=100, same=60, first=30), judge("y", 5)))
-    assert found is not None
-    assert found.judges == ("x",)
-    assert found.consistent.tolist() == [0.6]
-    assert found.lean.tolist() == [0.2]
-    assert found.consistent_lo[0] < 0.6 < found.consistent_hi[0]
-    assert 0 < found.lean_lo[0] < 0.2 < found.lean_hi[0] < 0.4
+    result = positions(coverage(judge("x", 200, both=100, same=60, first=30), judge("y", 5)))
+    assert result is not None
+    assert result.judges == ("x",)
+    assert result.consistent.tolist() == [0.6]
+    assert result.lean.tolist() == [0.2]
+    assert result.consistent_lo[0] < 0.6 < result.consistent_hi[0]
+    assert 0 < result.lean_lo[0] < 0.2 < result.lean_hi[0] < 0.4
 
 
 def test_without_both_orders_there_is_nothing_to_say() -> None:
@@ -55,20 +55,20 @@ def test_the_interval_of_the_lean_covers(items: int, shares: tuple[float, float]
 
 
 def test_the_sentence_names_the_least_consistent_and_counts_who_leans() -> None:
-    found = positions(
+    result = positions(
         coverage(
             judge("steady", 200, both=100, same=99, first=1),
             judge("**first**", 200, both=100, same=40, first=60),
             judge("second", 200, both=100, same=70, first=2),
         )
     )
-    assert found is not None
-    said = position_sentence(found)
+    assert result is not None
+    sentence = position_sentence(result)
     assert (
         "3 judges saw items in both orders. The least consistent by the upper limit, **first**"
-        in said
+        in sentence
     )
-    assert said.endswith(
+    assert sentence.endswith(
         "1 judge prefers what is shown first; 1 judge prefers what is shown second."
     )
 
@@ -77,22 +77,22 @@ def test_the_sentence_names_the_least_consistent_and_counts_who_leans() -> None:
     ("unread", "outcome"), [(10, "pass"), (11, "review"), (29, "review"), (30, "fail")]
 )
 def test_p1_on_outputs_follows_the_papers_thresholds(unread: int, outcome: str) -> None:
-    found = check_outputs(coverage(judge("x", 100), judge("y", 100 - unread, unread)))
-    assert (found.code, found.outcome) == ("P1", outcome)
-    assert f"'y': {100 - unread} %" in found.why
+    outputs = check_outputs(coverage(judge("x", 100), judge("y", 100 - unread, unread)))
+    assert (outputs.code, outputs.outcome) == ("P1", outcome)
+    assert f"'y': {100 - unread} %" in outputs.why
 
 
 def test_the_answer_names_the_judge_that_is_read_least() -> None:
-    said = coverage_sentence(coverage(judge("x", 100), judge("y", 54, 46)))
-    assert said == "77.0 % of 200 outputs are read as a verdict; y the least, 54 %."
+    sentence = coverage_sentence(coverage(judge("x", 100), judge("y", 54, 46)))
+    assert sentence == "77.0 % of 200 outputs are read as a verdict; y the least, 54 %."
     assert (
         coverage_sentence(coverage(judge("x", 10))) == "100 % of 10 outputs are read as a verdict."
     )
 
 
 def test_one_item_makes_nobody_the_least_consistent() -> None:
-    found = positions(
+    result = positions(
         coverage(judge("once", 2, both=1, same=0, first=1), judge("often", 200, both=100, same=50))
     )
-    assert found is not None
-    assert "by the upper limit, often, says the same in both on 50 %" in position_sentence(found)
+    assert result is not None
+    assert "by the upper limit, often, says the same in both on 50 %" in position_sentence(result)

@@ -48,16 +48,16 @@ def test_few_judges_get_the_best_of_every_panel_that_the_budget_pays_for(seed, b
     ballots, cost = make_ballots(seed, 60, 6), costs(6, seed)
     seen = evidence(ballots, cost, replace(RULES, budget=budget))
     assert cost.min() <= budget
-    found = best_under_budget(seen)
+    result = best_under_budget(seen)
     panels = [
         np.isin(np.arange(6), some) for k in range(1, 7) for some in combinations(range(6), k)
     ]
-    within = np.array([one for one in panels if cost[one].sum() <= budget + 1e-9])
+    within = np.array([panel for panel in panels if cost[panel].sum() <= budget + 1e-9])
     nll = seen.comparison()(within).nll
-    assert cost[found.judges].sum() <= budget + 1e-9
-    assert found.nll == pytest.approx(nll.min(), abs=1e-9)
+    assert cost[result.judges].sum() <= budget + 1e-9
+    assert result.nll == pytest.approx(nll.min(), abs=1e-9)
     best = within[np.round(nll, 9) == np.round(nll, 9).min()]
-    assert any((found.judges == one).all() for one in best)
+    assert any((result.judges == entry).all() for entry in best)
 
 
 def test_without_a_limit_it_finds_what_the_exhaustive_search_finds():
@@ -72,15 +72,15 @@ def test_no_panel_costs_more_than_its_budget_and_every_budget_has_one(aggregator
     ballots, cost = make_ballots(1, 70, FEW + 3), costs(FEW + 3)
     rules = replace(RULES, aggregator=aggregator if aggregator in CLOSED_FORMS else "one_coin")
     budgets = budget_grid(cost, 6, float(cost.sum()))
-    found = under_budgets(evidence(ballots, cost, rules), budgets, aggregator)
-    for budget, one in zip(budgets, found.panels, strict=True):
-        assert 0.0 < cost[one.judges].sum() <= budget * (1 + 1e-9)
-        assert np.isfinite(one.nll)
-    assert found.everyone.judges.all()
+    result = under_budgets(evidence(ballots, cost, rules), budgets, aggregator)
+    for budget, panel in zip(budgets, result.panels, strict=True):
+        assert 0.0 < cost[panel.judges].sum() <= budget * (1 + 1e-9)
+        assert np.isfinite(panel.nll)
+    assert result.everyone.judges.all()
     if aggregator == "joint":
-        assert found.panels[-1].judges.all()
+        assert result.panels[-1].judges.all()
     else:
-        nll = [one.nll for one in found.panels]
+        nll = [one_panel.nll for one_panel in result.panels]
         assert nll == sorted(nll, reverse=True)
 
 
@@ -99,13 +99,13 @@ def test_an_order_is_filled_as_by_a_loop():
 
 def test_orders_are_permutations_and_follow_their_rule():
     ballots, cost = make_ballots(2, 80, 8, missing=0.0), costs(8, 5)
-    found = orders(evidence(ballots, cost))
-    assert found.shape == (len(ORDERS), 8)
-    np.testing.assert_array_equal(np.sort(found, axis=1), np.tile(np.arange(8), (3, 1)))
+    result = orders(evidence(ballots, cost))
+    assert result.shape == (len(ORDERS), 8)
+    np.testing.assert_array_equal(np.sort(result, axis=1), np.tile(np.arange(8), (3, 1)))
     right = (ballots.votes == ballots.signs[:, None]).sum(axis=0)
     distance = np.abs(2 * right - 80) / 82
-    assert (np.diff((distance / cost)[found[0]]) <= 1e-9).all()
-    assert (np.diff(distance[found[2]]) <= 1e-9).all()
+    assert (np.diff((distance / cost)[result[0]]) <= 1e-9).all()
+    assert (np.diff(distance[result[2]]) <= 1e-9).all()
 
 
 def test_what_is_free_comes_first_and_nothing_gained_is_worth_nothing():
@@ -121,16 +121,16 @@ def test_every_judge_may_be_free():
     ballots = make_ballots(1, 60, 12)
     assert budget_grid(np.zeros(12), 5, 0.0).tolist() == [0.0]
     for aggregator in AGGREGATORS[::2]:
-        found = under_budgets(evidence(ballots, np.zeros(12)), np.array([0.0]), aggregator)
-        assert found.panels[0].size >= 1
+        budgets = under_budgets(evidence(ballots, np.zeros(12)), np.array([0.0]), aggregator)
+        assert budgets.panels[0].size >= 1
 
 
 @pytest.mark.parametrize("aggregator", AGGREGATORS[::2])
 def test_equal_judges_are_taken_in_the_order_of_their_names(aggregator):
     base = make_ballots(3, 60, 3, missing=0.0)
     copies = replace(base, votes=np.repeat(base.votes, 4, axis=1))
-    found = under_budgets(evidence(copies, np.ones(12)), np.array([1.0, 2.0]), aggregator)
-    assert int(np.flatnonzero(found.panels[0].judges)[0]) % 4 == 0
+    budgets = under_budgets(evidence(copies, np.ones(12)), np.array([1.0, 2.0]), aggregator)
+    assert int(np.flatnonzero(budgets.panels[0].judges)[0]) % 4 == 0
 
 
 @pytest.mark.parametrize("n_judges", [5, 12])
@@ -139,8 +139,8 @@ def test_reordering_the_items_or_scaling_the_costs_changes_no_panel_of_a_closed_
     budgets = budget_grid(cost, 4, float(cost.sum()))
     first = under_budgets(evidence(ballots, cost), budgets, "one_coin").panels
     scaled = under_budgets(evidence(ballots, cost * 100), budgets * 100, "one_coin").panels
-    for one, other in zip(first, scaled, strict=True):
-        np.testing.assert_array_equal(one.judges, other.judges)
+    for left, other in zip(first, scaled, strict=True):
+        np.testing.assert_array_equal(left.judges, other.judges)
 
 
 def test_grids_run_from_the_cheapest_to_the_limit():
@@ -164,9 +164,9 @@ def test_a_budget_that_pays_for_nobody_is_refused_with_the_least_price():
 def test_it_is_taken_where_there_are_costs_and_a_budget():
     known, bare = Known(("", ""), (1.0, 2.0)), Known(("", ""), None)
     rules = replace(RULES, budget=2.0)
-    names = [one.name for one in taken(None, known, rules, 2, 50)[0]]
+    names = [curator.name for curator in taken(None, known, rules, 2, 50)[0]]
     assert BUDGET in names
-    assert BUDGET not in [one.name for one in taken(None, known, RULES, 2, 50)[0]]
+    assert BUDGET not in [curator.name for curator in taken(None, known, RULES, 2, 50)[0]]
     assert "it needs a budget" in taken((BUDGET,), known, RULES, 2, 50)[1][0]
     assert "a cost for every judge" in taken((BUDGET,), bare, rules, 2, 50)[1][0]
 
@@ -174,17 +174,17 @@ def test_it_is_taken_where_there_are_costs_and_a_budget():
 @pytest.mark.parametrize(("refit", "n_judges"), [("one_coin", 11), ("joint", 5)])
 def test_turning_the_label_of_a_calibration_row_does_not_move_its_own_score(refit, n_judges):
     ballots, cost = make_ballots(5, 50, n_judges, missing=0.1), costs(n_judges)
-    one = split(ballots.units, 1)
+    one_split = split(ballots.units, 1)
     known = Known(("",) * n_judges, tuple(cost))
     signs = ballots.signs.copy()
-    signs[one.calibration[4]] *= -1
+    signs[one_split.calibration[4]] *= -1
     rules = replace(RULES, budget=float(cost.sum()) / 3, steps=1)
     first, second = (
         curated(
             given,
-            one,
+            one_split,
             CURATORS[BUDGET],
-            evidence_in(given, one.calibration, known, rules, 0),
+            evidence_in(given, one_split.calibration, known, rules, 0),
             refit,
         ).scores
         for given in (ballots, replace(ballots, signs=signs))
@@ -194,11 +194,11 @@ def test_turning_the_label_of_a_calibration_row_does_not_move_its_own_score(refi
 
 def test_without_a_calibrator_only_the_rows_held_out_are_scored():
     ballots = make_ballots(5, 50, 5)
-    one = split(ballots.units, 1)
-    seen = evidence_in(ballots, one.calibration, Known(("",) * 5, None), RULES, 1)
+    one_split = split(ballots.units, 1)
+    seen = evidence_in(ballots, one_split.calibration, Known(("",) * 5, None), RULES, 1)
     for refit in ("one_coin", "joint"):
         whole, held = (
-            curated(ballots, one, CURATORS["fixed_size"], seen, refit, calibrates=c).scores
+            curated(ballots, one_split, CURATORS["fixed_size"], seen, refit, calibrates=c).scores
             for c in (True, False)
         )
         np.testing.assert_allclose(whole.evaluation, held.evaluation, atol=1e-9)

@@ -64,13 +64,13 @@ def evidence(ballots, rows, rules=RULES):
 @pytest.mark.parametrize("name", DEPLOYABLE)
 def test_labels_of_evaluation_rows_move_no_choice_and_no_calibrator(name):
     ballots = make_ballots(3, 60, 7, missing=0.2)
-    one = split(ballots.units, 0)
+    one_split = split(ballots.units, 0)
     signs = ballots.signs.copy()
-    signs[one.evaluation] = np.random.default_rng(0).permutation(signs[one.evaluation])
+    signs[one_split.evaluation] = np.random.default_rng(0).permutation(signs[one_split.evaluation])
     made = []
     for given in (ballots, replace(ballots, signs=signs)):
-        seen = evidence(given, one.calibration)
-        made.append(curated(given, one, CURATORS[name], seen, "one_coin"))
+        seen = evidence(given, one_split.calibration)
+        made.append(curated(given, one_split, CURATORS[name], seen, "one_coin"))
     np.testing.assert_array_equal(made[0].chosen.judges, made[1].chosen.judges)
     assert made[0].chosen.nll == made[1].chosen.nll
     np.testing.assert_array_equal(made[0].scores.calibration, made[1].scores.calibration)
@@ -93,11 +93,13 @@ def test_turning_the_label_of_a_calibration_row_does_not_move_its_own_score(name
     prefixes.
     """
     ballots = make_ballots(5, 50, 5, missing=0.1)
-    one = split(ballots.units, 1)
+    one_split = split(ballots.units, 1)
     signs = ballots.signs.copy()
-    signs[one.calibration[4]] *= -1
+    signs[one_split.calibration[4]] *= -1
     first, second = (
-        curated(given, one, CURATORS[name], evidence(given, one.calibration), "one_coin").scores
+        curated(
+            given, one_split, CURATORS[name], evidence(given, one_split.calibration), "one_coin"
+        ).scores
         for given in (ballots, replace(ballots, signs=signs))
     )
     assert not first.calibration_empty[0, 4]
@@ -116,12 +118,14 @@ def test_every_curator_answers_on_awkward_votes(name, kind):
         "groups": lambda: make_ballots(1, 60, 4, groups=9),
     }
     ballots = made[kind]()
-    one = split(ballots.units, 0)
-    found = curated(ballots, one, CURATORS[name], evidence(ballots, one.calibration), "one_coin")
-    assert 1 <= found.chosen.size <= ballots.n_judges
-    assert np.isfinite(found.chosen.nll)
-    assert np.isfinite(found.scores.calibration).all()
-    assert np.isfinite(found.scores.evaluation).all()
+    one_split = split(ballots.units, 0)
+    outcome = curated(
+        ballots, one_split, CURATORS[name], evidence(ballots, one_split.calibration), "one_coin"
+    )
+    assert 1 <= outcome.chosen.size <= ballots.n_judges
+    assert np.isfinite(outcome.chosen.nll)
+    assert np.isfinite(outcome.scores.calibration).all()
+    assert np.isfinite(outcome.scores.evaluation).all()
 
 
 def constant(ballots):
@@ -171,10 +175,10 @@ def test_the_selector_takes_a_table_where_judges_interact_and_sums_where_they_ad
     assert choose(evidence(interact, np.arange(300))).table
     additive = make_ballots(3, 200, 6, missing=0.0)
     assert not choose(evidence(additive, np.arange(200))).table
-    one = split(interact.units, 0)
-    seen = evidence(interact, one.calibration)
-    found = curated(interact, one, CURATORS[SELECTOR], seen, "one_coin")
-    assert (np.sign(found.scores.evaluation[0]) == signs[one.evaluation]).mean() > 0.95
+    one_split = split(interact.units, 0)
+    seen = evidence(interact, one_split.calibration)
+    outcome = curated(interact, one_split, CURATORS[SELECTOR], seen, "one_coin")
+    assert (np.sign(outcome.scores.evaluation[0]) == signs[one_split.evaluation]).mean() > 0.95
 
 
 def test_a_search_sees_too_good_an_nll_on_judges_that_know_nothing():
@@ -186,11 +190,11 @@ def test_a_search_sees_too_good_an_nll_on_judges_that_know_nothing():
         votes=((cast + 1) // 2).astype(np.int8),
         labels=((signs + 1) // 2).astype(np.int8),
     )
-    found = run(CURATORS_STUDY, noise, spec(4, curators=("backward", "forward")), jobs=1)
+    curators = run(CURATORS_STUDY, noise, spec(4, curators=("backward", "forward")), jobs=1)
     for name in ("backward", "forward", "looked_best"):
-        one = found.named(name)
-        assert one.optimism > 0.0, name
-        assert one.nll > 0.68
+        curator = curators.named(name)
+        assert curator.optimism > 0.0, name
+        assert curator.nll > 0.68
 
 
 def test_all_judges_and_top_k_are_those_of_the_panel_curve():
@@ -202,43 +206,46 @@ def test_all_judges_and_top_k_are_those_of_the_panel_curve():
         jobs=1,
     )
     assert result().everyone.nll == pytest.approx(float(curve.nll[0, -1]), abs=1e-12)
-    found, wanted = result().named("fixed_size"), curve.comparison("temperature", "top-3")
-    assert (found.nll, found.delta, found.lo, found.hi, found.verdict) == pytest.approx(
+    curator, wanted = result().named("fixed_size"), curve.comparison("temperature", "top-3")
+    assert (curator.nll, curator.delta, curator.lo, curator.hi, curator.verdict) == pytest.approx(
         (wanted.nll, wanted.delta, wanted.lo, wanted.hi, wanted.verdict)
     )
 
 
 def test_a_curator_that_keeps_everybody_ties_with_all_judges():
-    found = run(CURATORS_STUDY, votes(missing=0.0), spec(2, curators=("checks",)), jobs=1)
-    assert found.named("checks").size == 7
-    assert found.named("checks").verdict == "tie"
-    assert np.isnan([found.named("checks").lo, found.named("checks").band_hi]).all()
-    assert found.named("checks").nll == found.everyone.nll
+    curators = run(CURATORS_STUDY, votes(missing=0.0), spec(2, curators=("checks",)), jobs=1)
+    assert curators.named("checks").size == 7
+    assert curators.named("checks").verdict == "tie"
+    assert np.isnan([curators.named("checks").lo, curators.named("checks").band_hi]).all()
+    assert curators.named("checks").nll == curators.everyone.nll
 
 
 def test_every_curator_has_its_figures():
-    found = result()
-    assert [one.curator for one in found.curators] == [*NAMES, "looked_best"]
-    assert found.everyone.verdict == "tie"
-    assert found.everyone.size == 7
-    for one in found.curators[:-1]:
-        assert one.nll_lo < one.nll < one.nll_hi
-        if one.deployable:
-            assert one.optimism == pytest.approx(one.nll - one.seen)
-        shares = found.shares(one.curator)
-        assert shares.sum() == pytest.approx(one.size)
-    seen = [one.seen for one in found.deployable[:-1]]
-    assert found.curators[-1].seen <= min(seen) + 1e-12
+    curators = result()
+    assert [curator_figures.curator for curator_figures in curators.curators] == [
+        *NAMES,
+        "looked_best",
+    ]
+    assert curators.everyone.verdict == "tie"
+    assert curators.everyone.size == 7
+    for curator in curators.curators[:-1]:
+        assert curator.nll_lo < curator.nll < curator.nll_hi
+        if curator.deployable:
+            assert curator.optimism == pytest.approx(curator.nll - curator.seen)
+        shares = curators.shares(curator.curator)
+        assert shares.sum() == pytest.approx(curator.size)
+    seen = [curator_figures.seen for curator_figures in curators.deployable[:-1]]
+    assert curators.curators[-1].seen <= min(seen) + 1e-12
 
 
 def test_the_oracle_is_marked_and_never_looks_best():
-    found = result().named(ORACLE)
-    assert not found.deployable
-    assert found.note == "not deployable: chosen on the evaluation rows"
-    assert np.isnan(found.seen)
-    assert found.looked_best_share == 0.0
+    curator = result().named(ORACLE)
+    assert not curator.deployable
+    assert curator.note == "not deployable: chosen on the evaluation rows"
+    assert np.isnan(curator.seen)
+    assert curator.looked_best_share == 0.0
     accuracy = result().named("accuracy")
-    assert found.nll <= accuracy.nll + 1e-12
+    assert curator.nll <= accuracy.nll + 1e-12
 
 
 def test_results_are_the_same_in_any_order_and_part_of_the_splits_is_marked():
@@ -267,21 +274,23 @@ def test_permuting_the_columns_of_a_file_changes_no_figure():
     wanted = spec(2, curators=("beam", "lasso", "exhaustive", "one_per_family", "cheapest"))
     made = votes()
     order = [made.judges[j] for j in (3, 1, 6, 0, 2, 5, 4)]
-    found, other = (run(CURATORS_STUDY, v, wanted, jobs=1) for v in (made, made.with_judges(order)))
-    assert to_plain(found) == to_plain(other)
+    outcome, other = (
+        run(CURATORS_STUDY, v, wanted, jobs=1) for v in (made, made.with_judges(order))
+    )
+    assert to_plain(outcome) == to_plain(other)
 
 
 def test_chosen_judges_can_be_refitted_jointly():
     wanted = spec(2, curators=("backward", "fixed_size", SELECTOR), refit="joint")
-    found = run(CURATORS_STUDY, votes(), wanted, jobs=1)
+    curators = run(CURATORS_STUDY, votes(), wanted, jobs=1)
     plain = run(CURATORS_STUDY, votes(), replace(wanted, refit=None), jobs=1)
-    assert found.refit == "joint"
-    for one, other in zip(found.curators, plain.curators, strict=True):
-        if one.curator != "looked_best":
-            assert (one.size, one.seen) == (other.size, other.seen)
-            assert one.nll != other.nll
-            assert np.isnan(one.optimism)
-    assert any("no optimism is given" in line for line in found.warnings)
+    assert curators.refit == "joint"
+    for first, other in zip(curators.curators, plain.curators, strict=True):
+        if first.curator != "looked_best":
+            assert (first.size, first.seen) == (other.size, other.seen)
+            assert first.nll != other.nll
+            assert np.isnan(first.optimism)
+    assert any("no optimism is given" in line for line in curators.warnings)
     curve = run(
         PANEL_CURVE,
         votes(),
@@ -294,40 +303,40 @@ def test_chosen_judges_can_be_refitted_jointly():
         ),
         jobs=1,
     )
-    assert found.everyone.nll == pytest.approx(float(curve.nll[0, -1]), abs=1e-9)
+    assert curators.everyone.nll == pytest.approx(float(curve.nll[0, -1]), abs=1e-9)
 
 
 def test_one_class_labels_flatter_nobody():
     coded = make_votes(2, 120, 4, low=0.5, high=0.5, one_class=True, missing=0.0)
     wanted = spec(2, curators=("backward", "accuracy", ORACLE))
-    found = run(CURATORS_STUDY, coded, wanted, jobs=1)
-    assert found.orientation == "symmetric"
-    assert found.null_nll == pytest.approx(np.log(2))
-    assert min(one.nll for one in found.curators) > 0.6
-    assert found.constant_nll == pytest.approx(np.log(2))
+    curators = run(CURATORS_STUDY, coded, wanted, jobs=1)
+    assert curators.orientation == "symmetric"
+    assert curators.null_nll == pytest.approx(np.log(2))
+    assert min(curator.nll for curator in curators.curators) > 0.6
+    assert curators.constant_nll == pytest.approx(np.log(2))
 
 
 def test_what_is_missing_is_said():
     bare = replace(votes(), judge_table=None)
-    found = run(CURATORS_STUDY, bare, spec(2), jobs=1)
-    assert found.named("cheapest") is None
-    assert found.named("one_per_family") is None
-    said = " ".join(found.warnings)
-    assert "a cost for every judge" in said
-    assert "a judge table with families" in said
+    curators = run(CURATORS_STUDY, bare, spec(2), jobs=1)
+    assert curators.named("cheapest") is None
+    assert curators.named("one_per_family") is None
+    join = " ".join(curators.warnings)
+    assert "a cost for every judge" in join
+    assert "a judge table with families" in join
 
 
 def test_long_searches_are_left_out_unless_they_are_asked_for(monkeypatch):
     monkeypatch.setattr("judgepanel.studies.panel.curator_list.MOST_CELLS", 100.0)
-    found = run(CURATORS_STUDY, votes(), spec(2), jobs=1)
-    assert found.named("backward") is None
-    assert any("ask for it by name (backward)" in line for line in found.warnings)
+    curators = run(CURATORS_STUDY, votes(), spec(2), jobs=1)
+    assert curators.named("backward") is None
+    assert any("ask for it by name (backward)" in line for line in curators.warnings)
     asked = run(CURATORS_STUDY, votes(), spec(2, curators=("backward",)), jobs=1)
     assert asked.named("backward") is not None
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "sentence"),
     [
         ({"curators": ("best",)}, "unknown curator"),
         ({"aggregator": "joint"}, "unknown aggregator that curators compare under"),
@@ -339,8 +348,8 @@ def test_long_searches_are_left_out_unless_they_are_asked_for(monkeypatch):
         ({"settings": Settings(protocol="paper")}, "in-sample scores"),
     ],
 )
-def test_a_spec_refuses_what_it_cannot_do(wrong, said):
-    with pytest.raises(InputError, match=said):
+def test_a_spec_refuses_what_it_cannot_do(wrong, sentence):
+    with pytest.raises(InputError, match=sentence):
         CuratorsSpec(**wrong)
 
 
@@ -359,8 +368,8 @@ def test_a_cost_that_is_no_price_is_refused_and_a_blank_one_is_unknown(cost, fin
 def test_costs_follow_the_names_whatever_the_order_of_the_columns():
     made = votes()
     turned = made.with_judges(made.judges[::-1])
-    for one in (made, turned):
-        assert known_judges(one, prepare(one, Settings())).costs == COSTS
+    for entry in (made, turned):
+        assert known_judges(entry, prepare(entry, Settings())).costs == COSTS
 
 
 def test_stability_is_one_for_equal_panels_and_about_zero_for_random_ones():
@@ -374,10 +383,10 @@ def test_stability_is_one_for_equal_panels_and_about_zero_for_random_ones():
 
 def test_a_fixed_panel_is_scored_as_those_judges_alone():
     ballots = make_ballots(2, 60, 6)
-    one = split(ballots.units, 0)
-    seen = evidence(ballots, one.calibration)
-    found = curated(ballots, one, CURATORS["random"], seen, "one_coin")
-    alone = replace(ballots, votes=ballots.votes[:, found.chosen.judges])
-    wanted = prefix_scores(alone, one.calibration, one.evaluation, np.array([3]))
-    np.testing.assert_array_equal(found.scores.calibration, wanted.calibration)
-    np.testing.assert_array_equal(found.scores.evaluation, wanted.evaluation)
+    one_split = split(ballots.units, 0)
+    seen = evidence(ballots, one_split.calibration)
+    outcome = curated(ballots, one_split, CURATORS["random"], seen, "one_coin")
+    alone = replace(ballots, votes=ballots.votes[:, outcome.chosen.judges])
+    wanted = prefix_scores(alone, one_split.calibration, one_split.evaluation, np.array([3]))
+    np.testing.assert_array_equal(outcome.scores.calibration, wanted.calibration)
+    np.testing.assert_array_equal(outcome.scores.evaluation, wanted.evaluation)

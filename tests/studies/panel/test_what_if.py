@@ -26,13 +26,13 @@ def votes():
     return make_votes(3, 90, 8)
 
 
-def spec_of(splits=4, **knobs):
-    knobs = {"keep": FEW, "aggregator": "one_coin", "calibrator": "beta", **knobs}
-    return WhatIfSpec(settings=Settings(splits=splits), **knobs)
+def spec_of(splits=4, **options):
+    options = {"keep": FEW, "aggregator": "one_coin", "calibrator": "beta", **options}
+    return WhatIfSpec(settings=Settings(splits=splits), **options)
 
 
-def found_for(votes, **knobs):
-    return run(WHAT_IF, votes, spec_of(**knobs), jobs=1)
+def found_for(votes, **options):
+    return run(WHAT_IF, votes, spec_of(**options), jobs=1)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def found_for(votes, **knobs):
     [("one_coin", "beta"), ("joint", "none"), ("joint", "temperature"), ("dawid_skene", "none")],
 )
 def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibrator):
-    found = found_for(votes, aggregator=aggregator, calibrator=calibrator)
+    result = found_for(votes, aggregator=aggregator, calibrator=calibrator)
     prepared = prepare(votes, Settings())
     mask = np.isin(prepared.judges, FEW)
-    for figures, judges in ((found.kept, mask), (found.against, np.ones(8, dtype=bool))):
+    for figures, judges in ((result.kept, mask), (result.against, np.ones(8, dtype=bool))):
         ballots = judges_of(prepared.ballots, judges)
         total, times = np.zeros(90), np.zeros(90)
         for number in range(4):
@@ -61,28 +61,28 @@ def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibr
         seen = times > 0
         assert figures.nll == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-9)
         assert figures.lo <= figures.nll <= figures.hi
-    assert found.delta == pytest.approx(found.kept.nll - found.against.nll, abs=1e-12)
+    assert result.delta == pytest.approx(result.kept.nll - result.against.nll, abs=1e-12)
 
 
 def test_a_panel_ties_with_itself(votes):
-    found = found_for(votes, keep=None)
-    assert found.verdict == "tie"
-    assert (found.delta, found.delta_lo, found.delta_hi) == (0.0, 0.0, 0.0)
-    assert len(found.kept.judges) == 8
+    result = found_for(votes, keep=None)
+    assert result.verdict == "tie"
+    assert (result.delta, result.delta_lo, result.delta_hi) == (0.0, 0.0, 0.0)
+    assert len(result.kept.judges) == 8
 
 
 def test_the_panel_compared_with_need_not_be_everybody(votes):
     swapped = found_for(votes, keep=None, against=FEW)
-    found = found_for(votes)
-    assert swapped.delta == pytest.approx(-found.delta)
-    assert swapped.against.judges == found.kept.judges == FEW
+    result = found_for(votes)
+    assert swapped.delta == pytest.approx(-result.delta)
+    assert swapped.against.judges == result.kept.judges == FEW
 
 
 def test_costs_are_summed_where_they_are_known(votes):
     table = pd.DataFrame({"cost": np.arange(8.0)}, index=list(votes.judges))
     priced = replace(votes, judge_table=table)
-    found = found_for(priced)
-    assert found.kept.cost == sum(table.loc[list(FEW), "cost"])
+    result = found_for(priced)
+    assert result.kept.cost == sum(table.loc[list(FEW), "cost"])
     assert found_for(votes).kept.cost is None
 
 
@@ -92,13 +92,13 @@ def test_it_takes_no_more_splits_than_somebody_can_wait_for(votes):
 
 
 def test_the_order_of_names_and_judges_moves_no_bit(votes):
-    one = found_for(votes)
+    entry = found_for(votes)
     other = found_for(votes.with_judges(votes.judges[::-1]), keep=FEW[::-1])
-    assert json.dumps(to_plain(one)) == json.dumps(to_plain(other))
+    assert json.dumps(to_plain(entry)) == json.dumps(to_plain(other))
 
 
 @pytest.mark.parametrize(
-    ("knobs", "words"),
+    ("options", "words"),
     [
         ({"keep": ()}, "at least one judge"),
         ({"against": ()}, "at least one judge"),
@@ -106,9 +106,9 @@ def test_the_order_of_names_and_judges_moves_no_bit(votes):
         ({"calibrator": "magic"}, "unknown calibrator"),
     ],
 )
-def test_a_spec_without_a_panel_is_refused(knobs, words):
+def test_a_spec_without_a_panel_is_refused(options, words):
     with pytest.raises(InputError, match=words):
-        spec_of(**knobs)
+        spec_of(**options)
 
 
 def test_an_unknown_judge_is_named(votes):
@@ -117,8 +117,8 @@ def test_an_unknown_judge_is_named(votes):
 
 
 def test_a_result_survives_json(votes):
-    found = found_for(votes, splits=2)
-    back = from_plain(WhatIf, json.loads(json.dumps(to_plain(found), allow_nan=False)))
-    assert to_plain(back) == to_plain(found)
-    assert list(found.frame()["panel"]) == ["kept", "against"]
-    assert found.summary()["verdict"] == found.verdict
+    result = found_for(votes, splits=2)
+    back = from_plain(WhatIf, json.loads(json.dumps(to_plain(result), allow_nan=False)))
+    assert to_plain(back) == to_plain(result)
+    assert list(result.frame()["panel"]) == ["kept", "against"]
+    assert result.summary()["verdict"] == result.verdict

@@ -34,9 +34,9 @@ from tests.helpers import flip_items, make_ballots, make_votes
 SETTINGS = Settings(splits=6)
 
 
-def spec(**knobs) -> CorruptionSpec:
+def spec(**options) -> CorruptionSpec:
     return CorruptionSpec(
-        **{"settings": SETTINGS, "panels": (3,), "flips": (0.1, 0.4), "absent": (0.4,), **knobs}
+        **{"settings": SETTINGS, "panels": (3,), "flips": (0.1, 0.4), "absent": (0.4,), **options}
     )
 
 
@@ -72,39 +72,41 @@ def test_concentrated_flips_hit_the_struck_judges_alone_and_absence_removes_whol
 
 
 def test_draws_differ_between_splits_and_draws_and_repeat_by_seed():
-    one, again = (draw_damage(50, 4, seed=1, number=2, concentrated=0.5) for _ in range(2))
-    np.testing.assert_array_equal(one.uniform, again.uniform)
+    first, again = (draw_damage(50, 4, seed=1, number=2, concentrated=0.5) for _ in range(2))
+    np.testing.assert_array_equal(first.uniform, again.uniform)
     for other in (
         draw_damage(50, 4, seed=1, number=3, concentrated=0.5),
         draw_damage(50, 4, seed=2, number=2, concentrated=0.5),
         draw_damage(50, 4, seed=1, number=2, concentrated=0.5, draw=1),
     ):
-        assert not np.array_equal(one.uniform, other.uniform)
+        assert not np.array_equal(first.uniform, other.uniform)
 
 
 def test_the_clean_panels_are_those_of_the_panel_curve():
     curve = run(
         PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, calibrators=("beta",), compare=(3,)), jobs=1
     )
-    found = result()
-    np.testing.assert_allclose(found.nll[:, 0], curve.nll[0, [2, 8]], atol=1e-12)
-    np.testing.assert_allclose(found.nll_lo[:, 0], curve.nll_lo[0, [2, 8]], atol=1e-9)
-    np.testing.assert_allclose(found.accuracy[:, 0], curve.accuracy[0, [2, 8]], atol=1e-12)
-    assert found.delta[0, 0] == pytest.approx(curve.comparison("beta", "top-3").delta, abs=1e-12)
-    assert found.null_nll == curve.null_nll
+    corruption = result()
+    np.testing.assert_allclose(corruption.nll[:, 0], curve.nll[0, [2, 8]], atol=1e-12)
+    np.testing.assert_allclose(corruption.nll_lo[:, 0], curve.nll_lo[0, [2, 8]], atol=1e-9)
+    np.testing.assert_allclose(corruption.accuracy[:, 0], curve.accuracy[0, [2, 8]], atol=1e-12)
+    assert corruption.delta[0, 0] == pytest.approx(
+        curve.comparison("beta", "top-3").delta, abs=1e-12
+    )
+    assert corruption.null_nll == curve.null_nll
 
 
 def test_intervals_under_damage_count_both_roles_of_an_item():
     """Taking calibrating and scoring items as unrelated held the truth in 79 %, not 95 %."""
     wanted = spec(settings=Settings(splits=20))
     partial = run_chunk(votes(), wanted, Chunk(0, 0, 20))
-    found = merge(votes(), wanted, partial)
-    n = len(found.scenarios)
-    place = int(found.of("random_evaluation")[-1])
+    corruption = merge(votes(), wanted, partial)
+    n = len(corruption.scenarios)
+    place = int(corruption.of("random_evaluation")[-1])
     weights = np.eye(2 * n)[n + place] - np.eye(2 * n)[n]
     apart = contrasts(partial.scores, np.arange(120), weights[None], draws=DRAWS)
-    assert found.rise[1, place] == pytest.approx(apart.value[0])
-    width = found.rise_hi[1, place] - found.rise_lo[1, place]
+    assert corruption.rise[1, place] == pytest.approx(apart.value[0])
+    width = corruption.rise_hi[1, place] - corruption.rise_lo[1, place]
     assert width > 1.1 * (apart.hi[0] - apart.lo[0])
 
 
@@ -114,63 +116,68 @@ def test_a_condition_is_the_panel_fitted_on_its_side_of_the_votes(scenario):
     partial = run_chunk(votes(), wanted, CORRUPTION.plan(wanted)[0])
     ballots = prepare(votes(), wanted.settings).ballots
     plan = wanted.conditions(9)
-    place = [one.scenario for one in plan].index(scenario)
-    one = split(ballots.units, 1)
+    place = [condition.scenario for condition in plan].index(scenario)
+    one_split = split(ballots.units, 1)
     for draw in range(DRAWS):
         damage = draw_damage(120, 9, seed=0, number=1, concentrated=0.5, draw=draw)
         hurt = damage(ballots.votes, plan[place])
         if not plan[place].both:
-            hurt[one.calibration] = ballots.votes[one.calibration]
+            hurt[one_split.calibration] = ballots.votes[one_split.calibration]
         scores = evaluate_split(
-            replace(ballots, votes=hurt), one, np.array([3, 9]), wanted.recipe
+            replace(ballots, votes=hurt), one_split, np.array([3, 9]), wanted.recipe
         ).evaluation["beta"]
         arms = partial.scores.split_means[1, 0, 0, :-1].reshape(DRAWS, 2, len(plan))
         np.testing.assert_allclose(arms[draw, :, place], scores.nll.mean(axis=1), rtol=1e-10)
 
 
 def test_what_was_changed_is_counted():
-    found = result()
-    names = np.array(found.scenarios)
-    assert found.changed[0] == 0.0
+    corruption = result()
+    names = np.array(corruption.scenarios)
+    assert corruption.changed[0] == 0.0
     for name in ("random_evaluation", "random_both", "concentrated_evaluation"):
-        np.testing.assert_allclose(found.changed[names == name], [0.1, 0.4], atol=0.04)
-    assert found.changed[names == "absent"][0] == pytest.approx(4 / 9, abs=0.05)
+        np.testing.assert_allclose(corruption.changed[names == name], [0.1, 0.4], atol=0.04)
+    assert corruption.changed[names == "absent"][0] == pytest.approx(4 / 9, abs=0.05)
 
 
 def test_flips_cost_every_panel_and_less_where_the_fit_has_seen_them():
     alike = make_votes(5, 300, 25, low=0.68, high=0.72, missing=0.0)
-    found = run(CORRUPTION, alike, spec(settings=Settings(splits=10)), jobs=1)
-    late, seen = found.of("concentrated_evaluation")[-1], found.of("concentrated_both")[-1]
-    assert (found.rise_lo[:, found.of("random_evaluation")[-1]] > 0).all()
-    assert (found.drop_lo[:, found.of("random_evaluation")[-1]] > 0).all()
-    assert found.nll_hi[-1, seen] < found.nll_lo[-1, late]
-    assert found.delta_lo[0, 0] > 0
+    corruption = run(CORRUPTION, alike, spec(settings=Settings(splits=10)), jobs=1)
+    late, seen = (
+        corruption.of("concentrated_evaluation")[-1],
+        corruption.of("concentrated_both")[-1],
+    )
+    assert (corruption.rise_lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
+    assert (corruption.drop_lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
+    assert corruption.nll_hi[-1, seen] < corruption.nll_lo[-1, late]
+    assert corruption.delta_lo[0, 0] > 0
 
 
 def test_the_better_of_two_panels_has_more_to_lose():
     """Nobody falls far below the base rate, so 'degrades slower' is not 'is better'."""
     alike = make_votes(5, 300, 25, low=0.68, high=0.72, missing=0.0)
-    found = run(CORRUPTION, alike, spec(settings=Settings(splits=10)), jobs=1)
-    worst = found.of("random_both")[-1]
-    assert found.slower(0, worst) == "the top k"
-    assert found.delta[0, worst] > 0
-    assert (found.nll[:, worst] < found.null_nll + 0.05).all()
+    corruption = run(CORRUPTION, alike, spec(settings=Settings(splits=10)), jobs=1)
+    worst = corruption.of("random_both")[-1]
+    assert corruption.slower(0, worst) == "the top k"
+    assert corruption.delta[0, worst] > 0
+    assert (corruption.nll[:, worst] < corruption.null_nll + 0.05).all()
 
 
 def test_the_gap_is_the_difference_of_rises_and_decides_by_its_band():
-    found = result()
-    np.testing.assert_allclose(found.gap[0, 1:], (found.rise[0] - found.rise[1])[1:], atol=1e-12)
-    for i in range(1, len(found.scenarios)):
-        lo, hi = found.gap_lo[0, i], found.gap_hi[0, i]
-        said = found.slower(0, i)
-        assert said == ("all judges" if lo > 0 else "the top k" if hi < 0 else "not told apart")
+    corruption = result()
+    np.testing.assert_allclose(
+        corruption.gap[0, 1:], (corruption.rise[0] - corruption.rise[1])[1:], atol=1e-12
+    )
+    for i in range(1, len(corruption.scenarios)):
+        lo, hi = corruption.gap_lo[0, i], corruption.gap_hi[0, i]
+        slower = corruption.slower(0, i)
+        assert slower == ("all judges" if lo > 0 else "the top k" if hi < 0 else "not told apart")
 
 
 def test_swapping_the_responses_of_one_class_items_changes_nothing_and_nothing_flatters():
-    one = make_votes(2, 100, 6, one_class=True, high=0.8)
-    turned = flip_items(one, np.arange(100) % 2 == 0)
+    entry = make_votes(2, 100, 6, one_class=True, high=0.8)
+    turned = flip_items(entry, np.arange(100) % 2 == 0)
     settings = Settings(splits=3, orientation="symmetric")
-    left, right = (run(CORRUPTION, v, spec(settings=settings), jobs=1) for v in (one, turned))
+    left, right = (run(CORRUPTION, v, spec(settings=settings), jobs=1) for v in (entry, turned))
     np.testing.assert_allclose(left.nll, right.nll, atol=1e-9)
     assert left.nll.min() > 0.1
     assert left.null_nll == pytest.approx(np.log(2))
@@ -185,28 +192,28 @@ def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
     assert to_plain(from_plain(Corruption, json.loads(json.dumps(to_plain(forth))))) == to_plain(
         forth
     )
-    one = merge(votes(), wanted, parts[0])
-    assert one.partial
-    json.loads(result_json(result_content(CORRUPTION, votes(), wanted, one)))
+    corruption = merge(votes(), wanted, parts[0])
+    assert corruption.partial
+    json.loads(result_json(result_content(CORRUPTION, votes(), wanted, corruption)))
 
 
 def test_a_single_split_has_levels_and_no_interval():
     wanted = spec(settings=Settings(splits=6))
-    found = merge(votes(), wanted, run_chunk(votes(), wanted, CORRUPTION.plan(wanted)[1]))
-    assert np.isfinite(found.nll).all()
-    assert np.isnan(found.nll_lo).all()
-    assert found.slower(0, 1) == "not told apart"
+    corruption = merge(votes(), wanted, run_chunk(votes(), wanted, CORRUPTION.plan(wanted)[1]))
+    assert np.isfinite(corruption.nll).all()
+    assert np.isnan(corruption.nll_lo).all()
+    assert corruption.slower(0, 1) == "not told apart"
 
 
 def test_one_judge_alone_cannot_stay_away():
-    found = run(CORRUPTION, make_votes(3, 80, 1), spec(), jobs=1)
-    assert "absent" not in found.scenarios
-    assert any("one judge only" in text for text in found.warnings)
-    assert len(found.frame()) == len(found.scenarios)
+    corruption = run(CORRUPTION, make_votes(3, 80, 1), spec(), jobs=1)
+    assert "absent" not in corruption.scenarios
+    assert any("one judge only" in text for text in corruption.warnings)
+    assert len(corruption.frame()) == len(corruption.scenarios)
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [
         {"flips": (0.3, 0.2)},
         {"flips": ()},
@@ -217,6 +224,6 @@ def test_one_judge_alone_cannot_stay_away():
         {"calibrator": "magic"},
     ],
 )
-def test_levels_that_cannot_be_are_refused(knobs):
+def test_levels_that_cannot_be_are_refused(options):
     with pytest.raises(InputError):
-        spec(**knobs)
+        spec(**options)

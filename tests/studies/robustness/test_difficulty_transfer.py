@@ -34,8 +34,8 @@ from tests.helpers import flip_items, make_votes
 SETTINGS = Settings(splits=4)
 
 
-def spec(**knobs) -> DifficultyTransferSpec:
-    return DifficultyTransferSpec(**{"settings": SETTINGS, "calibrators": ("beta",), **knobs})
+def spec(**options) -> DifficultyTransferSpec:
+    return DifficultyTransferSpec(**{"settings": SETTINGS, "calibrators": ("beta",), **options})
 
 
 def with_feature(votes, values):
@@ -54,41 +54,46 @@ def result() -> DifficultyTransfer:
 
 def test_easy_and_hard_are_the_ends_of_disagreement_and_ties_stay_together():
     prepared = prepare(votes(), SETTINGS)
-    found = difficulty_strata(prepared, 1 / 3, None)
+    strata = difficulty_strata(prepared, 1 / 3, None)
     measure = disagreement(prepared.ballots)
-    assert measure[found.easy].max() == found.easy_to < found.hard_from == measure[found.hard].min()
-    assert set(np.flatnonzero(measure <= found.easy_to)) == set(found.easy)
-    assert set(np.flatnonzero(measure >= found.hard_from)) == set(found.hard)
-    assert abs(len(found.easy) - 60) < 25
+    assert (
+        measure[strata.easy].max()
+        == strata.easy_to
+        < strata.hard_from
+        == measure[strata.hard].min()
+    )
+    assert set(np.flatnonzero(measure <= strata.easy_to)) == set(strata.easy)
+    assert set(np.flatnonzero(measure >= strata.hard_from)) == set(strata.hard)
+    assert abs(len(strata.easy) - 60) < 25
 
 
 def test_the_labels_do_not_decide_what_is_hard():
     flipped = replace(votes(), labels=1 - votes().labels)
-    one, other = (difficulty_strata(prepare(v, SETTINGS), 0.3, None) for v in (votes(), flipped))
-    np.testing.assert_array_equal(one.easy, other.easy)
-    np.testing.assert_array_equal(one.hard, other.hard)
+    first, other = (difficulty_strata(prepare(v, SETTINGS), 0.3, None) for v in (votes(), flipped))
+    np.testing.assert_array_equal(first.easy, other.easy)
+    np.testing.assert_array_equal(first.hard, other.hard)
 
 
 def test_a_feature_may_be_the_difficulty_and_items_without_it_are_neither():
     values = np.arange(180.0)
     values[:10] = np.nan
-    found = difficulty_strata(prepare(with_feature(votes(), values), SETTINGS), 0.25, "effort")
-    assert found.by == "effort"
-    assert found.easy.min() == 10
-    assert found.hard.max() == 179
-    assert abs(len(found.easy) - 42.5) < 1
-    assert abs(len(found.hard) - 42.5) < 1
+    strata = difficulty_strata(prepare(with_feature(votes(), values), SETTINGS), 0.25, "effort")
+    assert strata.by == "effort"
+    assert strata.easy.min() == 10
+    assert strata.hard.max() == 179
+    assert abs(len(strata.easy) - 42.5) < 1
+    assert abs(len(strata.hard) - 42.5) < 1
 
 
 def test_every_source_gives_equally_many_labels_of_its_own_kind():
     prepared = prepare(votes(), SETTINGS)
     strata = difficulty_strata(prepared, 1 / 3, None)
-    one = split(prepared.ballots.units, 2)
-    easy, hard, everything = source_rows(one, strata, prepared.ballots.units, 0)
+    one_split = split(prepared.ballots.units, 2)
+    easy, hard, everything = source_rows(one_split, strata, prepared.ballots.units, 0)
     assert len(easy) == len(hard) == len(everything)
-    assert set(easy) <= set(strata.easy) & set(one.calibration)
-    assert set(hard) <= set(strata.hard) & set(one.calibration)
-    assert set(everything) <= set(one.calibration)
+    assert set(easy) <= set(strata.easy) & set(one_split.calibration)
+    assert set(hard) <= set(strata.hard) & set(one_split.calibration)
+    assert set(everything) <= set(one_split.calibration)
 
 
 def test_a_cell_is_the_one_path_fitted_there_and_scored_here():
@@ -96,31 +101,37 @@ def test_a_cell_is_the_one_path_fitted_there_and_scored_here():
     ballots, strata = prepared.ballots, difficulty_strata(prepared, 1 / 3, None)
     means = []
     for number in range(4):
-        one = split(ballots.units, number)
-        rows = source_rows(one, strata, ballots.units, 0)[0]
-        scored = np.intersect1d(one.evaluation, strata.hard)
+        one_split = split(ballots.units, number)
+        rows = source_rows(one_split, strata, ballots.units, 0)[0]
+        scored = np.intersect1d(one_split.evaluation, strata.hard)
         recipe = Recipe(calibrators=("beta", "platt"))
-        found = evaluate_split(ballots, Split(number, rows, scored), np.array([9]), recipe)
-        means.append((found.null_nll, found.constant_nll["beta"]))
+        scores = evaluate_split(ballots, Split(number, rows, scored), np.array([9]), recipe)
+        means.append((scores.null_nll, scores.constant_nll["beta"]))
     cell = result().cell("beta", "plain", "easy", "hard")
     assert cell.null_nll == pytest.approx(np.mean([null for null, _ in means]))
     assert cell.constant_nll == pytest.approx(np.mean([constant for _, constant in means]))
 
 
 def test_losses_are_against_the_target_at_home_and_gains_against_plain():
-    found = result()
-    home = found.nll[:, :, [0, 1], [0, 1]][:, :, None]
-    np.testing.assert_allclose(found.delta, found.nll - home, atol=1e-12)
-    np.testing.assert_allclose(found.gain, found.nll - found.nll[:, [0]], atol=1e-12)
-    assert not found.delta[:, :, [0, 1], [0, 1]].any()
-    tested = np.isfinite(found.p_holm)
+    difficulty_transfer = result()
+    home = difficulty_transfer.nll[:, :, [0, 1], [0, 1]][:, :, None]
+    np.testing.assert_allclose(
+        difficulty_transfer.delta, difficulty_transfer.nll - home, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        difficulty_transfer.gain,
+        difficulty_transfer.nll - difficulty_transfer.nll[:, [0]],
+        atol=1e-12,
+    )
+    assert not difficulty_transfer.delta[:, :, [0, 1], [0, 1]].any()
+    tested = np.isfinite(difficulty_transfer.p_holm)
     assert tested.sum() == 2 * 3 * 2
-    assert (found.p_holm[tested] >= found.p[tested]).all()
-    assert np.isnan(found.p[:, :, [0, 1], [0, 1]]).all()
-    assert (found.nll_lo <= found.nll + 1e-9).all()
-    assert (found.nll <= found.nll_hi + 1e-9).all()
-    assert (found.accuracy_lo <= found.accuracy).all()
-    assert (found.effective <= 1 + 1e-12).all()
+    assert (difficulty_transfer.p_holm[tested] >= difficulty_transfer.p[tested]).all()
+    assert np.isnan(difficulty_transfer.p[:, :, [0, 1], [0, 1]]).all()
+    assert (difficulty_transfer.nll_lo <= difficulty_transfer.nll + 1e-9).all()
+    assert (difficulty_transfer.nll <= difficulty_transfer.nll_hi + 1e-9).all()
+    assert (difficulty_transfer.accuracy_lo <= difficulty_transfer.accuracy).all()
+    assert (difficulty_transfer.effective <= 1 + 1e-12).all()
 
 
 def test_no_difference_between_the_strata_shows_none():
@@ -130,8 +141,8 @@ def test_no_difference_between_the_strata_shows_none():
         plain = make_votes(seed, 120, 6, missing=0.0)
         noise = np.random.default_rng(1000 + seed).random(120)
         wanted = spec(settings=Settings(splits=3, seed=seed), by="effort")
-        found = run(DIFFICULTY_TRANSFER, with_feature(plain, noise), wanted, jobs=1)
-        ps += found.p[0, 0, [0, 1], [1, 0]].tolist()
+        difficulty_transfer = run(DIFFICULTY_TRANSFER, with_feature(plain, noise), wanted, jobs=1)
+        ps += difficulty_transfer.p[0, 0, [0, 1], [1, 0]].tolist()
     assert np.mean(np.array(ps) < 0.05) <= 0.1
 
 
@@ -139,11 +150,11 @@ def test_labels_of_easy_items_alone_fail_on_hard_ones():
     hard = simulate(
         SimulationSpec(400, 16, seed=3, difficulty_sd=3.5, accuracy_low=0.55, accuracy_high=0.8)
     )
-    found = run(DIFFICULTY_TRANSFER, hard, spec(settings=Settings(splits=8)), jobs=1)
-    cell = found.cell("beta", "plain", "easy", "hard")
+    difficulty_transfer = run(DIFFICULTY_TRANSFER, hard, spec(settings=Settings(splits=8)), jobs=1)
+    cell = difficulty_transfer.cell("beta", "plain", "easy", "hard")
     assert cell.delta_lo > 0
     assert cell.p_holm < 0.05
-    assert cell.nll > found.cell("beta", "plain", "hard", "hard").nll + 0.1
+    assert cell.nll > difficulty_transfer.cell("beta", "plain", "hard", "hard").nll + 0.1
 
 
 def test_weights_repair_a_shift_that_they_can_repair_and_only_that():
@@ -177,25 +188,25 @@ def test_weights_repair_a_shift_that_they_can_repair_and_only_that():
 
 def test_one_class_votes_get_the_null_of_swapped_items_and_no_flattery():
     coded = make_votes(4, 180, 8, one_class=True)
-    found = run(DIFFICULTY_TRANSFER, coded, spec(), jobs=1)
-    np.testing.assert_allclose(found.null_nll, np.log(2))
-    np.testing.assert_allclose(found.constant_nll, np.log(2), atol=1e-9)
+    difficulty_transfer = run(DIFFICULTY_TRANSFER, coded, spec(), jobs=1)
+    np.testing.assert_allclose(difficulty_transfer.null_nll, np.log(2))
+    np.testing.assert_allclose(difficulty_transfer.constant_nll, np.log(2), atol=1e-9)
     flip = np.random.default_rng(0).random(180) < 0.5
     turned = replace(flip_items(coded, flip), groups=None)
     symmetric = Settings(splits=4, orientation="symmetric")
-    one, other = (
+    first, other = (
         run(DIFFICULTY_TRANSFER, v, spec(settings=symmetric), jobs=1) for v in (coded, turned)
     )
-    np.testing.assert_allclose(one.nll, other.nll, atol=1e-9)
+    np.testing.assert_allclose(first.nll, other.nll, atol=1e-9)
 
 
 def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
     wanted = spec(settings=Settings(splits=10))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in DIFFICULTY_TRANSFER.plan(wanted)]
-    one, other = (
+    first, other = (
         merge(votes(), wanted, reduce(combine_tallies, some)) for some in (parts, parts[::-1])
     )
-    assert to_plain(one) == to_plain(other)
+    assert to_plain(first) == to_plain(other)
     single = replace(DIFFICULTY_TRANSFER.plan(wanted)[0], count=1)
     early = merge(votes(), wanted, run_chunk(votes(), wanted, single))
     assert early.partial
@@ -205,13 +216,17 @@ def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
 
 
 def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
-    found = result()
-    text = json.dumps(to_plain(found), allow_nan=False)
-    assert to_plain(from_plain(DifficultyTransfer, json.loads(text))) == to_plain(found)
+    difficulty_transfer = result()
+    text = json.dumps(to_plain(difficulty_transfer), allow_nan=False)
+    assert to_plain(from_plain(DifficultyTransfer, json.loads(text))) == to_plain(
+        difficulty_transfer
+    )
     wanted = spec(calibrators=("beta", "platt"))
-    content = json.loads(result_json(result_content(DIFFICULTY_TRANSFER, votes(), wanted, found)))
+    content = json.loads(
+        result_json(result_content(DIFFICULTY_TRANSFER, votes(), wanted, difficulty_transfer))
+    )
     assert len(content["summary"]["abroad"]) == 2 * 3 * 2
-    frame = found.frame()
+    frame = difficulty_transfer.frame()
     assert len(frame) == 2 * 3 * 3 * 2
     assert {"null_nll", "constant_nll", "skill", "p_holm", "effective"} <= set(frame)
 
@@ -248,15 +263,15 @@ def test_strata_that_keep_the_plain_fit_are_said():
         DIFFICULTY_TRANSFER, make_votes(1, 600, 9), spec(settings=Settings(splits=2)), jobs=1
     )
     assert not any("keep the plain fit" in text for text in large.warnings)
-    found = run(DIFFICULTY_TRANSFER, votes(), spec(strata=6), jobs=1)
+    difficulty_transfer = run(DIFFICULTY_TRANSFER, votes(), spec(strata=6), jobs=1)
     assert any(
         "strata of the stratified calibrators have fewer than 10 labelled" in text
-        for text in found.warnings
+        for text in difficulty_transfer.warnings
     )
 
 
 @pytest.mark.parametrize(
-    ("knobs", "says"),
+    ("options", "says"),
     [
         ({"aggregator": "magic"}, "unknown aggregator"),
         ({"calibrators": ("beta", "beta")}, "each once"),
@@ -266,6 +281,6 @@ def test_strata_that_keep_the_plain_fit_are_said():
         ({"most": 1.0}, "largest importance weight"),
     ],
 )
-def test_what_makes_no_sense_is_refused(knobs, says):
+def test_what_makes_no_sense_is_refused(options, says):
     with pytest.raises(InputError, match=says):
-        spec(**knobs)
+        spec(**options)

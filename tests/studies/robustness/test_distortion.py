@@ -29,8 +29,8 @@ WIDE = {"n_items": 400, "n_judges": 15, "missing": 0.1, "low": 0.6, "high": 0.75
 
 
 @cache
-def votes(**knobs):
-    return make_votes(3, **{**WIDE, **knobs})
+def votes(**options):
+    return make_votes(3, **{**WIDE, **options})
 
 
 @cache
@@ -40,75 +40,77 @@ def result(orientation="auto") -> Distortion:
     )
 
 
-def cell(found: Distortion, distortion: str, calibrator: str) -> float:
-    row = found.distortions.index(distortion)
-    return float(found.nll[row, found.calibrators.index(calibrator)])
+def cell(outcome: Distortion, distortion: str, calibrator: str) -> float:
+    row = outcome.distortions.index(distortion)
+    return float(outcome.nll[row, outcome.calibrators.index(calibrator)])
 
 
 @pytest.mark.parametrize("orientation", ["auto", "symmetric"])
 def test_undistorted_scores_are_those_of_the_panel_curve(orientation):
-    found = result(orientation)
+    distortion = result(orientation)
     settings = Settings(splits=6, orientation=orientation)
     names = ("temperature", "beta", "isotonic")
     curve = run(PANEL_CURVE, votes(), PanelCurveSpec(settings, calibrators=names), jobs=1)
     for c, name in enumerate(names):
         # Items and their swaps are two rows here and one there; the optimum is the same.
-        assert cell(found, "undistorted", name) == pytest.approx(curve.nll[c, -1], abs=2e-5)
-    assert found.null_nll == pytest.approx(curve.null_nll)
+        assert cell(distortion, "undistorted", name) == pytest.approx(curve.nll[c, -1], abs=2e-5)
+    assert distortion.null_nll == pytest.approx(curve.null_nll)
 
 
 @pytest.mark.parametrize("orientation", ["auto", "symmetric"])
 def test_monotone_distortions_leave_isotonic_regression_as_it_was(orientation):
-    found = result(orientation)
+    distortion = result(orientation)
     for name in ("square", "square_root"):
-        row = found.distortions.index(name)
-        column = found.calibrators.index("isotonic")
-        assert abs(found.change[row, column]) < 1e-3
-        assert found.outcomes[row][column] == "repaired"
-        assert abs(found.change[row, found.calibrators.index("beta")]) < 0.01
+        row = distortion.distortions.index(name)
+        column = distortion.calibrators.index("isotonic")
+        assert abs(distortion.change[row, column]) < 1e-3
+        assert distortion.outcomes[row][column] == "repaired"
+        assert abs(distortion.change[row, distortion.calibrators.index("beta")]) < 0.01
 
 
 @pytest.mark.parametrize("orientation", ["auto", "symmetric"])
 def test_a_turned_score_is_repaired_by_a_map_of_free_sign_alone(orientation):
-    found = result(orientation)
-    free = found.calibrators.index("beta_clipped")
-    row = found.distortions.index("inversion")
-    assert abs(found.change[row, free]) < 0.02
-    assert found.outcomes[row][free] != "harmed"
+    distortion = result(orientation)
+    free = distortion.calibrators.index("beta_clipped")
+    row = distortion.distortions.index("inversion")
+    assert abs(distortion.change[row, free]) < 0.02
+    assert distortion.outcomes[row][free] != "harmed"
     for name in ("temperature", "platt", "beta", "isotonic"):
-        assert cell(found, "inversion", name) > 0.98 * found.null_nll
+        assert cell(distortion, "inversion", name) > 0.98 * distortion.null_nll
         assert (
-            found.outcomes[found.distortions.index("inversion")][found.calibrators.index(name)]
+            distortion.outcomes[distortion.distortions.index("inversion")][
+                distortion.calibrators.index(name)
+            ]
             == "harmed"
         )
-    assert cell(found, "inversion", "none") > found.null_nll
+    assert cell(distortion, "inversion", "none") > distortion.null_nll
 
 
 def test_nothing_can_be_learnt_from_shuffled_scores_whatever_the_coding():
-    one = votes(one_class=True)
-    found = run(DISTORTION, one, DistortionSpec(SETTINGS), jobs=1)
-    for name in found.calibrators[1:]:
-        assert cell(found, "shuffle", name) > 0.97 * np.log(2)
-    assert found.null_nll == pytest.approx(np.log(2))
-    assert (found.nll > 0.2).all()
-    np.testing.assert_allclose(found.constant_nll, np.log(2))
+    entry = votes(one_class=True)
+    distortion = run(DISTORTION, entry, DistortionSpec(SETTINGS), jobs=1)
+    for name in distortion.calibrators[1:]:
+        assert cell(distortion, "shuffle", name) > 0.97 * np.log(2)
+    assert distortion.null_nll == pytest.approx(np.log(2))
+    assert (distortion.nll > 0.2).all()
+    np.testing.assert_allclose(distortion.constant_nll, np.log(2))
 
 
 def test_swapping_items_changes_no_distortion_but_by_its_own_draws():
-    one = votes(one_class=True)
-    turned = flip_items(one, np.arange(400) % 2 == 0)
+    entry = votes(one_class=True)
+    turned = flip_items(entry, np.arange(400) % 2 == 0)
     settings = Settings(splits=2, orientation="symmetric")
-    left, right = (run(DISTORTION, v, DistortionSpec(settings), jobs=1) for v in (one, turned))
+    left, right = (run(DISTORTION, v, DistortionSpec(settings), jobs=1) for v in (entry, turned))
     for name in ("undistorted", "square", "square_root", "inversion"):
         row = left.distortions.index(name)
         np.testing.assert_allclose(left.nll[row], right.nll[row], atol=1e-6)
 
 
 def test_stronger_noise_costs_more_and_noise_is_never_repaired_for_free():
-    found = result()
+    distortion = result()
     for name in ("temperature", "beta"):
-        assert cell(found, "noise_strong", name) > cell(found, "noise_weak", name)
-        assert cell(found, "binary_noise", name) > cell(found, "undistorted", name) + 0.02
+        assert cell(distortion, "noise_strong", name) > cell(distortion, "noise_weak", name)
+        assert cell(distortion, "binary_noise", name) > cell(distortion, "undistorted", name) + 0.02
 
 
 def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
@@ -117,15 +119,17 @@ def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
     assert to_plain(merge(votes(), wanted, combine(*parts))) == to_plain(
         merge(votes(), wanted, combine(*parts[::-1]))
     )
-    one = merge(votes(), wanted, parts[1])
-    assert set(np.ravel(one.outcomes[1:])) == {"undecided"}
-    assert to_plain(from_plain(Distortion, json.loads(json.dumps(to_plain(one))))) == to_plain(one)
+    distortion = merge(votes(), wanted, parts[1])
+    assert set(np.ravel(distortion.outcomes[1:])) == {"undecided"}
+    assert to_plain(
+        from_plain(Distortion, json.loads(json.dumps(to_plain(distortion))))
+    ) == to_plain(distortion)
     json.loads(result_json(result_content(DISTORTION, votes(), wanted, result())))
 
 
 @pytest.mark.parametrize(
-    "knobs", [{"weak": 0.0}, {"weak": 0.5, "strong": 0.2}, {"turned": 1.0}, {"calibrators": ()}]
+    "options", [{"weak": 0.0}, {"weak": 0.5, "strong": 0.2}, {"turned": 1.0}, {"calibrators": ()}]
 )
-def test_noise_that_cannot_be_is_refused(knobs):
+def test_noise_that_cannot_be_is_refused(options):
     with pytest.raises(InputError):
-        DistortionSpec(SETTINGS, **knobs)
+        DistortionSpec(SETTINGS, **options)

@@ -30,44 +30,45 @@ def independent() -> Jury:
 
 
 def test_independent_judges_have_no_gap_and_are_worth_their_number():
-    found = independent()
-    assert (found.gap_lo < 0).all()
-    assert (found.gap_hi > 0).all()
-    assert np.abs(found.gap).max() < 0.04
-    assert found.effective[-1] > 6
-    assert found.effective_lo[-1] < found.effective[-1] < found.effective_hi[-1] <= 15
+    result = independent()
+    assert (result.gap_lo < 0).all()
+    assert (result.gap_hi > 0).all()
+    assert np.abs(result.gap).max() < 0.04
+    assert result.effective[-1] > 6
+    assert result.effective_lo[-1] < result.effective[-1] < result.effective_hi[-1] <= 15
 
 
 def test_the_bounds_lie_above_the_errors_of_independent_judges():
-    found = independent()
-    assert (found.hoeffding_majority >= found.independent).all()
-    assert (found.jury_bound <= 0.5).all()
-    assert (found.jury_exponent >= found.weighted_exponent).all()
-    assert (np.diff(found.jury_bound) < 0).all()
+    result = independent()
+    assert (result.hoeffding_majority >= result.independent).all()
+    assert (result.jury_bound <= 0.5).all()
+    assert (result.jury_exponent >= result.weighted_exponent).all()
+    assert (np.diff(result.jury_bound) < 0).all()
 
 
 def test_judges_who_err_together_pay_for_it():
     votes = simulate(
         SimulationSpec(n_items=400, n_judges=15, n_families=1, family_rho=0.6, accuracy_low=0.65)
     )
-    found = run(JURY, votes, JurySpec(SETTINGS), jobs=1)
-    assert found.gap_lo[-1] > 0.02
-    assert found.effective_hi[-1] < 8
-    assert found.majority[-1] > found.independent_hi[-1]
+    result = run(JURY, votes, JurySpec(SETTINGS), jobs=1)
+    assert result.gap_lo[-1] > 0.02
+    assert result.effective_hi[-1] < 8
+    assert result.majority[-1] > result.independent_hi[-1]
 
 
 def test_intervals_see_the_items_that_accuracies_come_from_at_a_small_calibration_share():
     plain, levels = make_votes(0, 150, 9, missing=0.0), np.linspace(0.6, 0.75, 9)
     wanted = JurySpec(Settings(splits=6, fraction=0.2), panels=(9,))
-    found = []
+    result = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
         noise = np.sqrt(0.3) * rng.normal(size=(150, 1)) + np.sqrt(0.7) * rng.normal(size=(150, 9))
         cast = np.where(noise < norm.ppf(levels), plain.labels[:, None], 1 - plain.labels[:, None])
-        found.append(run(JURY, replace(plain, votes=cast.astype(np.int8)), wanted, jobs=1))
+        result.append(run(JURY, replace(plain, votes=cast.astype(np.int8)), wanted, jobs=1))
     for name in ("independent", "gap"):
         value, lo, hi = (
-            np.array([getattr(one, name + end)[-1] for one in found]) for end in ("", "_lo", "_hi")
+            np.array([getattr(entry, name + end)[-1] for entry in result])
+            for end in ("", "_lo", "_hi")
         )
         assert np.mean((lo <= value.mean()) & (value.mean() <= hi)) >= 0.85
         assert 0.7 < np.mean(hi - lo) / 3.92 / value.std() < 1.5
@@ -85,10 +86,10 @@ def test_by_default_sizes_are_odd_but_for_all_judges_and_can_be_given():
 
 
 def test_coding_and_swaps_change_no_error():
-    one = make_votes(3, 90, 7, one_class=True)
-    turned = flip_items(one, np.arange(90) % 2 == 0)
+    votes = make_votes(3, 90, 7, one_class=True)
+    turned = flip_items(votes, np.arange(90) % 2 == 0)
     settings = Settings(splits=3, orientation="symmetric")
-    left, right = (run(JURY, v, JurySpec(settings), jobs=1) for v in (one, turned))
+    left, right = (run(JURY, v, JurySpec(settings), jobs=1) for v in (votes, turned))
     np.testing.assert_allclose(left.majority, right.majority, atol=1e-12)
     np.testing.assert_allclose(left.independent, right.independent, atol=1e-9)
     assert left.null_error == 0.5
@@ -96,9 +97,9 @@ def test_coding_and_swaps_change_no_error():
 
 def test_many_votes_are_thinned_and_said_to_be(monkeypatch):
     monkeypatch.setattr("judgepanel.studies.robustness.jury.MOST_CELLS", 200)
-    found = run(JURY, make_votes(1, 120, 8), JurySpec(Settings(splits=2)), jobs=1)
-    assert any("evaluation items is used" in text for text in found.warnings)
-    assert found.n_evaluation < 60
+    result = run(JURY, make_votes(1, 120, 8), JurySpec(Settings(splits=2)), jobs=1)
+    assert any("evaluation items is used" in text for text in result.warnings)
+    assert result.n_evaluation < 60
 
 
 def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():

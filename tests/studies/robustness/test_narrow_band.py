@@ -25,9 +25,9 @@ from judgepanel.votes import InputError
 from tests.helpers import make_votes
 
 
-def spec(**knobs) -> NarrowBandSpec:
+def spec(**options) -> NarrowBandSpec:
     wanted = {"widths": (0.02, 0.3), "rhos": (0.0, 0.4), "sizes": (8,), "shares": (0.5,)}
-    return NarrowBandSpec(Settings(), **{**wanted, "replicates": 6, **knobs})
+    return NarrowBandSpec(Settings(), **{**wanted, "replicates": 6, **options})
 
 
 @cache
@@ -41,33 +41,33 @@ def result() -> NarrowBand:
 
 
 def test_pruning_independent_judges_that_are_alike_costs_nll_and_accuracy():
-    found = result()
-    assert found.winner((0, 0, 0, 0)) == "all"
-    assert found.lo[0, 0, 0, 0] > 0.02
-    assert found.loss_lo[0, 0, 0, 0] > 0
-    assert found.delta[0, 1, 0, 0] < found.delta[0, 0, 0, 0]
-    assert found.accuracy[0, 0, 0, 0] > found.accuracy[0, 1, 0, 0]
+    narrow_band = result()
+    assert narrow_band.winner((0, 0, 0, 0)) == "all"
+    assert narrow_band.lo[0, 0, 0, 0] > 0.02
+    assert narrow_band.loss_lo[0, 0, 0, 0] > 0
+    assert narrow_band.delta[0, 1, 0, 0] < narrow_band.delta[0, 0, 0, 0]
+    assert narrow_band.accuracy[0, 0, 0, 0] > narrow_band.accuracy[0, 1, 0, 0]
 
 
 def test_panels_take_their_shape_from_the_votes():
     shape = shape_of(prepare(votes(), Settings()).ballots, 0.5)
-    found = result()
+    narrow_band = result()
     right = (votes().votes == votes().labels[:, None]).sum()
     assert shape.mean_accuracy == pytest.approx(right / (votes().votes >= 0).sum())
     assert shape.coverage == pytest.approx((votes().votes >= 0).mean())
-    assert (found.n_calibration, found.n_evaluation) == (60, 1000)
-    assert 0.0 <= found.own_width < 0.5
-    assert abs(found.own_rho) < 0.1
-    np.testing.assert_allclose(found.error_rho[:, 0], 0.0, atol=0.05)
-    assert (found.error_rho[:, 1] > 0.15).all()
+    assert (narrow_band.n_calibration, narrow_band.n_evaluation) == (60, 1000)
+    assert 0.0 <= narrow_band.own_width < 0.5
+    assert abs(narrow_band.own_rho) < 0.1
+    np.testing.assert_allclose(narrow_band.error_rho[:, 0], 0.0, atol=0.05)
+    assert (narrow_band.error_rho[:, 1] > 0.15).all()
 
 
 def test_the_band_for_all_cells_holds_the_interval_of_each():
-    found = result()
-    assert (found.band_lo < found.lo).all()
-    assert (found.band_hi > found.hi).all()
-    assert sum(found.winners().values()) == found.delta.size
-    assert found.frame()["simulated"].all()
+    narrow_band = result()
+    assert (narrow_band.band_lo < narrow_band.lo).all()
+    assert (narrow_band.band_hi > narrow_band.hi).all()
+    assert sum(narrow_band.winners().values()) == narrow_band.delta.size
+    assert narrow_band.frame()["simulated"].all()
 
 
 def test_replicates_are_seeded_and_add_up_in_any_order():
@@ -92,7 +92,7 @@ def test_sizes_follow_the_panel_and_are_bounded():
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [
         {"widths": ()},
         {"widths": (1.5,)},
@@ -102,6 +102,6 @@ def test_sizes_follow_the_panel_and_are_bounded():
         {"replicates": 1},
     ],
 )
-def test_simulations_that_cannot_be_are_refused(knobs):
+def test_simulations_that_cannot_be_are_refused(options):
     with pytest.raises(InputError):
-        spec(**knobs)
+        spec(**options)

@@ -33,8 +33,8 @@ from tests.helpers import make_ballots, make_votes
 SETTINGS = Settings(splits=3)
 
 
-def spec(**knobs) -> PermutationSpec:
-    return PermutationSpec(**{"settings": SETTINGS, "permutations": 19, **knobs})
+def spec(**options) -> PermutationSpec:
+    return PermutationSpec(**{"settings": SETTINGS, "permutations": 19, **options})
 
 
 @cache
@@ -43,14 +43,14 @@ def result() -> Permutation:
 
 
 def test_real_labels_beat_all_permuted_ones_which_stay_at_their_base_rate():
-    found = result()
-    assert found.p == 1 / 20
-    assert found.nll < found.permuted_nll.min() - 0.1
-    assert abs(found.excess[0]) < 0.03
-    assert found.excess[1] < found.excess[0] < found.excess[2]
-    assert not found.leaks
-    assert abs(found.permuted_accuracy.mean() - 0.5) < 0.05
-    assert (found.permuted_null > 0.68).all()
+    permutation = result()
+    assert permutation.p == 1 / 20
+    assert permutation.nll < permutation.permuted_nll.min() - 0.1
+    assert abs(permutation.excess[0]) < 0.03
+    assert permutation.excess[1] < permutation.excess[0] < permutation.excess[2]
+    assert not permutation.leaks
+    assert abs(permutation.permuted_accuracy.mean() - 0.5) < 0.05
+    assert (permutation.permuted_null > 0.68).all()
 
 
 def test_the_real_figures_are_those_of_the_same_splits():
@@ -60,8 +60,10 @@ def test_the_real_figures_are_those_of_the_same_splits():
         evaluate_split(ballots, split(ballots.units, s), np.array([9]), wanted.recipe)
         for s in range(3)
     ]
-    levels = [one.evaluation["beta"].nll[0] for one in scores]
-    assert result().null_nll == pytest.approx(np.mean([one.null_nll for one in scores]), abs=5e-3)
+    levels = [score.evaluation["beta"].nll[0] for score in scores]
+    assert result().null_nll == pytest.approx(
+        np.mean([score.null_nll for score in scores]), abs=5e-3
+    )
     seen = [split(ballots.units, s).evaluation for s in range(3)]
     by_item = [
         np.mean(
@@ -77,11 +79,11 @@ def test_the_real_figures_are_those_of_the_same_splits():
 def test_labels_change_items_and_keep_their_numbers():
     ballots = make_ballots(2, 50, 4)
     assert permuted(ballots, 0, 0) is ballots
-    found = [permuted(ballots, number, 0).signs for number in (1, 2)]
-    assert not np.array_equal(*found)
-    for signs in found:
+    outcome = [permuted(ballots, number, 0).signs for number in (1, 2)]
+    assert not np.array_equal(*outcome)
+    for signs in outcome:
         assert Counter(signs.tolist()) == Counter(ballots.signs.tolist())
-    np.testing.assert_array_equal(permuted(ballots, 1, 0).signs, found[0])
+    np.testing.assert_array_equal(permuted(ballots, 1, 0).signs, outcome[0])
     assert permuted(ballots, 1, 0).votes is ballots.votes
 
 
@@ -95,10 +97,10 @@ def test_groups_exchange_their_labels_whole():
 
     orders = set()
     for number in range(1, 60):
-        found = by_group(permuted(ballots, number, 0).signs)
-        assert Counter(found) == Counter(by_group(signs))
-        assert found[3] == by_group(signs)[3]  # no other group has its size
-        orders.add(tuple(found[:3]))
+        group = by_group(permuted(ballots, number, 0).signs)
+        assert Counter(group) == Counter(by_group(signs))
+        assert group[3] == by_group(signs)[3]  # no other group has its size
+        orders.add(tuple(group[:3]))
     assert len(orders) == 6
     assert movable(ballots) == pytest.approx(6 / 9)
     assert movable(replace(ballots, symmetric=True)) == 1.0
@@ -114,33 +116,33 @@ def test_where_items_are_swapped_a_coin_turns_whole_groups_round():
 
 
 def test_one_class_votes_are_permuted_by_the_coin_and_fall_back_to_log_two():
-    found = run(PERMUTATION, make_votes(4, 120, 8, one_class=True), spec(), jobs=1)
-    assert found.action == "items turned round by a coin"
-    assert found.null_nll == pytest.approx(np.log(2))
-    assert abs(found.permuted_nll.mean() - np.log(2)) < 0.02
-    assert found.nll > 0.15
-    assert found.p == 1 / 20
+    permutation = run(PERMUTATION, make_votes(4, 120, 8, one_class=True), spec(), jobs=1)
+    assert permutation.action == "items turned around by a coin"
+    assert permutation.null_nll == pytest.approx(np.log(2))
+    assert abs(permutation.permuted_nll.mean() - np.log(2)) < 0.02
+    assert permutation.nll > 0.15
+    assert permutation.p == 1 / 20
 
 
 def test_taken_as_given_identical_labels_cannot_be_permuted_and_that_is_said():
     paper = replace(SETTINGS, protocol="paper")
-    found = run(
+    permutation = run(
         PERMUTATION,
         make_votes(4, 80, 5, one_class=True),
         spec(settings=paper, permutations=4),
         jobs=1,
     )
-    assert found.identical
-    assert found.measures_coding
-    assert found.p == 1.0
-    np.testing.assert_array_equal(found.permuted_nll, np.full(4, found.permuted_nll[0]))
+    assert permutation.identical
+    assert permutation.measures_coding
+    assert permutation.p == 1.0
+    np.testing.assert_array_equal(permutation.permuted_nll, np.full(4, permutation.permuted_nll[0]))
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_p_values_are_uniform_where_votes_are_coin_flips(symmetric):
     """Kolmogorov-Smirnov over data sets whose votes know nothing; nine permutations each.
 
-    The permutations have to be drawn anew for every data set: the same nine are no random draw.
+    The permutations have to be redrawn for every data set: the same nine are no random draw.
     Raw scores have no ties: a calibrator that gives p = .5 to all ties its permutations, and the
     p-value is then larger than it need be.
     """
@@ -160,40 +162,40 @@ def test_p_values_are_uniform_where_votes_are_coin_flips(symmetric):
 def test_few_groups_of_one_size_are_said():
     votes = make_votes(3, 40, 5, groups=6)
     sizes = Counter(Counter(votes.groups).values())
-    found = run(PERMUTATION, votes, spec(permutations=4), jobs=1)
+    permutation = run(PERMUTATION, votes, spec(permutations=4), jobs=1)
     if max(sizes.values()) == 1:
-        assert any("little to go by" in sentence for sentence in found.warnings)
-    assert "groups" in found.action
+        assert any("little to go by" in sentence for sentence in permutation.warnings)
+    assert "groups" in permutation.action
 
 
 def test_chunks_in_any_order_give_the_same_and_the_real_labels_may_come_last():
     votes, wanted = make_votes(1, 80, 5), spec(permutations=9)
     first, second = (run_chunk(votes, wanted, chunk) for chunk in PERMUTATION.plan(wanted))
-    one, other = (
+    left, other = (
         merge(votes, wanted, combine(*parts)) for parts in ((first, second), (second, first))
     )
-    assert to_plain(one) == to_plain(other)
+    assert to_plain(left) == to_plain(other)
     early = merge(votes, wanted, second)
     assert early.partial
     assert np.isnan(early.p)
     assert np.isnan(early.nll)
-    assert not one.partial
-    assert len(one.permuted_nll) == 9
+    assert not left.partial
+    assert len(left.permuted_nll) == 9
 
 
 def test_the_result_survives_json_and_real_labels_are_the_first_row():
-    found = result()
-    text = json.dumps(to_plain(found), allow_nan=False)
-    assert to_plain(from_plain(Permutation, json.loads(text))) == to_plain(found)
-    content = result_content(PERMUTATION, make_votes(1, 120, 9), spec(), found)
+    permutation = result()
+    text = json.dumps(to_plain(permutation), allow_nan=False)
+    assert to_plain(from_plain(Permutation, json.loads(text))) == to_plain(permutation)
+    content = result_content(PERMUTATION, make_votes(1, 120, 9), spec(), permutation)
     assert json.loads(result_json(content))["summary"]["p"] == 0.05
-    frame = found.frame()
+    frame = permutation.frame()
     assert frame["labels"].tolist() == ["real", *["permuted"] * 19]
-    assert frame["nll"][0] == found.nll
+    assert frame["nll"][0] == permutation.nll
 
 
 @pytest.mark.parametrize(
-    ("knobs", "says"),
+    ("options", "says"),
     [
         ({"aggregator": "magic"}, "unknown aggregator"),
         ({"calibrator": "magic"}, "unknown calibrator"),
@@ -201,6 +203,6 @@ def test_the_result_survives_json_and_real_labels_are_the_first_row():
         ({"splits_each": 1}, "2 splits or more"),
     ],
 )
-def test_what_makes_no_sense_is_refused(knobs, says):
+def test_what_makes_no_sense_is_refused(options, says):
     with pytest.raises(InputError, match=says):
-        spec(**knobs)
+        spec(**options)

@@ -75,11 +75,11 @@ def test_signals_are_label_free_and_the_same_for_swapped_items():
 
 
 def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named():
-    found = result()
-    named = list(zip(found.signals, found.favours, strict=True))
+    reliability_weighting = result()
+    named = list(zip(reliability_weighting.signals, reliability_weighting.favours, strict=True))
     assert ("length", "high") in named
     assert ("length", "low") in named
-    assert {"kind", "constant"}.isdisjoint(found.signals)
+    assert {"kind", "constant"}.isdisjoint(reliability_weighting.signals)
     many = pd.DataFrame({f"f{i}": np.arange(160.0) for i in range(7)})
     more = run(
         RELIABILITY_WEIGHTING,
@@ -93,35 +93,41 @@ def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named(
 
 def test_the_unweighted_panel_is_the_one_of_the_panel_curve():
     curve = run(PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, calibrators=("beta",)), jobs=1)
-    found = result()
-    assert found.base_nll == pytest.approx(curve.nll[0, -1], abs=1e-10)
-    assert found.base_lo == pytest.approx(curve.nll_lo[0, -1], abs=1e-8)
-    assert found.null_nll == curve.null_nll
-    np.testing.assert_allclose(found.nll - found.base_nll, found.delta, atol=1e-12)
+    reliability_weighting = result()
+    assert reliability_weighting.base_nll == pytest.approx(curve.nll[0, -1], abs=1e-10)
+    assert reliability_weighting.base_lo == pytest.approx(curve.nll_lo[0, -1], abs=1e-8)
+    assert reliability_weighting.null_nll == curve.null_nll
+    np.testing.assert_allclose(
+        reliability_weighting.nll - reliability_weighting.base_nll,
+        reliability_weighting.delta,
+        atol=1e-12,
+    )
 
 
 def test_a_faint_weighting_of_simple_votes_is_equivalent_to_none():
-    found = run(
+    reliability_weighting = run(
         RELIABILITY_WEIGHTING,
         make_votes(4, 400, 12, missing=0.0, low=0.6),
         ReliabilityWeightingSpec(Settings(splits=10), strength=0.05),
         jobs=1,
     )
-    assert set(found.absolute) == {"equivalent"}
-    assert (found.p_absolute < 0.05).all()
-    assert (found.lo_90 > -found.margin).all()
-    assert found.relative_margin == pytest.approx(0.01 * found.base_nll)
+    assert set(reliability_weighting.absolute) == {"equivalent"}
+    assert (reliability_weighting.p_absolute < 0.05).all()
+    assert (reliability_weighting.lo_90 > -reliability_weighting.margin).all()
+    assert reliability_weighting.relative_margin == pytest.approx(
+        0.01 * reliability_weighting.base_nll
+    )
 
 
 def test_one_class_votes_get_an_honest_level():
-    found = run(
+    reliability_weighting = run(
         RELIABILITY_WEIGHTING,
         make_votes(2, 120, 6, one_class=True, high=0.8),
         ReliabilityWeightingSpec(Settings(splits=3)),
         jobs=1,
     )
-    assert min(found.base_nll, found.nll.min()) > 0.1
-    assert found.null_nll == pytest.approx(np.log(2))
+    assert min(reliability_weighting.base_nll, reliability_weighting.nll.min()) > 0.1
+    assert reliability_weighting.null_nll == pytest.approx(np.log(2))
 
 
 def simulated(rng, shift, repeats, n=200, n_splits=20, spread=0.02, influence=0.15):
@@ -166,11 +172,11 @@ def test_draws_of_a_split_are_not_taken_for_doubt_about_its_labels():
     items, splits, units = simulated(rng, 0.0, 2000, spread=0.1, influence=0.0)
     noise = 0.2 * rng.standard_normal(splits.shape)
     wide = estimate(items, splits + noise, units, 100.0, 100.0, joint=False)
-    told = estimate(items, splits + noise, units, 100.0, 100.0, redrawn=0.04, joint=False)
-    assert told.se.mean() < 0.4 * wide.se.mean()
+    interval = estimate(items, splits + noise, units, 100.0, 100.0, redrawn=0.04, joint=False)
+    assert interval.se.mean() < 0.4 * wide.se.mean()
     # The truth is 0; item means do not hold the noise of splits here, values do.
-    value = told.value + noise.mean(axis=0)
-    covered = np.mean(np.abs(value) <= told.hi - told.value)
+    value = interval.value + noise.mean(axis=0)
+    covered = np.mean(np.abs(value) <= interval.hi - interval.value)
     assert 0.93 < covered <= 0.995
 
 
@@ -180,16 +186,18 @@ def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
     assert to_plain(merge(votes(), wanted, combine(*parts))) == to_plain(
         merge(votes(), wanted, combine(*parts[::-1]))
     )
-    one = merge(votes(), wanted, parts[1])
-    assert set(one.absolute) == {"inconclusive"}
+    reliability_weighting = merge(votes(), wanted, parts[1])
+    assert set(reliability_weighting.absolute) == {"inconclusive"}
     plain = json.loads(json.dumps(to_plain(result())))
     assert to_plain(from_plain(ReliabilityWeighting, plain)) == to_plain(result())
-    json.loads(result_json(result_content(RELIABILITY_WEIGHTING, votes(), wanted, one)))
+    json.loads(
+        result_json(result_content(RELIABILITY_WEIGHTING, votes(), wanted, reliability_weighting))
+    )
 
 
 @pytest.mark.parametrize(
-    "knobs", [{"strength": 0.0}, {"strength": 1.5}, {"margin": 0.0}, {"relative": -1.0}]
+    "options", [{"strength": 0.0}, {"strength": 1.5}, {"margin": 0.0}, {"relative": -1.0}]
 )
-def test_weights_and_margins_that_cannot_be_are_refused(knobs):
+def test_weights_and_margins_that_cannot_be_are_refused(options):
     with pytest.raises(InputError):
-        ReliabilityWeightingSpec(SETTINGS, **knobs)
+        ReliabilityWeightingSpec(SETTINGS, **options)

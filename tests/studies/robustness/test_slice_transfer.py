@@ -30,8 +30,8 @@ from tests.helpers import make_votes
 SETTINGS = Settings(splits=4)
 
 
-def spec(**knobs) -> SliceTransferSpec:
-    return SliceTransferSpec(**{"settings": SETTINGS, **knobs})
+def spec(**options) -> SliceTransferSpec:
+    return SliceTransferSpec(**{"settings": SETTINGS, **options})
 
 
 def featured(votes, **features):
@@ -55,21 +55,21 @@ def result() -> SliceTransfer:
 
 def test_without_features_the_study_says_so_and_finds_nothing():
     plain = make_votes(1, 100, 5)
-    found = run(SLICE_TRANSFER, plain, spec(), jobs=1)
-    assert found.feature is None
-    assert found.slices == ()
-    assert found.warnings == (NO_FEATURES,)
-    assert found.frame().empty
-    assert not found.partial
-    assert to_plain(from_plain(SliceTransfer, to_plain(found))) == to_plain(found)
+    slice_transfer = run(SLICE_TRANSFER, plain, spec(), jobs=1)
+    assert slice_transfer.feature is None
+    assert slice_transfer.slices == ()
+    assert slice_transfer.warnings == (NO_FEATURES,)
+    assert slice_transfer.frame().empty
+    assert not slice_transfer.partial
+    assert to_plain(from_plain(SliceTransfer, to_plain(slice_transfer))) == to_plain(slice_transfer)
 
 
 def test_categories_come_before_numbers_unless_a_feature_is_named():
     prepared = prepare(votes(), SETTINGS)
-    found = slices_of(prepared, None, 4)
-    assert found.feature == "kind"
-    assert found.offered == ("size", "kind")
-    assert sorted(found.names) == ["a", "b", "c"]
+    slices = slices_of(prepared, None, 4)
+    assert slices.feature == "kind"
+    assert slices.offered == ("size", "kind")
+    assert sorted(slices.names) == ["a", "b", "c"]
     quarters = slices_of(prepared, "size", 4)
     assert [len(rows) for rows in quarters.rows] == [45, 45, 45, 45]
     assert quarters.names[0] == "0 to 44"
@@ -80,11 +80,11 @@ def test_categories_come_before_numbers_unless_a_feature_is_named():
 def test_what_cannot_be_a_slice_is_named_with_what_it_needs():
     plain = make_votes(2, 200, 5)
     kind = np.array(["big"] * 90 + ["large"] * 80 + ["tiny"] * 20 + [None] * 10, dtype=object)
-    found = slices_of(prepare(featured(plain, kind=kind), SETTINGS), None, 4)
-    assert found.names == ("big", "large")
-    assert any("'tiny' (20 items)" in text for text in found.left_out)
-    assert any("10 of each label" in text for text in found.left_out)
-    assert any("10 items have no 'kind'" in text for text in found.left_out)
+    slices = slices_of(prepare(featured(plain, kind=kind), SETTINGS), None, 4)
+    assert slices.names == ("big", "large")
+    assert any("'tiny' (20 items)" in text for text in slices.left_out)
+    assert any("10 of each label" in text for text in slices.left_out)
+    assert any("10 items have no 'kind'" in text for text in slices.left_out)
     same = slices_of(prepare(featured(plain, kind=["x"] * 200), SETTINGS), None, 4)
     assert same.names == ()
     assert any("too few to learn from" in text for text in same.left_out)
@@ -117,27 +117,31 @@ def test_a_group_that_straddles_slices_gives_no_labels_where_it_is_scored():
 
 
 def test_losses_are_against_own_labels_with_wider_bands_for_all_slices_together():
-    found = result()
-    np.testing.assert_allclose(found.delta, found.nll - found.nll[:, [0]], atol=1e-12)
-    away = found.delta[:, 1:]
-    assert (found.band_lo[:, 1:] < found.delta_lo[:, 1:]).all()
-    assert (found.band_hi[:, 1:] > found.delta_hi[:, 1:]).all()
-    assert (found.delta_lo[:, 1:] < away).all()
-    assert (found.p_holm[:, 1:] >= found.p[:, 1:]).all()
-    assert np.isnan(found.p[:, 0]).all()
-    assert (found.null_nll > 0.6).all()
+    slice_transfer = result()
+    np.testing.assert_allclose(
+        slice_transfer.delta, slice_transfer.nll - slice_transfer.nll[:, [0]], atol=1e-12
+    )
+    away = slice_transfer.delta[:, 1:]
+    assert (slice_transfer.band_lo[:, 1:] < slice_transfer.delta_lo[:, 1:]).all()
+    assert (slice_transfer.band_hi[:, 1:] > slice_transfer.delta_hi[:, 1:]).all()
+    assert (slice_transfer.delta_lo[:, 1:] < away).all()
+    assert (slice_transfer.p_holm[:, 1:] >= slice_transfer.p[:, 1:]).all()
+    assert np.isnan(slice_transfer.p[:, 0]).all()
+    assert (slice_transfer.null_nll > 0.6).all()
 
 
 def test_slices_that_do_not_differ_show_no_loss():
     """A feature that is a coin: of 16 data sets, Holm lets one in twenty show a loss."""
-    shown = 0
+    displayed = 0
     for seed in range(16):
         plain = featured(
             make_votes(seed, 120, 6, missing=0.0), kind=kinds(120, ("a", "b"), 1000 + seed)
         )
-        found = run(SLICE_TRANSFER, plain, spec(settings=Settings(splits=3, seed=seed)), jobs=1)
-        shown += bool((found.p_holm[:, 1] < 0.05).any())
-    assert shown <= 2
+        slice_transfer = run(
+            SLICE_TRANSFER, plain, spec(settings=Settings(splits=3, seed=seed)), jobs=1
+        )
+        displayed += bool((slice_transfer.p_holm[:, 1] < 0.05).any())
+    assert displayed <= 2
 
 
 def test_judges_that_are_wrong_in_one_slice_are_found_out():
@@ -147,25 +151,25 @@ def test_judges_that_are_wrong_in_one_slice_are_found_out():
     cast = plain.votes.copy()
     cast[160:, :5] = 1 - cast[160:, :5]
     odd = featured(replace(plain, votes=cast), kind=kind)
-    found = run(SLICE_TRANSFER, odd, spec(settings=Settings(splits=6)), jobs=1)
-    g = found.slices.index("odd")
-    assert found.outcome(g) == "fails"
-    assert found.delta_lo[g, 1] > 0.3
-    assert found.nll[g, 1] > found.null_nll[g, 1] > found.nll[g, 0]
+    slice_transfer = run(SLICE_TRANSFER, odd, spec(settings=Settings(splits=6)), jobs=1)
+    g = slice_transfer.slices.index("odd")
+    assert slice_transfer.outcome(g) == "fails"
+    assert slice_transfer.delta_lo[g, 1] > 0.3
+    assert slice_transfer.nll[g, 1] > slice_transfer.null_nll[g, 1] > slice_transfer.nll[g, 0]
 
 
 def test_one_class_votes_get_the_null_of_swapped_items():
     coded = featured(make_votes(4, 120, 6, one_class=True), kind=kinds(120))
-    found = run(SLICE_TRANSFER, coded, spec(), jobs=1)
-    np.testing.assert_allclose(found.null_nll, np.log(2))
-    assert found.nll.min() > 0.1
+    slice_transfer = run(SLICE_TRANSFER, coded, spec(), jobs=1)
+    np.testing.assert_allclose(slice_transfer.null_nll, np.log(2))
+    assert slice_transfer.nll.min() > 0.1
 
 
 def test_chunks_in_any_order_give_the_same_bits():
     wanted = spec(settings=Settings(splits=8))
     parts = [run_chunk(votes(), wanted, chunk) for chunk in SLICE_TRANSFER.plan(wanted)]
-    one, other = (merge(votes(), wanted, combine_tallies(*p)) for p in (parts, parts[::-1]))
-    assert to_plain(one) == to_plain(other)
+    first, other = (merge(votes(), wanted, combine_tallies(*p)) for p in (parts, parts[::-1]))
+    assert to_plain(first) == to_plain(other)
     single = replace(SLICE_TRANSFER.plan(wanted)[0], count=1)
     early = merge(votes(), wanted, run_chunk(votes(), wanted, single))
     assert early.partial
@@ -175,24 +179,26 @@ def test_chunks_in_any_order_give_the_same_bits():
 
 
 def test_the_result_survives_json_and_the_table_has_a_row_a_panel():
-    found = result()
-    text = json.dumps(to_plain(found), allow_nan=False)
-    assert to_plain(from_plain(SliceTransfer, json.loads(text))) == to_plain(found)
-    content = json.loads(result_json(result_content(SLICE_TRANSFER, votes(), spec(), found)))
-    assert [one["slice"] for one in content["summary"]["slices"]] == list(found.slices)
-    frame = found.frame()
+    slice_transfer = result()
+    text = json.dumps(to_plain(slice_transfer), allow_nan=False)
+    assert to_plain(from_plain(SliceTransfer, json.loads(text))) == to_plain(slice_transfer)
+    content = json.loads(
+        result_json(result_content(SLICE_TRANSFER, votes(), spec(), slice_transfer))
+    )
+    assert [entry["slice"] for entry in content["summary"]["slices"]] == list(slice_transfer.slices)
+    frame = slice_transfer.frame()
     assert len(frame) == 9
     assert (frame[frame["labels_from"] == "own"]["outcome"] == "reference").all()
 
 
 @pytest.mark.parametrize(
-    ("knobs", "says"),
+    ("options", "says"),
     [
         ({"aggregator": "magic"}, "unknown aggregator"),
         ({"calibrator": "magic"}, "unknown calibrator"),
         ({"quantiles": 1}, "2 parts or more"),
     ],
 )
-def test_what_makes_no_sense_is_refused(knobs, says):
+def test_what_makes_no_sense_is_refused(options, says):
     with pytest.raises(InputError, match=says):
-        spec(**knobs)
+        spec(**options)

@@ -28,9 +28,9 @@ def check(arms=(ONE, JOINT), missing=CHANCE, partly=(), n_judges=8):
 
 
 def test_a_complete_panel_under_an_aggregator_that_fits_passes():
-    found = check(missing=NONE)
-    assert found.outcome == "pass"
-    assert "No vote is missing" in found.why
+    result = check(missing=NONE)
+    assert result.outcome == "pass"
+    assert "No vote is missing" in result.why
 
 
 def test_gaps_by_chance_pass():
@@ -38,17 +38,17 @@ def test_gaps_by_chance_pass():
 
 
 def test_gaps_that_go_with_difficulty_are_a_review():
-    found = check(missing=RELATED)
-    assert found.outcome == "review"
-    assert "'judge1' misses harder items" in found.why
+    result = check(missing=RELATED)
+    assert result.outcome == "review"
+    assert "'judge1' misses harder items" in result.why
 
 
 def test_a_switch_that_pays_is_a_review_and_is_recommended():
     better = replace(JOINT, nll=0.2, switch=-0.1, switch_lo=-0.15, switch_hi=-0.05, pays=True)
-    found = check((ONE, better), NONE)
-    assert found.outcome == "review"
-    assert found.advice == "Switch to joint."
-    assert "Joint beats one-coin: -0.100 NLL [-0.150, -0.050]" in found.why
+    result = check((ONE, better), NONE)
+    assert result.outcome == "review"
+    assert result.advice == "Switch to joint."
+    assert "Joint beats one-coin: -0.100 NLL [-0.150, -0.050]" in result.why
 
 
 def test_judges_with_gaps_that_cost_fail():
@@ -60,9 +60,9 @@ def test_judges_with_gaps_that_cost_fail():
         partly_hi=-0.02,
         partly_verdict="curate",
     )
-    found = check((costs, JOINT), CHANCE, ("judge1",))
-    assert found.outcome == "fail"
-    assert "'judge1' misses 5 % or more; leaving them out changes one-coin by -0.030" in found.why
+    result = check((costs, JOINT), CHANCE, ("judge1",))
+    assert result.outcome == "fail"
+    assert "'judge1' misses 5 % or more; leaving them out changes one-coin by -0.030" in result.why
 
 
 def test_one_judge_alone_has_nothing_to_aggregate():
@@ -70,9 +70,9 @@ def test_one_judge_alone_has_nothing_to_aggregate():
 
 
 def test_until_aggregators_are_compared_it_is_not_passed():
-    found = check(())
-    assert found.outcome == "review"
-    assert "still to be compared" in found.why
+    result = check(())
+    assert result.outcome == "review"
+    assert "still to be compared" in result.why
 
 
 @pytest.mark.parametrize(
@@ -109,5 +109,5 @@ def test_where_everybody_misses_items_that_is_said():
     assert everybody.numbers["judges that miss 5 % or more"] == 33
     nearly = check(partly=("a", "b", "c"), n_judges=4)
     assert "3 of 4 judges miss 5 % of the items or more, and the other one alone" in nearly.why
-    for found in (everybody, nearly):
-        assert "No judge misses" not in found.why
+    for result in (everybody, nearly):
+        assert "No judge misses" not in result.why

@@ -36,26 +36,28 @@ def hard():
 
 def test_copies_of_one_judge_cost_a_sum_of_votes_and_dawid_skene_more(hard):
     copies = tuple(np.array(hard.judges)[hard.judge_table["kind"] == "copy"])
-    found = change(hard, group=copies, aggregators=("one_coin", "dawid_skene"))
-    assert found.members == tuple(sorted(copies))
-    assert found.arm("one_coin").delta < -0.01
-    assert found.arm("dawid_skene").delta < found.arm("one_coin").delta
+    result = change(hard, group=copies, aggregators=("one_coin", "dawid_skene"))
+    assert result.members == tuple(sorted(copies))
+    assert result.arm("one_coin").delta < -0.01
+    assert result.arm("dawid_skene").delta < result.arm("one_coin").delta
 
 
 def test_both_arms_are_those_of_the_same_splits_by_hand():
     votes = make_votes(1, 60, 6)
-    found = change(votes, group=("judge001", "judge004"))
+    result = change(votes, group=("judge001", "judge004"))
     whole = prepare(votes, FEW).ballots
     rest = prepare(votes, replace(FEW, judges=("judge000", "judge002", "judge003", "judge005")))
     total, times = np.zeros((2, 60)), np.zeros(60)
     for number in range(4):
-        one = split(whole.units, number)
-        times[one.evaluation] += 1
+        one_split = split(whole.units, number)
+        times[one_split.evaluation] += 1
         for row, b in enumerate((whole, rest.ballots)):
-            scores = evaluate_split(b, one, np.array([b.n_judges]), Recipe("one_coin", ("beta",)))
-            total[row, one.evaluation] += scores.evaluation["beta"].nll[0]
+            scores = evaluate_split(
+                b, one_split, np.array([b.n_judges]), Recipe("one_coin", ("beta",))
+            )
+            total[row, one_split.evaluation] += scores.evaluation["beta"].nll[0]
     with_, without = (total[:, times > 0] / times[times > 0]).mean(axis=1)
-    arm = found.arm("one_coin")
+    arm = result.arm("one_coin")
     assert (arm.nll_with, arm.nll_without) == pytest.approx((with_, without))
     assert arm.delta == pytest.approx(without - with_)
 
@@ -76,29 +78,29 @@ def test_the_filter_looks_at_calibration_items_alone():
 
 
 def test_a_filter_that_drops_nobody_is_a_tie_with_a_warning():
-    found = change(make_votes(3, missing=0.0), "filter")
-    assert found.members == ()
-    assert found.arm("one_coin").verdict == "tie"
-    assert any("drops nobody" in sentence for sentence in found.warnings)
+    result = change(make_votes(3, missing=0.0), "filter")
+    assert result.members == ()
+    assert result.arm("one_coin").verdict == "tie"
+    assert any("drops nobody" in sentence for sentence in result.warnings)
 
 
 def test_a_group_outside_the_analysis_is_added(hard):
     own = hard.judges[:20]
-    found = change(hard, group=hard.judges[20:22], settings=replace(FEW, judges=own))
-    assert found.added
-    assert found.n_judges == 22
+    result = change(hard, group=hard.judges[20:22], settings=replace(FEW, judges=own))
+    assert result.added
+    assert result.n_judges == 22
 
 
 def test_without_a_name_the_largest_family_is_taken(hard):
-    found = change(hard, "family")
-    assert found.name == "family fam3"
-    assert len(found.members) == 11
+    result = change(hard, "family")
+    assert result.name == "family fam3"
+    assert len(result.members) == 11
 
 
 def test_a_cluster_holds_the_judge_and_its_copies(hard):
-    found = change(hard, "cluster", ("1",))
+    result = change(hard, "cluster", ("1",))
     kinds = dict(zip(hard.judges, hard.judge_table["kind"], strict=True))
-    assert [kinds[name] for name in found.members].count("copy") == 6
+    assert [kinds[name] for name in result.members].count("copy") == 6
     assert group_names(hard, FEW, "cluster")[0] == "1"
 
 
@@ -122,9 +124,9 @@ def test_a_group_that_is_not_there_is_refused(by, group, says):
 def test_a_result_survives_json_and_the_order_of_the_chunks():
     votes = make_votes(5, 60, 5)
     spec = GroupChangeSpec(Settings(splits=7), "judges", ("judge002",), ("one_coin", "majority"))
-    one, two = (run_chunk(votes, spec, chunk) for chunk in GROUP_CHANGE.plan(spec))
-    forth = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(one, two))
-    back = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(two, one))
+    first, two = (run_chunk(votes, spec, chunk) for chunk in GROUP_CHANGE.plan(spec))
+    forth = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(first, two))
+    back = GROUP_CHANGE.merge(votes, spec, GROUP_CHANGE.combine(two, first))
     text = json.dumps(to_plain(forth), allow_nan=False)
     assert text == json.dumps(to_plain(back), allow_nan=False)
     assert json.dumps(to_plain(from_plain(GroupChange, json.loads(text)))) == text

@@ -24,22 +24,24 @@ def without(votes, gone):
     return replace(votes, votes=np.where(gone, MISSING, votes.votes).astype(np.int8))
 
 
-def related(found):
-    return {(one.judge, one.kind, one.feature, one.level) for one in found.tests if one.related}
+def related(result):
+    return {
+        (test.judge, test.kind, test.feature, test.level) for test in result.tests if test.related
+    }
 
 
 def test_a_complete_panel_has_nothing_to_test():
-    found = found_in(make_votes(missing=0.0))
-    assert (found.n_tests, found.n_missing, found.n_related) == (0, 0, 0)
+    result = found_in(make_votes(missing=0.0))
+    assert (result.n_tests, result.n_missing, result.n_related) == (0, 0, 0)
 
 
 def test_a_judge_that_misses_one_class_is_found():
     votes = make_votes(1, 120, 6, missing=0.0)
     gone = np.zeros(votes.votes.shape, bool)
     gone[:, 2] = (votes.labels == 1) & (np.arange(120) % 3 > 0)
-    found = found_in(without(votes, gone))
-    assert ("judge002", "label", "", "") in related(found)
-    first = next(one for one in found.tests if one.kind == "label" and one.judge)
+    result = found_in(without(votes, gone))
+    assert ("judge002", "label", "", "") in related(result)
+    first = next(test for test in result.tests if test.kind == "label" and test.judge)
     assert first.inside > 0.4
     assert first.outside == 0.0
 
@@ -49,10 +51,14 @@ def test_a_judge_that_misses_hard_items_is_found_by_what_the_others_get_right():
     right = (votes.votes[:, 1:] == votes.labels[:, None]).mean(axis=1)
     gone = np.zeros(votes.votes.shape, bool)
     gone[:, 0] = right < 0.5
-    found = found_in(without(votes, gone))
-    (one,) = [one for one in found.tests if one.judge == "judge000" and one.kind == "difficulty"]
-    assert one.related
-    assert one.inside < one.outside
+    result = found_in(without(votes, gone))
+    (test,) = [
+        one_test
+        for one_test in result.tests
+        if one_test.judge == "judge000" and one_test.kind == "difficulty"
+    ]
+    assert test.related
+    assert test.inside < test.outside
 
 
 def test_a_missed_slice_is_found_with_its_level():
@@ -84,9 +90,9 @@ def test_gaps_by_chance_raise_an_alarm_in_about_as_many_panels_as_promised():
 
 
 def test_the_label_is_no_covariate_where_the_order_is_arbitrary():
-    found = found_in(make_votes(5, one_class=True), Settings())
-    assert {one.kind for one in found.tests} == {"difficulty"}
-    assert any("arbitrary" in sentence for sentence in found.left_out)
+    result = found_in(make_votes(5, one_class=True), Settings())
+    assert {test.kind for test in result.tests} == {"difficulty"}
+    assert any("arbitrary" in sentence for sentence in result.left_out)
 
 
 def test_difficulty_leaves_the_judge_itself_out():
@@ -110,8 +116,8 @@ def test_items_of_one_group_are_one_piece_of_evidence():
     gone[:, 0] = np.isin(votes.groups, ["g0", "g1", "g2"])
     alone = replace(votes, groups=None)
     grouped, single = found_in(without(votes, gone)), found_in(without(alone, gone))
-    smallest = {one.kind: one.p for one in reversed(single.tests)}
-    assert all(one.p >= smallest[one.kind] for one in grouped.tests if one.kind in smallest)
+    smallest = {test.kind: test.p for test in reversed(single.tests)}
+    assert all(test.p >= smallest[test.kind] for test in grouped.tests if test.kind in smallest)
     assert grouped.n_related == 0
 
 
@@ -123,31 +129,31 @@ def test_small_groups_that_miss_more_on_other_labels_are_no_relation_inside_a_si
     labels = (rng.random(300) < np.where(small, 0.9, 0.1)).astype(votes.labels.dtype)
     gone = np.zeros(votes.votes.shape, bool)
     gone[:, 0] = rng.random(300) < np.where(small, 0.6, 0.1)
-    found = found_in(replace(without(votes, gone), labels=labels, groups=groups))
-    assert not any(one.related for one in found.tests if one.kind == "label")
+    result = found_in(replace(without(votes, gone), labels=labels, groups=groups))
+    assert not any(test.related for test in result.tests if test.kind == "label")
 
 
 def test_a_group_of_a_size_of_its_own_is_left_out_with_a_sentence():
     votes = make_votes(11, 60, 4, missing=0.2)
     groups = tuple(f"g{max(i // 2, 2)}" for i in range(60))
-    found = found_in(replace(votes, groups=groups))
-    assert any("1 group was left out" in sentence for sentence in found.left_out)
-    assert found.n_tests > 0
+    result = found_in(replace(votes, groups=groups))
+    assert any("1 group was left out" in sentence for sentence in result.left_out)
+    assert result.n_tests > 0
 
 
 def test_a_feature_with_too_many_texts_is_left_out_with_a_sentence():
     votes = make_votes(8, 60, 4)
     names = pd.Series([f"text {i}" for i in range(60)], dtype="str")
-    found = found_in(replace(votes, features=pd.DataFrame({"note": names})))
-    assert any("60 different texts" in sentence for sentence in found.left_out)
+    result = found_in(replace(votes, features=pd.DataFrame({"note": names})))
+    assert any("60 different texts" in sentence for sentence in result.left_out)
 
 
 def test_judges_that_miss_a_handful_are_not_tested():
     votes = make_votes(9, 60, 4, missing=0.0)
     gone = np.zeros(votes.votes.shape, bool)
     gone[:4, 0] = True
-    found = found_in(without(votes, gone))
-    assert (found.n_tests, found.n_judges, found.n_missing) == (0, 0, 4)
+    result = found_in(without(votes, gone))
+    assert (result.n_tests, result.n_judges, result.n_missing) == (0, 0, 4)
 
 
 def test_the_order_of_the_judges_changes_nothing():

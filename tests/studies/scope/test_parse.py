@@ -41,9 +41,9 @@ def test_judges_that_parse_and_know_something_pass():
 
 
 def test_below_90_per_cent_is_a_review():
-    found = check((0.7, 1.0), (0.8, 0.89), (0.7, 1.0))
-    assert found.outcome == "review"
-    assert "'judge1' gives a verdict on 89 %." in found.why
+    result = check((0.7, 1.0), (0.8, 0.89), (0.7, 1.0))
+    assert result.outcome == "review"
+    assert "'judge1' gives a verdict on 89 %." in result.why
 
 
 def test_coded_ties_are_no_parse_failures():
@@ -65,29 +65,29 @@ def test_coded_ties_are_no_parse_failures():
 
 
 def test_70_per_cent_or_less_fails():
-    found = check((0.7, 1.0), (0.8, 0.7), (0.7, 1.0))
-    assert found.outcome == "fail"
-    assert "Drop judges with a verdict on 70 % or less" in found.advice
+    result = check((0.7, 1.0), (0.8, 0.7), (0.7, 1.0))
+    assert result.outcome == "fail"
+    assert "Drop judges with a verdict on 70 % or less" in result.advice
 
 
 def test_a_judge_below_chance_is_a_flag_where_the_aggregator_turns_it_round():
-    found = check((0.7, 1.0), (0.3, 1.0), aggregator="one_coin")
-    assert found.outcome == "review"
-    assert "Keep judges below chance" in found.advice
+    result = check((0.7, 1.0), (0.3, 1.0), aggregator="one_coin")
+    assert result.outcome == "review"
+    assert "Keep judges below chance" in result.advice
 
 
 @pytest.mark.parametrize("aggregator", ["majority", "accuracy_weighted"])
 def test_a_judge_below_chance_fails_where_the_aggregator_cannot(aggregator):
-    found = check((0.7, 1.0), (0.3, 1.0), aggregator=aggregator)
-    assert found.outcome == "fail"
-    assert "Drop judges below chance" in found.advice
+    result = check((0.7, 1.0), (0.3, 1.0), aggregator=aggregator)
+    assert result.outcome == "fail"
+    assert "Drop judges below chance" in result.advice
 
 
 def test_where_most_judges_were_not_asked_there_is_no_parse_rate():
-    found = check((0.7, 0.2), (0.8, 0.1), (0.7, 0.9))
-    assert found.outcome == "not applicable"
-    assert "not asked" in found.why
-    assert "lowest parse rate" not in found.numbers
+    result = check((0.7, 0.2), (0.8, 0.1), (0.7, 0.9))
+    assert result.outcome == "not applicable"
+    assert "not asked" in result.why
+    assert "lowest parse rate" not in result.numbers
 
 
 def test_a_sparse_panel_with_a_judge_below_chance_is_still_looked_at():
@@ -95,15 +95,15 @@ def test_a_sparse_panel_with_a_judge_below_chance_is_still_looked_at():
 
 
 def test_the_papers_rule_flags_one_wrong_vote_and_ours_does_not():
-    found = legible(panel((0.7, 1.0), (0.0, 0.01)))
-    assert found.wald_below.tolist() == [False, True]
-    assert found.below.tolist() == [False, False]
+    legibility = legible(panel((0.7, 1.0), (0.0, 0.01)))
+    assert legibility.wald_below.tolist() == [False, True]
+    assert legibility.below.tolist() == [False, False]
 
 
 def test_p_values_are_holms_of_the_exact_binomial():
-    found = legible(panel((0.35, 1.0), (0.4, 1.0), (0.8, 1.0)))
+    legibility = legible(panel((0.35, 1.0), (0.4, 1.0), (0.8, 1.0)))
     raw = [stats.binomtest(c, 100, alternative="less").pvalue for c in (35, 40, 80)]
-    assert found.p_below == pytest.approx([3 * raw[0], 2 * raw[1], max(raw[2], 2 * raw[1])])
+    assert legibility.p_below == pytest.approx([3 * raw[0], 2 * raw[1], max(raw[2], 2 * raw[1])])
 
 
 def test_coins_are_seldom_called_below_chance_and_the_papers_rule_often_does_so():
@@ -111,9 +111,9 @@ def test_coins_are_seldom_called_below_chance_and_the_papers_rule_often_does_so(
     ours = wald = 0
     for _ in range(300):
         votes = rng.choice([-1, 1], (15, 24)).astype(np.int8)
-        found = legible(Ballots(votes, np.ones(15, np.int8), np.arange(15)), limits=False)
-        ours += bool(found.below.any())
-        wald += bool(found.wald_below.any())
+        legibility = legible(Ballots(votes, np.ones(15, np.int8), np.arange(15)), limits=False)
+        ours += bool(legibility.below.any())
+        wald += bool(legibility.wald_below.any())
     assert ours / 300 <= ALPHA + 0.02
     assert wald / 300 > 0.3
 
@@ -121,10 +121,10 @@ def test_coins_are_seldom_called_below_chance_and_the_papers_rule_often_does_so(
 def test_the_filter_drops_the_unreadable_and_the_constant_and_says_why():
     ballots = panel((0.7, 1.0), (0.8, 0.6), (0.5, 1.0), (0.3, 1.0))
     ballots.votes[:, 2] = 1
-    found = legible(ballots)
-    assert to_drop(found, "one_coin").tolist() == [False, True, True, False]
-    assert to_drop(found, "majority").tolist() == [False, True, True, True]
-    reasons = [drop_reason(found, j) for j in (1, 2, 3)]
+    legibility = legible(ballots)
+    assert to_drop(legibility, "one_coin").tolist() == [False, True, True, False]
+    assert to_drop(legibility, "majority").tolist() == [False, True, True, True]
+    reasons = [drop_reason(legibility, j) for j in (1, 2, 3)]
     assert reasons == [
         "a verdict on 60 % of the items",
         "one verdict on nearly every item",
@@ -146,8 +146,8 @@ def test_coins_that_err_by_whole_groups_are_seldom_called_below_chance():
     units, alarms = np.repeat(np.arange(30), 10), 0
     for _ in range(100):
         votes = rng.choice([-1, 1], (30, 24)).astype(np.int8)[units]
-        found = legible(Ballots(votes, np.ones(300, np.int8), units), limits=False)
-        alarms += bool(found.below.any())
+        legibility = legible(Ballots(votes, np.ones(300, np.int8), units), limits=False)
+        alarms += bool(legibility.below.any())
     assert alarms / 100 <= ALPHA + 0.025
 
 
@@ -160,7 +160,7 @@ def test_a_judge_that_is_wrong_in_most_groups_is_still_found():
 
 def test_groups_of_one_item_change_no_figure():
     ballots = panel((0.35, 0.9), (0.6, 1.0), (1.0, 0.8))
-    found = legible(ballots)
+    legibility = legible(ballots)
     for j in range(3):
-        right, voted = int(found.correct[j]), int(found.voted[j])
-        assert (found.lo[j], found.hi[j]) == clopper_pearson(right, voted)
+        right, voted = int(legibility.correct[j]), int(legibility.voted[j])
+        assert (legibility.lo[j], legibility.hi[j]) == clopper_pearson(right, voted)

@@ -55,48 +55,48 @@ def outcome(*deltas, **more):
 
 
 def test_a_panel_that_gains_to_its_last_judge_passes():
-    found = outcome(-0.01, -0.05, -0.1)
-    assert found.outcome == "pass"
-    assert "-33.3 % [" in found.why
+    result = outcome(-0.01, -0.05, -0.1)
+    assert result.outcome == "pass"
+    assert "-33.3 % [" in result.why
 
 
 def test_a_panel_whose_last_tenth_cannot_be_decided_passes_on_its_course_and_says_so():
-    found = outcome(-0.003, -0.05, -0.1, se=0.01)
-    assert found.outcome == "pass"
-    assert "undecided against 1 %" in found.why
-    assert found.numbers["labels that would decide the last tenth"] > 10_000
+    result = outcome(-0.003, -0.05, -0.1, se=0.01)
+    assert result.outcome == "pass"
+    assert "undecided against 1 %" in result.why
+    assert result.numbers["labels that would decide the last tenth"] > 10_000
 
 
 def test_a_last_tenth_that_moves_nothing_is_saturation():
-    found = outcome(0.0, -0.05, -0.1, se=0.0005)
-    assert found.outcome == "review"
-    assert "saturated" in found.why
+    result = outcome(0.0, -0.05, -0.1, se=0.0005)
+    assert result.outcome == "review"
+    assert "saturated" in result.why
 
 
 def test_a_last_tenth_that_costs_fails():
-    found = outcome(0.01, -0.05, -0.1)
-    assert found.outcome == "fail"
-    assert "The last 2 judges cost" in found.why
+    result = outcome(0.01, -0.05, -0.1)
+    assert result.outcome == "fail"
+    assert "The last 2 judges cost" in result.why
 
 
 def test_a_worse_half_that_costs_fails():
-    found = outcome(-0.01, 0.02, -0.1)
-    assert found.outcome == "fail"
-    assert "better half" in found.why
+    result = outcome(-0.01, 0.02, -0.1)
+    assert result.outcome == "fail"
+    assert "better half" in result.why
 
 
 def test_an_estimate_that_turns_is_a_review_with_the_labels_it_needs():
-    found = outcome(-0.01, 0.02, -0.1, se=0.02)
-    assert found.outcome == "review"
-    assert "stops gaining" in found.why
-    assert "labelled items would decide it; there are 400" in found.advice
+    result = outcome(-0.01, 0.02, -0.1, se=0.02)
+    assert result.outcome == "review"
+    assert "stops gaining" in result.why
+    assert "labelled items would decide it; there are 400" in result.advice
 
 
 def test_a_gain_that_is_not_shown_is_a_review():
-    found = outcome(-0.01, -0.01, -0.02, se=0.02)
-    assert found.outcome == "review"
-    assert "Nothing shows that all judges beat the best fifth" in found.why
-    assert "labelled items would decide it" in found.advice
+    result = outcome(-0.01, -0.01, -0.02, se=0.02)
+    assert result.outcome == "review"
+    assert "Nothing shows that all judges beat the best fifth" in result.why
+    assert "labelled items would decide it" in result.advice
 
 
 def test_no_number_of_labels_is_promised_for_a_gain_of_the_wrong_sign():
@@ -109,8 +109,8 @@ def test_four_judges_have_no_last_tenth():
 
 
 def test_a_single_split_decides_nothing():
-    one = replace(line(-0.01, -0.05, -0.1), se=np.full(10, np.nan))
-    assert check_saturation(one, 400).outcome == "review"
+    one_line = replace(line(-0.01, -0.05, -0.1), se=np.full(10, np.nan))
+    assert check_saturation(one_line, 400).outcome == "review"
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 7, 24, 65, 148])

@@ -20,12 +20,12 @@ from tests.helpers import make_votes
 CURVE_ONLY = ScopeSpec(Settings(splits=10), others=())
 
 
-def outcomes(found):
-    return {check.code: check.outcome for check in found.checks}
+def outcomes(result):
+    return {check.code: check.outcome for check in result.checks}
 
 
-def text(found):
-    return json.dumps(to_plain(found), allow_nan=False)
+def text(result):
+    return json.dumps(to_plain(result), allow_nan=False)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_the_hard_sample_triggers_what_it_was_built_with(hard):
 
 
 def test_the_filter_names_the_unreadable_and_the_broken_judge(hard):
-    assert [one.judge for one in hard.suggested] == ["fam4-judge14", "fam5-judge30"]
+    assert [entry.judge for entry in hard.suggested] == ["fam4-judge14", "fam5-judge30"]
 
 
 def test_clean_panels_pass_everything():
@@ -57,41 +57,41 @@ def test_clean_panels_pass_everything():
 
 
 def test_one_class_labels_fail_p0_and_flatter_nothing():
-    found = run(SCOPE, sample_votes("one_class"), CURVE_ONLY, jobs=1)
-    assert outcomes(found)["P0"] == "fail"
-    assert found.orientation == "symmetric"
-    assert found.null_nll == pytest.approx(np.log(2))
-    assert found.saturation.nll.min() > 0.15
+    result = run(SCOPE, sample_votes("one_class"), CURVE_ONLY, jobs=1)
+    assert outcomes(result)["P0"] == "fail"
+    assert result.orientation == "symmetric"
+    assert result.null_nll == pytest.approx(np.log(2))
+    assert result.saturation.nll.min() > 0.15
 
 
 def test_sparse_votes_have_no_parse_rate():
-    found = run(SCOPE, sample_votes("sparse_humans"), CURVE_ONLY, jobs=1)
-    assert outcomes(found)["P1"] == "not applicable"
-    assert found.partly == found.judges
-    assert f"All {found.n_judges} judges miss 5 %" in found.check("P3").why
+    result = run(SCOPE, sample_votes("sparse_humans"), CURVE_ONLY, jobs=1)
+    assert outcomes(result)["P1"] == "not applicable"
+    assert result.partly == result.judges
+    assert f"All {result.n_judges} judges miss 5 %" in result.check("P3").why
 
 
 def test_the_papers_floor_stands_beside_our_check():
-    found = run(SCOPE, make_votes(2, 60, 6), CURVE_ONLY, jobs=1)
+    result = run(SCOPE, make_votes(2, 60, 6), CURVE_ONLY, jobs=1)
     name = "the paper's P2 (NLL of all above 0.005)"
-    assert found.check("P2").numbers[name] == "passes"
-    assert f"{name}: passes" in check_numbers(found.check("P2"))
+    assert result.check("P2").numbers[name] == "passes"
+    assert f"{name}: passes" in check_numbers(result.check("P2"))
 
 
 def test_a_panel_of_one_has_no_course_and_no_gaps_to_compare():
     votes = make_votes(1, 60, 3).with_judges(["judge000"])
-    found = run(SCOPE, votes, ScopeSpec(Settings(splits=2), others=()), jobs=1)
-    assert outcomes(found)["P2"] == outcomes(found)["P3"] == "not applicable"
-    assert found.saturation is None
+    result = run(SCOPE, votes, ScopeSpec(Settings(splits=2), others=()), jobs=1)
+    assert outcomes(result)["P2"] == outcomes(result)["P3"] == "not applicable"
+    assert result.saturation is None
 
 
 def test_chunks_in_any_order_give_the_same_bits():
     votes = make_votes(2, 80, 8)
     spec = ScopeSpec(Settings(splits=12), others=("majority",))
     parts = [run_chunk(votes, spec, chunk) for chunk in SCOPE.plan(spec)]
-    one, two, three = parts
-    forth = SCOPE.combine(SCOPE.combine(one, two), three)
-    back = SCOPE.combine(three, SCOPE.combine(two, one))
+    first, two, three = parts
+    forth = SCOPE.combine(SCOPE.combine(first, two), three)
+    back = SCOPE.combine(three, SCOPE.combine(two, first))
     assert text(SCOPE.merge(votes, spec, forth)) == text(SCOPE.merge(votes, spec, back))
     partial = SCOPE.merge(votes, spec, three)
     assert partial.partial

@@ -65,46 +65,46 @@ def copies(aggregator) -> Value:
 
 
 def test_no_exchangeable_judge_is_singled_out():
-    found = of(simulate(SimulationSpec(200, 5, accuracies=(0.75,) * 5, seed=1)), joint(2))
-    assert {one.role for one in found.judges} <= {"complement", "ordinary"}
-    values = np.array([one.value for one in found.judges])
-    assert all(one.lo < np.median(values) < one.hi for one in found.judges)
-    assert found.droppable == 0
-    assert found.droppable_judges == ()
+    outcome = of(simulate(SimulationSpec(200, 5, accuracies=(0.75,) * 5, seed=1)), joint(2))
+    assert {judge.role for judge in outcome.judges} <= {"complement", "ordinary"}
+    values = np.array([judge.value for judge in outcome.judges])
+    assert all(judge.lo < np.median(values) < judge.hi for judge in outcome.judges)
+    assert outcome.droppable == 0
+    assert outcome.droppable_judges == ()
 
 
 def test_noise_is_worth_nothing_and_goes_first():
     accuracies = (0.8,) * 4 + (0.5,) * 3
-    found = of(simulate(SimulationSpec(1500, 7, accuracies=accuracies, seed=2)), spec(8))
-    useful, noise = found.judges[:4], found.judges[4:]
-    assert all(one.lo > 0.0 and one.role == "complement" for one in useful)
-    assert all(abs(one.value) < found.margin and one.lo < 0.0 for one in noise)
-    assert {one.rank for one in noise} == {1, 2, 3}
-    assert found.droppable == 3
-    assert set(found.droppable_judges) == {one.judge for one in noise}
-    assert [one.droppable for one in found.judges] == [False] * 4 + [True] * 3
-    assert found.removal[-1].verdict == "keep all"
+    outcome = of(simulate(SimulationSpec(1500, 7, accuracies=accuracies, seed=2)), spec(8))
+    useful, noise = outcome.judges[:4], outcome.judges[4:]
+    assert all(entry.lo > 0.0 and entry.role == "complement" for entry in useful)
+    assert all(abs(judge.value) < outcome.margin and judge.lo < 0.0 for judge in noise)
+    assert {judge.rank for judge in noise} == {1, 2, 3}
+    assert outcome.droppable == 3
+    assert set(outcome.droppable_judges) == {judge.judge for judge in noise}
+    assert [judge.droppable for judge in outcome.judges] == [False] * 4 + [True] * 3
+    assert outcome.removal[-1].verdict == "keep all"
 
 
 def test_noise_is_worth_nothing_to_joint():
     accuracies = (0.85,) * 3 + (0.5,) * 2
-    found = of(simulate(SimulationSpec(300, 5, accuracies=accuracies, seed=2)), joint(2))
-    assert all(one.lo < 0.0 and abs(one.value) < 0.02 for one in found.judges[3:])
-    assert {one.rank for one in found.judges[3:]} == {1, 2}
-    assert min(one.value for one in found.judges[:3]) > 0.03
+    outcome = of(simulate(SimulationSpec(300, 5, accuracies=accuracies, seed=2)), joint(2))
+    assert all(judge.lo < 0.0 and abs(judge.value) < 0.02 for judge in outcome.judges[3:])
+    assert {judge.rank for judge in outcome.judges[3:]} == {1, 2}
+    assert min(judge.value for judge in outcome.judges[:3]) > 0.03
 
 
 def test_exact_copies_are_called_copies_and_joint_does_not_miss_one():
-    found = copies("joint")
-    alike = {found.judges[j].judge for j in (0, 4, 5)}
-    for one in found.judges:
-        assert (one.role == "copy") == (one.judge in alike)
+    value = copies("joint")
+    alike = {value.judges[j].judge for j in (0, 4, 5)}
+    for judge in value.judges:
+        assert (judge.role == "copy") == (judge.judge in alike)
     for name in alike:
-        one = found.judge(name)
-        assert abs(one.value) < 0.02
-        assert one.nearest in alike - {name}
-        assert one.correlation_lo > 0.9
-    (cluster,) = [one for one in found.groups if set(one.members) == alike]
+        judge = value.judge(name)
+        assert abs(judge.value) < 0.02
+        assert judge.nearest in alike - {name}
+        assert judge.correlation_lo > 0.9
+    (cluster,) = [group for group in value.groups if set(group.members) == alike]
     assert cluster.value > 0.1
     assert cluster.lo > 0.0
 
@@ -122,10 +122,10 @@ def test_anti_experts_are_worth_something(given):
     votes = simulate(
         SimulationSpec(300, 4, accuracies=(0.7, 0.7), anti_experts=2, anti_accuracy=0.1, seed=4)
     )
-    for one in of(votes, given).judges[2:]:
-        assert one.value > 0.05
-        assert one.shapley > 0.05
-        assert one.lo > 0.0 or given.aggregator == "joint"
+    for judge in of(votes, given).judges[2:]:
+        assert judge.value > 0.05
+        assert judge.shapley > 0.05
+        assert judge.lo > 0.0 or given.aggregator == "joint"
 
 
 def specialist_votes():
@@ -147,13 +147,13 @@ def specialist_votes():
 
 
 def test_a_specialist_is_found_with_its_slice():
-    found = of(specialist_votes(), spec(7))
-    assert (found.feature, set(found.slices)) == ("kind", {"maths", "prose", "code"})
-    one = found.judge("judge4")
-    assert (one.role, one.slice) == ("specialist", "maths")
-    assert one.slice_lo > 0.0
-    assert one.slice_p < 0.05
-    assert all(other.role != "specialist" for other in found.judges[:4])
+    outcome = of(specialist_votes(), spec(7))
+    assert (outcome.feature, set(outcome.slices)) == ("kind", {"maths", "prose", "code"})
+    judge = outcome.judge("judge4")
+    assert (judge.role, judge.slice) == ("specialist", "maths")
+    assert judge.slice_lo > 0.0
+    assert judge.slice_p < 0.05
+    assert all(other.role != "specialist" for other in outcome.judges[:4])
 
 
 def test_values_are_those_of_panels_fitted_without_the_judge():
@@ -165,41 +165,41 @@ def test_values_are_those_of_panels_fitted_without_the_judge():
     recipe = Recipe("one_coin", ("temperature",))
     sums, seen = np.zeros((2, 80)), np.zeros(80)
     for number in range(3):
-        one = split(prepared.ballots.units, number)
+        one_split = split(prepared.ballots.units, number)
         for place, columns in enumerate((np.arange(6), np.array([0, 1, 3, 4, 5]))):
             some = replace(prepared.ballots, votes=prepared.ballots.votes[:, columns])
-            scores = evaluate_split(some, one, np.array([len(columns)]), recipe)
-            sums[place, one.evaluation] += scores.evaluation["temperature"].nll[0]
-        seen[one.evaluation] += 1
+            scores = evaluate_split(some, one_split, np.array([len(columns)]), recipe)
+            sums[place, one_split.evaluation] += scores.evaluation["temperature"].nll[0]
+        seen[one_split.evaluation] += 1
     items = sums[:, seen > 0] / seen[seen > 0]
-    found = of(votes, given)
-    assert found.nll_all == pytest.approx(items[0].mean())
-    assert found.judges[2].value == pytest.approx((items[1] - items[0]).mean())
+    outcome = of(votes, given)
+    assert outcome.nll_all == pytest.approx(items[0].mean())
+    assert outcome.judges[2].value == pytest.approx((items[1] - items[0]).mean())
 
 
 def test_shapley_values_of_a_split_add_up():
     votes, given = small(), spec()
     prepared = prepare(votes, given.settings)
     plan = plan_of(votes, prepared, None, None)
-    done = values_of(prepared, split(prepared.ballots.units, 0), plan, given.rules)
+    split_values = values_of(prepared, split(prepared.ballots.units, 0), plan, given.rules)
     part = layout_of(plan).parts
-    null, full = done.values[part["null"]], done.values[part["shapley_everyone"]]
-    total = done.values[part["shapley"]].sum(axis=0)
+    null, full = split_values.values[part["null"]], split_values.values[part["shapley_everyone"]]
+    total = split_values.values[part["shapley"]].sum(axis=0)
     np.testing.assert_allclose(total, (null - full)[0], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("given", [spec(4), joint(3)], ids=["one_coin", "joint"])
 def test_shapley_values_add_up_to_the_losses_that_are_shown(given):
     """Items are seen in different numbers of splits, so means over splits would not do."""
-    found = of(small(), given)
-    total = sum(one.shapley for one in found.judges)
-    assert total == pytest.approx(found.null_nll - found.shapley_nll, abs=1e-9)
-    same = (found.shapley_aggregator, found.shapley_calibrator) == (
-        found.aggregator,
-        found.calibrator,
+    outcome = of(small(), given)
+    total = sum(judge.shapley for judge in outcome.judges)
+    assert total == pytest.approx(outcome.null_nll - outcome.shapley_nll, abs=1e-9)
+    same = (outcome.shapley_aggregator, outcome.shapley_calibrator) == (
+        outcome.aggregator,
+        outcome.calibrator,
     )
     assert same == (given.aggregator == "one_coin")
-    assert (found.shapley_nll == found.nll_all) == same
+    assert (outcome.shapley_nll == outcome.nll_all) == same
 
 
 def test_the_null_is_averaged_over_items_as_the_panel_is():
@@ -207,30 +207,31 @@ def test_the_null_is_averaged_over_items_as_the_panel_is():
     prepared = prepare(votes, given.settings)
     sums, seen = np.zeros(80), np.zeros(80)
     for number in range(3):
-        one = split(prepared.ballots.units, number)
-        rate = np.mean(prepared.ballots.signs[one.calibration] > 0)
-        true = prepared.ballots.signs[one.evaluation] > 0
-        sums[one.evaluation] -= np.log(np.where(true, rate, 1.0 - rate))
-        seen[one.evaluation] += 1
+        one_split = split(prepared.ballots.units, number)
+        rate = np.mean(prepared.ballots.signs[one_split.calibration] > 0)
+        true = prepared.ballots.signs[one_split.evaluation] > 0
+        sums[one_split.evaluation] -= np.log(np.where(true, rate, 1.0 - rate))
+        seen[one_split.evaluation] += 1
     assert not prepared.ballots.symmetric
-    found = of(votes, given)
-    assert found.null_nll == pytest.approx((sums[seen > 0] / seen[seen > 0]).mean())
+    outcome = of(votes, given)
+    assert outcome.null_nll == pytest.approx((sums[seen > 0] / seen[seen > 0]).mean())
 
 
 def test_joint_takes_its_shapley_values_from_a_quicker_panel_and_says_so():
-    found = of(small(), joint(2))
-    assert (found.shapley_aggregator, found.shapley_calibrator) == STAND_IN
-    assert (found.aggregator, found.calibrator) == ("joint", "none")
+    outcome = of(small(), joint(2))
+    assert (outcome.shapley_aggregator, outcome.shapley_calibrator) == STAND_IN
+    assert (outcome.aggregator, outcome.calibrator) == ("joint", "none")
     assert Rules("majority", "beta", 8, 0).shapley == ("majority", "beta")
 
 
 def test_families_are_valued_whole_and_as_players():
-    families = [one for one in result().groups if one.kind == "family"]
-    assert [(one.name, len(one.members)) for one in families] == [("a", 2), ("b", 3)]
+    families = [group for group in result().groups if group.kind == "family"]
+    assert [(family.name, len(family.members)) for family in families] == [("a", 2), ("b", 3)]
     assert all(
-        np.isfinite([one.value, one.lo, one.shapley, one.shapley_lo]).all() for one in families
+        np.isfinite([family.value, family.lo, family.shapley, family.shapley_lo]).all()
+        for family in families
     )
-    assert [one.family for one in result().judges] == list(FAMILIES)
+    assert [judge.family for judge in result().judges] == list(FAMILIES)
 
 
 def test_the_least_valuable_go_first():
@@ -242,49 +243,49 @@ def test_the_least_valuable_go_first():
 
 
 def test_removal_is_free_only_while_every_step_is():
-    for found in (result(), copies("joint"), copies("one_coin")):
-        free = [row.free for row in found.removal]
+    for value in (result(), copies("joint"), copies("one_coin")):
+        free = [row.free for row in value.removal]
         assert free == sorted(free, reverse=True)
-        assert found.droppable == max((row.m for row in found.removal if row.free), default=0)
-        for row in found.removal:
+        assert value.droppable == max((row.m for row in value.removal if row.free), default=0)
+        for row in value.removal:
             assert row.band_lo <= row.lo <= row.delta <= row.hi <= row.band_hi
-            assert not row.free or row.hi < found.margin
-            assert row.nll == pytest.approx(found.nll_all + row.delta)
+            assert not row.free or row.hi < value.margin
+            assert row.nll == pytest.approx(value.nll_all + row.delta)
 
 
 def test_chunks_add_up_in_any_order():
     votes, given = small(), spec(6)
     parts = [run_chunk(votes, given, chunk) for chunk in VALUE.plan(given)]
     assert len(parts) == 2
-    one, other = (merge(votes, given, combine(*order)) for order in (parts, parts[::-1]))
-    pd.testing.assert_frame_equal(one.frame(), other.frame(), check_exact=True)
-    pd.testing.assert_frame_equal(one.removal_frame(), other.removal_frame(), check_exact=True)
+    first, other = (merge(votes, given, combine(*order)) for order in (parts, parts[::-1]))
+    pd.testing.assert_frame_equal(first.frame(), other.frame(), check_exact=True)
+    pd.testing.assert_frame_equal(first.removal_frame(), other.removal_frame(), check_exact=True)
 
 
 def test_a_part_of_the_splits_says_that_it_is_one():
     votes, given = small(), spec(6)
-    found = merge(votes, given, run_chunk(votes, given, Chunk(0, 0, 1)))
-    assert found.partial
-    assert found.droppable_judges == ()
-    assert all(one.rank == 0 and np.isnan(one.inner) for one in found.judges)
-    assert np.isnan(found.judges[0].lo)
-    assert np.isfinite(found.judges[0].value)
-    json.dumps(found.summary(), allow_nan=False)
+    value = merge(votes, given, run_chunk(votes, given, Chunk(0, 0, 1)))
+    assert value.partial
+    assert value.droppable_judges == ()
+    assert all(judge.rank == 0 and np.isnan(judge.inner) for judge in value.judges)
+    assert np.isnan(value.judges[0].lo)
+    assert np.isfinite(value.judges[0].value)
+    json.dumps(value.summary(), allow_nan=False)
 
 
 def test_results_survive_a_file():
-    found = result()
-    again = from_plain(Value, json.loads(json.dumps(to_plain(found), allow_nan=False)))
-    pd.testing.assert_frame_equal(found.frame(), again.frame())
-    pd.testing.assert_frame_equal(found.group_frame(), again.group_frame())
-    json.dumps(found.summary(), allow_nan=False)
+    value = result()
+    again = from_plain(Value, json.loads(json.dumps(to_plain(value), allow_nan=False)))
+    pd.testing.assert_frame_equal(value.frame(), again.frame())
+    pd.testing.assert_frame_equal(value.group_frame(), again.group_frame())
+    json.dumps(value.summary(), allow_nan=False)
 
 
 def test_the_order_of_columns_moves_nothing():
     turned = small().with_judges(small().judges[::-1])
-    found, again = of(small(), spec(2)), of(turned, spec(2))
-    pd.testing.assert_frame_equal(found.frame(), again.frame())
-    pd.testing.assert_frame_equal(found.removal_frame(), again.removal_frame())
+    outcome, again = of(small(), spec(2)), of(turned, spec(2))
+    pd.testing.assert_frame_equal(outcome.frame(), again.frame())
+    pd.testing.assert_frame_equal(outcome.removal_frame(), again.removal_frame())
 
 
 def test_splits_are_capped():
@@ -304,25 +305,25 @@ def test_splits_are_capped():
 )
 @pytest.mark.parametrize("given", [spec(2), joint(2)], ids=["one_coin", "joint"])
 def test_awkward_votes_get_an_answer(votes, given):
-    found = of(votes, given)
-    assert np.isfinite([one.value for one in found.judges]).all()
-    assert len(found.removal) == len({row.m for row in found.removal})
-    json.dumps(found.summary(), allow_nan=False)
+    outcome = of(votes, given)
+    assert np.isfinite([judge.value for judge in outcome.judges]).all()
+    assert len(outcome.removal) == len({row.m for row in outcome.removal})
+    json.dumps(outcome.summary(), allow_nan=False)
 
 
 def test_a_calibrator_under_joint_is_cross_fitted():
-    found = of(make_votes(2, 40, 3), joint(2, calibrator="temperature"))
-    assert found.calibrator == "temperature"
-    assert found.nll_all < 2.0 * found.null_nll
+    outcome = of(make_votes(2, 40, 3), joint(2, calibrator="temperature"))
+    assert outcome.calibrator == "temperature"
+    assert outcome.nll_all < 2.0 * outcome.null_nll
 
 
 def test_judges_to_copy_can_be_named():
-    found = of(small(), spec(2, copied=("judge003",)))
-    assert [(one.judge, one.why) for one in found.copies] == [("judge003", "asked for")]
+    outcome = of(small(), spec(2, copied=("judge003",)))
+    assert [(copy.judge, copy.why) for copy in outcome.copies] == [("judge003", "asked for")]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "sentence"),
     [
         ({"aggregator": "dawid_skene"}, "unknown aggregator that judges are valued under"),
         ({"calibrator": "best"}, "unknown calibrator"),
@@ -330,8 +331,8 @@ def test_judges_to_copy_can_be_named():
         ({"copied": ("judge001", "judge001")}, "given twice"),
     ],
 )
-def test_wrong_knobs_are_refused(wrong, said):
-    with pytest.raises(InputError, match=said):
+def test_wrong_knobs_are_refused(wrong, sentence):
+    with pytest.raises(InputError, match=sentence):
         spec(**wrong)
 
 

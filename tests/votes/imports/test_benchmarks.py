@@ -58,12 +58,12 @@ def judgebench(folder: Path) -> Path:
             turned = "B>A" if number != 1 else "A>B"
             judgments: list[dict | None] = []
             for decision in (label, turned):
-                said: dict[str, object] = {"judge_model": model, "prompt": "", "response": ""}
+                sentence: dict[str, object] = {"judge_model": model, "prompt": "", "response": ""}
                 if name == "reward_model":
-                    said["scores"] = [2.5, 1.5] if decision == "A>B" else [1.5, 2.5]
+                    sentence["scores"] = [2.5, 1.5] if decision == "A>B" else [1.5, 2.5]
                 else:
-                    said["response"] = f"My final verdict is: [[{decision}]]"
-                judgments.append({"judgment": said, "decision": decision})
+                    sentence["response"] = f"My final verdict is: [[{decision}]]"
+                judgments.append({"judgment": sentence, "decision": decision})
             if name == "arena_hard" and number == 2:
                 judgments[1] = None
             rows.append(
@@ -83,8 +83,8 @@ def judgebench(folder: Path) -> Path:
 def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path: Path, capsys) -> None:
     out = tmp_path / "outputs.jsonl"
     assert main(["import", "llmbar", str(llmbar(tmp_path / "data")), "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("42 rows written to outputs.jsonl.\n")
+    sentence = capsys.readouterr().out
+    assert sentence.startswith("42 rows written to outputs.jsonl.\n")
     loaded = load_votes(out)
     votes = loaded.votes
     assert set(votes.item_ids) == {f"{s}-00{n}" for s in ("Natural", "Neighbor") for n in range(3)}
@@ -97,7 +97,7 @@ def test_llmbar_becomes_votes_with_stages_orders_and_ratings(tmp_path: Path, cap
         for item, label in zip(votes.item_ids, labels, strict=True)
     ]
     assert loaded.coverage is not None
-    both = {one.judge: (one.both, one.same) for one in loaded.coverage.judges}
+    both = {judge.judge: (judge.both, judge.same) for judge in loaded.coverage.judges}
     assert both["GPT-4/Swap"] == (6, 6)
     assert both["GPT-4/Rating"] == (0, 0)
 
@@ -107,17 +107,18 @@ def test_judgebench_becomes_votes_of_texts_and_scores(tmp_path: Path, capsys) ->
     (tmp_path / "data").mkdir()
     data = judgebench(tmp_path / "data")
     assert main(["import", "judgebench", str(data), "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "11 rows written to outputs.jsonl." in said
-    assert "Left out, judgments that are not there: 1." in said
+    sentence = capsys.readouterr().out
+    assert "11 rows written to outputs.jsonl." in sentence
+    assert "Left out, judgments that are not there: 1." in sentence
     loaded = load_votes(out, need_labels=False)
     assert loaded.votes.judges == ("arena_hard/m-1", "reward_model/org_rm")
     assert (loaded.votes.votes == loaded.votes.labels[:, None]).all()
     assert loaded.votes.labels.tolist() == [1, 0, 1]
-    (one,) = sorted((tmp_path / "data").glob("*reward*"))
-    assert len(list(read_kind(source_of(one), "judgebench").rows)) == 6
+    (element,) = sorted((tmp_path / "data").glob("*reward*"))
+    assert len(list(read_kind(source_of(element), "judgebench").rows)) == 6
     assert (
-        load_votes(one, need_labels=False).warnings[0] == "Read as outputs of JudgeBench's judges."
+        load_votes(element, need_labels=False).warnings[0]
+        == "Read as outputs of JudgeBench's judges."
     )
 
 
@@ -185,7 +186,7 @@ def test_what_an_llmbar_evaluator_wrote_before_it_compared_is_no_output(tmp_path
 
 @pytest.mark.parametrize("line", ["{", "[]", "{}", '{"pair_id": 1, "label": "tie"}'])
 def test_a_damaged_judgebench_line_is_named(tmp_path: Path, line: str) -> None:
-    (path,) = [one for one in judgebench(tmp_path).iterdir() if "arena" in one.name]
+    (path,) = [file for file in judgebench(tmp_path).iterdir() if "arena" in file.name]
     path.write_text(path.read_text() + "\n" + line)
     files = read_kind(source_of(tmp_path), "judgebench")
     assert {row["judge"] for row in files.rows} == {"reward_model/org_rm"}
@@ -205,10 +206,10 @@ def rewardbench(folder: Path, n: int = 40) -> Path:
         "scores_rejected": [1.0 + (k == 3) * 4 for k in range(n)],
     }
     written = {"model": ["org/writer"] * n, "results": [0] + [1] * (n - 2) + [0.5]}
-    for name, found in (("org/reward", scored), ("org/writer", written)):
+    for name, result in (("org/reward", scored), ("org/writer", written)):
         path = folder / "eval-set-scores" / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**about, **found}))
+        path.write_text(json.dumps({**about, **result}))
     (folder / "eval-set-scores" / "summary.json").write_text('{"chat": 0.9}')
     return folder
 
@@ -240,8 +241,8 @@ def test_rewardbench_becomes_votes_on_items_turned_by_a_coin(tmp_path: Path, cap
 
 
 def test_the_same_item_is_turned_alike_for_every_model_and_in_every_file(tmp_path: Path) -> None:
-    found = list(read_kind(source_of(rewardbench(tmp_path)), "rewardbench").rows)
-    labels = {(row["item_id"], row["label"]) for row in found}
+    rows = list(read_kind(source_of(rewardbench(tmp_path)), "rewardbench").rows)
+    labels = {(row["item_id"], row["label"]) for row in rows}
     assert len(labels) == 40
     single = tmp_path / "eval-set-scores/org/reward.json"
     again = {

@@ -67,8 +67,8 @@ def test_a_folder_of_inspect_logs_is_a_panel_of_judges(
 @pytest.mark.parametrize("version", INSPECT)
 @pytest.mark.parametrize("form", ["json", "eval"])
 def test_inspect_logs_are_recognised_where_votes_are_read(version: str, form: str) -> None:
-    one = pair_votes(DATA / version / f"pairs-hasty.{form}")
-    assert one == {"label": LABELS, "mockllm/hasty": HASTY}
+    votes = pair_votes(DATA / version / f"pairs-hasty.{form}")
+    assert votes == {"label": LABELS, "mockllm/hasty": HASTY}
     both = load_votes(zipped(DATA / version, f"pairs-*.{form}"), name="logs.zip", need_labels=False)
     assert both.warnings[0] == "Read as logs of Inspect AI."
     assert both.votes.judges == ("mockllm/careful", "mockllm/hasty")
@@ -99,10 +99,10 @@ def test_of_two_runs_of_one_model_the_later_counts_and_epochs_are_left_out(tmp_p
     later["samples"].append({**later["samples"][0], "id": "q9", "error": {"message": "timeout"}})
     for name, log in (("a", later), ("b", first)):
         (tmp_path / f"{name}.json").write_text(json.dumps(log))
-    found = read_kind(source_of(tmp_path), "inspect")
-    rows = list(found.rows)
+    outcome = read_kind(source_of(tmp_path), "inspect")
+    rows = list(outcome.rows)
     assert [row["text"] for row in rows] == ["[[B]]"] * 4
-    assert found.left_out == {
+    assert outcome.left_out == {
         "logs of runs that were made again": 1,
         "outputs of epochs after the first": 1,
         "samples that ended with an error": 1,
@@ -125,8 +125,8 @@ def test_two_models_on_the_same_samples_are_items_of_one_group(tmp_path: Path) -
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_promptfoo_providers_are_judges_of_pairs(form: str) -> None:
-    found = pair_votes(PROMPTFOO / f"pairs.{form}")
-    assert found == {"label": LABELS, "careful": CAREFUL, "hasty": HASTY}
+    votes = pair_votes(PROMPTFOO / f"pairs.{form}")
+    assert votes == {"label": LABELS, "careful": CAREFUL, "hasty": HASTY}
 
 
 def test_promptfoo_assertions_are_judges_where_tests_have_no_side() -> None:
@@ -141,22 +141,22 @@ def test_promptfoo_assertions_are_judges_where_tests_have_no_side() -> None:
 
 
 def test_a_rating_by_a_person_is_the_label_of_a_promptfoo_test() -> None:
-    found = json.loads((PROMPTFOO / "rubric.json").read_text())
-    for k, result in enumerate(found["results"]["results"]):
+    content = json.loads((PROMPTFOO / "rubric.json").read_text())
+    for k, result in enumerate(content["results"]["results"]):
         del result["vars"]["label"]
-        said = result["gradingResult"]["componentResults"]
-        said.append({"pass": k in (1, 2), "score": 1, "assertion": {"type": "human"}})
-    votes = load_votes(json.dumps(found).encode(), name="results.json", task="pointwise").votes
+        sentence = result["gradingResult"]["componentResults"]
+        sentence.append({"pass": k in (1, 2), "score": 1, "assertion": {"type": "human"}})
+    votes = load_votes(json.dumps(content).encode(), name="results.json", task="pointwise").votes
     assert votes.labels.tolist() == [0, 1, 1, 0]
     assert len(votes.judges) == 2
 
 
 def test_errors_and_repeats_of_promptfoo_are_counted() -> None:
-    found = json.loads((PROMPTFOO / "pairs.json").read_text())
-    results = found["results"]["results"]
+    content = json.loads((PROMPTFOO / "pairs.json").read_text())
+    results = content["results"]["results"]
     results[0]["response"] = {"error": "429"}
     results.append(results[1])
-    loaded = load_votes(json.dumps(found).encode(), name="results.json", need_labels=False)
+    loaded = load_votes(json.dumps(content).encode(), name="results.json", need_labels=False)
     assert "Left out, results that ended with an error: 1." in loaded.warnings
     assert "Left out, results that are there twice: 1." in loaded.warnings
 
@@ -194,13 +194,13 @@ def test_a_log_folder_is_read_whatever_else_lies_in_it(tmp_path: Path) -> None:
     (data / "readme.txt").write_text("notes")
     (data / "rubric.json").write_bytes((PROMPTFOO / "rubric.json").read_bytes())
     (data / "sums.json").write_bytes((DATA / INSPECT[0] / "sums.json").read_bytes())
-    found = read_kind(source_of(data), "inspect")
-    assert {row["judge"] for row in found.rows} == {"mockllm/careful", "mockllm/hasty"}
-    assert found.left_out == {
+    outcome = read_kind(source_of(data), "inspect")
+    assert {row["judge"] for row in outcome.rows} == {"mockllm/careful", "mockllm/hasty"}
+    assert outcome.left_out == {
         "files that are something else": 3,
         f"logs {OF_ANOTHER_TASK['pairwise']}": 1,
     }
-    assert found.left_out.files[f"logs {OF_ANOTHER_TASK['pairwise']}"] == ["logs/sums.json"]
+    assert outcome.left_out.files[f"logs {OF_ANOTHER_TASK['pairwise']}"] == ["logs/sums.json"]
 
 
 @pytest.fixture
@@ -267,10 +267,10 @@ def test_a_run_that_was_cut_short_does_not_replace_a_complete_one(tmp_path: Path
     later["status"], later["samples"] = "cancelled", later["samples"][:1]
     for name, content in (("a", log), ("b", later), ("c", log)):
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    found = read_kind(source_of(tmp_path), "inspect")
-    assert len(list(found.rows)) == 4
+    outcome = read_kind(source_of(tmp_path), "inspect")
+    assert len(list(outcome.rows)) == 4
     folder = tmp_path.name
-    assert found.left_out.files == {
+    assert outcome.left_out.files == {
         "logs of runs that were cut short, beside a complete one": [f"{folder}/b.json"],
         "copies of another log": [f"{folder}/a.json"],
     }
@@ -377,13 +377,13 @@ FILES = [
 JUNK = st.sampled_from([None, 1, -1.5, True, "", "C", "A", [], [1], {}, {"id": 1}, [[]], "x" * 99])
 
 
-def places(found: Any, path: tuple = ()) -> list[tuple]:
+def places(result: Any, path: tuple = ()) -> list[tuple]:
     """The paths of all values in a JSON document."""
     inner = (
-        found.items()
-        if isinstance(found, dict)
-        else enumerate(found)
-        if isinstance(found, list)
+        result.items()
+        if isinstance(result, dict)
+        else enumerate(result)
+        if isinstance(result, list)
         else ()
     )
     return [path, *(below for key, value in inner for below in places(value, (*path, key)))]
@@ -391,11 +391,11 @@ def places(found: Any, path: tuple = ()) -> list[tuple]:
 
 @given(st.sampled_from(FILES), st.data())
 def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, data) -> None:
-    found = json.loads(file.read_text())
-    known = places(found)[1:]
+    content = json.loads(file.read_text())
+    known = places(content)[1:]
     for _ in range(3):
         path = data.draw(st.sampled_from(known))
-        target = found
+        target = content
         for key in path[:-1]:
             try:
                 target = target[key]
@@ -406,7 +406,7 @@ def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, d
         ):
             target[path[-1]] = data.draw(JUNK)
     with contextlib.suppress(InputError):
-        load_votes(json.dumps(found).encode(), name="found.json", need_labels=False)
+        load_votes(json.dumps(content).encode(), name="found.json", need_labels=False)
 
 
 def test_archives_inside_an_archive_have_no_more_room_than_it(monkeypatch) -> None:

@@ -1,7 +1,7 @@
-"""Every knob of a study's spec as text: what commands read, write and explain.
+"""Every option of a study's spec as text: what commands read, write and explain.
 
-A spec is a frozen dataclass; its fields beside ``settings`` are its knobs. Metadata of a field may
-hold ``help`` (a short phrase), ``option`` (another name than the field's) and ``words`` (words
+A spec is a frozen dataclass; its fields beside ``settings`` are its options. Metadata of a field
+may hold ``help`` (a short phrase), ``option`` (another name than the field's) and ``words`` (words
 that stand for a value, such as ``every`` for the empty tuple).
 """
 
@@ -22,11 +22,11 @@ _WORDS = {int: "whole numbers", float: "numbers"}
 
 
 @dataclass(frozen=True, slots=True)
-class Knob:
+class SpecOption:
     """One field of a spec: ``kind`` is int, float, bool or str, ``several`` of them or one."""
 
     field: str
-    option: str
+    flag: str
     kind: type
     several: bool
     default: Any
@@ -45,12 +45,12 @@ class Knob:
         if text in self.words:
             return self.words[text]
         if not text and () in self.words.values():
-            raise InputError(f"{self.option} is empty", allowed="for instance 3,5,10, or a word")
+            raise InputError(f"{self.flag} is empty", allowed="for instance 3,5,10, or a word")
         if not self.several:
-            return self._one(text.strip(), text)
+            return self._single_value(text.strip(), text)
         if self.kind is str:
             return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-        return tuple(self._one(part, text) for part in text.split(",")) if text else ()
+        return tuple(self._single_value(part, text) for part in text.split(",")) if text else ()
 
     def value(self, given: Any) -> Any:
         """The value of an option given in Python; a text is read as on the command line.
@@ -78,16 +78,16 @@ class Knob:
                 return word
         return ",".join(str(part) for part in value) if self.several else _text(value)
 
-    def shown(self) -> str:
+    def default_text(self) -> str:
         """Its default in words, empty where the help says what stands for None."""
         if self.default is None:
             return ""
         return self.written(self.default) or "none"
 
-    def _one(self, part: str, text: str) -> Any:
+    def _single_value(self, part: str, text: str) -> Any:
         if self.kind is bool:
             if part not in ("yes", "no"):
-                raise InputError(f"{self.option} is a yes or no", value=text, allowed="yes, no")
+                raise InputError(f"{self.flag} is a yes or no", value=text, allowed="yes, no")
             return part == "yes"
         try:
             return self.kind(part)
@@ -95,26 +95,26 @@ class Knob:
             what = _WORDS[self.kind] if self.several else f"a {_WORDS[self.kind][:-1]}"
             example = ",".join(_EXAMPLES[self.kind].split(",")[: None if self.several else 1])
             raise InputError(
-                f"{self.option} takes {what}",
+                f"{self.flag} takes {what}",
                 value=text,
                 allowed=", ".join((f"for instance {example}", *self.words)),
             ) from None
 
 
-def knobs_of(spec: type[Any]) -> tuple[Knob, ...]:
-    """Knobs of a spec, in the order of its fields."""
+def spec_options_of(spec: type[Any]) -> tuple[SpecOption, ...]:
+    """Options of a spec, in the order of its fields."""
     hints = get_type_hints(spec)
     return tuple(
-        _knob(field, hints[field.name]) for field in fields(spec) if field.name != "settings"
+        _option(field, hints[field.name]) for field in fields(spec) if field.name != "settings"
     )
 
 
 def read_spec(study: Study[Any, Any, Any], settings: Any, given: Mapping[str, Any]) -> Any:
     """The spec of a study from texts or values by field; what is not given keeps its default."""
     values = {
-        knob.field: knob.value(given[knob.field])
-        for knob in knobs_of(study.spec)
-        if knob.field in given
+        option.field: option.value(given[option.field])
+        for option in spec_options_of(study.spec)
+        if option.field in given
     }
     return study.spec(settings=settings, **values)
 
@@ -123,7 +123,7 @@ def unknown_option(
     command: str, study: Study[Any, Any, Any], option: str, value: object
 ) -> InputError:
     """The refusal of an option that a command for a study does not take, with those it takes."""
-    known = ", ".join(knob.option for knob in knobs_of(study.spec))
+    known = ", ".join(spec_option.flag for spec_option in spec_options_of(study.spec))
     return InputError(
         f"{command} takes no {option}",
         value=value,
@@ -131,12 +131,12 @@ def unknown_option(
     )
 
 
-def written_knobs(spec: Spec) -> list[tuple[str, str]]:
-    """Options and texts of the knobs that are not at their default."""
+def written_options(spec: Spec) -> list[tuple[str, str]]:
+    """Options and texts of the options that are not at their default."""
     return [
-        (knob.option, knob.written(getattr(spec, knob.field)))
-        for knob in knobs_of(type(spec))
-        if getattr(spec, knob.field) != knob.default
+        (option.flag, option.written(getattr(spec, option.field)))
+        for option in spec_options_of(type(spec))
+        if getattr(spec, option.field) != option.default
     ]
 
 
@@ -146,9 +146,9 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _knob(field: Any, hint: Any) -> Knob:
+def _option(field: Any, hint: Any) -> SpecOption:
     if field.default is MISSING:
-        raise TypeError(f"the knob {field.name} needs a default")
+        raise TypeError(f"the option {field.name} needs a default")
     inner = [part for part in get_args(hint) if part is not NoneType]
     if NoneType in get_args(hint):
         (hint,) = inner
@@ -158,11 +158,11 @@ def _knob(field: Any, hint: Any) -> Knob:
     choices: tuple[str, ...] = get_args(hint) if get_origin(hint) is Literal else ()
     kind = str if choices else hint
     if kind not in (int, float, bool, str):
-        raise TypeError(f"the knob {field.name} is a {kind}, which has no text")
-    option = "--" + field.metadata.get("option", field.name).replace("_", "-")
-    return Knob(
+        raise TypeError(f"the option {field.name} is a {kind}, which has no text")
+    flag = "--" + field.metadata.get("option", field.name).replace("_", "-")
+    return SpecOption(
         field=field.name,
-        option=option,
+        flag=flag,
         kind=kind,
         several=several,
         default=field.default,

@@ -9,7 +9,7 @@ from judgepanel.decision.preference import PREFERENCES, Preference
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.panel.evidence import Known, known_judges
 from judgepanel.studies.settings import prepare
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 
 _PREFER = {
     "nll": "lowest NLL",
@@ -20,14 +20,14 @@ _PREFER = {
 _HELD = (0, 10, 20, 30)
 
 
-def known_of(shown: Shown) -> Known:
+def known_of(context: PageContext) -> Known:
     """Families and costs of the analysis' judges."""
-    return known_judges(shown.votes, prepare(shown.votes, shown.analysis.settings))
+    return known_judges(context.votes, prepare(context.votes, context.analysis.settings))
 
 
-def recommend_spec(shown: Shown) -> RecommendSpec:
+def recommend_spec(context: PageContext) -> RecommendSpec:
     """The spec that the controls ask for; costs are offered where they are known."""
-    costs = known_of(shown).costs
+    costs = known_of(context).costs
     if costs is None:
         left, middle, right, last = st.columns([9, 4, 5, 4], vertical_alignment="bottom")
     else:  # One preference more, and a budget: they need two rows.
@@ -78,7 +78,7 @@ def recommend_spec(shown: Shown) -> RecommendSpec:
         budget = float(asked) if asked and asked > 0.0 else None
     share = held / 100.0 if held in _HELD else 0.0
     return RecommendSpec(
-        settings=shown.analysis.settings,
+        settings=context.analysis.settings,
         candidates=listed if listed in LISTS else "default",
         prefer=prefer if prefer in offered else "nll",
         budget=budget,

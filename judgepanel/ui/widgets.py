@@ -12,7 +12,7 @@ import streamlit as st
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
-from judgepanel.ui.frame import Shown
+from judgepanel.ui.frame import PageContext
 from judgepanel.votes.checks import Check
 from judgepanel.words.commands import study_command
 from judgepanel.words.scope import CHECK_MARKS, check_numbers
@@ -89,9 +89,9 @@ def how(words: str, command: str) -> None:
         st.code(command, language=None, wrap_lines=True)
 
 
-def how_study(shown: Shown, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
+def how_study(context: PageContext, study: Study[Any, Any, Any], spec: Spec, words: str) -> None:
     """How a study's result was computed, with its command."""
-    votes, analysis = shown.votes, shown.analysis
+    votes, analysis = context.votes, context.analysis
     how(
         words,
         study_command(study.name, analysis.file, spec, task=votes.task, columns=analysis.columns),
@@ -99,7 +99,7 @@ def how_study(shown: Shown, study: Study[Any, Any, Any], spec: Spec, words: str)
 
 
 def downloads(
-    shown: Shown,
+    context: PageContext,
     study: Study[Any, Any, Any],
     spec: Spec,
     result: Any,
@@ -113,7 +113,7 @@ def downloads(
     left.download_button(
         label,
         data=lambda: csv_text(result.frame()),
-        file_name=csv_name(shown.analysis.name, f"{name}.csv"),
+        file_name=csv_name(context.analysis.name, f"{name}.csv"),
         mime="text/csv",
         on_click="ignore",
         key=f"csv-{study.name}",
@@ -121,8 +121,10 @@ def downloads(
     )
     right.download_button(
         "Result as JSON",
-        data=lambda: json.dumps(result_content(study, shown.votes, spec, result), allow_nan=False),
-        file_name=csv_name(shown.analysis.name, f"{name}.json"),
+        data=lambda: json.dumps(
+            result_content(study, context.votes, spec, result), allow_nan=False
+        ),
+        file_name=csv_name(context.analysis.name, f"{name}.json"),
         mime="application/json",
         on_click="ignore",
         key=f"json-{study.name}",
@@ -130,6 +132,6 @@ def downloads(
     )
 
 
-def said(sentence: str) -> None:
+def section_answer(sentence: str) -> None:
     """A section's answer; HTML, since Markdown would read brackets and stars in it."""
     st.html(f'<p class="jp-said">{in_html(sentence, 1000)}</p>')

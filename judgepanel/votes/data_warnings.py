@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from judgepanel.votes.errors import listed, shown
+from judgepanel.votes.errors import listed, quote_value
 from judgepanel.votes.matrix import MISSING, VoteMatrix
 
 FEW_LABELS = 20
 
 
-def odd_votes(votes: VoteMatrix) -> list[str]:
+def vote_warnings(votes: VoteMatrix) -> list[str]:
     """Warnings about judges and items: a single judge, no votes at all, one verdict only."""
     warnings = []
     if votes.n_judges == 1:
         warnings.append(
-            f"There is only one judge, {shown(votes.judges[0])}, so no panel to choose."
+            f"There is only one judge, {quote_value(votes.judges[0])}, so no panel to choose."
         )
     ones = (votes.votes == 1).sum(axis=0)
     counts = (votes.votes != MISSING).sum(axis=0)
@@ -31,13 +31,13 @@ def odd_votes(votes: VoteMatrix) -> list[str]:
         warnings.append(f"{who} votes: {listed(constant)}.")
     unseen = np.flatnonzero(votes.n_votes == 0)
     if len(unseen):
-        first = shown(votes.item_ids[int(unseen[0])])
+        first = quote_value(votes.item_ids[int(unseen[0])])
         many = f"{len(unseen)} items have" if len(unseen) > 1 else "1 item has"
         warnings.append(f"{many} no vote; the first is {first}.")
     return warnings
 
 
-def odd_labels(votes: VoteMatrix) -> list[str]:
+def label_warnings(votes: VoteMatrix) -> list[str]:
     """Warnings about labels: few of them, or one class only."""
     warnings = []
     known = votes.labels[votes.labelled]
@@ -53,5 +53,5 @@ def odd_labels(votes: VoteMatrix) -> list[str]:
     return warnings
 
 
-def _judges(names: list[str], one: str, many: str) -> str:
-    return f"1 judge {one}" if len(names) == 1 else f"{len(names)} judges {many}"
+def _judges(names: list[str], singular: str, many: str) -> str:
+    return f"1 judge {singular}" if len(names) == 1 else f"{len(names)} judges {many}"

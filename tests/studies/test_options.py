@@ -1,4 +1,4 @@
-"""Knobs of a spec: what a command writes reads back, and what is wrong is one sentence."""
+"""Options of a spec: what a command writes reads back, and what is wrong is one sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgepanel.present.registry import STUDIES
-from judgepanel.studies.knobs import knobs_of, read_spec, written_knobs
+from judgepanel.studies.options import read_spec, spec_options_of, written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 
@@ -46,10 +46,10 @@ SPECS = st.builds(
 
 @given(SPECS)
 def test_what_is_written_reads_back(spec):
-    fields_by_option = {knob.option: knob.field for knob in knobs_of(Spec)}
+    fields_by_option = {option.flag: option.field for option in spec_options_of(Spec)}
     if spec.share is None or spec.sizes is None:  # None is said by leaving the option out
-        assert spec.share != Spec().share or "--share" not in dict(written_knobs(spec))
-    given_texts = {fields_by_option[option]: text for option, text in written_knobs(spec)}
+        assert spec.share != Spec().share or "--share" not in dict(written_options(spec))
+    given_texts = {fields_by_option[option]: text for option, text in written_options(spec)}
     assert read_spec(One, Settings(), given_texts) == spec
 
 
@@ -84,12 +84,12 @@ def test_a_knob_without_text_is_a_mistake_of_the_study():
         inner: Settings = Settings()
 
     with pytest.raises(TypeError, match="no text"):
-        knobs_of(Wrong)
+        spec_options_of(Wrong)
 
 
 def test_every_study_has_knobs_that_read_and_write():
     for study in STUDIES.values():
         assert study.spec().settings == Settings()
-        for knob in knobs_of(study.spec):
-            if knob.default is not None:
-                assert knob.read(knob.written(knob.default)) == knob.default
+        for option in spec_options_of(study.spec):
+            if option.default is not None:
+                assert option.read(option.written(option.default)) == option.default
