@@ -126,19 +126,40 @@ def test_what_is_nearly_a_number_is_told_from_one_in_linear_time(
     is_read_in_time(make)
 
 
-@pytest.mark.parametrize("column", ["label", "j1", "feat_x"])
-def test_votes_with_what_is_nearly_a_number_are_refused_in_linear_time(
+def votes_with(column: str, word: str) -> bytes:
+    """Four items as CSV, the last of them with this word in this column."""
+    rows = [{"item_id": f"q{k}", "label": str(k % 2), "j1": "1", "feat_x": "1"} for k in range(4)]
+    rows[-1][column] = word
+    return "\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]).encode()
+
+
+@pytest.mark.parametrize("column", ["label", "j1"])
+def test_a_verdict_that_is_nearly_a_number_is_refused_in_linear_time(
     column: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_CELL", 10**9)
 
     def make(size: int) -> Callable[[], object]:
-        row = {"item_id": "q", "label": "1", "j1": "1", "feat_x": "1", column: "1" * size + "x"}
-        data = f"{','.join(row)}\n{','.join(row.values())}\n".encode()
+        data = votes_with(column, "1" * size + "x")
         return lambda: load_votes(data, name="v.csv")
 
-    with pytest.raises(InputError, match=f"column '{column}'"):
+    with pytest.raises(InputError, match=f"row 5, column '{column}'"):
         make(9)()
+    is_read_in_time(make)
+
+
+def test_a_feature_that_is_nearly_a_number_is_a_text_in_linear_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "MAX_CELL", 10**9)
+
+    def make(size: int) -> Callable[[], object]:
+        data = votes_with("feat_x", "1" * size + "x")
+        return lambda: load_votes(data, name="v.csv")
+
+    features = load_votes(votes_with("feat_x", "11x"), name="v.csv").votes.features
+    assert features is not None
+    assert features["x"].tolist() == ["1", "1", "1", "11x"]
     is_read_in_time(make)
 
 
