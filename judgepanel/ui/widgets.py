@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -19,6 +20,10 @@ from judgepanel.words.scope import CHECK_MARKS, check_numbers
 from judgepanel.words.sort_keys import with_sort_keys
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import csv_name, in_html, plain
+
+# Once, for all pages: the option is one for the whole process, and a page that changed it while it
+# draws would change it for the pages of others, and could leave them with its own.
+pd.set_option("styler.render.max_elements", sys.maxsize)
 
 
 def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
@@ -65,14 +70,13 @@ def table(
         for name in formatted
     }
     # A Styler shows its own text over the number in a cell; only tables that need it pay for one.
-    with pd.option_context("styler.render.max_elements", cells.size):
-        st.dataframe(
-            cells.style.format(dict.fromkeys(formatted, str)) if formatted else cells,
-            hide_index=True,
-            key=f"table-{key}",
-            height=height if height and ROW * (len(frame) + 1) > height else "auto",
-            column_config=shares | widths,
-        )
+    st.dataframe(
+        cells.style.format(dict.fromkeys(formatted, str)) if formatted else cells,
+        hide_index=True,
+        key=f"table-{key}",
+        height=height if height and ROW * (len(frame) + 1) > height else "auto",
+        column_config=shares | widths,
+    )
 
 
 def judge_rows(judges: JudgeTable) -> pd.DataFrame:
