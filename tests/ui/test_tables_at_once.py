@@ -6,7 +6,7 @@ from threading import Barrier
 import pandas as pd
 import pytest
 
-from judgepanel.ui import parts
+from judgepanel.ui import widgets
 
 LONG = 30
 
@@ -25,12 +25,12 @@ def test_a_table_does_not_set_the_limit_of_another(monkeypatch, rows):
 
     def draw(number):
         frame = pd.DataFrame({"estimate": ["0.331 [0.215, 0.448]"] * number})
-        parts.table(frame, key=f"rows {number}")
+        widgets.table(frame, key=f"rows {number}")
         if number == rows[0]:
             first_left.wait(LONG)
 
     before = pd.get_option("styler.render.max_elements")
-    monkeypatch.setattr(parts.st, "dataframe", drawn)
+    monkeypatch.setattr(widgets.st, "dataframe", drawn)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(draw, rows))
     assert limits == [before, before]
