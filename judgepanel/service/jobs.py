@@ -257,7 +257,7 @@ class Jobs:
                         spec,
                         backend=self._backend,
                         cancelled=flag.is_set,
-                        mapping=record.finished_pieces(),
+                        finished=record.finished_pieces(),
                         keep=keep,
                     )
                     self._follow(key, flag, states, record)

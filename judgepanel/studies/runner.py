@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, reduce
 from importlib import import_module
@@ -67,7 +67,8 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
 
     def result(self) -> ResultT:
         """The result of what is done so far; marked partial until everything is."""
-        return self.study.merge(self.votes, self.spec, self.partial)
+        with _one_thread():
+            return self.study.merge(self.votes, self.spec, self.partial)
 
 
 def default_jobs() -> int:
@@ -83,19 +84,19 @@ def steps(
     jobs: int | None = None,
     backend: str = "threading",
     cancelled: Callable[[], bool] = lambda: False,
-    mapping: Mapping[int, PartialT] = MappingProxyType({}),
+    finished: Mapping[int, PartialT] = MappingProxyType({}),
     keep: Callable[[Chunk, PartialT], None] = lambda _chunk, _piece: None,
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
     """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true.
 
-    ``mapping`` holds partials of chunks by number, which are not computed again; ``keep`` is handed
+    ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is handed
     the partial of every chunk that is, before the state is yielded. The result is the same to the
     bit whatever is kept.
     """
     chunks = study.plan(spec)
     started = time.monotonic()
-    partial, known = _combined(study, [mapping[c.number] for c in chunks if c.number in mapping])
-    rest = [chunk for chunk in chunks if chunk.number not in mapping]
+    partial, known = _combined(study, [finished[c.number] for c in chunks if c.number in finished])
+    rest = [chunk for chunk in chunks if chunk.number not in finished]
     if not rest:
         yield Progress(study, votes, spec, partial, known, len(chunks), 0.0, known)
         return
@@ -113,11 +114,12 @@ def merged(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
     spec: SpecT,
-    mapping: Mapping[int, PartialT],
+    finished: Mapping[int, PartialT],
 ) -> ResultT | None:
     """The result of chunks that an earlier run has kept; None without any."""
-    partial, known = _combined(study, [mapping[number] for number in sorted(mapping)])
-    return study.merge(votes, spec, partial) if known else None
+    partial, known = _combined(study, [finished[number] for number in sorted(finished)])
+    with _one_thread():
+        return study.merge(votes, spec, partial) if known else None
 
 
 def run(
@@ -160,7 +162,7 @@ def _pieces(
     backend: str,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
     """Partials of the chunks; when closed early, those already handed to workers are waited for."""
-    with _libraries().limit(limits=1):
+    with _one_thread():
         began = time.monotonic()
         first = _run_one(study, votes, spec, chunks[0])
         left = (time.monotonic() - began) * (len(chunks) - 1)
@@ -249,8 +251,39 @@ def _in_worker(
 def _run_one(
     study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
 ) -> tuple[Chunk, PartialT]:
-    with _libraries().limit(limits=1):
+    with _one_thread():
         return chunk, study.run_chunk(votes, spec, chunk)
+
+
+class _Limit:
+    """Holds the numerical libraries to one thread: with more, sums end in other bits.
+
+    Most libraries have one limit for the whole process. Where threads come and go, the last to
+    leave takes it back; each by itself would take it from those that still compute.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            limit = _libraries().limit(limits=1)  # OpenMP has a limit for each thread.
+            if self._inside == 0:
+                self._before = limit
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._before.restore_original_limits()
+
+
+_one_thread = _Limit()
 
 
 @cache

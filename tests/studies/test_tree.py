@@ -208,7 +208,7 @@ def test_a_resumed_run_skips_what_is_kept_and_ends_in_the_same_bits(votes):
                 votes,
                 spec,
                 jobs=1,
-                mapping={n: collected[n] for n in have},
+                finished={n: collected[n] for n in have},
                 keep=lambda c, _, calls=calls: calls.append(c.number),
             )
         )
