@@ -89,7 +89,8 @@ def steps(
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
     """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true.
 
-    ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is handed
+    ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is
+    handed
     the partial of every chunk that is, before the state is yielded. The result is the same to the
     bit whatever is kept.
     """
