@@ -90,9 +90,8 @@ def steps(
     """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true.
 
     ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is
-    handed
-    the partial of every chunk that is, before the state is yielded. The result is the same to the
-    bit whatever is kept.
+    handed the partial of every chunk that is, before the state is yielded. The result is the same
+    to the bit whatever is kept.
     """
     chunks = study.plan(spec)
     started = time.monotonic()
