@@ -12,7 +12,9 @@ import plotly.graph_objects as go
 from judgepanel.api.running import AnyStudy, StudyRun, run_study, spec_from
 from judgepanel.api.show import blocks_html, first_figure, warning_blocks
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
+from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.blocks import Block
+from judgepanel.present.decide.recommend import RecommendationView
 from judgepanel.present.registry import ENTRIES, study_named
 from judgepanel.present.study import study_blocks
 from judgepanel.render.terminal import terminal_text
@@ -82,7 +84,9 @@ class StudyResult:
 
     def blocks(self) -> list[Block]:
         """What is shown of the result: answer, caveats, figures, tables and method."""
-        blocks = study_blocks(ENTRIES[self.study.name], self.result, self.spec)
+        recommends = self.study.name == RECOMMEND.name
+        view = RecommendationView(self.votes.matrix) if recommends else None
+        blocks = study_blocks(ENTRIES[self.study.name], self.result, self.spec, view)
         return [*blocks, *warning_blocks(self.run.notes)]
 
     def save(self, path: Source) -> Path:

@@ -82,8 +82,8 @@ def test_a_study_that_refuses_the_votes_is_named_with_its_reason(few, file, tmp_
     out = tmp_path / "report.html"
     jp.report(jp.load(file), out, splits=2, jobs=1)
     text = out.read_text("utf-8")
-    assert "Judges is not in this report: there are too few judges." in text
-    assert "Not computed: Judges." in text
+    assert "Who errs together is not in this report: there are too few judges." in text
+    assert "Not computed: Who errs together." in text
     with pytest.raises(jp.InputError, match="too few judges"):
         jp.report(jp.load(file), out, studies=["judges"], splits=2, jobs=1)
 
@@ -99,7 +99,7 @@ def test_an_interrupt_keeps_what_is_complete(few, file, tmp_path, monkeypatch):
     out = tmp_path / "report.html"
     jp.report(jp.load(file), out, splits=40, jobs=1)
     assert STUDIES["reliability"].title in out.read_text("utf-8")
-    assert "Judges: Interrupted: this rests on 1 of " in out.read_text("utf-8")
+    assert "Who errs together: Interrupted: this rests on 1 of " in out.read_text("utf-8")
 
 
 def test_an_interrupted_command_writes_nothing(file, tmp_path, monkeypatch, capsys):

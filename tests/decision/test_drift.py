@@ -218,7 +218,7 @@ def test_the_sentence_names_judges_with_numbers():
     votes[:150, 1] = MISSING
     (sentence,) = drift_sentences(compared(past, replace(past, votes=votes)))
     assert "votes cast of 'j1' 100 % of 300 then, 50 % of 300 now (p < .001)" in sentence
-    assert "votes an item 5.0 then, 4.5 now" in sentence
+    assert "votes per item 5.0 then, 4.5 now" in sentence
 
 
 def test_one_judge_and_one_item_are_no_error():

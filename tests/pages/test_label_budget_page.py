@@ -47,7 +47,7 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
     assert re.search(r"reach within 5 % of what 150 labels give \(NLL 0\.\d", answer_of(app))
     headers = [header.value for header in app.main.get("header")]
     assert headers == ["Calibration share"]
-    assert htmls(app, "<h4>") == ["top-5 against all 24", "Labels needed, and the joint test"]
+    assert htmls(app, "<h3>") == ["top-5 against all 24", "Labels needed, and the joint test"]
     readings = htmls(app, "jp-reading")
     for caption in (
         "Every budget.",
@@ -73,7 +73,7 @@ def test_the_table_has_nine_budgets_and_the_base_rate_beside_every_level() -> No
 def test_another_panel_is_shown_without_new_work() -> None:
     finished()
     app = open_app(BUDGET, analysis=analysis("clean_pairwise"), panel="top-10")
-    assert "top-10 against all 24" in htmls(app, "<h4>")
+    assert "top-10 against all 24" in htmls(app, "<h3>")
     assert not app.get("progress")
 
 
@@ -120,7 +120,7 @@ def test_fewer_labels_than_the_smallest_budget_have_no_price() -> None:
 
 def test_a_second_aggregator_gets_a_section_of_its_own() -> None:
     app = finished(beside="majority vote")
-    assert htmls(app, "<h4>")[:2] == [
+    assert htmls(app, "<h3>")[:2] == [
         "top-5 against all 24",
         "all 24 by majority against all 24 by one-coin",
     ]

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,7 @@ def test_a_long_file_says_the_same_in_its_own_order() -> None:
     assert long.judges == ("j2", "j1", "j3")
     order = np.array([long.item_ids.index(item) for item in wide.item_ids])
     same = long.with_items(order).with_judges(wide.judges)
-    assert same.sha256 == wide.sha256
+    assert same.sha256 == replace(wide, ties=None).sha256
 
 
 def test_items_without_ids_are_numbered() -> None:

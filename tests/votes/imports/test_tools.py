@@ -7,6 +7,7 @@ with models that answer what they are told; expected values are what inspect_ai.
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import zipfile
@@ -404,7 +405,7 @@ def test_whatever_stands_in_a_result_it_is_read_or_refused_in_a_sentence(file, d
         if isinstance(target, dict) or (
             isinstance(target, list) and isinstance(path[-1], int) and path[-1] < len(target)
         ):
-            target[path[-1]] = data.draw(JUNK)
+            target[path[-1]] = copy.deepcopy(data.draw(JUNK))
     with contextlib.suppress(InputError):
         load_votes(json.dumps(content).encode(), name="found.json", need_labels=False)
 
