@@ -14,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.api.running import run_study, spec_from
-from judgepanel.api.show import blocks_html, on_white, warning_blocks
+from judgepanel.api.show import blocks_html, on_white
 from judgepanel.api.studies import StudyResult
 from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes
 from judgepanel.decision import panel_file
@@ -26,6 +26,7 @@ from judgepanel.decision.score import score as score_votes
 from judgepanel.figures.judges.judges import kept_judges
 from judgepanel.present.blocks import Answer, Document, Table
 from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.present.study import caveats
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.studies.judges.judge_table import JudgeTable, wilson
@@ -173,7 +174,7 @@ class Panel:
     def _repr_html_(self) -> str:
         answer = Answer(self._answer())
         table = Table(self.frame(), "Judges, best first.")
-        return blocks_html([answer, table, *warning_blocks(self.warnings)])
+        return blocks_html([answer, table, *caveats(self.warnings)])
 
     def _answer(self) -> str:
         model, figures = self.file.model, self.file.content["figures"]

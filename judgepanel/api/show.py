@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 import plotly.graph_objects as go
 
-from judgepanel.present.blocks import Block, Caveat, Figure, flat
+from judgepanel.present.blocks import Block, Figure, flat
 from judgepanel.render.html import fragment
 from judgepanel.votes import InputError
-from judgepanel.words.sentences import in_words
 
 _STYLE = "<style>.judgepanel .wide{overflow-x:auto}.judgepanel .answer{font-weight:600}</style>"
 
@@ -34,11 +33,6 @@ def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
 def on_white(figure: go.Figure) -> go.Figure:
     """A figure that can be read in a light and in a dark notebook."""
     return go.Figure(figure).update_layout(template="plotly_white")
-
-
-def warning_blocks(warnings: Iterable[str]) -> list[Block]:
-    """What a reader must know beside the numbers."""
-    return [Caveat(text) for text in in_words(tuple(warnings))]
 
 
 def blocks_html(blocks: Iterable[Block]) -> str:

@@ -10,13 +10,13 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.api.running import AnyStudy, StudyRun, run_study, spec_from
-from judgepanel.api.show import blocks_html, first_figure, warning_blocks
+from judgepanel.api.show import blocks_html, first_figure
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.blocks import Block
 from judgepanel.present.decide.recommend import RecommendationView
 from judgepanel.present.registry import ENTRIES, study_named
-from judgepanel.present.study import study_blocks
+from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.columns import described
 from judgepanel.studies.contract import Spec
@@ -87,7 +87,7 @@ class StudyResult:
         recommends = self.study.name == RECOMMEND.name
         view = RecommendationView(self.votes.matrix) if recommends else None
         blocks = study_blocks(ENTRIES[self.study.name], self.result, self.spec, view)
-        return [*blocks, *warning_blocks(self.run.notes)]
+        return [*blocks, *caveats(self.run.notes)]
 
     def save(self, path: Source) -> Path:
         """Write the table to a ``.csv`` file, or everything to a ``.json`` file.

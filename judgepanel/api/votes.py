@@ -11,9 +11,10 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.api.show import blocks_html, on_white, warning_blocks
+from judgepanel.api.show import blocks_html, on_white
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.present.blocks import Answer, Block, Paragraph, Table
+from judgepanel.present.study import caveats
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
@@ -70,7 +71,7 @@ class Votes:
 
     def _repr_html_(self) -> str:
         sentence = Answer(votes_sentence(self.matrix))
-        return blocks_html([sentence, *warning_blocks(self.warnings)])
+        return blocks_html([sentence, *caveats(self.warnings)])
 
 
 AnyVotes = Votes | VoteMatrix
@@ -254,7 +255,7 @@ class Inspection:
         blocks: list[Block] = [Answer(self._size())]
         blocks += [Paragraph(" ".join(_check_lines(check)).strip()) for check in self.checks]
         blocks.append(Table(accuracy_table(self.judges), "Every judge, most accurate first."))
-        return blocks_html([*blocks, *warning_blocks(self.warnings)])
+        return blocks_html([*blocks, *caveats(self.warnings)])
 
     def _size(self) -> str:
         return votes_sentence(self.votes.matrix, group_duplicates=self.group_duplicates)

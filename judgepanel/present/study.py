@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def study_blocks(
     result, spec : Result, Spec
         What was computed, and under which spec.
     view : object, optional
-        What the reader has chosen to see, an instance of ``entry.view``; None for its default.
+        What the reader has chosen to see, as ``entry.present`` takes it; None for its default.
     command : str
         What computes it again; empty where the reader has just run it.
     known : collection of str
@@ -45,14 +45,14 @@ def study_blocks(
         The answer, its caveats, figures and tables, the method and the command.
     """
     blocks = entry.present(result, spec) if view is None else entry.present(result, spec, view)
-    blocks = _with_caveats(blocks, caveats(result, known))
+    blocks = _with_caveats(blocks, caveats(result.warnings, known))
     blocks = _with_run(_so_far(blocks, result), result)
     return [*blocks, Command(command)] if command else blocks
 
 
-def caveats(result: Any, known: Collection[str] = ()) -> list[Caveat]:
-    """The warnings of a result that were not shown before, each once."""
-    fresh = dict.fromkeys(warning for warning in result.warnings if warning not in known)
+def caveats(warnings: Iterable[str], known: Collection[str] = ()) -> list[Caveat]:
+    """Warnings that were not shown before, each once."""
+    fresh = dict.fromkeys(warning for warning in warnings if warning not in known)
     return [Caveat(sentence) for sentence in in_words(tuple(fresh))]
 
 

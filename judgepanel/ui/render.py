@@ -62,15 +62,11 @@ def show_study(
     view: Any = None,
     *,
     caveats: Caveats,
-    skip: Callable[[], Collection[str]] = frozenset,
 ) -> bool:
-    """Show a study's result when it is stored, or compute it here; whether the work has ended.
-
-    ``skip`` gives answers that stand elsewhere on the page already.
-    """
+    """Show a study's result when it is stored, or compute it here; whether the work has ended."""
 
     def draw(result: Any) -> None:
-        draw_study(entry, context, spec, result, view, caveats=caveats, skip=skip())
+        draw_study(entry, context, spec, result, view, caveats=caveats)
 
     return show_result(entry.study, context, spec, draw)
 

@@ -94,7 +94,7 @@ def test_warnings_come_once_right_after_the_answer(name):
     assert len(set(texts)) == len(texts)
     if result.warnings:
         assert isinstance(blocks[1], Caveat) or blocks[0].text in result.warnings
-    warnings = {limit.text for limit in caveats(result)}
+    warnings = {limit.text for limit in caveats(result.warnings)}
     known = study_blocks(ENTRIES[name], result, spec_of(name), known=result.warnings)
     assert not [block for block in known if isinstance(block, Caveat) and block.text in warnings]
 
