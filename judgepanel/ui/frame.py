@@ -43,7 +43,7 @@ h3 { font-size: 1rem !important; font-weight: 650; padding: .4rem 0 .2rem 0 !imp
   background: rgba(220,38,38,.10); overflow-wrap: anywhere; }
 .jp-note { font-size: .9rem; margin: 0; overflow-wrap: anywhere; }
 .jp-reading { font-size: .86rem; margin: 0; opacity: .75; overflow-wrap: anywhere; }
-.jp-said { margin: 0; overflow-wrap: anywhere; }
+.jp-text { margin: 0; overflow-wrap: anywhere; }
 .jp-brand { font-size: 1.15rem; font-weight: 700; margin: 0; }
 section[data-testid="stSidebar"] h2 { font-size: .82rem !important;
   padding: .2rem 0 .5rem !important; }

@@ -150,17 +150,18 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
     match block:
         case Heading(text, level):
             st.html(f"<h{level}>{in_html(text)}</h{level}>")
-        case Answer(text) | Paragraph(text, False):
+        case Answer(text):
             if text not in skip:
-                _text(text, "jp-said")
-        case Paragraph(text):
-            _text(text, "jp-reading")
+                _text(text, "jp-text jp-result")
+        case Paragraph(text, quiet):
+            if text not in skip:
+                _text(text, "jp-reading" if quiet else "jp-text")
         case Caveat(text):
             _text(f"Note: {text}", "jp-note")
         case Method(text):
-            _text(text, "jp-said")
+            _text(text, "jp-text")
         case Facts(pairs):
-            _text("; ".join(f"{name}: {value}" for name, value in pairs), "jp-said")
+            _text("; ".join(f"{name}: {value}" for name, value in pairs), "jp-text")
         case Command(text):
             st.code(text, language=None, wrap_lines=True)
         case Table():
@@ -182,7 +183,7 @@ def _several(block: Row | Box, key: str, skip: Collection[str]) -> None:
                 _draw(part, f"{key}-{i}", skip)
         return
     with st.container(border=True, key=f"coding_{key}" if block.coding else None):
-        _text(block.words, "jp-said")
+        _text(block.words, "jp-text")
         draw_blocks(block.blocks, key=key, skip=skip)
 
 

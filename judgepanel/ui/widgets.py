@@ -138,4 +138,4 @@ def downloads(
 
 def section_answer(sentence: str) -> None:
     """A section's answer; HTML, since Markdown would read brackets and stars in it."""
-    st.html(f'<p class="jp-said">{in_html(sentence, 1000)}</p>')
+    st.html(f'<p class="jp-text jp-result">{in_html(sentence, 1000)}</p>')

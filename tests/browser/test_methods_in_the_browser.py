@@ -106,7 +106,7 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
     finished_anew(page)
     pick(page, "Aggregator", "majority vote")
     expect(page).to_have_url(re.compile("aggregator=majority"))
-    text = page.locator(".jp-said").filter(has_text="with majority vote")
+    text = page.locator(".jp-text").filter(has_text="with majority vote")
     expect(text).to_be_visible()
     finished_anew(page)
 
@@ -116,7 +116,7 @@ def test_form_score_and_aggregator_live_in_the_url_and_reach_another_visitor(
     for seen in (page, visitor):
         finished_methods(seen)
         expect(answer(seen)).to_have_text(other)
-        expect(seen.locator(".jp-said").filter(has_text="with majority vote")).to_be_visible()
+        expect(seen.locator(".jp-text").filter(has_text="with majority vote")).to_be_visible()
         expect(chart(seen, "method_grid").locator(".annotation-text")).to_have_text(nested)
     guard.check()
 

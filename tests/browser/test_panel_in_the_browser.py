@@ -85,7 +85,7 @@ def test_votes_that_cannot_be_scored_are_refused_and_the_panel_stays(
 
 def shown_text(page: Page, text: str | re.Pattern[str]):
     """A section's answer that holds this."""
-    return page.locator(".jp-said").filter(has_text=text)
+    return page.locator(".jp-text").filter(has_text=text)
 
 
 def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(

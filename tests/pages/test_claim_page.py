@@ -67,7 +67,7 @@ def test_boxes_of_one_class_coding_say_what_they_measure_and_no_other_text_flatt
     app = finished()
     boxes = htmls(app, "Everything in this box measures the coding, not the judges.")
     assert len(boxes) == 4
-    sentence = htmls(app, "jp-said")
+    sentence = htmls(app, "jp-text")
     assert any("No judge is needed: a score that says one half" in text for text in sentence)
     assert any("arXiv 2310.07641" in text for text in sentence)
 

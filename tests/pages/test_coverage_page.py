@@ -79,7 +79,7 @@ def test_start_leads_to_the_page_and_readers_see_it() -> None:
 def test_judges_show_who_changes_when_the_order_is_turned_round() -> None:
     app = until_done(open_app(JUDGES, analysis=analysis()))
     assert "In both orders" in [header.value for header in app.main.get("header")]
-    sentence = next(text for text in htmls(app, "jp-said") if "in both orders" in text)
+    sentence = next(text for text in htmls(app, "jp-text") if "in both orders" in text)
     assert (
         "The least consistent by the upper limit, first, says the same in both on 0 %" in sentence
     )

@@ -214,7 +214,7 @@ def test_more_judges_on_the_same_items_get_a_difference_with_its_interval() -> N
     (frame,) = (displayed(dataframe) for dataframe in app.dataframe)
     assert frame["analysis"].tolist() == ["before", "before", "after", "after"]
     assert frame["judges"].tolist()[::2] == ["3", "6"]
-    assert len([text for text in htmls(app, "jp-said") if text.startswith("Panel curve: ")]) == 2
+    assert len([text for text in htmls(app, "jp-text") if text.startswith("Panel curve: ")]) == 2
     assert any(" study what_if " in code.value for code in app.code)
     assert links(app) == ["Next: the panel curve of the second", "Close the comparison"]
 

@@ -125,7 +125,7 @@ def test_the_command_is_the_one_that_gives_this_result() -> None:
 def test_judges_are_held_against_items_below() -> None:
     app = until_done(open_app(JUDGES, analysis=prepared("one_class")))
     assert [head.value for head in app.main.get("header")][-1] == "Judges or items?"
-    answers = " ".join(htmls(app, "jp-said"))
+    answers = " ".join(htmls(app, "jp-text"))
     assert re.search(r"\d+ % of the variance is between judges \[\d+ %, \d+ %\]", answers)
     notices = [text for text in htmls(app, "Note:") if "Every label is 1" in text]
     assert len(notices) == 1

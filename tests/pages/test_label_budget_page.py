@@ -55,7 +55,7 @@ def test_the_answer_the_price_the_tables_and_the_command_are_there() -> None:
         "The joint test, and the paper's (invalid).",
     ):
         assert caption in readings
-    sentence = htmls(app, "jp-said")
+    sentence = htmls(app, "jp-text")
     assert any(text.startswith("You have 300 labels: the next 100 buy you") for text in sentence)
     assert any("joint p" in text for text in sentence)
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
@@ -94,7 +94,7 @@ def test_goals_are_read_without_new_work_and_in_the_command() -> None:
     assert not app.get("progress")
     assert "within 20 % of what 150 labels give" in answer_of(app)
     assert answer_of(app).endswith("you have 1,000.")
-    sentence = htmls(app, "jp-said")
+    sentence = htmls(app, "jp-text")
     assert any(text.startswith("You have 1,000 labels: the next 100 buy") for text in sentence)
     assert any("bring all 24 to NLL 0.5" in text for text in sentence)
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
@@ -115,7 +115,7 @@ def test_goals_out_of_bounds_in_the_address_are_those_by_default(state: dict[str
 def test_fewer_labels_than_the_smallest_budget_have_no_price() -> None:
     finished()
     app = open_app(BUDGET, analysis=analysis("clean_pairwise"), labels="5")
-    assert any("fewer than the smallest budget here (20)" in text for text in htmls(app, "jp-said"))
+    assert any("fewer than the smallest budget here (20)" in text for text in htmls(app, "jp-text"))
 
 
 def test_a_second_aggregator_gets_a_section_of_its_own() -> None:

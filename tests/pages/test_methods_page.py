@@ -128,7 +128,7 @@ def test_another_aggregator_has_other_shapes_and_the_same_grid() -> None:
     before, after = finished(), finished(aggregator="majority vote")
     assert displayed(after.dataframe[0]).equals(displayed(before.dataframe[0]))
     assert not displayed(after.dataframe[2]).equals(displayed(before.dataframe[2]))
-    assert "majority vote" in " ".join(htmls(after, "jp-said"))
+    assert "majority vote" in " ".join(htmls(after, "jp-text"))
 
 
 def test_what_is_below_the_grid_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,11 +247,11 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
         "Judges and weights (CSV)",
         "Report (HTML)",
     ]
-    sentence = htmls(app, "jp-said")
+    sentence = htmls(app, "jp-text")
     assert any(text.startswith("Runner-up") for text in sentence)
     app = until_done(checked(app.toggle(key="worth").set_value(True).run()))
     checked(app.run())
-    assert any(text.startswith("Keep: ") for text in htmls(app, "jp-said"))
+    assert any(text.startswith("Keep: ") for text in htmls(app, "jp-text"))
     headers = [header.value for header in app.header]
     for wanted in ("What if", "What each judge is worth", "Cost", "Curators", "Score new votes"):
         assert wanted in headers
@@ -261,7 +261,7 @@ def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_ther
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
     app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3-999-x"))
-    assert any("these 22 judges" in text.lower() for text in htmls(app, "jp-said"))
+    assert any("these 22 judges" in text.lower() for text in htmls(app, "jp-text"))
     nobody = "-".join(str(place) for place in range(1, 25))
     app = until_done(open_app(RECOMMENDED, analysis=analysis, without=nobody))
     assert any("Keep at least one judge" in caption.value for caption in app.caption)

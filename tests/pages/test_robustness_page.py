@@ -37,7 +37,7 @@ def test_without_votes_the_page_says_what_it_shows_and_leads_to_start() -> None:
 def test_sections_come_one_after_the_other_and_the_banner_is_the_worst_of_them() -> None:
     app = finished("hard_panel")
     assert headers(app)[:3] == OWN
-    sentence = htmls(app, "jp-said")
+    sentence = htmls(app, "jp-text")
     assert "cost NLL on the others" in answer_of(app)
     assert answer_of(app) not in sentence
     assert any("permuted labels it falls back to the base rate" in text for text in sentence)
@@ -58,17 +58,17 @@ def test_views_are_kept_in_the_address_and_another_feature_is_sliced() -> None:
     )
     assert sliced.value == "difficulty"
     assert any("'difficulty'" in code.value or "difficulty" in code.value for code in app.code)
-    assert not any("slice 'code'" in text for text in htmls(app, "jp-said"))
+    assert not any("slice 'code'" in text for text in htmls(app, "jp-text"))
 
 
 def test_one_class_votes_without_features_get_a_notice_and_no_flattering_number() -> None:
     app = finished("one_class")
     assert any("Every label is 1" in text for text in htmls(app, "Note:"))
-    assert any("no item features" in text for text in htmls(app, "jp-said"))
+    assert any("no item features" in text for text in htmls(app, "jp-text"))
     matrix = displayed(app.dataframe[0])
     assert (matrix["base rate"].round(3) == 0.693).all()
     assert (matrix["constant score"].round(3) == 0.693).all()
-    own = [text for text in htmls(app, "jp-said") if "falls back" in text]
+    own = [text for text in htmls(app, "jp-text") if "falls back" in text]
     levels = [float(text) for text in re.findall(r"NLL (\d\.\d+)", " ".join(own))]
     assert levels
     assert min(levels) > 0.1

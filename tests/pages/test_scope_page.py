@@ -55,7 +55,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     assert links(app) == ["Next: which judges, which pipeline?"]
     app.segmented_control(key="group").set_value("filter")
     until(checked(app.run()), lambda: len(downloads_of(app)) == 4)
-    assert any("what the filter drops (2 judges)" in text for text in htmls(app, "jp-said"))
+    assert any("what the filter drops (2 judges)" in text for text in htmls(app, "jp-text"))
     before = analysis_in(app)
     app.button(key="apply-filter").click()
     checked(app.run())
