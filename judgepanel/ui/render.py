@@ -143,7 +143,8 @@ def draw_how(how: Iterable[Block], *, key: str) -> None:
 def draw_blocks(blocks: Iterable[Block], *, key: str, skip: Collection[str] = ()) -> None:
     """Blocks in their order; all text is untrusted and reaches HTML escaped, never Markdown."""
     for place, block in enumerate(blocks):
-        _draw(block, f"{key}-{place}", skip)
+        if not (isinstance(block, Answer | Paragraph) and block.text in skip):
+            _draw(block, f"{key}-{place}", skip)
 
 
 def _draw(block: Block, key: str, skip: Collection[str]) -> None:
@@ -151,11 +152,9 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
         case Heading(text, level):
             st.html(f"<h{level}>{in_html(text)}</h{level}>")
         case Answer(text):
-            if text not in skip:
-                _text(text, "jp-text jp-result")
+            _text(text, "jp-text jp-result")
         case Paragraph(text, quiet):
-            if text not in skip:
-                _text(text, "jp-reading" if quiet else "jp-text")
+            _text(text, "jp-reading" if quiet else "jp-text")
         case Caveat(text):
             _text(f"Note: {text}", "jp-note")
         case Method(text):
