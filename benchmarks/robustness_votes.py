@@ -152,9 +152,9 @@ def _coverage_rows(n_splits: int, n_worlds: int, *, late: bool = False) -> list[
                 continue
             at = result.of(name)[-1]
             for label, value, lo, hi in (
-                ("rise of all", result.rise[-1], result.rise_lo[-1], result.rise_hi[-1]),
-                ("rise of top-4", result.rise[0], result.rise_lo[0], result.rise_hi[0]),
-                ("gap, top-4 - all", result.gap[0], result.gap_lo[0], result.gap_hi[0]),
+                ("rise of all", result.rise.value[-1], result.rise.lo[-1], result.rise.hi[-1]),
+                ("rise of top-4", result.rise.value[0], result.rise.lo[0], result.rise.hi[0]),
+                ("gap, top-4 - all", result.gap.value[0], result.gap.lo[0], result.gap.hi[0]),
             ):
                 parts.setdefault(f"{name}: {label}", []).append((value[at], lo[at], hi[at]))
         if late:
@@ -206,10 +206,10 @@ def real_table() -> Table:
         rows.append(
             (
                 name,
-                f"{result.nll[-1, 0]:.3f} -> {result.nll[-1, at]:.3f}",
-                f"{result.nll[0, 0]:.3f} -> {result.nll[0, at]:.3f}",
+                f"{result.nll.value[-1, 0]:.3f} -> {result.nll.value[-1, at]:.3f}",
+                f"{result.nll.value[0, 0]:.3f} -> {result.nll.value[0, at]:.3f}",
                 result.slower(0, at),
-                f"{result.rise[-1, both]:+.3f}",
+                f"{result.rise.value[-1, both]:+.3f}",
                 f"{weighed.delta[contested]:+.3f} "
                 f"[{weighed.band_lo[contested]:+.3f}, {weighed.band_hi[contested]:+.3f}]",
                 f"{100 * jury.majority[-1]:.1f} %, {100 * jury.independent[-1]:.2g} %",

@@ -34,6 +34,7 @@ from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.transcripts import transcribed
+from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command
 from judgepanel.words.numbers import counted, with_interval
 from judgepanel.words.output import check_output, write_whole
@@ -173,7 +174,7 @@ class Panel:
 
     def _repr_html_(self) -> str:
         answer = Answer(self._answer())
-        table = Table(self.frame(), "Judges, best first.")
+        table = Table(as_columns(self.frame()), "Judges, best first.")
         return blocks_html([answer, table, *caveats(self.warnings)])
 
     def _answer(self) -> str:

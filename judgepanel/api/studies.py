@@ -66,7 +66,7 @@ class StudyResult:
 
     def columns(self) -> pd.DataFrame:
         """The data dictionary of :meth:`frame`: one row per column, with its description."""
-        return described(self.study.name, self.frame().columns)
+        return described(self.study, self.frame().columns)
 
     def summary(self) -> dict[str, Any]:
         """Decisions, intervals and the size of the run as JSON values."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -120,6 +122,23 @@ class Recommendation:
     position: ConstantPosition | None
     repeats: Repeats
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "panel": "Which judges the candidate takes.",
+            "k": "Judges that the candidate takes on all labelled rows.",
+            "lo": "Lower end of the 95 % interval of nll.",
+            "hi": "Upper end of the 95 % interval of nll.",
+            "delta": "NLL of the candidate less that of all judges under one-coin and beta, in "
+            "nats; below 0 the candidate is better.",
+            "inner_nll": "Cross-validated NLL on all labelled rows, which the choice saw.",
+            "smoothed_nll": "The inner NLL by which candidates are compared; blank over budget.",
+            "behind": "NLL of the candidate less that of the chosen one, out of sample, in nats.",
+            "stands": "What the interval of behind says against the margin; curate: this candidate "
+            "is better.",
+            "allowed": "Whether the candidate keeps within the budget.",
+        }
+    )
 
     @property
     def partial(self) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
+
+from judgepanel.scoring.interval import Interval
 
 INCLUDE = "#4C78A8"
 CURATE_FILL = "#F28E2B"
@@ -110,10 +111,9 @@ def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figu
     return figure
 
 
-def error_bars(
-    value: NDArray[np.float64], lo: NDArray[np.float64], hi: NDArray[np.float64], colour: str
-) -> dict[str, object]:
-    """Asymmetric 95 % bars; none where they are unknown."""
+def error_bars(estimates: Interval, colour: str) -> dict[str, object]:
+    """Asymmetric bars; none where they are unknown."""
+    value, lo, hi = estimates
     return {
         "type": "data",
         "symmetric": False,

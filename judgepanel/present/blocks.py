@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.figures.methods.method_grid import GridCells
-from judgepanel.words.numbers import percent
-from judgepanel.words.tables import PERCENTS
+from judgepanel.words.cells import Column
 
-SHARES = (*PERCENTS, "parse rate", "coded ties", "share", "coverage")
-"""Columns that hold shares in every table."""
 FEW_ROWS = 25
 """Rows of a table in a report; the file that the command writes has all of them."""
 
@@ -72,17 +68,37 @@ class Command:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A table; ``caption`` says what it shows, ``percents`` are columns that hold shares.
+    """A table of columns by their names; ``caption`` says what it shows.
 
     A document shows at most ``most`` rows and says how many are left. ``height`` is that of the
     table on a page, in pixels, above which it scrolls.
     """
 
-    frame: pd.DataFrame
+    columns: Mapping[str, Column]
     caption: str = ""
-    percents: Collection[str] = SHARES
     most: int = FEW_ROWS
     height: int | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return max(map(len, self.columns.values()), default=0)
+
+    def texts(self, most: int | None = None) -> pd.DataFrame:
+        """Cells as text, of the first ``most`` rows or of all."""
+        cells = {name: column.texts(most) for name, column in self.columns.items()}
+        return pd.DataFrame(cells, dtype=object)
+
+    def rows(self) -> list[list[str]]:
+        """Cells of the rows that a document shows, as text."""
+        return [list(row) for row in self.texts(self.most).itertuples(index=False, name=None)]
+
+    def rows_left(self) -> str:
+        """How many rows a document leaves out; empty where it shows all."""
+        more = self.n_rows - self.most
+        if more <= 0:
+            return ""
+        return f"{more:,} more rows are in the table that the command writes."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,24 +166,3 @@ def drawing(figure: go.Figure, shows: str) -> Figure:
     """A figure described by what it shows and by its axes."""
     x, y = (axis.title.text for axis in (figure.layout.xaxis, figure.layout.yaxis))
     return Figure(figure, f"Figure: {shows}" + (f"; {y} against {x}" if x and y else "") + ".")
-
-
-def rows_left(table: Table) -> str:
-    """How many rows a document leaves out; empty where it shows all."""
-    more = len(table.frame) - table.most
-    return f"{more:,} more rows are in the table that the command writes." if more > 0 else ""
-
-
-def cells(table: Table) -> Iterator[list[str]]:
-    """Cells of the rows to show: shares in per cent, numbers to three decimals, blanks blank."""
-    names = [str(name) for name in table.frame.columns]
-    for row in table.frame.head(table.most).itertuples(index=False):
-        yield [_cell(v, name in table.percents) for name, v in zip(names, row, strict=True)]
-
-
-def _cell(value: Any, share: bool) -> str:
-    if pd.isna(value):
-        return ""
-    if isinstance(value, float):
-        return percent(value, 3) if share else f"{value:z.3f}"
-    return str(value)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from judgepanel.present.registry import STUDIES
-from judgepanel.studies.columns import COMMON, OWN
+from judgepanel.studies.columns import COMMON, own_columns
 from judgepanel.studies.contract import Study
 from judgepanel.studies.options import SpecOption, spec_options_of
 
@@ -50,9 +50,10 @@ printed by `python -m judgepanel.present.reference columns`.
 
 ```python
 from judgepanel.studies.columns import describe
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 
-assert describe("panel_curve", "skill").startswith("1 - NLL / null NLL")
-assert describe("panel_curve", "nll_lo") == "Lower end of the 95 % interval of nll."
+assert describe(PANEL_CURVE, "skill").startswith("1 - NLL / null NLL")
+assert describe(PANEL_CURVE, "nll_lo") == "Lower end of the 95 % interval of nll."
 ```
 
 ## In every study
@@ -63,7 +64,7 @@ def columns_reference() -> str:
     """Markdown with what columns mean everywhere, then what they mean in one study alone."""
     parts = [_COLUMNS_HEAD, *_column_table(COMMON)]
     for study in STUDIES.values():
-        own = OWN.get(study.name)
+        own = own_columns(study)
         if own:
             parts += [f"## {study.title}: `{study.name}`", "", *_column_table(own)]
     return "\n".join(parts)

@@ -29,9 +29,7 @@ from judgepanel.present.blocks import (
     Paragraph,
     Row,
     Table,
-    cells,
     flat,
-    rows_left,
 )
 from judgepanel.render.style import DRAW, STYLE
 from judgepanel.words.text import LONGEST, in_html
@@ -172,10 +170,10 @@ def _figure(block: Figure, name: str) -> str:
 
 
 def _table(block: Table) -> str:
-    heads = "".join(f'<th scope="col">{in_html(str(name))}</th>' for name in block.frame.columns)
-    rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in cells(block))
+    heads = "".join(f'<th scope="col">{in_html(str(name))}</th>' for name in block.columns)
+    rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in block.rows())
     caption = f"<caption>{in_html(block.caption)}</caption>" if block.caption else ""
-    left = f'<p class="note">{in_html(rows_left(block))}</p>' if rows_left(block) else ""
+    left = f'<p class="note">{in_html(block.rows_left())}</p>' if block.rows_left() else ""
     return (
         f'<div class="wide" tabindex="0"><table>{caption}<thead><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{left}"

@@ -19,8 +19,6 @@ from judgepanel.present.blocks import (
     Paragraph,
     Row,
     Table,
-    cells,
-    rows_left,
 )
 from judgepanel.words.text import LONGEST, markdown
 
@@ -64,10 +62,10 @@ def block_markdown(block: Block) -> str:  # noqa: PLR0911
 
 
 def _table(block: Table) -> str:
-    names = [str(name) for name in block.frame.columns]
-    lines = [_row(names), "|" + "---|" * len(names), *map(_row, cells(block))]
+    names = [str(name) for name in block.columns]
+    lines = [_row(names), "|" + "---|" * len(names), *map(_row, block.rows())]
     lines = [*([markdown(block.caption), ""] if block.caption else []), *lines]
-    left = rows_left(block)
+    left = block.rows_left()
     return "\n".join([*lines, *(["", markdown(left)] if left else [])])
 
 

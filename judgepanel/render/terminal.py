@@ -19,8 +19,6 @@ from judgepanel.present.blocks import (
     Paragraph,
     Row,
     Table,
-    cells,
-    rows_left,
 )
 from judgepanel.words.terminal import one_line, printable
 
@@ -57,9 +55,9 @@ def _line(text: str) -> str:
 
 
 def _table(block: Table) -> str:
-    names = [one_line(str(name)) for name in block.frame.columns]
-    rows = [[one_line(cell) for cell in row] for row in cells(block)]
+    names = [one_line(str(name)) for name in block.columns]
+    rows = [[one_line(cell) for cell in row] for row in block.rows()]
     columns = pd.DataFrame(rows, columns=pd.Index(range(len(names))))
     text = columns.to_string(index=False, header=names) if rows else "(no rows)"
-    parts = [_line(block.caption), text, rows_left(block)]
+    parts = [_line(block.caption), text, block.rows_left()]
     return "\n" + "\n".join(part for part in parts if part) + "\n"

@@ -13,9 +13,11 @@ import threading
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from judgepanel.scoring.interval import OR_ONE_NUMBER
 
 _SCALARS = (bool, int, float, str)
 _CELLS: dict[str, set[type]] = {
@@ -58,14 +60,18 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Nested lists of equal lengths as an array of one dtype; null is NaN among floats."""
+    """Nested lists of equal lengths as an array of one dtype; null is NaN among floats.
+
+    ``alone``: a number that stands alone is read as a scalar of the dtype.
+    """
 
     dtype: np.dtype[Any]
+    alone: bool = False
 
     def read(self, data: Any) -> Any:
         if isinstance(data, dict):
             return np.empty(_empty_shape(data), self.dtype)
-        if not isinstance(data, list):
+        if not isinstance(data, list) and not (self.alone and not isinstance(data, str)):
             raise ValueError("an array needs a list")
         cells = np.array(data, dtype=object)
         allowed = _CELLS[self.dtype.kind]
@@ -74,7 +80,7 @@ class Array:
             names = ", ".join(sorted(kind.__name__ for kind in kinds - allowed))
             raise ValueError(f"an array of {self.dtype} cannot hold {names}")
         try:
-            return cells.astype(self.dtype)
+            return cells.astype(self.dtype)[()]
         except OverflowError:
             raise ValueError(f"a number is out of the range of {self.dtype}") from None
 
@@ -200,7 +206,7 @@ def _record(kind: Any) -> Record:
         raise TypeError(f"{kind!r} is no dataclass")
     # Known before its fields are looked at: a class may hold itself.
     record = _RECORDS[kind] = Record(kind, {})
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
         if field.init:
             try:
@@ -213,6 +219,12 @@ def _record(kind: Any) -> Record:
 def shape_of(annotation: Any) -> Shape:
     """The shape of an annotation, whichever way it is spelled; TypeError if there is none."""
     meant = _unaliased(annotation)
+    if get_origin(meant) is Annotated:
+        held, *marks = get_args(meant)
+        whole = shape_of(held)
+        if isinstance(whole, Array) and OR_ONE_NUMBER in marks:
+            return Array(whole.dtype, alone=True)
+        return whole
     if meant in _SCALARS:
         return Scalar((meant,))
     if is_dataclass(meant):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from judgepanel.studies.frames import scalars
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,3 +32,11 @@ class SplitResult:
     def partial(self) -> bool:
         """Whether splits are still missing."""
         return self.n_splits < self.planned_splits
+
+    def decisions(self) -> dict[str, Any]:
+        """What the figures decide, by name; JSON values."""
+        return {}
+
+    def summary(self) -> dict[str, Any]:
+        """Decisions, and every field that is one number or text."""
+        return {**self.decisions(), **scalars(self), "partial": self.partial}

@@ -166,7 +166,7 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
         case Table():
             if block.caption:
                 _text(block.caption, "jp-reading")
-            table(block.frame, key=key, height=block.height, percents=block.percents)
+            table(block, key=key)
         case Figure():
             _figure(block, key)
         case Row() | Box():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from judgepanel.present.blocks import Table
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
@@ -17,7 +20,6 @@ from judgepanel.ui.frame import PageContext
 from judgepanel.votes.checks import Check
 from judgepanel.words.commands import study_command
 from judgepanel.words.scope import CHECK_MARKS, check_numbers
-from judgepanel.words.sort_keys import with_sort_keys
 from judgepanel.words.tables import csv_text
 from judgepanel.words.text import csv_name, in_html, plain
 
@@ -42,40 +44,58 @@ ROW = 35
 """Height of a row of a table, in pixels."""
 _CHARACTER, _PADDING = 8, 18
 """Width of a character in a table and of the space around a cell, in pixels."""
+_BROWSER = MappingProxyType({"number": "%.3f", "share": "%.1f %%", "whole": "localized"})
+"""Forms of numbers that the browser writes itself."""
 
 
-def table(
-    frame: pd.DataFrame, *, key: str, height: int | None = None, percents: Collection[str] = ()
-) -> None:
-    """A sortable table with numbers to three decimals; Streamlit draws cells as plain text.
+class _Shown(float):
+    """A number that sorts, and the text that is shown for it."""
 
-    Columns of formatted numbers, such as estimates with their intervals, sort as numbers.
-    Those of its columns that are in ``percents`` hold shares and are shown in per cent. A table
-    that needs less than its ``height`` is as high as its rows: empty ones look like missing data.
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, number: float, text: str) -> _Shown:
+        # Blanks come before all numbers.
+        self = super().__new__(cls, -math.inf if math.isnan(number) else number)
+        self.text = text
+        return self
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def table(block: Table, *, key: str) -> None:
+    """A table that sorts by its numbers and can be searched; cells are plain text.
+
+    A table that needs less than its height is as high as its rows: empty ones look like missing
+    data.
     """
-    numbers = frame.select_dtypes(["float"]).columns
-    percents = [name for name in numbers if name in percents]
-    shares = {
-        name: st.column_config.NumberColumn(format="%.1f %%" if name in percents else "%.3f")
-        for name in numbers
-    }
-    cells, formatted = with_sort_keys(
-        frame.assign(**{name: 100.0 * frame[name] for name in percents})
-    )
-    # The browser measures the first rows alone, and would cut longer numbers off on the left.
-    widths = {
-        name: st.column_config.NumberColumn(
-            width=_PADDING + _CHARACTER * max(len(str(cell)) for cell in [name, *cells[name]])
-        )
-        for name in formatted
-    }
+    frame: dict[str, Any] = {}
+    config: dict[str, Any] = {}
+    styled = []
+    for name, column in block.columns.items():
+        ours = column.form not in _BROWSER or bool(column.words)
+        if column.numbers is None:
+            frame[name] = column.texts()
+        elif ours:
+            texts = column.texts()
+            shown = list(map(_Shown, column.numbers.tolist(), texts))
+            frame[name] = pd.Series(shown, dtype=object)
+            # The browser measures the first rows alone, and would cut longer numbers off.
+            longest = max(map(len, [name, *texts]))
+            config[name] = st.column_config.NumberColumn(width=_PADDING + _CHARACTER * longest)
+            styled.append(name)
+        else:
+            frame[name] = column.numbers * (100.0 if column.form == "share" else 1.0)
+            config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form])
+    cells = pd.DataFrame(frame)
     # A Styler shows its own text over the number in a cell; only tables that need it pay for one.
     st.dataframe(
-        cells.style.format(dict.fromkeys(formatted, str)) if formatted else cells,
+        cells.style.format(dict.fromkeys(styled, str)) if styled else cells,
         hide_index=True,
         key=f"table-{key}",
-        height=height if height and ROW * (len(frame) + 1) > height else "auto",
-        column_config=shares | widths,
+        height=block.height if block.height and ROW * (block.n_rows + 1) > block.height else "auto",
+        column_config=config,
     )
 
 

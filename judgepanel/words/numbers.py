@@ -71,6 +71,11 @@ def level(value: float, lo: float, hi: float) -> str:
     return f"{fixed(value, 3)} {interval(lo, hi, 3, most=3)}"
 
 
+def share_level(value: float, lo: float, hi: float) -> str:
+    """``71.2 % [64.0 %, 78.1 %]``: a share and its interval in per cent."""
+    return f"{percent(value, 3)} [{percent(lo, 3)}, {percent(hi, 3)}]"
+
+
 def decimals(value: float, digits: int) -> int:
     """Decimals that show ``digits`` significant figures of a value once it is rounded."""
     if value == 0 or not math.isfinite(value):

@@ -10,7 +10,8 @@ import math
 import re
 from collections.abc import Sequence
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
 
 _NUMBER = r"[+-]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
 _FORMATTED = re.compile(
@@ -20,22 +21,6 @@ _FORMATTED = re.compile(
 )
 _NO_DIFFERENCE = ("the same", "reference")
 _LONGEST = 120
-
-
-class Sortable(float):
-    """A number that sorts, and the text that is shown for it."""
-
-    __slots__ = ("text",)
-
-    def __new__(cls, key: float, text: str) -> Sortable:
-        self = super().__new__(cls, key)
-        self.text = text
-        return self
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def sort_key(text: str) -> float | None:
@@ -54,32 +39,15 @@ def sort_key(text: str) -> float | None:
     return number / 100 if match[2] else number
 
 
-def sortable(cells: Sequence[object]) -> list[Sortable] | None:
-    """A column of formatted numbers as numbers; None for a column of anything else.
+def sort_keys(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """The numbers of a column of formatted numbers; None for a column of anything else.
 
     It is one of numbers where more cells are numbers than words. Words and blanks, which stand
-    where there is no number, come before all numbers.
+    where there is no number, have NaN.
     """
-    if not all(isinstance(cell, str) or cell is None for cell in cells):
+    keys = {cell: sort_key(cell) for cell in set(texts)}
+    formatted = [cell for cell in texts if keys[cell] is not None]
+    words = sum(bool(cell.strip()) and keys[cell] is None for cell in texts)
+    if words >= len(formatted) or all(cell in _NO_DIFFERENCE for cell in formatted):
         return None
-    texts = ["" if cell is None else str(cell) for cell in cells]
-    keys = {text: sort_key(text) for text in set(texts)}
-    numbers = [text for text in texts if keys[text] is not None]
-    words = sum(bool(text.strip()) and keys[text] is None for text in texts)
-    if words >= len(numbers) or all(text in _NO_DIFFERENCE for text in numbers):
-        return None
-    return [Sortable(-math.inf if (key := keys[text]) is None else key, text) for text in texts]
-
-
-def with_sort_keys(frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The frame with its formatted numbers as :class:`Sortable`, and the columns that have them."""
-    columns = {
-        name: cells
-        for name in frame.columns
-        if not pd.api.types.is_numeric_dtype(frame[name])
-        and (cells := sortable(frame[name].tolist())) is not None
-    }
-    numbers = {
-        name: pd.Series(cells, index=frame.index, dtype=object) for name, cells in columns.items()
-    }
-    return frame.assign(**numbers), tuple(columns)
+    return np.array([math.nan if (key := keys[cell]) is None else key for cell in texts])

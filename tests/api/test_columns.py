@@ -12,7 +12,7 @@ import pytest
 
 from judgepanel.present.reference import columns_reference
 from judgepanel.present.registry import STUDIES
-from judgepanel.studies.columns import COMMON, OWN, describe, described
+from judgepanel.studies.columns import COMMON, describe, described, own_columns
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
@@ -43,29 +43,32 @@ def columns(name):
 
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_every_column_is_described_in_a_sentence(name):
-    table = described(name, columns(name))
+    table = described(STUDIES[name], columns(name))
     assert table["column"].tolist() == list(columns(name))
     assert all(text[0].isupper() or text[0] in "(12p" for text in table["description"])
     assert table["description"].str.endswith(".").all()
 
 
-@pytest.mark.parametrize("name", sorted(OWN))
+@pytest.mark.parametrize("name", sorted(STUDIES))
 def test_no_column_is_described_that_a_study_does_not_have(name):
-    assert set(OWN[name]) <= set(columns(name))
+    assert set(own_columns(STUDIES[name])) <= set(columns(name))
 
 
 def test_what_is_described_for_all_studies_occurs_in_some():
     meant = {
-        column for name in STUDIES for column in columns(name) if column not in OWN.get(name, {})
+        column
+        for name, study in STUDIES.items()
+        for column in columns(name)
+        if column not in own_columns(study)
     }
     assert set(COMMON) <= meant
 
 
 def test_a_column_without_a_description_is_refused():
     with pytest.raises(KeyError, match="the column puzzle of the study jury is not described"):
-        describe("jury", "puzzle")
+        describe(STUDIES["jury"], "puzzle")
     with pytest.raises(KeyError, match="the column puzzle of the study jury"):
-        describe("jury", "puzzle_lo")
+        describe(STUDIES["jury"], "puzzle_lo")
 
 
 def test_the_page_of_columns_is_what_the_descriptions_say():

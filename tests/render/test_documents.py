@@ -3,7 +3,6 @@
 import re
 from functools import cache
 
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
@@ -30,6 +29,7 @@ from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.cells import numbers, text
 from tests.helpers import make_votes
 
 EVIL = "<script>alert(1)</script> | **bold** [x](javascript:1) `code` =1+1"
@@ -46,7 +46,7 @@ def hostile():
             Paragraph(EVIL, quiet=True),
             Facts(((EVIL, EVIL),)),
             Command("```\n" + EVIL),
-            Table(pd.DataFrame({EVIL: [EVIL, None], "p": [0.12345, float("nan")]}), EVIL),
+            Table({EVIL: text([EVIL, ""]), "p": numbers([0.12345, float("nan")])}, EVIL),
         ),
     )
 
@@ -84,8 +84,8 @@ def test_a_row_stands_in_documents_one_block_after_the_other():
     row = Row((Box("left", (figure,), coding=True), Box("right", (figure, Paragraph("below")))))
     document = Document("t", (row,))
     texts = html_text(document), markdown_text(document), terminal_text(document.blocks)
-    for text in texts:
-        assert text.index("left") < text.index("right") < text.index("below")
+    for shown in texts:
+        assert shown.index("left") < shown.index("right") < shown.index("below")
     assert texts[0].count("data-figure=") == 2
     assert len(set(re.findall(r'data-figure="([^"]+)"', texts[0]))) == 2
     assert [block for block in flat((row,)) if block == figure] == [figure, figure]

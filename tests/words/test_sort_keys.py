@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, interval, level, percent, sig, signed, with_interval
-from judgepanel.words.sort_keys import sort_key, with_sort_keys
+from judgepanel.words.sort_keys import sort_key, sort_keys
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -57,20 +57,19 @@ def test_what_a_cell_sorts_by(text: str, key: float | None) -> None:
     assert sort_key(text) == key
 
 
-def test_a_column_of_numbers_sorts_as_numbers_and_prints_as_it_was() -> None:
+def test_a_column_of_formatted_numbers_keeps_its_numbers_and_prints_as_it_was() -> None:
     shares = ["9 %", "12 %", "", "100 %", "n/a"]
     frame = pd.DataFrame(
         {"share": shares, "judge": ["a", "b", "7", "d", "e"], "k": [1, 2, 3, 4, 5]}
     )
-    cells, formatted = with_sort_keys(frame)
-    assert formatted == ("share",)
-    assert [str(cell) for cell in cells["share"]] == shares
-    assert [float(cell) for cell in cells["share"]] == [0.09, 0.12, -math.inf, 1, -math.inf]
-    assert cells["judge"].tolist() == frame["judge"].tolist()
+    columns = as_columns(frame)
+    assert columns["share"].texts() == shares
+    np.testing.assert_array_equal(columns["share"].numbers, [0.09, 0.12, np.nan, 1, np.nan])
+    assert columns["judge"].numbers is None
+    assert columns["judge"].texts() == frame["judge"].tolist()
+    assert columns["k"].texts() == ["1", "2", "3", "4", "5"]
 
 
-@pytest.mark.parametrize("words", [["a", "b", "1 c"], ["", ""], ["reference", "kept"], [None, "x"]])
-def test_a_column_of_words_stays_one(words: list[str | None]) -> None:
-    cells, formatted = with_sort_keys(pd.DataFrame({"words": words}, dtype=object))
-    assert formatted == ()
-    assert cells["words"].tolist() == words
+@pytest.mark.parametrize("words", [["a", "b", "1 c"], ["", ""], ["reference", "kept"], ["", "x"]])
+def test_a_column_of_words_stays_one(words: list[str]) -> None:
+    assert sort_keys(words) is None

@@ -17,6 +17,7 @@ from judgepanel.figures.style import (
     error_bars,
     laid_out,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.distortion_result import Distortion
 
 Floats = NDArray[np.float64]
@@ -68,7 +69,7 @@ def plot_distortion(
     spread = np.linspace(0.28, -0.28, max(len(marks.calibrators), 2))
     for i, calibrator in enumerate(marks.calibrators):
         colour, symbol = _LOOKS[i % len(_LOOKS)]
-        bars = error_bars(marks.value[:, i], marks.lo[:, i], marks.hi[:, i], colour)
+        bars = error_bars(Interval(marks.value[:, i], marks.lo[:, i], marks.hi[:, i]), colour)
         figure.add_scatter(
             x=marks.value[:, i],
             y=rows + spread[i],

@@ -17,6 +17,7 @@ from judgepanel.figures.style import (
     laid_out,
     rank_axis,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.jury_result import Jury
 
 Floats = NDArray[np.float64]
@@ -90,7 +91,7 @@ def plot_jury(lines: ErrorLines) -> go.Figure:
                 "size": 8,
                 "line": {"color": line, "width": 1},
             },
-            error_y=error_bars(value, lo, hi, line),
+            error_y=error_bars(Interval(value, lo, hi), line),
             name=f"{name}, observed",
             hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
         )

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ def plot_narrow_band(lines: BandLines) -> go.Figure:
             mode="lines+markers",
             line={"color": colour, "width": 2.5, "dash": dash},
             marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y=error_bars(lines.value[i], lines.lo[i], lines.hi[i], colour),
+            error_y=error_bars(Interval(lines.value[i], lines.lo[i], lines.hi[i]), colour),
             name=name,
             hovertemplate=f"{name}: %{{y:+.3f}}<extra></extra>",
         )

@@ -17,6 +17,7 @@ from judgepanel.figures.style import (
     laid_out,
     with_opacity,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
 
 Floats = NDArray[np.float64]
@@ -60,7 +61,7 @@ def plot_weighting(effects: Effects) -> go.Figure:
         y=rows,
         mode="markers",
         marker={"color": INCLUDE, "size": 9},
-        error_x=error_bars(effects.value, effects.lo, effects.hi, INCLUDE),
+        error_x=error_bars(Interval(effects.value, effects.lo, effects.hi), INCLUDE),
         text=[escaped(name) for name in effects.names],
         hovertemplate="%{text}: %{x:+.4f}<extra></extra>",
         showlegend=False,

@@ -11,6 +11,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, d
 from judgepanel.studies.cost.cost import CostSpec
 from judgepanel.studies.cost.cost_result import Cost, CostPoint
 from judgepanel.studies.panel.costs import WRITTEN
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     counted,
     fixed,
@@ -215,10 +216,10 @@ def present(result: Cost, spec: CostSpec) -> list[Block]:
             "not a choice.",
             quiet=True,
         ),
-        Table(cost_table(result)),
+        Table(as_columns(cost_table(result))),
         *paragraphs(panel_sentence(result, point)),
         Table(
-            panels_table(result),
+            as_columns(panels_table(result)),
             "The panel of every budget, as all labelled items choose it.",
             height=250,
         ),

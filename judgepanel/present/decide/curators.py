@@ -15,6 +15,7 @@ from judgepanel.studies.panel.curators_result import (
     CuratorFigures,
     Curators,
 )
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -207,10 +208,10 @@ def present(result: Curators, spec: CuratorsSpec) -> list[Block]:
             curators(result),
             "NLL of every way of choosing, where it chose and on new items, against all judges",
         ),
-        Table(curators_table(result)),
+        Table(as_columns(curators_table(result))),
         *paragraphs(*notes, chosen),
         Table(
-            chosen_table(result),
+            as_columns(chosen_table(result)),
             "Share of the splits in which every curator chose each judge.",
             height=320,
         ),

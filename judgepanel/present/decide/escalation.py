@@ -11,6 +11,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, par
 from judgepanel.present.decide.cost import amount
 from judgepanel.studies.cost.escalation import EscalationSpec
 from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     fixed,
     interval,
@@ -155,7 +156,7 @@ def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
         Answer(escalation_sentence(result)),
         *paragraphs(promise_sentence(result), cheap_sentence(result)),
         drawing(escalation(result), "NLL for every threshold of confidence"),
-        Table(escalation_table(result)),
+        Table(as_columns(escalation_table(result))),
         Method(
             "Thresholds were fixed in advance; in every split the recommended one is chosen on the "
             "calibration items."

@@ -20,6 +20,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import capital, fixed, interval, p_cell, percent, sig, signed
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
@@ -187,7 +188,7 @@ def _curve(result: PanelCurve, calibrator: str, metric: str) -> list[Block]:
         Paragraph(_reading(result, calibrator, metric), quiet=True),
         *paragraphs(optimism_sentence(result, calibrator)),
         Table(
-            comparison_table(result, calibrator),
+            as_columns(comparison_table(result, calibrator)),
             f"Panels against all judges, with {CALIBRATED[calibrator]}.",
         ),
     ]

@@ -26,6 +26,7 @@ from judgepanel.present.decide.absence import absence_table, absence_words
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import counted, fixed, interval, percent, sig, signed, with_interval
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
@@ -285,7 +286,7 @@ def present(
         *([] if view.votes is None else [_judges(result, view.votes)]),
         Heading("The panel", 3),
         Table(
-            weights_table(result),
+            as_columns(weights_table(result)),
             "Judges of the panel in panel order, and those left out.",
             height=320,
         ),
@@ -296,7 +297,7 @@ def present(
             "expected NLL above does.",
             quiet=True,
         ),
-        Table(candidate_table(result), "Candidates, lowest NLL first."),
+        Table(as_columns(candidate_table(result)), "Candidates, lowest NLL first."),
         _method(result, spec),
     ]
 
@@ -315,7 +316,7 @@ def _absences(result: Recommendation) -> list[Block]:
         Heading("When judges are absent", 3),
         *paragraphs(*absence_words(result)),
         Table(
-            absence_table(result),
+            as_columns(absence_table(result)),
             "Rise of the NLL, out of sample, with judges absent and nothing refitted; intervals "
             "are for this panel on very many new items.",
             height=320,

@@ -23,6 +23,7 @@ from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import Copied, JudgeValue, Value
 from judgepanel.votes.errors import listed
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import counted, fixed, interval, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.words.terminal import one_line
@@ -243,14 +244,17 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
             "what NLL loses without each judge, with intervals; keep, drop and watch told apart",
         ),
         *paragraphs(shapley_sentence(result)),
-        Table(status_table(result, view.statuses), height=360),
+        Table(as_columns(status_table(result, view.statuses)), height=360),
     ]
     if view.statuses is None:
         blocks.append(Paragraph("Statuses here leave out the scope checks P0 and P1.", quiet=True))
     blocks += paragraphs(roles_sentence(result), copies_sentence(result))
     if result.groups:
         blocks.append(
-            Table(group_table(result), "What families and clusters of judges are worth together.")
+            Table(
+                as_columns(group_table(result)),
+                "What families and clusters of judges are worth together.",
+            )
         )
     if result.removal:
         blocks += _removal(result)
@@ -268,7 +272,7 @@ def _removal(result: Value) -> list[Block]:
         drawing(
             removal(result), "NLL against the number of least valuable judges that are taken out"
         ),
-        Table(removal_table(result)),
+        Table(as_columns(removal_table(result))),
     ]
 
 

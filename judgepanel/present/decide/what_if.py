@@ -8,6 +8,7 @@ from judgepanel.figures.what_if import what_if
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
 from judgepanel.studies.panel.what_if import WhatIfSpec
 from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import counted, fixed, interval, percent, sig, with_interval
 from judgepanel.words.sentences import CODING
 
@@ -74,7 +75,7 @@ def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
         Answer(what_if_sentence(result)),
         Caveat(BY_HAND),
         drawing(what_if(result), "NLL of both panels, with intervals"),
-        Table(what_if_table(result)),
+        Table(as_columns(what_if_table(result))),
         *([Paragraph(few, quiet=True)] if result.planned_splits < spec.settings.splits else []),
         Method(
             f"Both panels are fitted on the same {result.n_calibration:,.0f} labels of every split "

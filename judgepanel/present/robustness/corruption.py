@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
+import plotly.graph_objects as go
 
-from judgepanel.figures.robustness.corruption import corruption
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    laid_out,
+)
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -21,11 +27,10 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.studies.robustness.corruption import DRAWS, CorruptionSpec
 from judgepanel.studies.robustness.corruption_result import Corruption
-from judgepanel.studies.robustness.vote_damage import ABSENT, CLEAN
+from judgepanel.studies.robustness.damage import ABSENT, CLEAN
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import capital, fixed, level, percent, with_interval
 from judgepanel.words.sentences import CODING
-
-Floats = NDArray[np.float64]
 
 SCENARIO_NAMES = {
     "random_evaluation": "votes at random, when scoring",
@@ -61,26 +66,28 @@ def corruption_sentence(result: Corruption, scenario: str, panel: int = 0) -> st
     place = int(result.of(scenario)[-1])
     damage = _DAMAGE[scenario].format(share=percent(result.concentrated))
     start = f"With {percent(float(result.levels[place]))} {damage}, {result.arms[-1]} go"
-    text = f"{start} from NLL {_nll(result, -1, 0)} to {_level(result, -1, place)}"
+    text = f"{start} from NLL {_nll(result, -1, 0)} to {level(*result.nll[-1, place])}"
     null = f"base rate {fixed(result.null_nll, 3)}"
     if len(result.panels) == 1:
         text = f"{text} ({null})."
     else:
         arm = result.arms[panel]
-        text += f", {arm} from {_nll(result, panel, 0)} to {_level(result, panel, place)} ({null})."
+        text += (
+            f", {arm} from {_nll(result, panel, 0)} to {level(*result.nll[panel, place])} ({null})."
+        )
         text += f" {_slower(result, panel, place)}"
     return f"{text} {CODING}" if result.measures_coding else text
 
 
 def _slower(result: Corruption, panel: int, place: int) -> str:
-    gap, lo, hi = (float(part[panel, place]) for part in (result.gap, result.gap_lo, result.gap_hi))
+    gap = result.gap[panel, place]
     arm, everyone = result.arms[panel], result.arms[-1]
     slower = result.slower(panel, place)
     if slower == "all judges":
-        return f"{capital(arm)} loses {with_interval(gap, lo, hi)} more than {everyone}."
+        return f"{capital(arm)} loses {with_interval(*gap)} more than {everyone}."
     if slower == "the top k":
-        return f"{capital(everyone)} lose {with_interval(-gap, -hi, -lo)} more than {arm}."
-    between = with_interval(gap, lo, hi, sign=True)
+        return f"{capital(everyone)} lose {with_interval(*-gap)} more than {arm}."
+    between = with_interval(*gap, sign=True)
     return f"Who loses more is not shown ({arm} - {everyone}: {between})."
 
 
@@ -91,7 +98,7 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     places = [i for i, name in enumerate(result.scenarios) if name != CLEAN]
     outcomes = [result.slower(panel, place) for place in places]
     arm, everyone = result.arms[panel], result.arms[-1]
-    ahead = sum(bool(result.delta[panel, i] > 0) for i in places)
+    ahead = int(np.count_nonzero(result.delta.value[panel, places] > 0))
     return (
         f"Of {len(places)} conditions, {everyone} degrade slower than {arm} in "
         f"{outcomes.count('all judges')}, faster in {outcomes.count('the top k')}, and "
@@ -100,58 +107,72 @@ def degrades_sentence(result: Corruption, panel: int = 0) -> str:
     )
 
 
-def corruption_table(result: Corruption, scenario: str) -> pd.DataFrame:
+def corruption_table(result: Corruption, scenario: str) -> dict[str, Column]:
     """All judges and every panel at every level of a scenario."""
     places = result.of(scenario)
-    columns: dict[str, object] = {
-        "damage": [f"{100.0 * result.levels[i]:g} %" for i in places],
-        "votes changed": [percent(float(result.changed[i])) for i in places],
+    damaged = np.array(result.scenarios)[places] != CLEAN
+    columns = {
+        "damage": numbers(result.levels[places], "share"),
+        "votes changed": numbers(result.changed[places], "share"),
     }
-    drop, drop_lo, drop_hi = (
-        100.0 * part for part in (result.drop, result.drop_lo, result.drop_hi)
-    )
     order = [len(result.panels) - 1, *range(len(result.panels) - 1)]
     for p in order:
-        columns[f"NLL, {result.arms[p]}"] = [_level(result, p, i) for i in places]
-        columns[f"rise, {result.arms[p]}"] = [
-            _difference(result.rise, result.rise_lo, result.rise_hi, p, i) for i in places
-        ]
-        columns[f"accuracy, {result.arms[p]}"] = [_accuracy(result, p, i) for i in places]
-        columns[f"points of it lost, {result.arms[p]}"] = [
-            _difference(drop, drop_lo, drop_hi, p, i) for i in places
-        ]
+        lost = result.drop[p, places].scaled(100.0, "points").where(damaged)
+        columns |= {
+            f"NLL, {result.arms[p]}": levels(result.nll[p, places]),
+            f"rise, {result.arms[p]}": differences(result.rise[p, places].where(damaged)),
+            f"accuracy, {result.arms[p]}": levels(result.accuracy[p, places]),
+            f"points of it lost, {result.arms[p]}": differences(lost),
+        }
     for p in order[1:]:
-        columns[f"{result.arms[p]} loses more"] = [
-            _difference(result.gap, result.gap_lo, result.gap_hi, p, i) for i in places
+        slower = [
+            result.slower(p, i) if hurt else "" for i, hurt in zip(places, damaged, strict=True)
         ]
-        columns[f"slower than {result.arms[p]}"] = [
-            "" if result.scenarios[i] == CLEAN else result.slower(p, i) for i in places
-        ]
-        columns[f"{result.arms[p]} - {result.arms[-1]}"] = [
-            _difference(result.delta, result.delta_lo, result.delta_hi, p, i) for i in places
-        ]
-    columns["base rate"] = result.null_nll
-    return pd.DataFrame(columns)
+        columns |= {
+            f"{result.arms[p]} loses more": differences(result.gap[p, places].where(damaged)),
+            f"slower than {result.arms[p]}": text(slower),
+            f"{result.arms[p]} - {result.arms[-1]}": differences(result.delta[p, places]),
+        }
+    return columns | {"base rate": numbers(np.full(len(places), result.null_nll))}
 
 
 def _nll(result: Corruption, p: int, i: int) -> str:
-    return fixed(float(result.nll[p, i]), 3)
+    return fixed(float(result.nll.value[p, i]), 3)
 
 
-def _level(result: Corruption, p: int, i: int) -> str:
-    lo, hi = float(result.nll_lo[p, i]), float(result.nll_hi[p, i])
-    return level(float(result.nll[p, i]), lo, hi)
-
-
-def _accuracy(result: Corruption, p: int, i: int) -> str:
-    lo, hi = (percent(float(end[p, i]), 3) for end in (result.accuracy_lo, result.accuracy_hi))
-    return f"{percent(float(result.accuracy[p, i]), 3)} [{lo}, {hi}]"
-
-
-def _difference(value: Floats, lo: Floats, hi: Floats, p: int, i: int) -> str:
-    if value[p, i] == lo[p, i] == hi[p, i] == 0.0:
-        return ""
-    return with_interval(float(value[p, i]), float(lo[p, i]), float(hi[p, i]), sign=True)
+def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
+    """NLL against the share of votes that are wrong, or of judges that are absent."""
+    places = result.of(scenario)
+    share = 100.0 * result.levels[places]
+    width = float(np.diff(share).min()) if len(share) > 1 else 0.0
+    figure = go.Figure()
+    null = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
+    figure.add_hline(y=result.null_nll, line=null)
+    for p, name in enumerate(result.arms):
+        everyone = p == len(result.arms) - 1
+        colour = INCLUDE if everyone else CURATE_LINE
+        nll = result.nll[p, places]
+        figure.add_scatter(
+            # Moved apart a little, so that error bars do not hide each other.
+            x=share + 0.06 * width * (1 if everyone else -1),
+            y=nll.value,
+            mode="lines+markers",
+            line={"color": colour, "width": 3, "dash": "solid" if everyone else "dash"},
+            marker={
+                "color": INCLUDE if everyone else CURATE_FILL,
+                "symbol": "circle" if everyone else "diamond",
+                "size": 9,
+                "line": {"color": colour, "width": 1},
+            },
+            error_y=error_bars(nll, colour),
+            name=name,
+            customdata=share,
+            hovertemplate=f"{name}, %{{customdata:.0f}} %: %{{y:.3f}}<extra></extra>",
+        )
+    figure.add_scatter(x=[None], y=[None], mode="lines", line=null, name="null: the base rate")
+    laid_out(figure, x=hit_words(scenario), y="NLL (nats per item)")
+    figure.update_xaxes(ticksuffix=" %")
+    return figure
 
 
 def present(
@@ -172,7 +193,7 @@ def _scenario(result: Corruption, scenario: str) -> list[Block]:
     counts = [degrades_sentence(result, panel) for panel in range(len(result.panels) - 1)]
     return [
         Answer(corruption_sentence(result, scenario)),
-        drawing(corruption(result, scenario, x=damaged), f"NLL against the share of {damaged}"),
+        drawing(corruption_figure(result, scenario), f"NLL against the share of {damaged}"),
         *(Paragraph(text, quiet=True) for text in counts[:1]),
         Table(corruption_table(result, scenario), f"{capital(SCENARIO_NAMES[scenario])}."),
         *paragraphs(*counts[1:]),

@@ -10,6 +10,7 @@ from judgepanel.figures.robustness.distortion import distortion
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.studies.robustness.distortion import DistortionSpec
 from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, interval, listed, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, CODING
 
@@ -77,7 +78,7 @@ def present(
     return [
         Answer(distortion_sentence(result)),
         drawing(figure, "NLL under each distortion of the raw score, one mark per calibrator"),
-        Table(distortion_table(result)),
+        Table(as_columns(distortion_table(result))),
         Method(
             f"The one-coin score of all {result.n_judges:,} judges, as a probability r, is "
             "distorted on calibration and evaluation items alike: r², √r, r plus normal noise "

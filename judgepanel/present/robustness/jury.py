@@ -10,6 +10,7 @@ from judgepanel.figures.robustness.jury import jury
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.studies.robustness.jury import PRIOR_VOTES, JurySpec
 from judgepanel.studies.robustness.jury_result import Jury
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import interval, percent, sig, with_interval
 from judgepanel.words.sentences import CODING
 
@@ -121,7 +122,7 @@ def present(result: Jury, spec: JurySpec) -> list[Block]:
             "Errors below 0.01 % are not drawn; the dotted line is deciding without votes.",
             quiet=True,
         ),
-        Table(jury_table(result)),
+        Table(as_columns(jury_table(result))),
         Method(
             "Judges are ranked, and one-coin weights learned, on calibration items. Errors are "
             "those on the other items, and the accuracies that the theory is given are measured "

@@ -12,6 +12,7 @@ from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, interval, listed, percent, sig, with_interval
 
 
@@ -110,7 +111,7 @@ def present(
             "what pruning costs in simulated panels, against the width of the band",
         ),
         Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
-        Table(band_table(result), height=320),
+        Table(as_columns(band_table(result)), height=320),
         Method(
             f"{result.n_replicates} panels a cell are simulated (seed {result.seed}) with this "
             f"panel's mean accuracy ({percent(result.mean_accuracy, 3)}), its share of votes that "

@@ -11,6 +11,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, d
 from judgepanel.present.robustness.transfer import WAITING
 from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
 from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -126,7 +127,7 @@ def present(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
             "Intervals hold in all slices together. Right of 0 a slice needs labels of its own.",
             quiet=True,
         ),
-        Table(slice_table(result)),
+        Table(as_columns(slice_table(result))),
         Method(
             f"{result.n_splits} random splits (seed {result.seed}). Part of a slice is scored by "
             "panels fitted on its other items, on as many labels of the other slices, and on the "

@@ -26,6 +26,7 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     Cell,
     DifficultyTransfer,
 )
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     compared,
     fixed,
@@ -197,7 +198,7 @@ def _matrix(result: DifficultyTransfer, calibrator: str, method: str) -> list[Bl
         *paragraphs(difficulty_sentence(result, calibrator), remedy_sentence(result, calibrator)),
         drawing(figure, shows),
         Paragraph(_reading(result), quiet=True),
-        Table(transfer_table(result, calibrator), percents=_SHARES, height=320),
+        Table(as_columns(transfer_table(result, calibrator), _SHARES), height=320),
     ]
 
 

@@ -9,6 +9,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, d
 from judgepanel.studies.robustness.reliability_weighting import ReliabilityWeightingSpec
 from judgepanel.studies.robustness.signals import AGREEMENT, COVERAGE, RANDOM
 from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import counted, fixed, interval, p_cell, sig, with_interval
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
@@ -97,7 +98,7 @@ def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> lis
             f"margin of 1 % would be {sig(result.relative_margin, 2)}.",
             quiet=True,
         ),
-        Table(weighting_table(result)),
+        Table(as_columns(weighting_table(result))),
         Method(
             "Each calibration item counts from 0 to 2 times, by the rank of the signal, in the "
             "counts that weigh judges and in the fit of the calibrator; evaluation items count "

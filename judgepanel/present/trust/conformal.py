@@ -27,6 +27,7 @@ from judgepanel.present.trust.shares import (
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.studies.confidence.conformal import ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, listed, percent
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
@@ -156,7 +157,7 @@ def present(
 def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block]:
     blocks: list[Block] = [
         Answer(conformal_sentence(result, level)),
-        Table(kinds_table(result, level), "Kinds of plain sets."),
+        Table(as_columns(kinds_table(result, level)), "Kinds of plain sets."),
     ]
     for grouping in result.methods[1:]:
         if chosen in (None, grouping):
@@ -165,7 +166,7 @@ def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block
             blocks += paragraphs(groups_sentence(result, level, grouping))
             blocks += [
                 drawing(coverage_figure(result, level, grouping), shows),
-                Table(coverage_table(result, level, grouping), f"Coverage by {by}."),
+                Table(as_columns(coverage_table(result, level, grouping)), f"Coverage by {by}."),
             ]
     return blocks
 

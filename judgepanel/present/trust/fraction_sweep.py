@@ -13,6 +13,7 @@ from judgepanel.present.trust.label_budget import FIRST_PANEL
 from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.compare import arm_name
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -164,7 +165,7 @@ def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Blo
         Answer(share_sentence(result, calibrator)),
         drawing(fraction_sweep(result, calibrator, chosen), "every share of the items"),
         Paragraph(reading.strip(), quiet=True),
-        *(Table(share_table(result, calibrator, arm)) for arm in arms),
+        *(Table(as_columns(share_table(result, calibrator, arm))) for arm in arms),
     ]
 
 

@@ -9,6 +9,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, par
 from judgepanel.studies.scope.group_change import GroupChangeSpec
 from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
 from judgepanel.votes.errors import listed
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     counted,
     interval,
@@ -111,7 +112,7 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
             group_figure(result, AGGREGATOR_NAMES),
             "NLL of every aggregator with the group and without it",
         ),
-        Table(group_table(result)),
+        Table(as_columns(group_table(result))),
         Method(
             "In every split both panels are fitted on the same labels and scored on the same "
             "items, so the difference is paired. Verdicts are held against a margin of 2 % of the "

@@ -22,6 +22,7 @@ from judgepanel.studies.confidence.items import ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
@@ -124,7 +125,7 @@ def present(result: Items, spec: ItemsSpec, view: ItemsView = ItemsView()) -> li
             ("Worst misses.", result.worst(_LISTED)),
             ("Most contested.", result.contested(_LISTED)),
         ):
-            blocks += [Table(item_table(result, rows), title)] if len(rows) else []
+            blocks += [Table(as_columns(item_table(result, rows)), title)] if len(rows) else []
     return [*blocks, _method(result)]
 
 
@@ -139,7 +140,7 @@ def _strata(result: Items, grouping: StratumGrouping) -> list[Block]:
                 quiet=True,
             )
         )
-    return [*blocks, Table(strata_table(result, grouping), f"By {by}.")]
+    return [*blocks, Table(as_columns(strata_table(result, grouping)), f"By {by}.")]
 
 
 def _method(result: Items) -> Method:

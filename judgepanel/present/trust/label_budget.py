@@ -26,6 +26,7 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelsNeeded,
 )
 from judgepanel.studies.compare import arm_name
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -334,7 +335,7 @@ def present(
     if arms:
         blocks.append(Heading("Labels needed, and the joint test", 3))
     if result.needed:
-        blocks.append(Table(needed_table(result), "Labels needed."))
+        blocks.append(Table(as_columns(needed_table(result)), "Labels needed."))
     blocks += _joint(result, first)
     for calibrator in result.calibrators if view.calibrator is None else ():
         if calibrator != first:
@@ -387,7 +388,7 @@ def _difference(result: LabelBudget, calibrator: str, arm: str) -> list[Block]:
 
 
 def _budgets_table(result: LabelBudget, calibrator: str, arm: str | None) -> Table:
-    return Table(budget_table(result, calibrator, arm), "Every budget.")
+    return Table(as_columns(budget_table(result, calibrator, arm)), "Every budget.")
 
 
 def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
@@ -395,7 +396,10 @@ def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
     if result.n_splits < 2 or len(result.panels) < 2:
         return []
     return [
-        Table(joint_table(result, calibrator), "The joint test, and the paper's (invalid)."),
+        Table(
+            as_columns(joint_table(result, calibrator)),
+            "The joint test, and the paper's (invalid).",
+        ),
         Paragraph(paper_note(), quiet=True),
     ]
 

@@ -37,6 +37,7 @@ from judgepanel.studies.confidence.reliability_result import (
     Bins,
     Reliability,
 )
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, interval, p_value, percent, with_interval
 from judgepanel.words.sentences import CODING
 
@@ -239,8 +240,8 @@ def present(
             quiet=True,
         ),
         *paragraphs(error_sentence(result, bins), slope_sentence(result)),
-        Table(bins_table(result, str(bins)), "Every bin."),
-        Table(measures_table(result), "Before and after calibration."),
+        Table(as_columns(bins_table(result, str(bins))), "Every bin."),
+        Table(as_columns(measures_table(result)), "Before and after calibration."),
         _method(result),
     ]
 

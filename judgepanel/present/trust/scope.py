@@ -27,6 +27,7 @@ from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import quote_value
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -268,7 +269,7 @@ def check_figures(result: Scope, check: Check) -> list[Block]:
 
 
 def _parsed(result: Scope) -> list[Block]:
-    table = Table(parse_table(result), "Every judge.", height=_HEIGHT)
+    table = Table(as_columns(parse_table(result)), "Every judge.", height=_HEIGHT)
     if result.sparse:
         return [table]
     return [drawing(parse_rates(result), "share of items with a verdict by judge"), table]
@@ -281,7 +282,7 @@ def _kept(result: Scope, check: Check) -> list[Block]:
     return [
         drawing(figure, f"NLL of the best judges. {plain(check.why).rstrip('.')}"),
         Paragraph(curve_note(result), quiet=True),
-        Table(curve_table(result), "Every share."),
+        Table(as_columns(curve_table(result)), "Every share."),
     ]
 
 
@@ -299,10 +300,10 @@ def _gapped(result: Scope) -> list[Block]:
                     quiet=True,
                 )
             )
-        blocks.append(Table(switch_table(result), "Every aggregator."))
+        blocks.append(Table(as_columns(switch_table(result)), "Every aggregator."))
     if result.missing.tests:
         caption = f"Tests of missing votes ({result.missing.n_tests:,})."
-        blocks.append(Table(missing_table(result), caption, height=_HEIGHT))
+        blocks.append(Table(as_columns(missing_table(result)), caption, height=_HEIGHT))
     return blocks
 
 

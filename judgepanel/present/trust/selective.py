@@ -19,6 +19,7 @@ from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
 from judgepanel.studies.confidence.selective import SelectiveSpec
 from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, percent, with_interval
 from judgepanel.words.sentences import CODING
 
@@ -90,7 +91,7 @@ def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
             "are that sure differs from split to split.",
             quiet=True,
         ),
-        Table(selective_table(result), "Before and after calibration."),
+        Table(as_columns(selective_table(result)), "Before and after calibration."),
         Method(
             f"In every split {panel_name(result)} and the calibrator are fitted on one part of the "
             "items. The items held out are ranked by confidence, and the share right among the "

@@ -9,6 +9,7 @@ import pandas as pd
 from judgepanel.figures.methods.calibrator_design import calibrator_shapes
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.studies.methods.calibrator_design import CalibratorDesign, CalibratorDesignSpec
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 
@@ -73,7 +74,7 @@ def present(
     return [
         Answer(design_sentence(result)),
         drawing(figure, "what each calibrator makes of a raw score"),
-        Table(design_table(result)),
+        Table(as_columns(design_table(result))),
         Method(
             "The lines are fitted to all labelled items, with scores that do not know their own "
             "label. The table is out of sample, as everywhere. Spearman ρ compares the order of "

@@ -37,6 +37,7 @@ from judgepanel.present.understand.claim_sentences import (
 from judgepanel.present.understand.published import PAPER, DataSet, looks_like, published_of
 from judgepanel.studies.claim.claim import ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import compared, fixed, interval, percent, sig
 
 JOINT_TITLE = "Votes seen jointly"
@@ -205,7 +206,7 @@ def _constant(result: Claim) -> list[Block]:
 
 def _steps(result: Claim, coding: str) -> list[Block]:
     sentences = (f"{name}: {sentence}" for name, sentence in step_sentences(result, coding))
-    return [Table(step_table(result, coding)), *paragraphs(*sentences)]
+    return [Table(as_columns(step_table(result, coding))), *paragraphs(*sentences)]
 
 
 def _published(result: Claim, data: DataSet | None) -> list[Block]:
@@ -218,7 +219,7 @@ def _published(result: Claim, data: DataSet | None) -> list[Block]:
         "raw figures."
     )
     blocks: list[Block] = [
-        Table(published_table(result, data)),
+        Table(as_columns(published_table(result, data))),
         Paragraph(published_sentence(result)),
         Paragraph(size, quiet=True),
     ]
@@ -240,7 +241,7 @@ def _joint_alone(result: Claim) -> list[Block]:
     return [
         *([Answer(sentence)] if sentence else []),
         *_together(result),
-        Table(step_table(result, "honest").tail(2)),
+        Table(as_columns(step_table(result, "honest").tail(2))),
         Paragraph(files, quiet=True),
     ]
 

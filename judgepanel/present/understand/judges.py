@@ -21,6 +21,7 @@ from judgepanel.present.blocks import (
 )
 from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Estimate, Judges
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import counted, fixed, interval, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.terminal import one_line
@@ -204,8 +205,7 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
         *_map(result, view.judge),
         Heading("All judges", 3),
         Table(
-            judges_table(result, every_column=view.every_column),
-            percents=_SHARES,
+            as_columns(judges_table(result, every_column=view.every_column), _SHARES),
             most=200,
             height=420,
         ),
@@ -243,7 +243,7 @@ def _clusters(result: Judges) -> list[Block]:
     if result.families is None:
         advice = "Give a judge table with a column 'family' to compare families with clusters."
         blocks.append(Paragraph(advice, quiet=True))
-    return [*blocks, Table(cluster_table(result), percents=_SHARES)]
+    return [*blocks, Table(as_columns(cluster_table(result), _SHARES))]
 
 
 def _method(result: Judges) -> Method:

@@ -18,6 +18,7 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     capital,
     compared,
@@ -185,7 +186,7 @@ def present(
         Figure(figure, f"Figure: {shows}", narrow=cells),
         Paragraph(_reading(result, view.metric), quiet=True),
         *paragraphs(ties_sentence(result), grid_choice_sentence(result)),
-        Table(grid_table(result), "Every cell, lowest NLL first.", height=320),
+        Table(as_columns(grid_table(result)), "Every cell, lowest NLL first.", height=320),
         _method(result),
     ]
 

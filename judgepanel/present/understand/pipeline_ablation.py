@@ -10,6 +10,7 @@ from judgepanel.figures.methods.pipeline_ablation import pipeline_ablation
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.studies.methods.ablation_result import STEP_WORDS, PipelineAblation
 from judgepanel.studies.methods.pipeline_ablation import PipelineAblationSpec
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -101,7 +102,7 @@ def present(result: PipelineAblation, spec: PipelineAblationSpec) -> list[Block]
     return [
         Answer(ablation_sentence(result)),
         drawing(pipeline_ablation(result), "NLL after each step of the pipeline"),
-        Table(ablation_table(result)),
+        Table(as_columns(ablation_table(result))),
         Method(
             "The steps of the paper: 1 sums the votes, 2 corrects the score with item features "
             "where there are any, 3 calibrates, 4 adds conformal sets from a slice of the "

@@ -10,6 +10,7 @@ from judgepanel.studies.judges.variance_decomposition import (
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import fixed, interval, percent
 from judgepanel.words.terminal import one_line
 
@@ -73,7 +74,9 @@ def present(result: VarianceDecomposition, spec: VarianceDecompositionSpec) -> l
         drawing(share_bars(result), "shares of variance of judges and items"),
         Paragraph(variance_words(result)),
         drawing(judge_abilities(result), "every judge with its intervals"),
-        Table(ability_table(result), "Every judge, most able first.", most=200, height=320),
+        Table(
+            as_columns(ability_table(result)), "Every judge, most able first.", most=200, height=320
+        ),
         Method(
             "A two-parameter logistic model: a judge is right on an item with probability "
             "σ(α (θ - β)), where θ is the ability and α the discrimination of the judge, and β "

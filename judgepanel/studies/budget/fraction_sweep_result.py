@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -84,6 +86,16 @@ class FractionSweep:
     planned_splits: int
     seed: int
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "share": "Share of the items that calibrates.",
+            "n_calibration": "Labels that calibrate, mean over splits.",
+            "n_evaluation": "Items that are scored, mean over splits.",
+            "against": "NLL less that at the largest share, on the items that all shares score.",
+            "delta": "NLL of the panel less that of all judges at the same share, in nats.",
+        }
+    )
 
     @property
     def partial(self) -> bool:

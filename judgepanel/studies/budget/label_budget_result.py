@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -120,6 +122,20 @@ class LabelBudget(SplitResult):
     gain_lo: Floats
     gain_hi: Floats
     n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "budget": "Labels asked for.",
+            "delta": "NLL of the panel less that of all judges on the same labels, in nats.",
+            "band_lo": "Lower end of the 95 % interval of delta at all budgets together.",
+            "band_hi": "Upper end of the 95 % interval of delta at all budgets together.",
+            "joint_p": "p-value of no difference at any budget.",
+            "paper_joint_t": "The paper's joint statistic, which is invalid and decides nothing.",
+            "paper_joint_p": "The paper's joint p-value, which is invalid and decides nothing.",
+            "next_100_gain": "What the next 100 labels take off the fitted NLL, in nats.",
+            "next_extrapolated": "Whether that lies beyond the largest budget tried.",
+        }
+    )
 
     @property
     def extrapolates(self) -> bool:

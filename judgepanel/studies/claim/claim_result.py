@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -91,6 +93,22 @@ class Claim(SplitResult):
     falling: Floats
     maps: Floats
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "step": "Step from the paper's protocol to the honest one.",
+            "after": "The step that it is compared with.",
+            "measures": "What the figures of the step measure.",
+            "coding": "How the labels are coded.",
+            "input_clipped": "Whether scores are clipped before calibration.",
+            "own_label": "Whether an item's own label is seen by its score.",
+            "against_all": "NLL of the top k less that of all judges of the step, in nats.",
+            "change": "NLL less that of the step before, in nats.",
+            "falling": "Share of the splits whose fitted map falls.",
+            "null_nll": "NLL of the base rate under the step's own labels.",
+            "constant_nll": "NLL of a constant score through the step's calibrator.",
+        }
+    )
 
     def row(self, step: str) -> int:
         """Position of a step in the arrays."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -58,6 +60,24 @@ class Conformal(SplitResult):
     n_slice: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "sets_within": "What thresholds were found within: all items, or groups of them.",
+            "level": "Share of sets that is promised to hold the label.",
+            "grouping": "How the items are grouped where coverage is looked at.",
+            "group": "The group of items.",
+            "promised": "Whether the level is promised for this group.",
+            "n_slice": "Labels that thresholds rest on, mean over splits.",
+            "coverage": "Share of the sets that hold the true label.",
+            "size": "Labels in a set on average, 0 to 2.",
+            "one_right": "Share right of the sets with one label.",
+            "share_neither": "Share of sets that hold no label.",
+            "share_only_0": "Share of sets that hold label 0 alone.",
+            "share_only_1": "Share of sets that hold label 1 alone.",
+            "share_both": "Share of sets that hold both labels.",
+        }
+    )
 
     @property
     def symmetric(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -76,6 +78,23 @@ class Items(SplitResult):
     null_nll: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "item": "Id of the item.",
+            "label": "Its label.",
+            "p": "Mean probability of label 1 over the item's evaluations.",
+            "p_lo": "Lower end of the central 95 % of these probabilities over evaluations.",
+            "p_hi": "Upper end of the central 95 % of these probabilities over evaluations.",
+            "nll": "Mean -log p(true label) of the item, in nats.",
+            "right": "Share of the item's evaluations whose decision is right.",
+            "evaluations": "Splits that held the item out.",
+            "votes_for_1": "Votes for label 1.",
+            "votes_for_0": "Votes for label 0.",
+            "votes_against_label": "Votes against the item's label.",
+            "disagreement": "How evenly the votes are divided: 0 all alike, 1 half against half.",
+        }
+    )
 
     def worst(self, n: int) -> Ints:
         """Positions of the items that cost most NLL, largest first."""

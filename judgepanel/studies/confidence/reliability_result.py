@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -90,6 +92,17 @@ class Reliability(SplitResult):
     constant_nll: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "bins": "The way of binning.",
+            "from": "Lower edge of the bin of stated confidence.",
+            "to": "Upper edge of the bin of stated confidence.",
+            "items": "Items in the bin, mean over splits.",
+            "confidence": "Mean confidence stated in the bin.",
+            "accuracy": "Share of right decisions in the bin.",
+        }
+    )
 
     def binned(self, name: str) -> Bins:
         """The bins of this name: ``10``, ``15``, ``stated``."""

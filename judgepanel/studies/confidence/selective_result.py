@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -59,6 +61,17 @@ class Selective(SplitResult):
     items: Floats
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "by": "Whether the limit is a confidence or a share of the items.",
+            "limit": "Least confidence at which an item is answered, or share answered.",
+            "share": "Share of the items that is answered.",
+            "right": "Share of the answers that is right.",
+            "stated": "Mean confidence of the answers.",
+            "items": "Items answered, mean over splits.",
+        }
+    )
 
     def frame(self) -> pd.DataFrame:
         """One row per stage and limit: ``by`` confidence (at least so sure) or share (so many)."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -91,6 +93,35 @@ class Cost(SplitResult):
     constant_nll: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "size_lo": "Smallest number of judges in the central 95 % of the splits.",
+            "size_hi": "Largest number of judges in the central 95 % of the splits.",
+            "optimism_lo": "Lower end of the central 95 % of the optimism over splits.",
+            "optimism_hi": "Upper end of the central 95 % of the optimism over splits.",
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "budget": "Most that the panel may cost on one item.",
+            "cost_lo": "Lowest cost in the central 95 % of the splits.",
+            "cost_hi": "Highest cost in the central 95 % of the splits.",
+            "share": "Cost as a share of what all judges cost.",
+            "slowest": "Latency of the slowest judge of the panel, all asked at once.",
+            "in_turn": "Latency of the panel's judges asked one after the other.",
+            "judges": "Judges that all labelled rows choose, separated by semicolons.",
+            "panel": "The point on the curve in words.",
+            "panel_cost": "What those judges cost on one item.",
+            "panel_slowest": "Latency of the slowest of those judges.",
+            "panel_in_turn": "Latency of those judges asked one after the other.",
+            "reading": "NLL of the best curve through all points that never rises, in nats.",
+            "on_frontier": "Whether the point lies on that curve: seen in hindsight, not a choice.",
+            "next_gain": "NLL that the next budget saves, in nats.",
+            "next_lo": "Lower end of the 95 % interval of next_gain.",
+            "next_hi": "Upper end of the 95 % interval of next_gain.",
+            "next_extra": "What the panels of the next budget cost more on one item.",
+            "next_price": "What 1 % of the NLL costs on the way to the next budget.",
+        }
+    )
 
     @property
     def asked(self) -> CostPoint | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -86,6 +88,20 @@ class Escalation(SplitResult):
     null_nll: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "arm": "A threshold fixed in advance, or the recommended one.",
+            "threshold": "Confidence from which on the cheap panel answers alone.",
+            "escalated": "Share of the items that go on to all judges.",
+            "latency": "The slowest cheap judge, then the slowest of the others where escalated.",
+            "delta": "NLL less that of asking all judges on every item, in nats.",
+            "promised": "Cross-fitted NLL on the calibration rows, in nats.",
+            "full_cost": "What all judges cost on one item.",
+        }
+    )
 
     @property
     def alone(self) -> EscalationFigures:

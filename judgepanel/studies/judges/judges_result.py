@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -103,6 +105,20 @@ class Judges:
     planned_rounds: int
     seed: int
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "accuracy": "Share of the judge's votes on labelled items that are right.",
+            "leaning": "Share of votes for label 1 less the share of label 1 on the same items.",
+            "set_aside": "Whether the judge is left out as constant.",
+            "cluster": "Number of its cluster of judges that err together, 1 the largest.",
+            "with_cluster": "Mean error correlation with the judges of its cluster.",
+            "with_rest": "Mean error correlation with all other judges.",
+            "stability": "Mean share of halves in which it shares a cluster with each of its "
+            "cluster.",
+            "nearest_correlation": "Correlation of errors with the nearest judge.",
+        }
+    )
 
     @property
     def partial(self) -> bool:

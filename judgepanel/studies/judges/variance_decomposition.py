@@ -7,8 +7,10 @@ result is the same under every orientation, but for judges that one sets aside a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -79,6 +81,12 @@ class VarianceDecomposition:
     converged: bool
     seed: int
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "accuracy": "(correct + 1) / (voted + 2).",
+        }
+    )
 
     @property
     def item_share(self) -> float:

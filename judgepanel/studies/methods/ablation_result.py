@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -77,6 +79,13 @@ class PipelineAblation(SplitResult):
     constant_nll: Floats
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "step": "Step of the pipeline.",
+            "delta": "NLL of the step less that of the step it builds on; below 0 it helps.",
+        }
+    )
 
     @property
     def skill(self) -> Floats:

@@ -7,8 +7,10 @@ the order of the items is kept. The map of each calibrator on all labelled items
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -136,6 +138,12 @@ class CalibratorDesign(SplitResult):
     constant_nll: Floats
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "rho": "Spearman's correlation of raw and calibrated scores.",
+        }
+    )
 
     def frame(self) -> pd.DataFrame:
         """One row per panel and calibrator, all judges first."""

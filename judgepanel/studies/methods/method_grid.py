@@ -10,8 +10,10 @@ aggregators are calibrated together, one batched fit a calibrator and fold.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -137,6 +139,14 @@ class MethodGrid(SplitResult):
     constant_nll: Floats
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "delta": "NLL of the pair less that of the best pair, in nats.",
+            "delta_lo": "Lower end of the 95 % band of delta over all pairs at once.",
+            "delta_hi": "Upper end of the 95 % band of delta over all pairs at once.",
+        }
+    )
 
     @property
     def skill(self) -> Floats:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -109,6 +111,24 @@ class Curators(SplitResult):
     constant_nll: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "size_lo": "Smallest number of judges in the central 95 % of the splits.",
+            "size_hi": "Largest number of judges in the central 95 % of the splits.",
+            "optimism_lo": "Lower end of the central 95 % of the optimism over splits.",
+            "optimism_hi": "Upper end of the central 95 % of the optimism over splits.",
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "curator": "The way of choosing judges.",
+            "title": "The way of choosing in words.",
+            "deployable": "Whether it could be used outside a study: an oracle could not.",
+            "looked_best_share": "Share of the splits in which it had the lowest NLL where it "
+            "chose.",
+            "note": "What limits the comparison.",
+            "refit": "How the votes of the chosen judges are summed.",
+        }
+    )
 
     @property
     def everyone(self) -> CuratorFigures:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -46,6 +48,12 @@ class WhatIf(SplitResult):
     constant_nll: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "panel": "The panel kept, or the one it is compared with.",
+        }
+    )
 
     def frame(self) -> pd.DataFrame:
         """One row per panel, the one kept first."""

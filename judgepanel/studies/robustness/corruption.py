@@ -27,6 +27,7 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import (
@@ -41,17 +42,20 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.contrasts import band, contrasts
 from judgepanel.studies.robustness.corruption_result import Corruption
-from judgepanel.studies.robustness.corruption_scores import Hurt, as_arms, damaged_scores
-from judgepanel.studies.robustness.vote_damage import (
+from judgepanel.studies.robustness.damage import (
     ABSENT,
     SCENARIOS,
     Condition,
+    Hurt,
+    as_arms,
     conditions,
+    damaged_scores,
     draw_damage,
 )
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -208,7 +212,6 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
             shape,
             evaluated=evaluated_by(prepared, spec.settings, totals.numbers),
             seed=spec.settings.seed,
-            draws=DRAWS,
         ),
         null_nll=float(totals.null_nll.mean()),
         n_judges=ballots.n_judges,
@@ -239,9 +242,8 @@ def _estimates(
     *,
     evaluated: Bools,
     seed: int,
-    draws: int,
 ) -> dict[str, Any]:
-    """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta``, ``gap`` with their bounds.
+    """Fields ``nll``, ``accuracy``, ``rise``, ``drop``, ``delta`` and ``gap``.
 
     ``evaluated`` (S, N) says which items each split evaluates. Clean panels are those of the panel
     curve, and so are their intervals.
@@ -249,33 +251,41 @@ def _estimates(
     n_p, n = shape
     arms = np.eye(n_p * n).reshape(n_p, n, n_p * n)
     rise = arms - arms[:, :1]
-    fields: dict[str, Any] = {}
-    for name, weights, metric in (
-        ("nll", arms, "nll"),
-        ("accuracy", arms, "accuracy"),
-        ("rise", rise, "nll"),
-        ("drop", -rise, "accuracy"),
-        ("delta", arms[:-1] - arms[-1:], "nll"),
-    ):
-        clean = contrasts(tallies, units, weights[:, 0], metric=metric, draws=draws)
+
+    def measured(weights: Floats, metric: str, unit: Unit) -> Interval:
+        clean = contrasts(tallies, units, weights[:, 0], metric=metric, draws=DRAWS)
         rows = weights[:, 1:].reshape(-1, n_p * n)
-        hurt = contrasts(tallies, units, rows, metric=metric, draws=draws, evaluated=evaluated)
-        bounds = RANGES[metric] if name in RANGES else (-np.inf, np.inf)
-        for end, part in (("", "value"), ("_lo", "lo"), ("_hi", "hi")):
-            first, rest = getattr(clean, part), getattr(hurt, part)
-            values = np.column_stack([first, rest.reshape(len(weights), n - 1)])
-            fields[name + end] = np.clip(values, *bounds) if end else values
+        hurt = contrasts(tallies, units, rows, metric=metric, draws=DRAWS, evaluated=evaluated)
+        rest = Interval.of(hurt, unit).reshape(len(weights), n - 1)
+        return Interval.joined([Interval.of(clean, unit)[:, None], rest], axis=1)
+
     gaps = rise[:-1] - rise[-1:]
-    fields |= {"gap" + end: np.zeros((n_p - 1, n)) for end in ("", "_lo", "_hi")}
-    for scenario in (name for name in SCENARIOS if name in names):
-        places = np.flatnonzero(np.array(names) == scenario)
-        for p in range(n_p - 1):
-            fitted = contrasts(tallies, units, gaps[p, places], draws=draws, evaluated=evaluated)
-            for end, values in zip(
-                ("", "_lo", "_hi"), (fitted.value, *band(fitted, seed)), strict=True
-            ):
-                fields["gap" + end][p, places] = values
-    return fields
+    bands = [
+        [Interval.full(1, 0.0)]
+        + [
+            _band(tallies, units, gaps[p, places], evaluated=evaluated, seed=seed)
+            for scenario in SCENARIOS
+            if len(places := np.flatnonzero(np.array(names) == scenario))
+        ]
+        for p in range(n_p - 1)
+    ]
+    return {
+        "nll": measured(arms, "nll", "nats").clip(*RANGES["nll"]),
+        "accuracy": measured(arms, "accuracy", "share").clip(*RANGES["accuracy"]),
+        "rise": measured(rise, "nll", "nats"),
+        "drop": measured(-rise, "accuracy", "share"),
+        "delta": measured(arms[:-1] - arms[-1:], "nll", "nats"),
+        "gap": (
+            Interval.stacked([Interval.joined(parts) for parts in bands])
+            if bands
+            else Interval.full((0, n), np.nan)
+        ),
+    }
+
+
+def _band(tallies: Tally, units: Ints, weights: Floats, *, evaluated: Bools, seed: int) -> Interval:
+    fitted = contrasts(tallies, units, weights, draws=DRAWS, evaluated=evaluated)
+    return Interval(fitted.value, *band(fitted, seed))
 
 
 CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(

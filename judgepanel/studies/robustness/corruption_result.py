@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.robustness.vote_damage import CLEAN
+from judgepanel.studies.frames import long_frame
+from judgepanel.studies.robustness.damage import CLEAN
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -27,8 +31,8 @@ class Corruption(SplitResult):
     are sizes, the last is all judges. ``nll`` (nats) and ``accuracy`` (n_panels, n) have 95 %
     intervals for new items. ``rise`` (n_panels, n) is NLL - NLL of the same panel on clean votes,
     with an interval condition by condition; ``drop`` the same of accuracy, turned around.
-    ``gap`` (n_panels - 1, n) is rise(top-k) - rise(all), above 0 where all judges lose less;
-    ``gap_lo`` and ``gap_hi`` hold at all levels of a scenario together. ``delta``
+    ``gap`` (n_panels - 1, n) is rise(top-k) - rise(all), above 0 where all judges lose less; its
+    intervals hold at all levels of a scenario together. ``delta``
     (n_panels - 1, n) is NLL(top-k) - NLL(all) under the condition, with an interval each.
     """
 
@@ -39,26 +43,29 @@ class Corruption(SplitResult):
     levels: Floats
     changed: Floats
     panels: Ints
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
-    rise: Floats
-    rise_lo: Floats
-    rise_hi: Floats
-    drop: Floats
-    drop_lo: Floats
-    drop_hi: Floats
-    gap: Floats
-    gap_lo: Floats
-    gap_hi: Floats
-    delta: Floats
-    delta_lo: Floats
-    delta_hi: Floats
+    nll: Interval
+    accuracy: Interval
+    rise: Interval
+    drop: Interval
+    gap: Interval
+    delta: Interval
     null_nll: float
     n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "scenario": "What happens to the votes.",
+            "level": "How much of it.",
+            "changed": "Share of the evaluation votes that was flipped or removed.",
+            "rise": "NLL less that of the same panel on clean votes, in nats.",
+            "drop": "Accuracy lost against clean votes.",
+            "gap": "Rise of the top k less that of all judges; above 0 all judges lose less.",
+            "gap_lo": "Lower end of the 95 % interval of gap at all levels of the scenario.",
+            "gap_hi": "Upper end of the 95 % interval of gap at all levels of the scenario.",
+            "delta": "NLL of the top k less that of all judges under the condition, in nats.",
+            "degrades_slower": "Which of the two is shown to lose less.",
+        }
+    )
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -72,41 +79,45 @@ class Corruption(SplitResult):
 
     def slower(self, panel: int, condition: int) -> Slower:
         """Which panel loses less, by the band of ``gap``."""
-        if self.gap_lo[panel, condition] > 0:
+        gap = self.gap[panel, condition]
+        if gap.above():
             return "all judges"
-        return "the top k" if self.gap_hi[panel, condition] < 0 else "not told apart"
+        return "the top k" if gap.below() else "not told apart"
 
     def frame(self) -> pd.DataFrame:
         """One row per panel and condition."""
-        n_p, n = self.nll.shape
-        none = np.full((1, n), np.nan)
-        columns: dict[str, Any] = {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "panel": np.repeat(np.array(self.arms, dtype=object), n),
-            "k": np.repeat(self.panels, n),
-            "scenario": np.tile(np.array(self.scenarios, dtype=object), n_p),
-            "level": np.tile(self.levels, n_p),
-            "changed": np.tile(self.changed, n_p),
-            "n_splits": self.n_splits,
-            "seed": self.seed,
-        }
-        for name in ("nll", "accuracy", "rise", "drop"):
-            for suffix in ("", "_lo", "_hi"):
-                columns[name + suffix] = getattr(self, name + suffix).ravel()
-        columns["null_nll"] = self.null_nll
-        columns["skill"] = 1.0 - columns["nll"] / self.null_nll
-        for name in ("gap", "gap_lo", "gap_hi", "delta", "delta_lo", "delta_hi"):
-            columns[name] = np.concatenate([getattr(self, name), none]).ravel()
-        columns["degrades_slower"] = [
-            "" if p == n_p - 1 or self.scenarios[i] == CLEAN else self.slower(p, i)
-            for p in range(n_p)
-            for i in range(n)
+        n_panels, n = self.nll.shape
+        none = Interval.full((1, n), np.nan)
+        slower = [
+            ["" if name == CLEAN else self.slower(p, i) for i, name in enumerate(self.scenarios)]
+            for p in range(n_panels - 1)
         ]
-        return pd.DataFrame(columns)
+        return long_frame(
+            (n_panels, n),
+            {
+                "aggregator": self.aggregator,
+                "calibrator": self.calibrator,
+                "panel": np.array(self.arms)[:, None],
+                "k": self.panels[:, None],
+                "scenario": self.scenarios,
+                "level": self.levels,
+                "changed": self.changed,
+                "n_splits": self.n_splits,
+                "seed": self.seed,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "rise": self.rise,
+                "drop": self.drop,
+                "null_nll": self.null_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "gap": Interval.joined([self.gap, none]),
+                "delta": Interval.joined([self.delta, none]),
+                "degrades_slower": [*slower, [""] * n],
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """Who degrades slower, and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """Who degrades slower under every condition."""
         return {
             "degrades_slower": [
                 {
@@ -117,17 +128,5 @@ class Corruption(SplitResult):
                 }
                 for p in range(len(self.panels) - 1)
                 for i in range(1, len(self.scenarios))
-            ],
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_evaluation": self.n_evaluation,
-            "seed": self.seed,
-            "partial": self.partial,
+            ]
         }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -108,6 +110,18 @@ class DifficultyTransfer:
     planned_splits: int
     seed: int
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "method": "How the panel is fitted for the other kind of items.",
+            "source": "Items whose labels fit the panel.",
+            "target": "Items that it is scored on.",
+            "delta": "NLL from source to target less that of the target's own labels, in nats.",
+            "gain": "NLL of the method less that of plain fitting, in nats; below 0 it helps.",
+            "effective": "Effective number of labels under importance weights, as a share.",
+            "null_nll": "NLL of the base rate of the source's labels on the target.",
+        }
+    )
 
     @property
     def partial(self) -> bool:

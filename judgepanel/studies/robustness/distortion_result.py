@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -43,6 +45,16 @@ class Distortion(SplitResult):
     null_nll: float
     constant_nll: Floats
     n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "distortion": "What was done to the score.",
+            "change": "NLL less that of the same calibrator on undistorted scores, in nats.",
+            "margin": "2 % of the NLL on undistorted scores, in nats.",
+            "p": "p-value of two one-sided tests that the change is within the margin.",
+            "outcome": "Repaired, harmed, better or undecided.",
+        }
+    )
 
     def repaired_by(self, calibrator: str) -> tuple[str, ...]:
         """The distortions that cost a calibrator nothing."""

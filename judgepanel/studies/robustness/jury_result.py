@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -56,6 +58,24 @@ class Jury(SplitResult):
     effective_hi: Floats
     null_error: float
     n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "accuracy": "Share of votes that are right, mean over items.",
+            "majority": "Share of wrong decisions by majority.",
+            "one_coin": "Share of wrong decisions by the one-coin score.",
+            "independent": "Share of wrong decisions of a majority of independent judges.",
+            "gap": "Error of the majority less that of independent judges: what dependence costs.",
+            "effective": "Independent judges that err as often as the majority does.",
+            "jury_bound": "Upper bound of the error of independent judges, weighted at best.",
+            "hoeffding_weighted": "Hoeffding's bound of the error under a weighted vote.",
+            "hoeffding_majority": "Hoeffding's bound of the error under a majority.",
+            "jury_exponent": "What stands in the exponent of jury_bound.",
+            "weighted_exponent": "What stands in the exponent of hoeffding_weighted.",
+            "majority_exponent": "What stands in the exponent of hoeffding_majority.",
+            "null_error": "Share of wrong decisions without votes.",
+        }
+    )
 
     def frame(self) -> pd.DataFrame:
         """One row per panel size."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -60,6 +62,25 @@ class NarrowBand:
     planned_replicates: int
     seed: int
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "simulated": "Always true: the figures are of simulated panels.",
+            "width": "Width of the band of the judges' accuracies.",
+            "rho": "Latent correlation of the votes.",
+            "error_rho": "Mean correlation of errors that came out.",
+            "share": "Share of the panel that pruning keeps.",
+            "n_replicates": "Simulated panels in the figures.",
+            "nll": "NLL of all judges, in nats.",
+            "accuracy": "Share of right decisions of all judges.",
+            "delta": "NLL after pruning less that of all judges, in nats.",
+            "loss": "Accuracy that pruning gives away.",
+            "winner": "Which is shown to be better.",
+            "seed": "Seed of the simulation.",
+        }
+    )
 
     @property
     def partial(self) -> bool:

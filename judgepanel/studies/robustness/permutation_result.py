@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -54,6 +56,13 @@ class Permutation:
     planned_splits: int
     seed: int
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "permutation": "Number of the permutation; 0 holds the real labels.",
+            "labels": "Real, or how they were permuted.",
+        }
+    )
 
     @property
     def partial(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -67,6 +69,18 @@ class SliceTransfer:
     planned_splits: int
     seed: int
     warnings: tuple[str, ...]
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "slice": "Kind of items, by the feature.",
+            "items": "Items of the slice.",
+            "labels_from": "Where the labels that fit the panel come from.",
+            "delta": "NLL with labels from elsewhere less that with the slice's own, in nats.",
+            "band_lo": "Lower end of the 95 % interval of delta in all slices together.",
+            "band_hi": "Upper end of the 95 % interval of delta in all slices together.",
+            "outcome": "Whether the panel is shown to lose on the slice.",
+        }
+    )
 
     @property
     def partial(self) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -54,6 +56,28 @@ class ReliabilityWeighting(SplitResult):
     base_hi: float
     null_nll: float
     n_judges: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+            "signal": "What says how much a comparison counts.",
+            "favours": "Whether high or low values of the signal count for more.",
+            "feature": "Whether the signal is an item feature.",
+            "strength": "How strongly the signal weighs.",
+            "unweighted_nll": "NLL without weights, in nats.",
+            "nll": "NLL with weights, in nats.",
+            "delta": "NLL with weights less that without, in nats.",
+            "lo_90": "Lower end of the 90 % interval of delta.",
+            "hi_90": "Upper end of the 90 % interval of delta.",
+            "tost_p": "p-value of two one-sided tests that delta is within the margin.",
+            "tost": "What those tests say.",
+            "relative_margin": "1 % of the unweighted NLL, in nats.",
+            "relative_tost_p": "The same p-value for the relative margin.",
+            "relative_tost": "What the tests say for the relative margin.",
+            "plain_tost_p": "The same p-value by a paired test that takes the panels as given.",
+        }
+    )
 
     def frame(self) -> pd.DataFrame:
         """One row per signal."""

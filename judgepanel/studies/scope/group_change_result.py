@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -55,6 +57,16 @@ class GroupChange(SplitResult):
     constant_nll: float
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "group": "The group of judges that is taken out.",
+            "judges": "Number of judges in the group.",
+            "nll_with": "NLL with the group, in nats.",
+            "nll_without": "NLL without the group, in nats.",
+            "delta": "NLL without the group less that with it, in nats; above 0 the group helps.",
+        }
+    )
 
     def arm(self, aggregator: str) -> GroupArm:
         """The arm of this aggregator."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -68,6 +70,20 @@ class Scope(SplitResult):
     null_nll: float
     constant_nll: float
     n_compared: int
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "check": "P0 to P3.",
+            "outcome": "Outcome of the check.",
+            "subject": "Judge, panel or aggregator that the figure is about.",
+            "quantity": "What the figure is.",
+            "value": "The figure, in the unit of its quantity.",
+            "lo": "Lower end of its interval.",
+            "hi": "Upper end of its interval.",
+            "p": "p-value that goes with it.",
+            "flag": "What it says, such as 'below chance'.",
+        }
+    )
 
     @property
     def n_judges(self) -> int:

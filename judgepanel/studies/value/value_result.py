@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, get_args
 
 import pandas as pd
 
@@ -160,6 +162,30 @@ class Value(SplitResult):
     slices: tuple[str, ...]
     n_judges: int
     n_calibration: float
+
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "value": "NLL without the judge less that of all judges, in nats; above 0 it helps.",
+            "lo": "Lower end of the 95 % interval of value.",
+            "hi": "Upper end of the 95 % interval of value.",
+            "p": "Two-sided p-value of a value of 0.",
+            "shapley": "NLL that the judge saves on average over the orders of joining, in nats.",
+            "gain": "Mean square of the change of the panel's logit without the judge.",
+            "correlation": "Correlation of errors with the nearest judge.",
+            "slice": "Part of the items where its value exceeds that elsewhere by most.",
+            "slice_gap": "By how much its value is larger in that slice, in nats.",
+            "slice_lo": "Lower end of the interval of slice_gap, for all judges and slices at "
+            "once.",
+            "slice_hi": "Upper end of the interval of slice_gap, for all judges and slices at "
+            "once.",
+            "slice_p": "One-sided p-value of slice_gap after Holm's correction.",
+            "inner": "Value by inner folds of all labelled rows, in nats.",
+            "rank": "Order in which judges would go, 1 the first.",
+            "droppable": "Whether it is among the judges shown to cost nothing together.",
+            "role": "Copy, specialist, complement or ordinary.",
+            "nll_all": "NLL of all judges, in nats.",
+        }
+    )
 
     def judge(self, name: str) -> JudgeValue:
         """The figures of one judge."""

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
+from judgepanel.present.blocks import Table
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.trust.conformal import ConformalView
 from judgepanel.present.trust.items import ItemsView, item_table
@@ -22,6 +22,7 @@ from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.widgets import table
 from judgepanel.ui.work import show_result
 from judgepanel.votes import MISSING
+from judgepanel.words.cells import as_columns, text
 from judgepanel.words.numbers import counted, percent
 from judgepanel.words.text import in_html, plain
 
@@ -124,7 +125,7 @@ def _single_items(context: PageContext, result: Items) -> None:
     if not len(rows):
         st.caption("There is none: no item was held out yet, or all votes are alike.")
         return
-    table(item_table(result, rows), key="items", height=320)
+    table(Table(as_columns(item_table(result, rows)), height=320), key="items")
     position = second.selectbox(
         "Item",
         range(len(rows)),
@@ -154,20 +155,14 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
     cast = context.votes.votes[row]
     columns = [j for j, name in enumerate(context.votes.judges) if used is None or name in used]
     columns.sort(key=lambda j: (cast[j] == MISSING, cast[j] == label))
-    table(
-        pd.DataFrame(
-            {
-                "judge": [plain(context.votes.judges[j], 120) for j in columns],
-                "vote": ["no vote" if cast[j] == MISSING else str(cast[j]) for j in columns],
-                "against the label": [
-                    "" if cast[j] == MISSING else "yes" if cast[j] != label else "no"
-                    for j in columns
-                ],
-            }
+    votes = {
+        "judge": text([plain(context.votes.judges[j], 120) for j in columns]),
+        "vote": text(["no vote" if cast[j] == MISSING else str(cast[j]) for j in columns]),
+        "against the label": text(
+            ["" if cast[j] == MISSING else "yes" if cast[j] != label else "no" for j in columns]
         ),
-        key="votes",
-        height=320,
-    )
+    }
+    table(Table(votes, height=320), key="votes")
 
 
 def _features_of(result: Items, i: int) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from judgepanel.figures.judges.redundancy import judge_card
 from judgepanel.figures.outputs import both_orders
+from judgepanel.present.blocks import Table
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import so_far
 from judgepanel.present.understand.judges import JudgesView, judges_sentence
@@ -24,6 +25,7 @@ from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.widgets import section_answer, table
 from judgepanel.ui.work import show_result
+from judgepanel.words.cells import as_columns
 from judgepanel.words.numbers import percent
 from judgepanel.words.outputs import position_sentence, position_table
 from judgepanel.words.sentences import AGGREGATOR_NAMES
@@ -85,7 +87,7 @@ def _both_orders(context: PageContext) -> None:
         "Agresti and Min for the lean) are for one judge alone. A judge that contradicts itself "
         "has no vote on the item."
     )
-    table(position_table(orders), key="orders", percents=_SHARES)
+    table(Table(as_columns(position_table(orders), _SHARES)), key="orders")
 
 
 _SHARES = frozenset(
@@ -136,7 +138,7 @@ def _card(result: Judges, judge: str) -> None:
     near = _nearest(result, j)
     if len(near):
         st.caption("Errs most like (correlation of errors, items in common)")
-        table(near, key="nearest")
+        table(Table(as_columns(near)), key="nearest")
 
 
 def _about(result: Judges, j: int) -> str:

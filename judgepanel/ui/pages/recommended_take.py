@@ -12,7 +12,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
 from judgepanel.decision.statuses import JudgeStatus
-from judgepanel.present.blocks import Document
+from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.recommend import weights_table
 from judgepanel.present.default_specs import value_spec
 from judgepanel.present.recommendation_report import recommendation_report
@@ -25,6 +25,7 @@ from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import section_answer, table
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.checks import item_checks
+from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command, score_command
 from judgepanel.words.scored import labelled_sentence
 from judgepanel.words.tables import csv_text
@@ -131,7 +132,7 @@ def scoring(context: PageContext, panel: PanelFile) -> None:
     frame = scored.frame()
     preview = frame.head(_PREVIEW).copy()
     preview["item_id"] = [plain(name, 120) for name in preview["item_id"]]
-    table(preview, key="scored", height=260)
+    table(Table(as_columns(preview), height=260), key="scored")
     st.download_button(
         f"All {len(frame):,} scores (scored.csv)",
         data=lambda: csv_text(frame),

@@ -21,6 +21,7 @@ from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.present.study import so_far
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.robustness.corruption import CORRUPTION
+from judgepanel.studies.robustness.damage import SCENARIOS
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
@@ -30,7 +31,6 @@ from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
 from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.studies.robustness.vote_damage import SCENARIOS
 from judgepanel.ui.controls import calibrator_control
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import pipeline_note

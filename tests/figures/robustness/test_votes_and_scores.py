@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 
-from judgepanel.figures.robustness.corruption import corruption
 from judgepanel.figures.robustness.distortion import distortion
 from judgepanel.figures.robustness.jury import FLOOR, jury, prepare_jury
 from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.figures.robustness.weighting import weighting
+from judgepanel.present.robustness.corruption import corruption_figure
 from judgepanel.present.robustness.distortion import DISTORTION_NAMES
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
@@ -43,12 +43,14 @@ def test_both_panels_are_lines_from_the_clean_votes_to_the_worst():
     spec = CorruptionSpec(SETTINGS, panels=(3,), flips=(0.2, 0.4))
     result = run(CORRUPTION, votes(), spec, jobs=1)
     places = result.of("random_both")
-    figure = corruption(result, "random_both", x="votes that are flipped")
+    figure = corruption_figure(result, "random_both")
     for p, name in enumerate(result.arms):
         line = trace(figure, name)
-        np.testing.assert_array_equal(line.y, result.nll[p, places])
+        np.testing.assert_array_equal(line.y, result.nll.value[p, places])
         np.testing.assert_allclose(line.customdata, [0, 20, 40])
-        np.testing.assert_allclose(line.error_y.array, (result.nll_hi - result.nll)[p, places])
+        np.testing.assert_allclose(
+            line.error_y.array, (result.nll.hi - result.nll.value)[p, places]
+        )
     assert trace(figure, result.arms[0]).line.dash != trace(figure, result.arms[1]).line.dash
     assert {shape.y0 for shape in figure.layout.shapes} == {result.null_nll}
 

@@ -25,7 +25,7 @@ from judgepanel.studies.robustness.corruption import (
     run_chunk,
 )
 from judgepanel.studies.robustness.corruption_result import Corruption
-from judgepanel.studies.robustness.vote_damage import Condition, draw_damage
+from judgepanel.studies.robustness.damage import Condition, draw_damage
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
@@ -87,10 +87,12 @@ def test_the_clean_panels_are_those_of_the_panel_curve():
         PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, calibrators=("beta",), compare=(3,)), jobs=1
     )
     corruption = result()
-    np.testing.assert_allclose(corruption.nll[:, 0], curve.nll[0, [2, 8]], atol=1e-12)
-    np.testing.assert_allclose(corruption.nll_lo[:, 0], curve.nll_lo[0, [2, 8]], atol=1e-9)
-    np.testing.assert_allclose(corruption.accuracy[:, 0], curve.accuracy[0, [2, 8]], atol=1e-12)
-    assert corruption.delta[0, 0] == pytest.approx(
+    np.testing.assert_allclose(corruption.nll.value[:, 0], curve.nll[0, [2, 8]], atol=1e-12)
+    np.testing.assert_allclose(corruption.nll.lo[:, 0], curve.nll_lo[0, [2, 8]], atol=1e-9)
+    np.testing.assert_allclose(
+        corruption.accuracy.value[:, 0], curve.accuracy[0, [2, 8]], atol=1e-12
+    )
+    assert corruption.delta.value[0, 0] == pytest.approx(
         curve.comparison("beta", "top-3").delta, abs=1e-12
     )
     assert corruption.null_nll == curve.null_nll
@@ -105,8 +107,8 @@ def test_intervals_under_damage_count_both_roles_of_an_item():
     place = int(corruption.of("random_evaluation")[-1])
     weights = np.eye(2 * n)[n + place] - np.eye(2 * n)[n]
     apart = contrasts(partial.scores, np.arange(120), weights[None], draws=DRAWS)
-    assert corruption.rise[1, place] == pytest.approx(apart.value[0])
-    width = corruption.rise_hi[1, place] - corruption.rise_lo[1, place]
+    assert corruption.rise.value[1, place] == pytest.approx(apart.value[0])
+    width = corruption.rise.hi[1, place] - corruption.rise.lo[1, place]
     assert width > 1.1 * (apart.hi[0] - apart.lo[0])
 
 
@@ -146,10 +148,10 @@ def test_flips_cost_every_panel_and_less_where_the_fit_has_seen_them():
         corruption.of("concentrated_evaluation")[-1],
         corruption.of("concentrated_both")[-1],
     )
-    assert (corruption.rise_lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
-    assert (corruption.drop_lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
-    assert corruption.nll_hi[-1, seen] < corruption.nll_lo[-1, late]
-    assert corruption.delta_lo[0, 0] > 0
+    assert (corruption.rise.lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
+    assert (corruption.drop.lo[:, corruption.of("random_evaluation")[-1]] > 0).all()
+    assert corruption.nll.hi[-1, seen] < corruption.nll.lo[-1, late]
+    assert corruption.delta.lo[0, 0] > 0
 
 
 def test_the_better_of_two_panels_has_more_to_lose():
@@ -158,17 +160,19 @@ def test_the_better_of_two_panels_has_more_to_lose():
     corruption = run(CORRUPTION, alike, spec(settings=Settings(splits=10)), jobs=1)
     worst = corruption.of("random_both")[-1]
     assert corruption.slower(0, worst) == "the top k"
-    assert corruption.delta[0, worst] > 0
-    assert (corruption.nll[:, worst] < corruption.null_nll + 0.05).all()
+    assert corruption.delta.value[0, worst] > 0
+    assert (corruption.nll.value[:, worst] < corruption.null_nll + 0.05).all()
 
 
 def test_the_gap_is_the_difference_of_rises_and_decides_by_its_band():
     corruption = result()
     np.testing.assert_allclose(
-        corruption.gap[0, 1:], (corruption.rise[0] - corruption.rise[1])[1:], atol=1e-12
+        corruption.gap.value[0, 1:],
+        (corruption.rise.value[0] - corruption.rise.value[1])[1:],
+        atol=1e-12,
     )
     for i in range(1, len(corruption.scenarios)):
-        lo, hi = corruption.gap_lo[0, i], corruption.gap_hi[0, i]
+        lo, hi = corruption.gap.lo[0, i], corruption.gap.hi[0, i]
         slower = corruption.slower(0, i)
         assert slower == ("all judges" if lo > 0 else "the top k" if hi < 0 else "not told apart")
 
@@ -178,8 +182,8 @@ def test_swapping_the_responses_of_one_class_items_changes_nothing_and_nothing_f
     turned = flip_items(entry, np.arange(100) % 2 == 0)
     settings = Settings(splits=3, orientation="symmetric")
     left, right = (run(CORRUPTION, v, spec(settings=settings), jobs=1) for v in (entry, turned))
-    np.testing.assert_allclose(left.nll, right.nll, atol=1e-9)
-    assert left.nll.min() > 0.1
+    np.testing.assert_allclose(left.nll.value, right.nll.value, atol=1e-9)
+    assert left.nll.value.min() > 0.1
     assert left.null_nll == pytest.approx(np.log(2))
 
 
@@ -200,8 +204,8 @@ def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
 def test_a_single_split_has_levels_and_no_interval():
     wanted = spec(settings=Settings(splits=6))
     corruption = merge(votes(), wanted, run_chunk(votes(), wanted, CORRUPTION.plan(wanted)[1]))
-    assert np.isfinite(corruption.nll).all()
-    assert np.isnan(corruption.nll_lo).all()
+    assert np.isfinite(corruption.nll.value).all()
+    assert np.isnan(corruption.nll.lo).all()
     assert corruption.slower(0, 1) == "not told apart"
 
 

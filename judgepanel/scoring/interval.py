@@ -1,0 +1,133 @@
+"""Estimates with their intervals, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+OR_ONE_NUMBER = "or one number"
+"""Marks a field that holds an array, or a number that stands alone."""
+Ends = Annotated[Floats, OR_ONE_NUMBER]
+Unit = Literal["nats", "share", "points", "cost", "count", ""]
+
+
+class Bounded(Protocol):
+    """Anything with a value and the ends of its interval."""
+
+    @property
+    def value(self) -> Floats:
+        """Estimates."""
+
+    @property
+    def lo(self) -> Floats:
+        """Lower ends."""
+
+    @property
+    def hi(self) -> Floats:
+        """Upper ends."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """Estimates and the ends of their intervals: arrays of one shape, or three numbers.
+
+    Parameters
+    ----------
+    value, lo, hi : float array
+        Estimates, lower and upper ends; ends are NaN where nothing is known of the spread, all
+        three where there is no estimate.
+    level : float
+        Share of samples whose interval holds the truth, in (0, 1).
+    unit : {"nats", "share", "points", "cost", "count", ""}
+        Of all three; a difference has the unit of what is subtracted.
+    """
+
+    value: Ends
+    lo: Ends
+    hi: Ends
+    level: float = 0.95
+    unit: Unit = "nats"
+
+    def __post_init__(self) -> None:
+        if not np.shape(self.value) == np.shape(self.lo) == np.shape(self.hi):
+            raise ValueError("value, lo and hi of an interval must have one shape")
+
+    @classmethod
+    def of(cls, estimate: Bounded, unit: Unit = "nats") -> Interval:
+        """The interval of an estimate."""
+        return cls(estimate.value, estimate.lo, estimate.hi, unit=unit)
+
+    @classmethod
+    def full(cls, shape: int | tuple[int, ...], fill: float, unit: Unit = "nats") -> Interval:
+        """One number at every place, its ends as well; NaN for no estimate."""
+        return cls(*_three(np.full(shape, fill) for _ in range(3)), unit=unit)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
+        """Intervals of one unit along an axis that they have."""
+        parts = tuple(parts)
+        ends = _three(np.concatenate(end, axis=axis) for end in zip(*parts, strict=True))
+        return cls(*ends, parts[0].level, parts[0].unit)
+
+    @classmethod
+    def stacked(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
+        """Intervals of one unit and shape along a new axis."""
+        parts = tuple(parts)
+        ends = _three(np.stack(end, axis=axis) for end in zip(*parts, strict=True))
+        return cls(*ends, parts[0].level, parts[0].unit)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Value, lower and upper end."""
+        return iter((self.value, self.lo, self.hi))
+
+    def __getitem__(self, key: Any) -> Interval:
+        """The intervals at some places."""
+        return self._each(lambda end: end[key])
+
+    def __neg__(self) -> Interval:
+        """The difference turned around."""
+        return replace(self, value=-self.value, lo=-self.hi, hi=-self.lo)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the three arrays."""
+        return np.shape(self.value)
+
+    def reshape(self, *shape: int) -> Interval:
+        """The same intervals in another shape."""
+        return self._each(lambda end: end.reshape(shape))
+
+    def clip(self, least: float, most: float) -> Interval:
+        """Ends within the range of what is estimated; values stay."""
+        lo, hi = (np.clip(end, least, most) for end in (self.lo, self.hi))
+        return replace(self, lo=lo, hi=hi)
+
+    def scaled(self, factor: float, unit: Unit) -> Interval:
+        """In another unit; ``factor`` is above 0."""
+        return replace(self._each(lambda end: factor * end), unit=unit)
+
+    def where(self, condition: ArrayLike) -> Interval:
+        """No estimate but where a condition holds."""
+        return self._each(lambda end: np.where(condition, end, np.nan))
+
+    def above(self, reference: float = 0.0) -> Bools:
+        """Where the whole interval lies above a number."""
+        return np.asarray(self.lo > reference)
+
+    def below(self, reference: float = 0.0) -> Bools:
+        """Where the whole interval lies below a number."""
+        return np.asarray(self.hi < reference)
+
+    def _each(self, change: Callable[[Floats], Floats]) -> Interval:
+        return replace(self, value=change(self.value), lo=change(self.lo), hi=change(self.hi))
+
+
+def _three(ends: Iterable[Floats]) -> tuple[Floats, Floats, Floats]:
+    value, lo, hi = ends
+    return value, lo, hi

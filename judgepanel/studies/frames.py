@@ -1,0 +1,44 @@
+"""Frames and summaries of results, made from their typed fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.scoring.interval import Interval
+
+
+def long_frame(shape: tuple[int, ...], columns: Mapping[str, object]) -> pd.DataFrame:
+    """One row per place of ``shape``, the last axis fastest.
+
+    Every column is broadcast to ``shape`` as NumPy does: text and numbers alone are repeated, an
+    array (n,) runs along the last axis, one (m, 1) along the axis before. An
+    :class:`~judgepanel.scoring.interval.Interval` called ``x`` gives ``x``, ``x_lo`` and ``x_hi``.
+    """
+    return pd.DataFrame(
+        {name: np.broadcast_to(_array(values), shape).ravel() for name, values in _flat(columns)}
+    )
+
+
+def _flat(columns: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    for name, values in columns.items():
+        if isinstance(values, Interval):
+            yield from zip((name, f"{name}_lo", f"{name}_hi"), values, strict=True)
+        else:
+            yield name, values
+
+
+def _array(values: object) -> Any:
+    """Text as objects: pandas makes another type of NumPy's fixed-width strings."""
+    array = np.asarray(values)
+    return array.astype(object) if array.dtype.kind == "U" else array
+
+
+def scalars(result: Any) -> dict[str, Any]:
+    """All fields of a result that are one number, text or truth value."""
+    values = {field.name: getattr(result, field.name) for field in fields(result)}
+    return {name: value for name, value in values.items() if isinstance(value, str | int | float)}

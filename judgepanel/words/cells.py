@@ -1,0 +1,149 @@
+"""Columns of tables for people: numbers and intervals, and the form in which they are shown.
+
+A column keeps its numbers, so that tables sort by them; the form makes the text of a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from judgepanel.scoring.interval import Interval
+from judgepanel.words.numbers import (
+    compared,
+    fixed,
+    level,
+    p_cell,
+    percent,
+    share_level,
+    sig,
+    signed,
+    with_interval,
+)
+from judgepanel.words.sort_keys import sort_keys
+from judgepanel.words.tables import PERCENTS
+
+Floats = NDArray[np.float64]
+Form = Literal[
+    "text",
+    "number",
+    "whole",
+    "share",
+    "significant",
+    "signed",
+    "p",
+    "level",
+    "share level",
+    "estimate",
+    "difference",
+    "compared",
+]
+_NUMBERS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {
+        "number": lambda value: fixed(value, 3),
+        "whole": lambda value: f"{value:,.0f}",
+        "share": lambda value: percent(value, 3),
+        "significant": sig,
+        "signed": signed,
+        "p": p_cell,
+    }
+)
+_INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
+    {
+        "level": level,
+        "share level": share_level,
+        "estimate": with_interval,
+        "difference": lambda value, lo, hi: with_interval(value, lo, hi, sign=True),
+        "compared": compared,
+    }
+)
+SHARES = (*PERCENTS, "parse rate", "coded ties", "share", "coverage")
+"""Columns that hold shares in every frame."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """Cells of a column, one per row.
+
+    Parameters
+    ----------
+    values : sequence of str, array (n,) or Interval (n,)
+        Text for the form ``text``; an interval for ``level`` (three decimals), ``share level``
+        (per cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` where
+        all of it is rounded away); else numbers. NaN is a blank cell.
+    form : str
+        How a cell is shown.
+    words : mapping of int to str
+        Rows that show words in place of a number, such as ``reference``; they sort by the number.
+    """
+
+    values: Interval | Sequence[str] | NDArray[Any]
+    form: Form
+    words: Mapping[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return self.values.shape[0] if isinstance(self.values, Interval) else len(self.values)
+
+    @property
+    def numbers(self) -> Floats | None:
+        """Numbers (n,) by which the column sorts; None for text."""
+        if self.form == "text":
+            return None
+        values = self.values.value if isinstance(self.values, Interval) else self.values
+        return np.asarray(values, dtype=np.float64)
+
+    def texts(self, most: int | None = None) -> list[str]:
+        """Cells as text, of the first ``most`` rows or of all."""
+        rows = range(len(self) if most is None else min(most, len(self)))
+        return [self.words[row] if row in self.words else self._text(row) for row in rows]
+
+    def _text(self, row: int) -> str:
+        if isinstance(self.values, Interval):
+            place = self.values[row]
+            return "" if np.isnan(place.value) else _INTERVALS[self.form](*place)
+        value = self.values[row]
+        if self.form == "text":
+            return str(value)
+        return "" if np.isnan(value) else _NUMBERS[self.form](value)
+
+
+def text(values: Sequence[str]) -> Column:
+    """A column of text."""
+    return Column(values, "text")
+
+
+def numbers(values: ArrayLike, form: Form = "number") -> Column:
+    """A column of numbers (n,): three decimals, or another form of numbers."""
+    return Column(np.asarray(values, dtype=np.float64), form)
+
+
+def levels(values: Interval) -> Column:
+    """Scores (n,) with their intervals; those of a share in per cent."""
+    return Column(values, "share level" if values.unit == "share" else "level")
+
+
+def differences(values: Interval, words: Mapping[int, str] | None = None) -> Column:
+    """Differences (n,) with their signs and intervals."""
+    return Column(values, "difference", words or {})
+
+
+def as_columns(frame: pd.DataFrame, shares: Collection[str] = SHARES) -> dict[str, Column]:
+    """A frame as columns: floats with three decimals, ``shares`` in per cent, the rest as text."""
+    return {str(name): _inferred(frame[name], str(name) in shares) for name in frame.columns}
+
+
+def _inferred(series: pd.Series[Any], share: bool) -> Column:
+    if series.dtype.kind == "f":
+        return numbers(series.to_numpy(), "share" if share else "number")
+    if series.dtype.kind in "iu":
+        return numbers(series.to_numpy(), "whole")
+    texts = ["" if pd.isna(value) else str(value) for value in series.tolist()]
+    keys = sort_keys(texts)
+    return text(texts) if keys is None else Column(keys, "number", dict(enumerate(texts)))
