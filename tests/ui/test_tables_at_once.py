@@ -3,10 +3,14 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.present.blocks import Table
+from judgepanel.scoring.interval import Interval
 from judgepanel.ui import widgets
+from judgepanel.words.cells import levels
 
 LONG = 30
 
@@ -24,8 +28,8 @@ def test_a_table_does_not_set_the_limit_of_another(monkeypatch, rows):
             first_left.wait(LONG)
 
     def draw(number):
-        frame = pd.DataFrame({"estimate": ["0.331 [0.215, 0.448]"] * number})
-        widgets.table(frame, key=f"rows {number}")
+        estimates = Interval(*(np.full(number, end) for end in (0.331, 0.215, 0.448)))
+        widgets.table(Table({"estimate": levels(estimates)}), key=f"rows {number}")
         if number == rows[0]:
             first_left.wait(LONG)
 
