@@ -259,7 +259,8 @@ class _Limit:
     """Holds the numerical libraries to one thread: with more, sums end in other bits.
 
     Most libraries have one limit for the whole process. Where threads come and go, the last to
-    leave takes it back; each by itself would take it from those that still compute.
+    leave takes it back; each by itself would take it from those that still compute. threadpoolctl
+    lets one thread alone set such a limit and ignores all others, so control is taken first.
     """
 
     def __init__(self) -> None:
@@ -270,6 +271,7 @@ class _Limit:
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
+            _take_control()
             limit = _libraries().limit(limits=1)  # OpenMP has a limit for each thread.
             if self._inside == 0:
                 self._before = limit
@@ -280,10 +282,20 @@ class _Limit:
             with self._lock:
                 self._inside -= 1
                 if self._inside == 0:
+                    _take_control()
                     self._before.restore_original_limits()
+                    _take_control()
 
 
 _one_thread = _Limit()
+
+
+def _take_control() -> None:
+    """Let this thread set limits next; older versions of threadpoolctl let every thread."""
+    for library in _libraries().lib_controllers:
+        release = getattr(library, "clear_controlling_thread", None)
+        if release is not None:
+            release(force=True)
 
 
 @cache

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -135,3 +136,23 @@ def test_results_are_merged_with_one_thread_of_blas():
         pieces = {c.number: study.run_chunk(votes, spec, c) for c in study.plan(spec)}
         runner.merged(study, votes, spec, pieces)
     assert seen == [{1}, {1}]
+
+
+def test_work_in_another_thread_than_the_first_has_one_thread_of_blas_too():
+    votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=10))
+    seen = []
+
+    def chunk(*given):
+        seen.append(blas_threads())
+        return PANEL_CURVE.run_chunk(*given)
+
+    study = replace(PANEL_CURVE, run_chunk=chunk)
+    with threadpool_limits(2):
+        runner.run(study, votes, spec, jobs=1)
+        worker = threading.Thread(target=runner.run, args=(study, votes, spec), kwargs={"jobs": 1})
+        worker.start()
+        worker.join()
+        assert blas_threads() == {2}
+        runner.run(study, votes, spec, jobs=1)
+        assert blas_threads() == {2}
+    assert seen == 3 * len(study.plan(spec)) * [{1}]
