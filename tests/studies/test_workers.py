@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
