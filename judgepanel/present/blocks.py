@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.methods.method_grid import GridCells
 from judgepanel.words.cells import Column
+from judgepanel.words.numbers import counted
 
 FEW_ROWS = 25
 """Rows of a table in a report; the file that the command writes has all of them."""
@@ -98,7 +99,8 @@ class Table:
         more = self.n_rows - self.most
         if more <= 0:
             return ""
-        return f"{more:,} more rows are in the table that the command writes."
+        verb = "is" if more == 1 else "are"
+        return f"{counted(more, 'more row')} {verb} in the table that the command writes."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
