@@ -162,7 +162,7 @@ class Dashboard:
     def failures(self) -> list[str]:
         """The last lines of every traceback that it has written."""
         lines = self._log.read_text("utf-8", "replace").splitlines()
-        starts = [i for i, line in enumerate(lines) if line.startswith("Traceback")]
+        starts = [i for i, line in enumerate(lines) if "Traceback" in line]
         return ["\n".join(lines[i : i + _TRACEBACK]) for i in starts]
 
     def kill(self) -> None:
