@@ -168,7 +168,7 @@ def _coverage_rows(n_splits: int, n_worlds: int, *, late: bool = False) -> list[
             SimulationSpec(n_items=240, n_judges=12, accuracies=ACCURACIES, seed=world, costs=False)
         )
         jury = run_study(JURY, alone, JurySpec(settings, panels=(5,)), jobs=1)
-        gaps.append((jury.gap[-1], jury.gap_lo[-1], jury.gap_hi[-1]))
+        gaps.append(tuple(jury.gap[-1]))
         if world % 20 == 19:
             say(f"coverage, {n_splits} splits: {world + 1} of {n_worlds}")
     rows = [_covered(name, np.array(values), None) for name, values in parts.items()]
@@ -212,8 +212,8 @@ def real_table() -> Table:
                 f"{result.rise.value[-1, both]:+.3f}",
                 f"{weighed.delta[contested]:+.3f} "
                 f"[{weighed.band_lo[contested]:+.3f}, {weighed.band_hi[contested]:+.3f}]",
-                f"{100 * jury.majority[-1]:.1f} %, {100 * jury.independent[-1]:.2g} %",
-                f"{jury.effective[-1]:.1f}",
+                f"{100 * jury.majority.value[-1]:.1f} %, {100 * jury.independent.value[-1]:.2g} %",
+                f"{jury.effective.value[-1]:.1f}",
                 f"{seconds:.1f}",
             )
         )

@@ -164,17 +164,15 @@ def test_the_simulation_says_that_it_is_one():
 
 def test_the_cost_of_dependence_is_claimed_only_where_it_is_shown():
     result = jury()
-    displayed = replace(result, gap_lo=np.full(len(result.k), 0.01))
+    n = len(result.k)
+    displayed = replace(result, gap=replace(result.gap, lo=np.full(n, 0.01)))
     assert "Dependence costs" in jury_sentence(displayed)
-    hidden = replace(result, gap_lo=np.full(len(result.k), -0.01))
+    hidden = replace(result, gap=replace(result.gap, lo=np.full(n, -0.01)))
     assert "No cost of dependence is shown." in jury_sentence(hidden)
-    tiny = replace(
-        result,
-        independent=np.full(len(result.k), 1e-9),
-        independent_hi=np.full(len(result.k), 1e-8),
-    )
+    tiny = replace(result, independent=Interval.full(n, 1e-9, "share"))
     assert "would on under 0.01 %." in jury_sentence(tiny)
-    unknown = replace(result, effective=np.full(len(result.k), np.nan))
+    assert jury_table(tiny)["independent judges would"].texts() == ["under 0.01 %"] * n
+    unknown = replace(result, effective=Interval.full(n, np.nan, "count"))
     assert "worth" not in jury_sentence(unknown)
     low = replace(result, jury_bound=np.full(len(result.k), 1e-9))
     assert "err on under 0.01 %" in bound_sentence(low)
@@ -183,7 +181,8 @@ def test_the_cost_of_dependence_is_claimed_only_where_it_is_shown():
 
 def test_one_judge_alone_has_no_dependence_to_pay_for():
     table = jury_table(jury())
-    assert ((table["judges"] > 1) == (table["dependence costs"] != "")).all()
+    costs = [bool(cell) for cell in table["dependence costs"].texts()]
+    assert (table["judges"].numbers > 1).tolist() == costs
 
 
 def test_every_scenario_is_shown_unless_one_is_chosen():

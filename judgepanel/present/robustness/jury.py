@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.robustness.jury import jury
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    laid_out,
+    rank_axis,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.jury import PRIOR_VOTES, JurySpec
 from judgepanel.studies.robustness.jury_result import Jury
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, numbers
 from judgepanel.words.numbers import interval, percent, sig, with_interval
 from judgepanel.words.sentences import CODING
 
-Floats = NDArray[np.float64]
-
-_TINY = 1e-4
+FLOOR = 1e-4
+"""Errors below this are written and drawn as such."""
+_TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5)
 
 
 def jury_sentence(result: Jury) -> str:
     """What dependence costs the majority of all judges, and what they are worth."""
     if result.n_judges == 1:
         return "There is one judge only: no jury to compare with."
-    error = _share(result.majority, result.majority_lo, result.majority_hi, -1)
-    alone = _share(result.independent, result.independent_lo, result.independent_hi, -1)
+    error = _share(result.majority[-1])
+    alone = _share(result.independent[-1])
     text = (
         f"A majority of all {result.n_judges:,} errs on {error} of new items; independent judges "
         f"of the same accuracies would on {alone}."
     )
-    if result.gap_lo[-1] > 0:
-        gap = _share(result.gap, result.gap_lo, result.gap_hi, -1)
-        text += f" Dependence costs {gap} of the items."
+    if result.gap[-1].above():
+        text += f" Dependence costs {_share(result.gap[-1])} of the items."
     else:
         text += " No cost of dependence is shown."
     text += _worth(result)
@@ -39,9 +47,7 @@ def jury_sentence(result: Jury) -> str:
 
 
 def _worth(result: Jury) -> str:
-    n, lo, hi = (
-        float(part[-1]) for part in (result.effective, result.effective_lo, result.effective_hi)
-    )
+    n, lo, hi = result.effective[-1]
     if not np.isfinite(n):
         return ""
     ends = f" {interval(lo, hi, 2)}" if np.isfinite(lo) and np.isfinite(hi) else ""
@@ -51,78 +57,113 @@ def _worth(result: Jury) -> str:
 def bound_sentence(result: Jury) -> str:
     """What the paper's bound promises and what weighted votes do."""
     bound = float(result.jury_bound[-1])
-    allowed = f"at most {percent(bound)}" if bound >= _TINY else "under 0.01 %"
-    error = _share(result.one_coin, result.one_coin_lo, result.one_coin_hi, -1)
+    allowed = f"at most {percent(bound)}" if bound >= FLOOR else "under 0.01 %"
     text = (
         f"The jury bound lets the best weighting of {result.n_judges:,} independent judges err on "
-        f"{allowed}; the one-coin vote errs on {error}."
+        f"{allowed}; the one-coin vote errs on {_share(result.one_coin[-1])}."
     )
-    if float(result.one_coin_lo[-1]) > bound:
+    if result.one_coin[-1].above(bound):
         text += " The bound is right about independent judges, and these are not."
     return text
 
 
-def jury_table(result: Jury) -> pd.DataFrame:
-    """Errors, bounds and worth by panel size."""
-    rows = range(len(result.k))
-    return pd.DataFrame(
-        {
-            "judges": result.k,
-            "right votes (half where none)": [
-                percent(float(share), 3) for share in result.accuracy
-            ],
-            "majority errs": [
-                _share(result.majority, result.majority_lo, result.majority_hi, i) for i in rows
-            ],
-            "one-coin errs": [
-                _share(result.one_coin, result.one_coin_lo, result.one_coin_hi, i) for i in rows
-            ],
-            "independent judges would": [
-                _share(result.independent, result.independent_lo, result.independent_hi, i)
-                for i in rows
-            ],
-            "dependence costs": [
-                _share(result.gap, result.gap_lo, result.gap_hi, i) if result.k[i] > 1 else ""
-                for i in rows
-            ],
-            "worth": [
-                f"{sig(float(n), 2)} {interval(float(lo), float(hi), 2)}"
-                for n, lo, hi in zip(
-                    result.effective, result.effective_lo, result.effective_hi, strict=True
-                )
-            ],
-            "jury bound": [percent(float(part)) for part in result.jury_bound],
-            "Hoeffding, weighted": [percent(float(part)) for part in result.hoeffding_weighted],
-            "Hoeffding, majority": [percent(float(part)) for part in result.hoeffding_majority],
-            "sum of C_k": result.jury_exponent,
-            "E, weighted": result.weighted_exponent,
-            "E, majority": result.majority_exponent,
-            "no votes": percent(result.null_error),
-        }
-    )
-
-
-def _share(value: Floats, lo: Floats, hi: Floats, i: int) -> str:
+def _share(share: Interval) -> str:
     """A share of the items in per cent, with its interval."""
-    if float(value[i]) >= 0.0 and float(hi[i]) < _TINY:
+    if share.value >= 0.0 and share.below(FLOOR):
         return "under 0.01 %"
-    share, least, most = (100.0 * float(part[i]) for part in (value, lo, hi))
-    ends = with_interval(share, least, most)
-    number, _, rest = ends.partition(" ")
-    return f"{number} % {rest}" if rest else f"{number} %"
+    number, _, rest = with_interval(*share.scaled(100.0, "points")).partition(" ")
+    return f"{number} % {rest}"
+
+
+def _errors(shares: Interval) -> Column:
+    """Shares of the items; those too small for a number in words."""
+    tiny = np.flatnonzero((shares.value >= 0.0) & shares.below(FLOOR))
+    return Column(shares, "share level", dict.fromkeys(tiny.tolist(), "under 0.01 %"))
+
+
+def jury_table(result: Jury) -> dict[str, Column]:
+    """Errors, bounds and worth by panel size."""
+    return {
+        "judges": numbers(result.k, "whole"),
+        "right votes (half where none)": numbers(result.accuracy, "share"),
+        "majority errs": _errors(result.majority),
+        "one-coin errs": _errors(result.one_coin),
+        "independent judges would": _errors(result.independent),
+        "dependence costs": _errors(result.gap.where(result.k > 1)),
+        "worth": Column(result.effective, "estimate"),
+        "jury bound": numbers(result.jury_bound, "share"),
+        "Hoeffding, weighted": numbers(result.hoeffding_weighted, "share"),
+        "Hoeffding, majority": numbers(result.hoeffding_majority, "share"),
+        "sum of C_k": numbers(result.jury_exponent),
+        "E, weighted": numbers(result.weighted_exponent),
+        "E, majority": numbers(result.majority_exponent),
+        "no votes": numbers(np.full(len(result.k), result.null_error), "share"),
+    }
+
+
+def jury_figure(result: Jury) -> go.Figure:
+    """Observed errors by panel size against what independence would give, on a log scale."""
+
+    def drawn(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(errors >= FLOOR, errors, np.nan)
+
+    figure = go.Figure()
+    figure.add_hline(y=result.null_error, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    for name, errors, line, fill, symbol in (
+        ("majority", result.majority, CURATE_LINE, CURATE_FILL, "diamond"),
+        ("one-coin", result.one_coin, INCLUDE, INCLUDE, "circle"),
+    ):
+        seen = Interval(drawn(errors.value), np.maximum(errors.lo, FLOOR), errors.hi)
+        figure.add_scatter(
+            x=result.k,
+            y=seen.value,
+            mode="lines+markers",
+            line={"color": line, "width": 2.5},
+            marker={
+                "color": fill,
+                "symbol": symbol,
+                "size": 8,
+                "line": {"color": line, "width": 1},
+            },
+            error_y=error_bars(seen, line),
+            name=f"{name}, observed",
+            hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
+        )
+    for name, bound, dash, width in (
+        ("majority, were they independent", result.independent.value, "solid", 2.0),
+        ("jury bound", result.jury_bound, "dash", 1.5),
+        ("Hoeffding, majority", result.hoeffding_majority, "dashdot", 1.5),
+    ):
+        figure.add_scatter(
+            x=result.k,
+            y=drawn(bound),
+            mode="lines",
+            line={"color": NEUTRAL, "width": width, "dash": dash},
+            name=name,
+            hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
+        )
+    laid_out(figure, x="judges, best first", y="share of wrong decisions")
+    rank_axis(figure, int(result.k[-1]))
+    figure.update_yaxes(
+        type="log",
+        tickvals=_TICKS,
+        ticktext=[f"{100 * tick:g} %" for tick in _TICKS],
+        range=[np.log10(FLOOR), np.log10(0.9)],
+    )
+    return figure
 
 
 def present(result: Jury, spec: JurySpec) -> list[Block]:
     """Measured errors by panel size, those of independent judges, and the bounds."""
     return [
         Answer(jury_sentence(result)),
-        drawing(jury(result), "share of wrong decisions against the number of judges"),
+        drawing(jury_figure(result), "share of wrong decisions against the number of judges"),
         Paragraph(bound_sentence(result)),
         Paragraph(
             "Errors below 0.01 % are not drawn; the dotted line is deciding without votes.",
             quiet=True,
         ),
-        Table(as_columns(jury_table(result))),
+        Table(jury_table(result)),
         Method(
             "Judges are ranked, and one-coin weights learned, on calibration items. Errors are "
             "those on the other items, and the accuracies that the theory is given are measured "

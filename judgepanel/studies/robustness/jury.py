@@ -23,9 +23,9 @@ from judgepanel.kernels.judges.jury import (
     jury_exponents,
     majority_errors,
 )
-from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.common import check_known, check_panels, splits_of
+from judgepanel.studies.common import check_known, check_panels, run_fields, splits_of
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels
 from judgepanel.studies.robustness.jury_result import Jury
@@ -153,68 +153,48 @@ def merge(votes: VoteMatrix, spec: JurySpec, partial: ValueTally) -> Jury:
     prepared = prepare(votes, spec.settings)
     ballots, tally = prepared.ballots, partial.in_order()
     ks = spec.sizes(ballots.n_judges)
-    n_k, units = len(ks), ballots.units
-    identity = np.eye(len(VALUES) * n_k).reshape(len(VALUES), n_k, -1)
-    by_name = {name: tally.contrasts(identity[place], units) for place, name in enumerate(VALUES)}
-    independent = _around(
-        by_name["independent"].value,
-        tally.contrasts(identity[VALUES.index("independent_by_item")], units),
-    )
-    gap = _around(
-        by_name["majority"].value - independent.value,
-        tally.contrasts(identity[0] - identity[VALUES.index("independent_by_item")], units),
-    )
+    units = ballots.units
+    identity = np.eye(len(VALUES) * len(ks)).reshape(len(VALUES), len(ks), -1)
+
+    def measured(weights: Floats) -> Interval:
+        return Interval.of(tally.contrasts(weights, units), "share")
+
+    by_name = {name: measured(weights) for name, weights in zip(VALUES, identity, strict=True)}
+    majority, alone = by_name["majority"], by_name["independent"].value
+    by_item = identity[VALUES.index("independent_by_item")]
     accuracy = by_name["accuracy"].value
-    majority = by_name["majority"]
+    observed = majority.clip(0.0, 1.0)
+    theory: dict[str, Any] = {name: by_name[name].value for name in VALUES[4:-1]}
     return Jury(
         k=ks,
         accuracy=accuracy,
-        **_bounded("majority", majority),
-        **_bounded("one_coin", by_name["one_coin"]),
-        **_bounded("independent", independent),
-        gap=gap.value,
-        gap_lo=gap.lo,
-        gap_hi=gap.hi,
-        **{name: by_name[name].value for name in VALUES[4:-1]},
-        effective=_equivalents(majority.value, accuracy, ks),
-        effective_lo=_equivalents(np.minimum(majority.hi, 1.0), accuracy, ks),
-        effective_hi=_equivalents(np.maximum(majority.lo, 0.0), accuracy, ks),
+        majority=observed,
+        one_coin=by_name["one_coin"].clip(0.0, 1.0),
+        independent=_around(alone, by_name["independent_by_item"]).clip(0.0, 1.0),
+        gap=_around(majority.value - alone, measured(identity[0] - by_item)),
+        **theory,
+        effective=_equivalents(observed, accuracy, ks),
         null_error=_null_error(ballots),
-        orientation=prepared.oriented.policy,
-        protocol=spec.settings.protocol,
-        one_class=prepared.oriented.one_class,
-        measures_coding=prepared.oriented.measures_coding,
-        n_items=ballots.n_items,
         n_judges=ballots.n_judges,
-        n_evaluation=float(tally.n_evaluation.mean()),
-        n_splits=len(tally.numbers),
-        planned_splits=spec.settings.splits,
-        seed=spec.settings.seed,
+        **run_fields(prepared, spec.settings, tally),
         warnings=_warnings(prepared, spec, tally),
     )
 
 
-def _around(value: Floats, linear: Estimate) -> Estimate:
+def _around(value: Floats, linear: Interval) -> Interval:
     """The interval of a linearised value about the value itself."""
     moved = value - linear.value
     return replace(linear, value=value, lo=linear.lo + moved, hi=linear.hi + moved)
 
 
-def _bounded(name: str, fitted: Estimate) -> dict[str, Any]:
-    return {
-        name: fitted.value,
-        f"{name}_lo": np.clip(fitted.lo, 0.0, 1.0),
-        f"{name}_hi": np.clip(fitted.hi, 0.0, 1.0),
-    }
+def _equivalents(errors: Interval, accuracy: Floats, ks: Ints) -> Interval:
+    """Independent judges that err as often; the more errors, the fewer."""
 
+    def worth(shares: Floats) -> Floats:
+        panels = zip(shares.tolist(), accuracy.tolist(), ks.tolist(), strict=True)
+        return np.array([equivalent_jury(*panel) for panel in panels])
 
-def _equivalents(errors: Floats, accuracy: Floats, ks: Ints) -> Floats:
-    return np.array(
-        [
-            equivalent_jury(float(error), float(p), int(k))
-            for error, p, k in zip(errors, accuracy, ks, strict=True)
-        ]
-    )
+    return Interval(worth(errors.value), worth(errors.hi), worth(errors.lo), unit="count")
 
 
 def _null_error(ballots: Ballots) -> float:

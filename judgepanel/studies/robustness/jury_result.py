@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -28,34 +30,23 @@ class Jury(SplitResult):
     upper bounds for independent judges, means over items; ``jury_exponent`` (the sum of C_k),
     ``weighted_exponent`` and ``majority_exponent`` (E) are the means of what is in the exponents.
     ``accuracy`` is the mean over items of the share of votes that are right, half where there is
-    none; ``effective`` [``effective_lo``,
-    ``effective_hi``] how many independent judges of that accuracy err as often as the majority
+    none; ``effective`` how many independent judges of that accuracy err as often as the majority
     does. ``null_error`` is that of deciding without votes.
     """
 
     k: Ints
     accuracy: Floats
-    majority: Floats
-    majority_lo: Floats
-    majority_hi: Floats
-    one_coin: Floats
-    one_coin_lo: Floats
-    one_coin_hi: Floats
-    independent: Floats
-    independent_lo: Floats
-    independent_hi: Floats
-    gap: Floats
-    gap_lo: Floats
-    gap_hi: Floats
+    majority: Interval
+    one_coin: Interval
+    independent: Interval
+    gap: Interval
     jury_bound: Floats
     hoeffding_weighted: Floats
     hoeffding_majority: Floats
     jury_exponent: Floats
     weighted_exponent: Floats
     majority_exponent: Floats
-    effective: Floats
-    effective_lo: Floats
-    effective_hi: Floats
+    effective: Interval
     null_error: float
     n_judges: int
 
@@ -79,40 +70,35 @@ class Jury(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per panel size."""
-        columns: dict[str, Any] = {"k": self.k, "n_splits": self.n_splits, "seed": self.seed}
-        columns["accuracy"] = self.accuracy
-        for name in ("majority", "one_coin", "independent", "gap", "effective"):
-            for suffix in ("", "_lo", "_hi"):
-                columns[name + suffix] = getattr(self, name + suffix)
-        for name in (
-            *("jury_bound", "hoeffding_weighted", "hoeffding_majority"),
-            *("jury_exponent", "weighted_exponent", "majority_exponent"),
-        ):
-            columns[name] = getattr(self, name)
-        columns["null_error"] = self.null_error
-        return pd.DataFrame(columns)
+        return long_frame(
+            self.k.shape,
+            {
+                "k": self.k,
+                "n_splits": self.n_splits,
+                "seed": self.seed,
+                "accuracy": self.accuracy,
+                "majority": self.majority,
+                "one_coin": self.one_coin,
+                "independent": self.independent,
+                "gap": self.gap,
+                "effective": self.effective,
+                "jury_bound": self.jury_bound,
+                "hoeffding_weighted": self.hoeffding_weighted,
+                "hoeffding_majority": self.hoeffding_majority,
+                "jury_exponent": self.jury_exponent,
+                "weighted_exponent": self.weighted_exponent,
+                "majority_exponent": self.majority_exponent,
+                "null_error": self.null_error,
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
+    def decisions(self) -> dict[str, Any]:
         """All judges: the error, what independence would give, and the number that implies."""
+        whole = self.frame().iloc[-1]
         return {
-            "majority_error": float(self.majority[-1]),
-            "one_coin_error": float(self.one_coin[-1]),
-            "independent_error": float(self.independent[-1]),
-            "gap": float(self.gap[-1]),
-            "gap_lo": float(self.gap_lo[-1]),
-            "gap_hi": float(self.gap_hi[-1]),
-            "jury_bound": float(self.jury_bound[-1]),
-            "effective": float(self.effective[-1]),
-            "effective_lo": float(self.effective_lo[-1]),
-            "effective_hi": float(self.effective_hi[-1]),
-            "null_error": self.null_error,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_evaluation": self.n_evaluation,
-            "seed": self.seed,
-            "partial": self.partial,
+            "majority_error": whole["majority"],
+            "one_coin_error": whole["one_coin"],
+            "independent_error": whole["independent"],
+            **whole[["gap", "gap_lo", "gap_hi", "jury_bound"]],
+            **whole[["effective", "effective_lo", "effective_hi"]],
         }

@@ -8,11 +8,12 @@ from functools import cache
 import numpy as np
 
 from judgepanel.figures.robustness.distortion import distortion
-from judgepanel.figures.robustness.jury import FLOOR, jury, prepare_jury
 from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.figures.robustness.weighting import weighting
 from judgepanel.present.robustness.corruption import corruption_figure
 from judgepanel.present.robustness.distortion import DISTORTION_NAMES
+from judgepanel.present.robustness.jury import FLOOR, jury_figure
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
 from judgepanel.studies.robustness.jury import JURY, JurySpec
@@ -95,9 +96,10 @@ def test_every_correlation_is_a_line_and_the_panel_at_hand_is_placed():
 
 def test_errors_too_small_for_the_axis_are_left_out():
     result = run(JURY, votes(), JurySpec(SETTINGS), jobs=1)
-    tiny = replace(result, independent=np.full(len(result.k), FLOOR / 10))
-    assert np.isnan(prepare_jury(tiny).independent).all()
-    figure = jury(result)
-    np.testing.assert_array_equal(trace(figure, "majority, observed").y, result.majority)
+    tiny = replace(result, independent=Interval.full(len(result.k), FLOOR / 10, "share"))
+    alone = trace(jury_figure(tiny), "majority, were they independent")
+    assert np.isnan(alone.y).all()
+    figure = jury_figure(result)
+    np.testing.assert_array_equal(trace(figure, "majority, observed").y, result.majority.value)
     np.testing.assert_array_equal(trace(figure, "one-coin, observed").x, result.k)
     assert figure.layout.yaxis.type == "log"

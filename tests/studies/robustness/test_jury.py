@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import from_plain, to_plain
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.jury import JURY, JurySpec, combine_values, merge, run_chunk
@@ -31,16 +32,16 @@ def independent() -> Jury:
 
 def test_independent_judges_have_no_gap_and_are_worth_their_number():
     result = independent()
-    assert (result.gap_lo < 0).all()
-    assert (result.gap_hi > 0).all()
-    assert np.abs(result.gap).max() < 0.04
-    assert result.effective[-1] > 6
-    assert result.effective_lo[-1] < result.effective[-1] < result.effective_hi[-1] <= 15
+    assert not (result.gap.above() | result.gap.below()).any()
+    assert np.abs(result.gap.value).max() < 0.04
+    worth, lo, hi = result.effective[-1]
+    assert worth > 6
+    assert lo < worth < hi <= 15
 
 
 def test_the_bounds_lie_above_the_errors_of_independent_judges():
     result = independent()
-    assert (result.hoeffding_majority >= result.independent).all()
+    assert (result.hoeffding_majority >= result.independent.value).all()
     assert (result.jury_bound <= 0.5).all()
     assert (result.jury_exponent >= result.weighted_exponent).all()
     assert (np.diff(result.jury_bound) < 0).all()
@@ -51,9 +52,9 @@ def test_judges_who_err_together_pay_for_it():
         SimulationSpec(n_items=400, n_judges=15, n_families=1, family_rho=0.6, accuracy_low=0.65)
     )
     result = run(JURY, votes, JurySpec(SETTINGS), jobs=1)
-    assert result.gap_lo[-1] > 0.02
-    assert result.effective_hi[-1] < 8
-    assert result.majority[-1] > result.independent_hi[-1]
+    assert result.gap[-1].above(0.02)
+    assert result.effective[-1].below(8)
+    assert result.majority.value[-1] > result.independent.hi[-1]
 
 
 def test_intervals_see_the_items_that_accuracies_come_from_at_a_small_calibration_share():
@@ -66,10 +67,7 @@ def test_intervals_see_the_items_that_accuracies_come_from_at_a_small_calibratio
         cast = np.where(noise < norm.ppf(levels), plain.labels[:, None], 1 - plain.labels[:, None])
         result.append(run(JURY, replace(plain, votes=cast.astype(np.int8)), wanted, jobs=1))
     for name in ("independent", "gap"):
-        value, lo, hi = (
-            np.array([getattr(entry, name + end)[-1] for entry in result])
-            for end in ("", "_lo", "_hi")
-        )
+        value, lo, hi = Interval.stacked([getattr(entry, name)[-1] for entry in result])
         assert np.mean((lo <= value.mean()) & (value.mean() <= hi)) >= 0.85
         assert 0.7 < np.mean(hi - lo) / 3.92 / value.std() < 1.5
 
@@ -90,8 +88,8 @@ def test_coding_and_swaps_change_no_error():
     turned = flip_items(votes, np.arange(90) % 2 == 0)
     settings = Settings(splits=3, orientation="symmetric")
     left, right = (run(JURY, v, JurySpec(settings), jobs=1) for v in (votes, turned))
-    np.testing.assert_allclose(left.majority, right.majority, atol=1e-12)
-    np.testing.assert_allclose(left.independent, right.independent, atol=1e-9)
+    np.testing.assert_allclose(left.majority.value, right.majority.value, atol=1e-12)
+    np.testing.assert_allclose(left.independent.value, right.independent.value, atol=1e-9)
     assert left.null_error == 0.5
 
 
@@ -109,6 +107,6 @@ def test_chunks_add_up_in_any_order_and_a_result_survives_its_file():
     assert to_plain(forth) == to_plain(merge(votes, wanted, combine_values(*parts[::-1])))
     alone = merge(votes, wanted, parts[1])
     assert alone.partial
-    assert np.isnan(alone.gap_lo).all()
+    assert np.isnan(alone.gap.lo).all()
     assert to_plain(from_plain(Jury, json.loads(json.dumps(to_plain(forth))))) == to_plain(forth)
     json.loads(result_json(result_content(JURY, votes, wanted, alone)))
