@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
 
-from judgepanel.figures.robustness.distortion import distortion
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
 from judgepanel.studies.robustness.distortion import DistortionSpec
 from judgepanel.studies.robustness.distortion_result import Distortion
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import fixed, interval, listed, percent
+from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.words.numbers import listed, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, CODING
 
 DISTORTION_NAMES = {
@@ -24,6 +32,15 @@ DISTORTION_NAMES = {
     "inversion": "turned around",
     "shuffle": "shuffled",
 }
+_ROW = 46
+_LOOKS = (
+    (INCLUDE, "circle"),
+    (CURATE_FILL, "diamond"),
+    (NEUTRAL, "square"),
+    (INCLUDE, "triangle-up-open"),
+    (CURATE_LINE, "x-open"),
+    (NEUTRAL, "cross-open"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +65,54 @@ def distortion_sentence(result: Distortion) -> str:
         parts.append(f"{listed(names)} {verb} {words}")
     if not parts:
         return "No calibrator was asked for."
-    text = f"Of {len(result.distortions) - 1} distortions {'; '.join(parts)}."
-    text += " Repaired means: shown to lie within 2 % of the NLL without distortion."
-    return f"{text} {CODING}" if result.measures_coding else text
+    answer = (
+        f"Of {len(result.distortions) - 1} distortions {'; '.join(parts)}. Repaired means: shown "
+        "to lie within 2 % of the NLL without distortion."
+    )
+    return f"{answer} {CODING}" if result.measures_coding else answer
 
 
-def distortion_table(result: Distortion) -> pd.DataFrame:
+def distortion_table(result: Distortion) -> dict[str, Column]:
     """One row per distortion, NLL and outcome of every calibrator."""
-    columns: dict[str, object] = {
-        "raw score": [DISTORTION_NAMES[name] for name in result.distortions]
-    }
+    columns = {"raw score": text([DISTORTION_NAMES[name] for name in result.distortions])}
     for c, name in enumerate(result.calibrators):
-        columns[f"NLL, {CALIBRATOR_NAMES[name]}"] = [
-            f"{fixed(float(result.nll[d, c]), 3)} "
-            f"{interval(float(result.nll_lo[d, c]), float(result.nll_hi[d, c]), 3)}"
-            for d in range(len(result.distortions))
-        ]
-        columns[CALIBRATOR_NAMES[name]] = [row[c] for row in result.outcomes]
-    columns["base rate"] = result.null_nll
-    return pd.DataFrame(columns)
+        columns |= {
+            f"NLL, {CALIBRATOR_NAMES[name]}": levels(result.nll[:, c]),
+            CALIBRATOR_NAMES[name]: text([row[c] for row in result.outcomes]),
+        }
+    return columns | {"base rate": numbers(np.full(len(result.distortions), result.null_nll))}
+
+
+def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
+    """NLL under the calibrators ``drawn``, a row per distortion, the undistorted score on top."""
+    figure = go.Figure()
+    n = len(result.distortions)
+    names = [DISTORTION_NAMES[name] for name in result.distortions]
+    rows = np.arange(n)[::-1].astype(np.float64)
+    null = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
+    figure.add_vline(x=result.null_nll, line=null)
+    spread = np.linspace(0.28, -0.28, max(len(drawn), 2))
+    for i, calibrator in enumerate(drawn):
+        colour, symbol = _LOOKS[i % len(_LOOKS)]
+        nll, name = (
+            result.nll[:, result.calibrators.index(calibrator)],
+            CALIBRATOR_NAMES[calibrator],
+        )
+        figure.add_scatter(
+            x=nll.value,
+            y=rows + spread[i],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            error_x={**error_bars(nll, colour), "width": 2},
+            name=name,
+            text=names,
+            hovertemplate=f"{name}, %{{text}}: %{{x:.3f}}<extra></extra>",
+        )
+    figure.add_scatter(x=[None], y=[None], mode="lines", line=null, name="null: the base rate")
+    laid_out(figure, x="NLL (nats per item)", y="", height=_ROW * n + 120)
+    figure.update_yaxes(tickvals=rows, ticktext=names, range=[-0.6, n - 0.4])
+    figure.update_xaxes(rangemode="tozero")
+    return figure
 
 
 def present(
@@ -74,11 +120,11 @@ def present(
 ) -> list[Block]:
     """NLL under each distortion, one mark a calibrator."""
     drawn = result.calibrators if view.calibrators is None else view.calibrators
-    figure = distortion(result, drawn, names=DISTORTION_NAMES, calibrator_names=CALIBRATOR_NAMES)
+    figure = distortion_figure(result, drawn)
     return [
         Answer(distortion_sentence(result)),
         drawing(figure, "NLL under each distortion of the raw score, one mark per calibrator"),
-        Table(as_columns(distortion_table(result))),
+        Table(distortion_table(result)),
         Method(
             f"The one-coin score of all {result.n_judges:,} judges, as a probability r, is "
             "distorted on calibration and evaluation items alike: r², √r, r plus normal noise "

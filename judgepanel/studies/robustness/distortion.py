@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from judgepanel.kernels.calibrate.distort import CHANGES, DISTORTIONS, UNDISTORT
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import MARGIN, Estimate
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_each_once, check_known, run_fields, splits_of
@@ -220,35 +220,30 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
     """Levels, changes and what they say from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     ballots, totals = prepared.ballots, partial.in_order()
-    content: dict[str, Any] = {}
-    outcomes = []
     identity = np.eye(len(ROWS))
-    for c in range(len(spec.calibrators)):
-        for name, weights, metric in (
-            ("nll", identity, "nll"),
-            ("accuracy", identity, "accuracy"),
-            ("change", identity - identity[:1], "nll"),
-        ):
-            fitted = contrasts(
-                totals, ballots.units, weights, metric=metric, pipeline=c, draws=DRAWS
-            )
-            bounds = RANGES[metric] if name in RANGES else (-np.inf, np.inf)
-            for end, values in (
-                ("", fitted.value),
-                ("_lo", np.clip(fitted.lo, *bounds)),
-                ("_hi", np.clip(fitted.hi, *bounds)),
-            ):
-                content.setdefault(name + end, []).append(values)
-        margin = MARGIN * float(content["nll"][c][0])
-        p, verdicts = _tested(fitted, margin)
-        content.setdefault("p", []).append(p)
-        content.setdefault("margin", []).append(margin)
-        outcomes.append(verdicts)
+
+    def estimates(weights: Floats, metric: str = "nll") -> list[Estimate]:
+        return [
+            contrasts(totals, ballots.units, weights, metric=metric, pipeline=c, draws=DRAWS)
+            for c in range(len(spec.calibrators))
+        ]
+
+    def levels(metric: str, unit: Unit) -> Interval:
+        return _side_by_side(estimates(identity, metric), unit).clip(*RANGES[metric])
+
+    nll = levels("nll", "nats")
+    margin = MARGIN * nll.value[0]
+    changes = estimates(identity - identity[:1])
+    p, outcomes = zip(*map(_tested, changes, margin.tolist()), strict=True)
     return Distortion(
         aggregator=spec.aggregator,
         distortions=ROWS,
         calibrators=spec.calibrators,
-        **_as_columns(content),
+        nll=nll,
+        accuracy=levels("accuracy", "share"),
+        change=_side_by_side(changes),
+        p=np.stack(p, axis=1),
+        margin=margin,
         outcomes=tuple(zip(*outcomes, strict=True)),
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0),
@@ -258,8 +253,9 @@ def merge(votes: VoteMatrix, spec: DistortionSpec, partial: Tally) -> Distortion
     )
 
 
-def _as_columns(content: dict[str, Any]) -> dict[str, Any]:
-    return {name: np.array(values).T for name, values in content.items()}
+def _side_by_side(estimates: list[Estimate], unit: Unit = "nats") -> Interval:
+    """One column per calibrator."""
+    return Interval.stacked((Interval.of(entry, unit) for entry in estimates), axis=1)
 
 
 def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:

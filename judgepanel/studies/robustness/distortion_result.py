@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -30,15 +32,9 @@ class Distortion(SplitResult):
     aggregator: str
     distortions: tuple[str, ...]
     calibrators: tuple[str, ...]
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
-    change: Floats
-    change_lo: Floats
-    change_hi: Floats
+    nll: Interval
+    accuracy: Interval
+    change: Interval
     p: Floats
     margin: Floats
     outcomes: tuple[tuple[str, ...], ...]
@@ -64,38 +60,26 @@ class Distortion(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per distortion and calibrator."""
-        n_d, n_c = self.nll.shape
-        columns: dict[str, Any] = {
-            "aggregator": self.aggregator,
-            "distortion": np.repeat(np.array(self.distortions, dtype=object), n_c),
-            "calibrator": np.tile(np.array(self.calibrators, dtype=object), n_d),
-            "n_splits": self.n_splits,
-            "seed": self.seed,
-        }
-        for name in ("nll", "accuracy", "change"):
-            for suffix in ("", "_lo", "_hi"):
-                columns[name + suffix] = getattr(self, name + suffix).ravel()
-        columns["margin"] = np.tile(self.margin, n_d)
-        columns["p"] = self.p.ravel()
-        columns["outcome"] = [outcome for row in self.outcomes for outcome in row]
-        columns["null_nll"] = self.null_nll
-        columns["constant_nll"] = np.tile(self.constant_nll, n_d)
-        columns["skill"] = 1.0 - columns["nll"] / self.null_nll
-        return pd.DataFrame(columns)
+        return long_frame(
+            self.nll.shape,
+            {
+                "aggregator": self.aggregator,
+                "distortion": np.array(self.distortions)[:, None],
+                "calibrator": self.calibrators,
+                "n_splits": self.n_splits,
+                "seed": self.seed,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "change": self.change,
+                "margin": self.margin,
+                "p": self.p,
+                "outcome": self.outcomes,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """What each calibrator repairs, and what was run."""
-        return {
-            "repaired": {name: list(self.repaired_by(name)) for name in self.calibrators},
-            "aggregator": self.aggregator,
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_evaluation": self.n_evaluation,
-            "seed": self.seed,
-            "partial": self.partial,
-        }
+    def decisions(self) -> dict[str, Any]:
+        """What each calibrator repairs."""
+        return {"repaired": {name: list(self.repaired_by(name)) for name in self.calibrators}}

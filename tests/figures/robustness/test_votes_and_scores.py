@@ -7,11 +7,10 @@ from functools import cache
 
 import numpy as np
 
-from judgepanel.figures.robustness.distortion import distortion
 from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.figures.robustness.weighting import weighting
 from judgepanel.present.robustness.corruption import corruption_figure
-from judgepanel.present.robustness.distortion import DISTORTION_NAMES
+from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_figure
 from judgepanel.present.robustness.jury import FLOOR, jury_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
@@ -24,7 +23,6 @@ from judgepanel.studies.robustness.reliability_weighting import (
 )
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
-from judgepanel.words.sentences import CALIBRATOR_NAMES
 from tests.helpers import make_votes
 
 SETTINGS = Settings(splits=4)
@@ -59,16 +57,11 @@ def test_both_panels_are_lines_from_the_clean_votes_to_the_worst():
 def test_every_calibrator_is_a_mark_in_every_row_and_none_may_be_drawn():
     spec = DistortionSpec(SETTINGS, calibrators=("temperature", "isotonic"))
     result = run(DISTORTION, votes(), spec, jobs=1)
-    figure = distortion(
-        result,
-        ("temperature", "isotonic"),
-        names=DISTORTION_NAMES,
-        calibrator_names=CALIBRATOR_NAMES,
-    )
-    np.testing.assert_array_equal(trace(figure, "isotonic").x, result.nll[:, 1])
+    figure = distortion_figure(result, ("temperature", "isotonic"))
+    np.testing.assert_array_equal(trace(figure, "isotonic").x, result.nll.value[:, 1])
     assert trace(figure, "isotonic").marker.symbol != trace(figure, "temperature").marker.symbol
     assert list(figure.layout.yaxis.ticktext) == list(DISTORTION_NAMES.values())
-    empty = distortion(result, (), names=DISTORTION_NAMES, calibrator_names=CALIBRATOR_NAMES)
+    empty = distortion_figure(result, ())
     assert [line.name for line in empty.data] == ["null: the base rate"]
 
 

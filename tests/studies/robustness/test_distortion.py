@@ -42,7 +42,7 @@ def result(orientation="auto") -> Distortion:
 
 def cell(outcome: Distortion, distortion: str, calibrator: str) -> float:
     row = outcome.distortions.index(distortion)
-    return float(outcome.nll[row, outcome.calibrators.index(calibrator)])
+    return float(outcome.nll.value[row, outcome.calibrators.index(calibrator)])
 
 
 @pytest.mark.parametrize("orientation", ["auto", "symmetric"])
@@ -63,9 +63,9 @@ def test_monotone_distortions_leave_isotonic_regression_as_it_was(orientation):
     for name in ("square", "square_root"):
         row = distortion.distortions.index(name)
         column = distortion.calibrators.index("isotonic")
-        assert abs(distortion.change[row, column]) < 1e-3
+        assert abs(distortion.change.value[row, column]) < 1e-3
         assert distortion.outcomes[row][column] == "repaired"
-        assert abs(distortion.change[row, distortion.calibrators.index("beta")]) < 0.01
+        assert abs(distortion.change.value[row, distortion.calibrators.index("beta")]) < 0.01
 
 
 @pytest.mark.parametrize("orientation", ["auto", "symmetric"])
@@ -73,7 +73,7 @@ def test_a_turned_score_is_repaired_by_a_map_of_free_sign_alone(orientation):
     distortion = result(orientation)
     free = distortion.calibrators.index("beta_clipped")
     row = distortion.distortions.index("inversion")
-    assert abs(distortion.change[row, free]) < 0.02
+    assert abs(distortion.change.value[row, free]) < 0.02
     assert distortion.outcomes[row][free] != "harmed"
     for name in ("temperature", "platt", "beta", "isotonic"):
         assert cell(distortion, "inversion", name) > 0.98 * distortion.null_nll
@@ -92,7 +92,7 @@ def test_nothing_can_be_learnt_from_shuffled_scores_whatever_the_coding():
     for name in distortion.calibrators[1:]:
         assert cell(distortion, "shuffle", name) > 0.97 * np.log(2)
     assert distortion.null_nll == pytest.approx(np.log(2))
-    assert (distortion.nll > 0.2).all()
+    assert (distortion.nll.value > 0.2).all()
     np.testing.assert_allclose(distortion.constant_nll, np.log(2))
 
 
@@ -103,7 +103,7 @@ def test_swapping_items_changes_no_distortion_but_by_its_own_draws():
     left, right = (run(DISTORTION, v, DistortionSpec(settings), jobs=1) for v in (entry, turned))
     for name in ("undistorted", "square", "square_root", "inversion"):
         row = left.distortions.index(name)
-        np.testing.assert_allclose(left.nll[row], right.nll[row], atol=1e-6)
+        np.testing.assert_allclose(left.nll.value[row], right.nll.value[row], atol=1e-6)
 
 
 def test_stronger_noise_costs_more_and_noise_is_never_repaired_for_free():
