@@ -18,6 +18,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.words.numbers import (
     compared,
     fixed,
+    interval,
     level,
     p_cell,
     percent,
@@ -43,6 +44,7 @@ Form = Literal[
     "estimate",
     "difference",
     "compared",
+    "band",
 ]
 _NUMBERS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
@@ -61,6 +63,7 @@ _INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
         "estimate": with_interval,
         "difference": lambda value, lo, hi: with_interval(value, lo, hi, sign=True),
         "compared": compared,
+        "band": lambda value, lo, hi: interval(lo, hi, sign=True),
     }
 )
 SHARES = (*PERCENTS, "parse rate", "coded ties", "share", "coverage")
@@ -78,7 +81,7 @@ class Column:
         (per cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` where
         all of it is rounded away); else numbers. NaN is a blank cell.
     form : str
-        How a cell is shown.
+        How a cell is shown; ``band`` is the ends of an interval alone.
     words : mapping of int to str
         Rows that show words in place of a number, such as ``reference``; they sort by the number.
     """
@@ -132,6 +135,11 @@ def levels(values: Interval) -> Column:
 def differences(values: Interval, words: Mapping[int, str] | None = None) -> Column:
     """Differences (n,) with their signs and intervals."""
     return Column(values, "difference", words or {})
+
+
+def bands(values: Interval) -> Column:
+    """Ends of intervals (n,) with their signs; the column sorts by the values."""
+    return Column(values, "band")
 
 
 def as_columns(frame: pd.DataFrame, shares: Collection[str] = SHARES) -> dict[str, Column]:
