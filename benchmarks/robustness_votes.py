@@ -162,7 +162,7 @@ def _coverage_rows(n_splits: int, n_worlds: int, *, late: bool = False) -> list[
         weighed: ReliabilityWeighting = run_study(RELIABILITY_WEIGHTING, votes, weights, jobs=1)
         for i in range(len(weighed.signals)):
             parts.setdefault(f"weighting: {signal_name(weighed, i)}", []).append(
-                (weighed.delta[i], weighed.lo[i], weighed.hi[i])
+                tuple(weighed.delta[i])
             )
         alone = simulate(
             SimulationSpec(n_items=240, n_judges=12, accuracies=ACCURACIES, seed=world, costs=False)
@@ -210,8 +210,7 @@ def real_table() -> Table:
                 f"{result.nll.value[0, 0]:.3f} -> {result.nll.value[0, at]:.3f}",
                 result.slower(0, at),
                 f"{result.rise.value[-1, both]:+.3f}",
-                f"{weighed.delta[contested]:+.3f} "
-                f"[{weighed.band_lo[contested]:+.3f}, {weighed.band_hi[contested]:+.3f}]",
+                "{:+.3f} [{:+.3f}, {:+.3f}]".format(*weighed.band[contested]),
                 f"{100 * jury.majority.value[-1]:.1f} %, {100 * jury.independent.value[-1]:.2g} %",
                 f"{jury.effective.value[-1]:.1f}",
                 f"{seconds:.1f}",

@@ -138,12 +138,12 @@ def test_calibrators_that_repair_the_same_are_named_together():
 def test_weightings_that_help_or_hurt_are_named_with_their_size():
     result = weighed()
     n = len(result.signals)
-    none = replace(result, band_lo=np.full(n, -1.0), band_hi=np.full(n, 1.0))
-    assert weighting_sentence(none).endswith("None is shown to change it at all.")
-    lo, hi = none.band_lo.copy(), none.band_hi.copy()
-    delta = np.zeros(n)
-    lo[1], delta[1], hi[1] = -0.08, -0.05, -0.02
-    text = weighting_sentence(replace(none, band_lo=lo, band_hi=hi, delta=delta))
+    none = Interval(np.zeros(n), np.full(n, -1.0), np.full(n, 1.0))
+    text = weighting_sentence(replace(result, band=none))
+    assert text.endswith("None is shown to change it at all.")
+    low = Interval.full(1, -0.05)
+    low = replace(low, lo=low.lo - 0.03, hi=low.hi + 0.03)
+    text = weighting_sentence(replace(result, band=Interval.joined([none[:1], low, none[2:]])))
     assert "items judges disagree on count for more lowers it by 0.050 [0.020, 0.080]." in text
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
 
-from judgepanel.figures.robustness.weighting import weighting
+from judgepanel.figures.style import (
+    BAND_OPACITY,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    escaped,
+    laid_out,
+    with_opacity,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
 from judgepanel.studies.robustness.reliability_weighting import ReliabilityWeightingSpec
 from judgepanel.studies.robustness.signals import AGREEMENT, COVERAGE, RANDOM
 from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import counted, fixed, interval, p_cell, sig, with_interval
+from judgepanel.words.cells import Column, bands, differences, numbers, text
+from judgepanel.words.numbers import counted, fixed, level, sig, with_interval
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
 
+_ROW = 32
+_LABEL = 24
 _SIGNAL_NAMES = {
     (AGREEMENT, "high"): "items judges agree on",
     (AGREEMENT, "low"): "items judges disagree on",
@@ -35,70 +46,89 @@ def weighting_sentence(result: ReliabilityWeighting) -> str:
     """What weighting comparisons does to the NLL."""
     n = len(result.signals)
     same = result.absolute.count("equivalent")
-    base = f"{fixed(result.base_nll, 3)} {interval(result.base_lo, result.base_hi, 3)}"
-    text = (
+    answer = (
         f"{same} of {counted(n, 'weighting')} of the comparisons {'is' if same == 1 else 'are'} "
-        f"shown to make no difference (below {result.margin:g} NLL; unweighted {base}, base rate "
-        f"{fixed(result.null_nll, 3)})."
+        f"shown to make no difference (below {result.margin:g} NLL; unweighted "
+        f"{level(*result.base_nll)}, base rate {fixed(result.null_nll, 3)})."
     )
-    helps = [i for i in range(n) if result.band_hi[i] < 0]
-    hurts = [i for i in range(n) if result.band_lo[i] > 0]
-    for word, places in (("lowers", helps), ("raises", hurts)):
-        if places:
-            best = max(places, key=lambda i: abs(float(result.delta[i])))
-            near, far = sorted(abs(float(end[best])) for end in (result.band_lo, result.band_hi))
-            size = with_interval(abs(float(result.delta[best])), near, far)
-            text += f" To let {signal_name(result, best)} count for more {word} it by {size}"
-            text += f", the largest of {len(places)} such effects." if len(places) > 1 else "."
-    if not helps and not hurts:
-        text += " None is shown to change it at all."
-    return f"{text} {CODING}" if result.measures_coding else text
+    helps, hurts = result.band.below(), result.band.above()
+    for word, clear, size in (("lowers", helps, -result.band), ("raises", hurts, result.band)):
+        places = np.flatnonzero(clear)
+        if len(places):
+            best = int(places[np.argmax(size.value[places])])
+            answer += f" To let {signal_name(result, best)} count for more {word} it by "
+            answer += with_interval(*size[best])
+            answer += f", the largest of {len(places)} such effects." if len(places) > 1 else "."
+    if not (helps | hurts).any():
+        answer += " None is shown to change it at all."
+    return f"{answer} {CODING}" if result.measures_coding else answer
 
 
-def weighting_table(result: ReliabilityWeighting) -> pd.DataFrame:
+def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:
     """One row per signal: effect, both equivalence tests and the plain paired one."""
-    rows = range(len(result.signals))
-    return pd.DataFrame(
-        {
-            "what counts for more": [signal_name(result, i) for i in rows],
-            "NLL": result.nll,
-            "difference": [
-                with_interval(
-                    float(result.delta[i]), float(result.lo[i]), float(result.hi[i]), sign=True
-                )
-                for i in rows
-            ],
-            "all rows together": [
-                interval(float(result.band_lo[i]), float(result.band_hi[i]), sign=True)
-                for i in rows
-            ],
-            "p of no effect": [p_cell(value) for value in result.p],
-            f"within {result.margin:g}": list(result.absolute),
-            "TOST p": [p_cell(value) for value in result.p_absolute],
-            f"within {sig(result.relative_margin, 2)}": list(result.relative),
-            "its TOST p": [p_cell(value) for value in result.p_relative],
-            "paired TOST p, panels as given": [p_cell(value) for value in result.p_plain],
-            "base rate": result.null_nll,
-        }
+    n = len(result.signals)
+    return {
+        "what counts for more": text([signal_name(result, i) for i in range(n)]),
+        "NLL": numbers(result.nll),
+        "difference": differences(result.delta),
+        "all rows together": bands(result.band),
+        "p of no effect": numbers(result.p, "p"),
+        f"within {result.margin:g}": text(result.absolute),
+        "TOST p": numbers(result.p_absolute, "p"),
+        f"within {sig(result.relative_margin, 2)}": text(result.relative),
+        "its TOST p": numbers(result.p_relative, "p"),
+        "paired TOST p, panels as given": numbers(result.p_plain, "p"),
+        "base rate": numbers(np.full(n, result.null_nll)),
+    }
+
+
+def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
+    """Effects of all signals with 95 % intervals; the band is the margin of no effect."""
+    figure = go.Figure()
+    n = len(result.signals)
+    names = [signal_name(result, i) for i in range(n)]
+    rows = np.arange(n)[::-1]
+    figure.add_vrect(
+        x0=-result.margin,
+        x1=result.margin,
+        fillcolor=with_opacity(NEUTRAL, BAND_OPACITY),
+        line={"width": 0},
     )
+    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_scatter(
+        x=result.delta.value,
+        y=rows,
+        mode="markers",
+        marker={"color": INCLUDE, "size": 9},
+        error_x=error_bars(result.delta, INCLUDE),
+        text=[escaped(name) for name in names],
+        hovertemplate="%{text}: %{x:+.4f}<extra></extra>",
+        showlegend=False,
+    )
+    laid_out(figure, x="change of the NLL", y="", height=_ROW * n + 90)
+    figure.update_yaxes(
+        tickvals=rows,
+        ticktext=[escaped(name, _LABEL) for name in names],
+        range=[-0.6, n - 0.4],
+    )
+    return figure
 
 
 def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> list[Block]:
     """The change of the NLL by each weighting of the comparisons."""
-    names = tuple(signal_name(result, i) for i in range(len(result.signals)))
     missing = ""
     if not any(result.features):
         missing = "The votes bring no numeric item features: only what votes say is tried."
     return [
         Answer(weighting_sentence(result)),
         *paragraphs(missing),
-        drawing(weighting(result, names), "change of the NLL by each weighting of the comparisons"),
+        drawing(weighting_figure(result), "change of the NLL by each weighting of the comparisons"),
         Paragraph(
             f"The grey band is the paper's margin of no effect, {result.margin:g} either way; a "
             f"margin of 1 % would be {sig(result.relative_margin, 2)}.",
             quiet=True,
         ),
-        Table(as_columns(weighting_table(result))),
+        Table(weighting_table(result)),
         Method(
             "Each calibration item counts from 0 to 2 times, by the rank of the signal, in the "
             "counts that weigh judges and in the fit of the calibrator; evaluation items count "

@@ -24,6 +24,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.scoring.equivalence import equivalence
 from judgepanel.scoring.inference import Estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
@@ -159,8 +160,6 @@ def merge(
     level = contrasts(totals, ballots.units, identity)
     effect = contrasts(totals, ballots.units, identity[1:] - identity[:1])
     base = float(level.value[0])
-    lo, hi = (float(np.clip(end[0], *RANGES["nll"])) for end in (level.lo, level.hi))
-    band_lo, band_hi = band(effect, spec.settings.seed)
     return ReliabilityWeighting(
         calibrator=spec.calibrator,
         strength=spec.strength,
@@ -170,17 +169,12 @@ def merge(
         favours=tuple(signal.favours for signal in result),
         features=tuple(signal.feature for signal in result),
         nll=level.value[1:],
-        delta=effect.value,
-        lo=effect.lo,
-        hi=effect.hi,
+        delta=Interval.of(effect),
+        band=Interval(effect.value, *band(effect, spec.settings.seed)),
         p=effect.p,
-        band_lo=band_lo,
-        band_hi=band_hi,
         **_tests(effect, spec, base),
         p_plain=_plain(totals, identity[1:] - identity[:1], spec.margin),
-        base_nll=base,
-        base_lo=lo,
-        base_hi=hi,
+        base_nll=Interval.of(level).clip(*RANGES["nll"])[0],
         null_nll=float(totals.null_nll.mean()),
         n_judges=ballots.n_judges,
         **run_fields(prepared, spec.settings, totals),
@@ -192,13 +186,13 @@ def _tests(effect: Estimate, spec: ReliabilityWeightingSpec, base: float) -> dic
     """Fields of the two equivalence tests; nothing is decided from a single split."""
     if np.isnan(effect.se).any():
         open_ = ("inconclusive",) * len(effect.se)
-        blank = dict.fromkeys(("lo_90", "hi_90", "p_absolute", "p_relative"), effect.se)
-        return {**blank, "absolute": open_, "relative": open_}
+        unknown = Interval(effect.value, effect.se, effect.se, level=0.9)
+        blank = dict.fromkeys(("p_absolute", "p_relative"), effect.se)
+        return {**blank, "delta_90": unknown, "absolute": open_, "relative": open_}
     absolute = equivalence(effect, spec.margin)
     relative = equivalence(effect, spec.relative * base)
     return {
-        "lo_90": absolute.lo,
-        "hi_90": absolute.hi,
+        "delta_90": Interval(effect.value, absolute.lo, absolute.hi, level=0.9),
         "p_absolute": absolute.p,
         "absolute": absolute.outcomes,
         "p_relative": relative.p,

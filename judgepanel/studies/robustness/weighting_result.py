@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -22,12 +24,12 @@ class ReliabilityWeighting(SplitResult):
 
     Arrays are (n_signals,): ``signals`` and ``favours`` (``high`` or ``low``) say which comparisons
     count for more, ``features`` which signals are item features. ``delta`` is NLL(weighted) -
-    NLL(unweighted) in nats with a 95 % interval ``lo``, ``hi`` (``band_lo``, ``band_hi`` for all
-    signals together) and the two-sided ``p``. ``lo_90`` and ``hi_90`` bound the interval that two
-    one-sided tests look at: ``p_absolute`` and ``absolute`` are for ``margin`` nats (the paper's
+    NLL(unweighted) in nats with a 95 % interval (``band`` for all signals together) and the
+    two-sided ``p``; ``delta_90`` has the 90 % interval that two one-sided tests look at:
+    ``p_absolute`` and ``absolute`` are for ``margin`` nats (the paper's
     .005), ``p_relative`` and ``relative`` for ``relative_margin`` nats, 1 % of the unweighted NLL.
     ``p_plain`` is the paired test over items with ``margin`` alone, which takes the fitted panels
-    as given. ``base_nll`` [``base_lo``, ``base_hi``] is the unweighted NLL.
+    as given. ``base_nll`` is the unweighted NLL with a 95 % interval.
     """
 
     calibrator: str
@@ -38,22 +40,16 @@ class ReliabilityWeighting(SplitResult):
     favours: tuple[str, ...]
     features: tuple[bool, ...]
     nll: Floats
-    delta: Floats
-    lo: Floats
-    hi: Floats
+    delta: Interval
+    band: Interval
     p: Floats
-    band_lo: Floats
-    band_hi: Floats
-    lo_90: Floats
-    hi_90: Floats
+    delta_90: Interval
     p_absolute: Floats
     absolute: tuple[str, ...]
     p_relative: Floats
     relative: tuple[str, ...]
     p_plain: Floats
-    base_nll: float
-    base_lo: float
-    base_hi: float
+    base_nll: Interval
     null_nll: float
     n_judges: int
 
@@ -81,52 +77,42 @@ class ReliabilityWeighting(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per signal."""
-        return pd.DataFrame(
+        return long_frame(
+            self.nll.shape,
             {
-                "signal": list(self.signals),
-                "favours": list(self.favours),
-                "feature": list(self.features),
+                "signal": self.signals,
+                "favours": self.favours,
+                "feature": self.features,
                 "calibrator": self.calibrator,
                 "strength": self.strength,
                 "n_splits": self.n_splits,
                 "seed": self.seed,
                 "nll": self.nll,
-                "unweighted_nll": self.base_nll,
+                "unweighted_nll": self.base_nll.value,
                 "null_nll": self.null_nll,
-                "delta": self.delta,
-                "lo": self.lo,
-                "hi": self.hi,
+                "delta": self.delta.value,
+                "lo": self.delta.lo,
+                "hi": self.delta.hi,
                 "p": self.p,
-                "band_lo": self.band_lo,
-                "band_hi": self.band_hi,
-                "lo_90": self.lo_90,
-                "hi_90": self.hi_90,
+                "band_lo": self.band.lo,
+                "band_hi": self.band.hi,
+                "lo_90": self.delta_90.lo,
+                "hi_90": self.delta_90.hi,
                 "margin": self.margin,
                 "tost_p": self.p_absolute,
-                "tost": list(self.absolute),
+                "tost": self.absolute,
                 "relative_margin": self.relative_margin,
                 "relative_tost_p": self.p_relative,
-                "relative_tost": list(self.relative),
+                "relative_tost": self.relative,
                 "plain_tost_p": self.p_plain,
-            }
+            },
         )
 
-    def summary(self) -> dict[str, Any]:
-        """Which effects are shown to be nil, and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """Which effects are shown to be nil."""
         return {
             "equivalent": self.absolute.count("equivalent"),
             "equivalent_to_1_percent": self.relative.count("equivalent"),
             "signals": len(self.signals),
-            "unweighted_nll": self.base_nll,
-            "null_nll": self.null_nll,
-            "calibrator": self.calibrator,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_evaluation": self.n_evaluation,
-            "seed": self.seed,
-            "partial": self.partial,
+            "unweighted_nll": float(self.base_nll.value),
         }

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from judgepanel.figures.robustness.narrow_band import narrow_band
-from judgepanel.figures.robustness.weighting import weighting
 from judgepanel.present.robustness.corruption import corruption_figure
 from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_figure
 from judgepanel.present.robustness.jury import FLOOR, jury_figure
+from judgepanel.present.robustness.weighting import weighting_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
 from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
@@ -67,10 +67,10 @@ def test_every_calibrator_is_a_mark_in_every_row_and_none_may_be_drawn():
 
 def test_effects_lie_beside_the_margin_and_names_are_inert():
     result = run(RELIABILITY_WEIGHTING, votes(), ReliabilityWeightingSpec(SETTINGS), jobs=1)
-    names = ("<b>bold</b>", *(f"signal {i}" for i in range(1, len(result.signals))))
-    figure = weighting(result, names)
-    np.testing.assert_array_equal(figure.data[0].x, result.delta)
-    assert figure.layout.yaxis.ticktext[0] == "&lt;b&gt;bold&lt;/b&gt;"
+    bold = replace(result, signals=("<b>", *result.signals[1:]), features=(True,) * len(result.p))
+    figure = weighting_figure(bold)
+    np.testing.assert_array_equal(figure.data[0].x, result.delta.value)
+    assert figure.layout.yaxis.ticktext[0] == "high &lt;b&gt;"
     (margin,) = [shape for shape in figure.layout.shapes if shape.type == "rect"]
     assert (margin.x0, margin.x1) == (-0.005, 0.005)
 

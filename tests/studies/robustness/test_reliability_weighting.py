@@ -94,12 +94,12 @@ def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named(
 def test_the_unweighted_panel_is_the_one_of_the_panel_curve():
     curve = run(PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, calibrators=("beta",)), jobs=1)
     reliability_weighting = result()
-    assert reliability_weighting.base_nll == pytest.approx(curve.nll[0, -1], abs=1e-10)
-    assert reliability_weighting.base_lo == pytest.approx(curve.nll_lo[0, -1], abs=1e-8)
+    assert reliability_weighting.base_nll.value == pytest.approx(curve.nll[0, -1], abs=1e-10)
+    assert reliability_weighting.base_nll.lo == pytest.approx(curve.nll_lo[0, -1], abs=1e-8)
     assert reliability_weighting.null_nll == curve.null_nll
     np.testing.assert_allclose(
-        reliability_weighting.nll - reliability_weighting.base_nll,
-        reliability_weighting.delta,
+        reliability_weighting.nll - reliability_weighting.base_nll.value,
+        reliability_weighting.delta.value,
         atol=1e-12,
     )
 
@@ -113,9 +113,9 @@ def test_a_faint_weighting_of_simple_votes_is_equivalent_to_none():
     )
     assert set(reliability_weighting.absolute) == {"equivalent"}
     assert (reliability_weighting.p_absolute < 0.05).all()
-    assert (reliability_weighting.lo_90 > -reliability_weighting.margin).all()
+    assert reliability_weighting.delta_90.above(-reliability_weighting.margin).all()
     assert reliability_weighting.relative_margin == pytest.approx(
-        0.01 * reliability_weighting.base_nll
+        0.01 * reliability_weighting.base_nll.value
     )
 
 
@@ -126,7 +126,7 @@ def test_one_class_votes_get_an_honest_level():
         ReliabilityWeightingSpec(Settings(splits=3)),
         jobs=1,
     )
-    assert min(reliability_weighting.base_nll, reliability_weighting.nll.min()) > 0.1
+    assert min(reliability_weighting.base_nll.value, reliability_weighting.nll.min()) > 0.1
     assert reliability_weighting.null_nll == pytest.approx(np.log(2))
 
 
