@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 
-from judgepanel.figures.robustness.narrow_band import narrow_band
+from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import fixed, interval, listed, percent, sig, with_interval
+from judgepanel.words.cells import Column, bands, differences, numbers, text
+from judgepanel.words.numbers import fixed, listed, percent, sig
+
+_LOOKS = (
+    (INCLUDE, "circle", "solid"),
+    (NEUTRAL, "square", "dot"),
+    (CURATE_LINE, "diamond", "dash"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ def band_sentence(result: NarrowBand) -> str:
     """Who wins in how many simulated cells."""
     won = result.winners()
     cells = sum(won.values())
-    near = result.winner((0, 0, -1, 0))
+    near = result.winner[0, 0, -1, 0]
     words = {
         "all": "keeping all wins",
         "pruned": "pruning wins",
@@ -58,43 +63,51 @@ def placed_sentence(result: NarrowBand) -> str:
     )
 
 
-def band_table(result: NarrowBand) -> pd.DataFrame:
+def band_table(result: NarrowBand) -> dict[str, Column]:
     """One row per cell."""
-    cells = list(np.ndindex(result.delta.shape))
-    return pd.DataFrame(
-        {
-            "band": [float(result.widths[w]) for w, *_ in cells],
-            "latent correlation": [float(result.rhos[r]) for _, r, *_ in cells],
-            "of errors": [float(result.error_rho[w, r]) for w, r, *_ in cells],
-            "judges": [int(result.sizes[s]) for *_, s, _ in cells],
-            "kept": [percent(float(result.shares[share])) for *_, share in cells],
-            "NLL, all": [float(result.nll[cell]) for cell in cells],
-            "pruned - all": [
-                with_interval(
-                    float(result.delta[cell]),
-                    float(result.lo[cell]),
-                    float(result.hi[cell]),
-                    sign=True,
-                )
-                for cell in cells
-            ],
-            "all cells together": [
-                interval(float(result.band_lo[cell]), float(result.band_hi[cell]), sign=True)
-                for cell in cells
-            ],
-            "wins": [result.winner(cell) for cell in cells],
-            "accuracy, all": [float(result.accuracy[cell]) for cell in cells],
-            "accuracy lost by pruning": [
-                with_interval(
-                    float(result.loss[cell]),
-                    float(result.loss_lo[cell]),
-                    float(result.loss_hi[cell]),
-                    sign=True,
-                )
-                for cell in cells
-            ],
-            "base rate": result.null_nll,
-        }
+    frame = result.frame()
+    return {
+        "band": numbers(frame["width"]),
+        "latent correlation": numbers(frame["rho"]),
+        "of errors": numbers(frame["error_rho"]),
+        "judges": numbers(frame["judges"], "whole"),
+        "kept": numbers(frame["share"], "share"),
+        "NLL, all": numbers(frame["nll"]),
+        "pruned - all": differences(result.delta.reshape(-1)),
+        "all cells together": bands(result.band.reshape(-1)),
+        "wins": text(frame["winner"].tolist()),
+        "accuracy, all": numbers(frame["accuracy"]),
+        "accuracy lost by pruning": differences(result.loss.reshape(-1)),
+        "base rate": numbers(frame["null_nll"]),
+    }
+
+
+def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
+    """What pruning costs (above 0) or saves in simulated panels, at a place of size and share.
+
+    The ends are those that hold for all cells together.
+    """
+    figure = go.Figure()
+    figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    n = len(result.rhos)
+    for i, rho in enumerate(result.rhos):
+        colour, symbol, dash = _LOOKS[i % len(_LOOKS)]
+        name = f"latent correlation {rho:g}"
+        delta = result.band[:, i, size, share]
+        figure.add_scatter(
+            x=result.widths + 0.004 * (i - (n - 1) / 2),
+            y=delta.value,
+            mode="lines+markers",
+            line={"color": colour, "width": 2.5, "dash": dash},
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            error_y=error_bars(delta, colour),
+            name=name,
+            hovertemplate=f"{name}: %{{y:+.3f}}<extra></extra>",
+        )
+    if math.isfinite(result.own_width):
+        figure.add_vline(x=result.own_width, line={"color": NEUTRAL, "width": 1, "dash": "dash"})
+    return laid_out(
+        figure, x="width of the band of accuracies", y="NLL pruned - NLL all (simulated)"
     )
 
 
@@ -107,11 +120,11 @@ def present(
     return [
         Answer(band_sentence(result)),
         drawing(
-            narrow_band(result, size, view.share),
+            band_figure(result, size, view.share),
             "what pruning costs in simulated panels, against the width of the band",
         ),
         Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
-        Table(as_columns(band_table(result)), height=320),
+        Table(band_table(result), height=320),
         Method(
             f"{result.n_replicates} panels a cell are simulated (seed {result.seed}) with this "
             f"panel's mean accuracy ({percent(result.mean_accuracy, 3)}), its share of votes that "

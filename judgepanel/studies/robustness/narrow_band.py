@@ -25,6 +25,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import LEVEL
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels
 from judgepanel.studies.contract import Chunk, Study
@@ -222,8 +223,8 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
     pruned, whole = values[..., :-1, :], values[..., -1:, :]
     difference = pruned - whole
     n_cells = difference[0, ..., 0].size
-    delta, reach, wide = _with_reach(difference[..., 0], n_cells)
-    loss, loss_reach, _ = _with_reach(-difference[..., 1], n_cells)
+    delta, band = _estimated(difference[..., 0], n_cells)
+    loss, _ = _estimated(-difference[..., 1], n_cells, "share")
     levels = np.broadcast_to(whole.mean(axis=0), difference.shape[1:])
     return NarrowBand(
         aggregator=spec.aggregator,
@@ -233,13 +234,8 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
         sizes=sizes,
         shares=np.array(spec.shares),
         delta=delta,
-        lo=delta - reach,
-        hi=delta + reach,
-        band_lo=delta - wide,
-        band_hi=delta + wide,
+        band=band,
         loss=loss,
-        loss_lo=loss - loss_reach,
-        loss_hi=loss + loss_reach,
         nll=levels[..., 0],
         accuracy=levels[..., 1],
         error_rho=partial.error_rho[order].mean(axis=0),
@@ -260,18 +256,17 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
     )
 
 
-def _with_reach(values: Floats, n_cells: int) -> tuple[Floats, Floats, Floats]:
-    """Means over replicates, and the reach of a 95 % interval for one cell and for all cells."""
+def _estimated(values: Floats, n_cells: int, unit: Unit = "nats") -> tuple[Interval, Interval]:
+    """Means over replicates with 95 % intervals, for one cell and for all cells."""
     n = len(values)
     mean = values.mean(axis=0)
-    if n < 2:
-        none = np.full_like(mean, np.nan)
-        return mean, none, none
-    se = values.std(axis=0, ddof=1) / np.sqrt(n)
-    first, every = (
-        float(stats.t.ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, n - 1)) for cells in (1, n_cells)
-    )
-    return mean, first * se, every * se
+    se = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
+
+    def within(cells: int) -> Interval:
+        reach = stats.t.ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, max(n - 1, 1)) * se
+        return Interval(mean, mean - reach, mean + reach, unit=unit)
+
+    return within(1), within(n_cells)
 
 
 def _warnings(ballots: Ballots, spec: NarrowBandSpec, notices: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 
-from judgepanel.figures.robustness.narrow_band import narrow_band
 from judgepanel.present.robustness.corruption import corruption_figure
 from judgepanel.present.robustness.distortion import DISTORTION_NAMES, distortion_figure
 from judgepanel.present.robustness.jury import FLOOR, jury_figure
+from judgepanel.present.robustness.narrow_band import band_figure
 from judgepanel.present.robustness.weighting import weighting_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.corruption import CORRUPTION, CorruptionSpec
@@ -78,12 +78,12 @@ def test_effects_lie_beside_the_margin_and_names_are_inert():
 def test_every_correlation_is_a_line_and_the_panel_at_hand_is_placed():
     spec = NarrowBandSpec(SETTINGS, widths=(0.1, 0.2), rhos=(0.0, 0.3), sizes=(4,), replicates=2)
     result = run(NARROW_BAND, votes(), spec, jobs=1)
-    figure = narrow_band(result, 0, 1)
+    figure = band_figure(result, 0, 1)
     np.testing.assert_array_equal(
-        trace(figure, "latent correlation 0.3").y, result.delta[:, 1, 0, 1]
+        trace(figure, "latent correlation 0.3").y, result.delta.value[:, 1, 0, 1]
     )
     assert any(shape.x0 == result.own_width for shape in figure.layout.shapes)
-    unknown = narrow_band(replace(result, own_width=float("nan")), 0, 1)
+    unknown = band_figure(replace(result, own_width=float("nan")), 0, 1)
     assert len(unknown.layout.shapes) == len(figure.layout.shapes) - 1
 
 

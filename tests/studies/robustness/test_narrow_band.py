@@ -42,10 +42,10 @@ def result() -> NarrowBand:
 
 def test_pruning_independent_judges_that_are_alike_costs_nll_and_accuracy():
     narrow_band = result()
-    assert narrow_band.winner((0, 0, 0, 0)) == "all"
-    assert narrow_band.lo[0, 0, 0, 0] > 0.02
-    assert narrow_band.loss_lo[0, 0, 0, 0] > 0
-    assert narrow_band.delta[0, 1, 0, 0] < narrow_band.delta[0, 0, 0, 0]
+    assert narrow_band.winner[0, 0, 0, 0] == "all"
+    assert narrow_band.delta[0, 0, 0, 0].above(0.02)
+    assert narrow_band.loss[0, 0, 0, 0].above()
+    assert narrow_band.delta.value[0, 1, 0, 0] < narrow_band.delta.value[0, 0, 0, 0]
     assert narrow_band.accuracy[0, 0, 0, 0] > narrow_band.accuracy[0, 1, 0, 0]
 
 
@@ -64,9 +64,9 @@ def test_panels_take_their_shape_from_the_votes():
 
 def test_the_band_for_all_cells_holds_the_interval_of_each():
     narrow_band = result()
-    assert (narrow_band.band_lo < narrow_band.lo).all()
-    assert (narrow_band.band_hi > narrow_band.hi).all()
-    assert sum(narrow_band.winners().values()) == narrow_band.delta.size
+    assert (narrow_band.band.lo < narrow_band.delta.lo).all()
+    assert (narrow_band.band.hi > narrow_band.delta.hi).all()
+    assert sum(narrow_band.winners().values()) == narrow_band.winner.size
     assert narrow_band.frame()["simulated"].all()
 
 
@@ -78,7 +78,7 @@ def test_replicates_are_seeded_and_add_up_in_any_order():
     assert to_plain(forth) == to_plain(back)
     alone = merge(votes(), wanted, parts[1])
     assert alone.partial
-    assert alone.winner((0, 0, 0, 0)) == "undecided"
+    assert alone.winner[0, 0, 0, 0] == "undecided"
     plain = json.loads(json.dumps(to_plain(forth)))
     assert to_plain(from_plain(NarrowBand, plain)) == to_plain(forth)
     json.loads(result_json(result_content(NARROW_BAND, votes(), wanted, alone)))
