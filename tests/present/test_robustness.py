@@ -19,6 +19,7 @@ from judgepanel.present.robustness.transfer import (
     transfer_table,
 )
 from judgepanel.present.robustness.worst import worst_finding
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
@@ -189,7 +190,7 @@ def test_permuted_labels_are_held_against_their_base_rate():
     assert permutation_sentence(sure).startswith(
         "Nothing leaks: permuted labels are predicted worse"
     )
-    unsure = replace(permutation(), nll=0.9)
+    unsure = replace(permutation(), nll=Interval.full((), 0.9))
     assert "are not told from permuted ones" in permutation_sentence(unsure)
     leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)
     assert leak.leaks
@@ -209,7 +210,7 @@ def test_the_worst_comes_first():
     assert worst_finding(mild, "beta", slice_loss).tone == "curate"
     leak = replace(permutation(), permuted_nll=permutation().permuted_nll - 0.1)
     assert "Labels leak" in worst_finding(bad, "beta", slice_loss, leak).sentence
-    unsure = replace(permutation(), nll=0.9)
+    unsure = replace(permutation(), nll=Interval.full((), 0.9))
     assert "not told" in worst_finding(bad, "beta", None, unsure).sentence
     quiet = replace(transfer(), p_holm=np.full((1, 3, 3, 2), 0.5))
     assert worst_finding(quiet, "beta", None, permutation()).tone == "open"

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 
-from judgepanel.figures.robustness.permuted import permuted_labels
+import numpy as np
+import plotly.graph_objects as go
+
+from judgepanel.figures.style import BAND_OPACITY, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, drawing
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.robustness.permutation import PermutationSpec
 from judgepanel.studies.robustness.permutation_result import Permutation
-from judgepanel.words.numbers import fixed, interval, p_value
+from judgepanel.words.numbers import fixed, level, p_value
 from judgepanel.words.sentences import CODING
 
 ALPHA = 0.05
+_BINS = 60
+_LEAST = 1e-3
+_PALE = 0.5
 
 
 def permutation_sentence(result: Permutation) -> str:
@@ -22,34 +28,68 @@ def permutation_sentence(result: Permutation) -> str:
             "Every label is the same and taken as given, so permuting labels changes nothing: this "
             f"check is empty here. {CODING}"
         )
-    if not math.isfinite(result.p) or not math.isfinite(result.excess[1]):
+    if not math.isfinite(result.p) or not math.isfinite(result.excess.lo):
         return "Not enough permutations yet to say."
-    mean = fixed(float(result.permuted_nll.mean()), 3)
-    null = fixed(float(result.permuted_null.mean()), 3)
-    spread = f"{mean} {interval(*result.spread, 3)}"
+    permuted, null = f"NLL {level(*result.spread)}", fixed(result.mean_null, 3)
     if result.leaks:
         text = (
-            f"Permuted labels are predicted better than their base rate: NLL {spread} against "
+            f"Permuted labels are predicted better than their base rate: {permuted} against "
             f"{null}. Labels leak into the fit."
         )
-    elif result.excess[1] > MARGIN * float(result.permuted_null.mean()):
+    elif result.excess.above(MARGIN * result.mean_null):
         text = (
-            "Nothing leaks: permuted labels are predicted worse than their base rate. NLL "
-            f"{spread} against {null}: the probabilities are too sure, for lack of a calibrator. "
+            "Nothing leaks: permuted labels are predicted worse than their base rate. "
+            f"{permuted} against {null}: the probabilities are too sure, for lack of a calibrator. "
         )
         text += _real(result)
     else:
-        text = f"With permuted labels it falls back to the base rate: NLL {spread}, null {null}. "
+        text = f"With permuted labels it falls back to the base rate: {permuted}, null {null}. "
         text += _real(result)
     return f"{text} {CODING}" if result.measures_coding else text
 
 
 def _real(result: Permutation) -> str:
-    level = f"{fixed(result.nll, 3)} {interval(result.nll_lo, result.nll_hi, 3)}"
-    real = f"NLL {level}, {p_value(result.p)}"
+    real = f"NLL {level(*result.nll)}, {p_value(result.p)}"
     if result.p < ALPHA:
         return f"With the real labels it is otherwise: {real}."
     return f"The real labels are not told from permuted ones: {real}."
+
+
+def permutation_figure(result: Permutation) -> go.Figure:
+    """Permuted NLLs in bins, their base rate, and the real NLL with its interval where known."""
+    figure = go.Figure()
+    ends = np.array([*result.nll, *result.permuted_nll])
+    ends = ends[np.isfinite(ends)]
+    # A sixtieth of all that is drawn, so that a narrow pile can be seen.
+    width = max(float(ends.max() - ends.min()) / _BINS, _LEAST) if len(ends) else _LEAST
+    place, count = np.unique(np.floor(result.permuted_nll / width), return_counts=True)
+    figure.add_bar(
+        x=(place + 0.5) * width,
+        y=count,
+        width=width,
+        marker={"color": with_opacity(NEUTRAL, _PALE)},
+        name="permuted labels",
+        hovertemplate="%{y} permutations near NLL %{x:.3f}<extra></extra>",
+    )
+    nll, lo, hi = result.nll
+    if math.isfinite(lo):
+        fill = with_opacity(INCLUDE, BAND_OPACITY)
+        figure.add_vrect(x0=lo, x1=hi, fillcolor=fill, line_width=0)
+    top = int(count.max(initial=1))
+    for x, colour, dash, name in (
+        (result.mean_null, NEUTRAL, "dot", "base rate of permuted labels"),
+        (nll, INCLUDE, "solid", "real labels, 95 %"),
+    ):
+        if math.isfinite(x):
+            figure.add_scatter(
+                x=[x, x],
+                y=[0, top],
+                mode="lines",
+                line={"color": colour, "width": 3, "dash": dash},
+                name=name,
+                hovertemplate=f"{name}: {x:.3f}<extra></extra>",
+            )
+    return laid_out(figure, x="NLL (nats per item)", y="permutations", height=300)
 
 
 def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
@@ -57,7 +97,7 @@ def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
     return [
         Answer(permutation_sentence(result)),
         drawing(
-            permuted_labels(result),
+            permutation_figure(result),
             "NLLs of permuted labels, their base rate and the NLL of the real labels",
         ),
         Paragraph(

@@ -20,6 +20,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, softplus
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import check_known
@@ -218,22 +219,16 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
     prepared = prepare(votes, spec.settings)
     order = np.argsort(partial.numbers, kind="stable")
     real, order = order[partial.numbers[order] == 0], order[partial.numbers[order] > 0]
-    lo = hi = constant = float("nan")
+    nll, constant = Interval.full((), np.nan), float("nan")
     if partial.real is not None:
-        _, lo, hi = (
-            float(part[0, 0])
-            for part in grid_estimates(partial.real.in_order(), prepared.ballots.units)["nll"]
-        )
+        _, lo, hi = grid_estimates(partial.real.in_order(), prepared.ballots.units)["nll"]
+        nll = Interval(partial.nll[real][0], lo[0, 0], hi[0, 0])
         constant = float(partial.real.constant_nll.mean())
-    run = about(prepared, spec.settings, spec.n_splits)
-    run["planned_splits"] = spec.n_splits
     return Permutation(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         action=_action(prepared),
-        nll=_only(partial.nll[real]),
-        nll_lo=lo,
-        nll_hi=hi,
+        nll=nll,
         accuracy=_only(partial.accuracy[real]),
         null_nll=_only(partial.null_nll[real]),
         constant_nll=constant,
@@ -243,7 +238,7 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         planned=spec.permutations,
         movable=movable(prepared.ballots),
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
-        **run,
+        **about(prepared, spec.settings, spec.n_splits) | {"planned_splits": spec.n_splits},
         warnings=_warnings(prepared, spec, partial),
     )
 

@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import long_frame
+from judgepanel.studies.robustness.shared import RunResult
 
 Floats = NDArray[np.float64]
 
@@ -20,10 +23,10 @@ LEAK = 0.005
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Permutation:
+class Permutation(RunResult):
     """Result of :data:`PERMUTATION`; NLLs are in nats per item, out of sample.
 
-    ``nll`` [``nll_lo``, ``nll_hi``] and ``accuracy`` are those of the real labels, ``null_nll`` is
+    ``nll``, with a 95 % interval, and ``accuracy`` are those of the real labels, ``null_nll`` is
     their base rate and ``constant_nll`` a constant score through the same calibrator.
     ``permuted_nll``, ``permuted_null`` and ``permuted_accuracy`` (B,) are of the permutations,
     which ``action`` describes; ``planned`` are asked for. ``movable`` is the share of items whose
@@ -34,9 +37,7 @@ class Permutation:
     aggregator: str
     calibrator: str
     action: str
-    nll: float
-    nll_lo: float
-    nll_hi: float
+    nll: Interval
     accuracy: float
     null_nll: float
     constant_nll: float
@@ -46,16 +47,6 @@ class Permutation:
     planned: int
     movable: float
     identical: bool
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_judges: int
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -67,72 +58,66 @@ class Permutation:
     @property
     def partial(self) -> bool:
         """Whether permutations are still missing."""
-        return len(self.permuted_nll) < self.planned or not np.isfinite(self.nll)
+        return len(self.permuted_nll) < self.planned or not np.isfinite(self.nll.value)
 
     @property
     def p(self) -> float:
         """(1 + permutations as good as the real labels) / (1 + permutations); NaN without any."""
-        if not len(self.permuted_nll) or not np.isfinite(self.nll):
+        if not len(self.permuted_nll) or not np.isfinite(self.nll.value):
             return float("nan")
-        as_good = np.count_nonzero(self.permuted_nll <= self.nll)
+        as_good = np.count_nonzero(self.permuted_nll <= self.nll.value)
         return float((1 + as_good) / (1 + len(self.permuted_nll)))
 
     @property
-    def spread(self) -> tuple[float, float]:
-        """Where 95 % of the permuted NLLs lie."""
+    def spread(self) -> Interval:
+        """Mean of the permuted NLLs, and where 95 % of them lie."""
         if not len(self.permuted_nll):
-            return float("nan"), float("nan")
-        lo, hi = np.quantile(self.permuted_nll, (0.025, 0.975))
-        return float(lo), float(hi)
+            return Interval.full((), np.nan)
+        return Interval(self.permuted_nll.mean(), *np.quantile(self.permuted_nll, (0.025, 0.975)))
 
     @property
-    def excess(self) -> tuple[float, float, float]:
+    def excess(self) -> Interval:
         """Mean of permuted NLL - permuted null, with its 95 % Monte Carlo interval."""
         over = self.permuted_nll - self.permuted_null
         if len(over) < 2:
-            return float("nan"), float("nan"), float("nan")
-        mean, reach = float(over.mean()), 1.96 * float(over.std(ddof=1)) / len(over) ** 0.5
-        return mean, mean - reach, mean + reach
+            return Interval.full((), np.nan)
+        mean, reach = over.mean(), 1.96 * over.std(ddof=1) / len(over) ** 0.5
+        return Interval(mean, mean - reach, mean + reach)
 
     @property
     def leaks(self) -> bool:
         """Whether permuted labels are predicted better than their base rate: labels leak then."""
-        return bool(self.excess[2] < -LEAK * _mean(self.permuted_null))
+        return bool(self.excess.below(-LEAK * self.mean_null))
+
+    @property
+    def mean_null(self) -> float:
+        """Mean base rate of the permuted labels; NaN without any."""
+        return float(self.permuted_null.mean()) if len(self.permuted_null) else float("nan")
 
     def frame(self) -> pd.DataFrame:
         """The real labels in row 0, then one row per permutation."""
-        return pd.DataFrame(
+        n = len(self.permuted_nll)
+        return long_frame(
+            (n + 1,),
             {
-                "permutation": np.arange(len(self.permuted_nll) + 1),
-                "labels": ["real", *["permuted"] * len(self.permuted_nll)],
-                "nll": [self.nll, *self.permuted_nll.tolist()],
-                "null_nll": [self.null_nll, *self.permuted_null.tolist()],
-                "accuracy": [self.accuracy, *self.permuted_accuracy.tolist()],
-            }
+                "permutation": np.arange(n + 1),
+                "labels": ["real", *["permuted"] * n],
+                "nll": np.append(self.nll.value, self.permuted_nll),
+                "null_nll": np.append(self.null_nll, self.permuted_null),
+                "accuracy": np.append(self.accuracy, self.permuted_accuracy),
+            },
         )
 
-    def summary(self) -> dict[str, Any]:
-        """The p-value, how far permuted panels are from their null, and what was run."""
-        names = ("nll", "nll_lo", "nll_hi", "accuracy", "null_nll", "constant_nll", "p", "leaks")
+    def decisions(self) -> dict[str, Any]:
+        """The p-value, and how far permuted panels are from their null."""
+        nll, lo, hi = self.nll
+        mean, *ends = self.spread
         return {
-            **{name: to_plain(getattr(self, name)) for name in names},
-            "permuted_nll_mean": to_plain(_mean(self.permuted_nll)),
-            "permuted_nll_range": to_plain(self.spread),
-            "permuted_null_mean": to_plain(_mean(self.permuted_null)),
-            "excess": to_plain(self.excess),
+            **to_plain({"nll": nll, "nll_lo": lo, "nll_hi": hi, "p": self.p}),
+            "leaks": self.leaks,
+            "permuted_nll_mean": to_plain(mean),
+            "permuted_nll_range": to_plain(ends),
+            "permuted_null_mean": to_plain(self.mean_null),
+            "excess": to_plain(tuple(self.excess)),
             "permutations": len(self.permuted_nll),
-            "action": self.action,
-            "movable": self.movable,
-            "identical": self.identical,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "partial": self.partial,
         }
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else float("nan")

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from judgepanel.figures.robustness.permuted import permuted_labels, prepare_permuted
 from judgepanel.figures.robustness.slice_losses import prepare_slices, slice_losses
 from judgepanel.figures.robustness.transfer_matrix import (
     plot_transfer,
@@ -16,6 +15,8 @@ from judgepanel.figures.robustness.transfer_matrix import (
     transfer_matrix,
 )
 from judgepanel.figures.style import CURATE_FILL
+from judgepanel.present.robustness.permutation import permutation_figure
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
     DifficultyTransferSpec,
@@ -97,21 +98,20 @@ def test_slices_come_by_loss_and_their_names_are_inert():
 
 
 def test_permutations_are_counted_and_the_real_nll_stands_beside_them():
-    permuted_nlls = prepare_permuted(permutation())
-    assert permuted_nlls.count.sum() == 9
-    assert permuted_nlls.real == permutation().nll
-    assert (
-        abs(permuted_nlls.at - permutation().permuted_nll[:, None]).min(axis=1).max()
-        <= permuted_nlls.width
-    )
-    names = [trace.name for trace in permuted_labels(permutation()).data]
+    figure = permutation_figure(permutation())
+    bars = figure.data[0]
+    assert sum(bars.y) == 9
+    apart = abs(np.array(bars.x) - permutation().permuted_nll[:, None]).min(axis=1)
+    assert apart.max() <= bars.width
+    assert figure.data[-1].x[0] == permutation().nll.value
+    names = [trace.name for trace in figure.data]
     assert names == ["permuted labels", "base rate of permuted labels", "real labels, 95 %"]
 
 
 def test_before_the_real_labels_are_in_only_permutations_are_drawn():
-    early = replace(permutation(), nll=float("nan"), nll_lo=float("nan"), nll_hi=float("nan"))
-    assert len(permuted_labels(early).data) == 2
+    early = replace(permutation(), nll=Interval.full((), np.nan))
+    assert len(permutation_figure(early).data) == 2
     blank = replace(
         early, permuted_nll=np.zeros(0), permuted_null=np.zeros(0), permuted_accuracy=np.zeros(0)
     )
-    assert len(permuted_labels(blank).data) == 1
+    assert len(permutation_figure(blank).data) == 1

@@ -45,9 +45,9 @@ def result() -> Permutation:
 def test_real_labels_beat_all_permuted_ones_which_stay_at_their_base_rate():
     permutation = result()
     assert permutation.p == 1 / 20
-    assert permutation.nll < permutation.permuted_nll.min() - 0.1
-    assert abs(permutation.excess[0]) < 0.03
-    assert permutation.excess[1] < permutation.excess[0] < permutation.excess[2]
+    assert permutation.nll.value < permutation.permuted_nll.min() - 0.1
+    assert abs(permutation.excess.value) < 0.03
+    assert permutation.excess.lo < permutation.excess.value < permutation.excess.hi
     assert not permutation.leaks
     assert abs(permutation.permuted_accuracy.mean() - 0.5) < 0.05
     assert (permutation.permuted_null > 0.68).all()
@@ -71,9 +71,9 @@ def test_the_real_figures_are_those_of_the_same_splits():
         )
         for i in np.unique(np.concatenate(seen))
     ]
-    assert result().nll == pytest.approx(np.mean(by_item))
+    assert result().nll.value == pytest.approx(np.mean(by_item))
     real = run_chunk(votes, wanted, PERMUTATION.plan(wanted)[0]).real
-    assert result().nll == pytest.approx(real.item_means()[0][0, 0, 0].mean())
+    assert result().nll.value == pytest.approx(real.item_means()[0][0, 0, 0].mean())
 
 
 def test_labels_change_items_and_keep_their_numbers():
@@ -120,7 +120,7 @@ def test_one_class_votes_are_permuted_by_the_coin_and_fall_back_to_log_two():
     assert permutation.action == "items turned around by a coin"
     assert permutation.null_nll == pytest.approx(np.log(2))
     assert abs(permutation.permuted_nll.mean() - np.log(2)) < 0.02
-    assert permutation.nll > 0.15
+    assert permutation.nll.value > 0.15
     assert permutation.p == 1 / 20
 
 
@@ -178,7 +178,7 @@ def test_chunks_in_any_order_give_the_same_and_the_real_labels_may_come_last():
     early = merge(votes, wanted, second)
     assert early.partial
     assert np.isnan(early.p)
-    assert np.isnan(early.nll)
+    assert np.isnan(early.nll.value)
     assert not left.partial
     assert len(left.permuted_nll) == 9
 
@@ -191,7 +191,7 @@ def test_the_result_survives_json_and_real_labels_are_the_first_row():
     assert json.loads(result_json(content))["summary"]["p"] == 0.05
     frame = permutation.frame()
     assert frame["labels"].tolist() == ["real", *["permuted"] * 19]
-    assert frame["nll"][0] == permutation.nll
+    assert frame["nll"][0] == permutation.nll.value
 
 
 @pytest.mark.parametrize(
