@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
 
-from judgepanel.figures.robustness.slice_losses import slice_losses
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    escaped,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.robustness.transfer import WAITING
 from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
 from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, bands, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
-    interval,
     level,
     listed,
-    p_cell,
     with_interval,
 )
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
 
 _NAME = 60
+_LABEL = 24
+_ROW_HEIGHT = 34
 
 
 def slice_sentence(result: SliceTransfer) -> str:
@@ -36,42 +45,35 @@ def slice_sentence(result: SliceTransfer) -> str:
     if not math.isfinite(float(result.p_holm[worst, 1])):
         return WAITING
     outcomes = [result.outcome(g) for g in range(len(result.slices))]
-    failing = outcomes.count("fails")
     name = one_line(result.slices[worst])[:_NAME]
-    loss = with_interval(
-        float(result.delta[worst, 1]),
-        float(result.band_lo[worst, 1]),
-        float(result.band_hi[worst, 1]),
-        sign=True,
-    )
-    nll = level(*(float(part[worst, 1]) for part in (result.nll, result.nll_lo, result.nll_hi)))
+    loss = with_interval(*result.band[worst, 1], sign=True)
     if outcomes[worst] == "fails":
-        text = (
-            f"Without labels of the slice '{name}' it fails there: NLL {nll}, "
-            f"{fixed(float(result.nll[worst, 0]), 3)} with as many labels of its own (loss {loss}; "
-            f"base rate {fixed(float(result.null_nll[worst, 1]), 3)}). "
-            f"{capital(_counts(failing, outcomes))}."
+        answer = (
+            f"Without labels of the slice '{name}' it fails there: NLL "
+            f"{level(*result.nll[worst, 1])}, {fixed(result.nll.value[worst, 0], 3)} with as many "
+            f"labels of its own (loss {loss}; base rate {fixed(result.null_nll[worst, 1], 3)}). "
+            f"{capital(_counts(outcomes))}."
         )
     else:
         feature = one_line(result.feature or "")[:_NAME]
-        text = (
+        answer = (
             f"None of {counted(len(outcomes), 'slice')} by {feature} is shown to need labels of "
             f"its own; the largest loss is {loss}, on '{name}'. "
-            f"{capital(_counts(failing, outcomes))}."
+            f"{capital(_counts(outcomes))}."
         )
-    return f"{text} {CODING}" if result.measures_coding else text
+    return f"{answer} {CODING}" if result.measures_coding else answer
 
 
 def worst_slice(result: SliceTransfer) -> int:
     """The failing slice that loses most, or else the slice that loses most."""
     places = range(len(result.slices))
     failing = [g for g in places if result.outcome(g) == "fails"]
-    return max(failing or places, key=lambda g: float(result.delta[g, 1]))
+    return max(failing or places, key=lambda g: float(result.delta.value[g, 1]))
 
 
-def _counts(failing: int, outcomes: list[Outcome]) -> str:
+def _counts(outcomes: list[Outcome]) -> str:
     counts = (
-        (failing, "fails", "fail"),
+        (outcomes.count("fails"), "fails", "fail"),
         (outcomes.count("holds"), "holds within 2 %", "hold within 2 %"),
         (outcomes.count("helps"), "gains", "gain"),
         (outcomes.count("undecided"), "is undecided", "are undecided"),
@@ -80,38 +82,69 @@ def _counts(failing: int, outcomes: list[Outcome]) -> str:
     return f"of {counted(len(outcomes), 'slice')} {listed(parts)}"
 
 
-def slice_table(result: SliceTransfer) -> pd.DataFrame:
+def slice_table(result: SliceTransfer) -> dict[str, Column]:
     """Every slice under its own labels and those from elsewhere."""
+    return {
+        "slice": text([one_line(name)[:_NAME] for name in result.slices]),
+        "items": numbers(result.n_slice, "whole"),
+        "labels": numbers(result.labels[:, 0], "whole"),
+        "NLL, own labels": levels(result.nll[:, 0]),
+        "NLL, from elsewhere": levels(result.nll[:, 1]),
+        "base rate": numbers(result.null_nll[:, 1]),
+        "loss": differences(result.delta[:, 1]),
+        "all slices together": bands(result.band[:, 1]),
+        "p, Holm": numbers(result.p_holm[:, 1], "p"),
+        "outcome": text([result.outcome(g) for g in range(len(result.slices))]),
+        "more labels": numbers(result.labels[:, 2], "whole"),
+        "NLL, more from elsewhere": levels(result.nll[:, 2]),
+    }
 
-    def levels(arm: int) -> list[str]:
-        return [
-            level(*(float(part[g, arm]) for part in (result.nll, result.nll_lo, result.nll_hi)))
-            for g in range(len(result.slices))
-        ]
 
-    return pd.DataFrame(
-        {
-            "slice": [one_line(name)[:_NAME] for name in result.slices],
-            "items": result.n_slice,
-            "labels": [round(float(n)) for n in result.labels[:, 0]],
-            "NLL, own labels": levels(0),
-            "NLL, from elsewhere": levels(1),
-            "base rate": result.null_nll[:, 1],
-            "loss": [
-                with_interval(float(value), float(lo), float(hi), sign=True)
-                for value, lo, hi in zip(
-                    result.delta[:, 1], result.delta_lo[:, 1], result.delta_hi[:, 1], strict=True
-                )
-            ],
-            "all slices together": [
-                interval(float(lo), float(hi), sign=True)
-                for lo, hi in zip(result.band_lo[:, 1], result.band_hi[:, 1], strict=True)
-            ],
-            "p, Holm": [p_cell(float(p)) for p in result.p_holm[:, 1]],
-            "outcome": [result.outcome(g) for g in range(len(result.slices))],
-            "more labels": [round(float(n)) for n in result.labels[:, 2]],
-            "NLL, more from elsewhere": levels(2),
-        }
+def slice_figure(result: SliceTransfer) -> go.Figure:
+    """What labels from elsewhere cost, the largest loss first, with bands for all slices."""
+    order = np.argsort(-result.delta.value[:, 1], kind="stable")
+    band, n = result.band[order, 1], len(order)
+    fails = np.array([result.outcome(int(g)) == "fails" for g in order], dtype=bool)
+    figure = go.Figure()
+    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    for name, chosen, fill, line, symbol in (
+        ("loss is shown", fails, CURATE_FILL, CURATE_LINE, "diamond"),
+        ("not shown", ~fails, INCLUDE, INCLUDE, "circle"),
+    ):
+        rows = np.flatnonzero(chosen)
+        if not len(rows):
+            continue
+        figure.add_scatter(
+            x=band.value[rows],
+            y=rows,
+            mode="markers",
+            marker={
+                "color": fill,
+                "symbol": symbol,
+                "size": 11,
+                "line": {"color": line, "width": 1},
+            },
+            error_x={**error_bars(band[rows], line), "thickness": 1.6},
+            name=name,
+            text=[_hover_text(result, int(g)) for g in order[rows]],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    laid_out(figure, x="loss of NLL without own labels", y="", height=110 + _ROW_HEIGHT * n)
+    figure.update_yaxes(
+        tickvals=list(range(n)),
+        ticktext=[escaped(result.slices[g], _LABEL) for g in order],
+        range=[n - 0.4, -0.6],
+        title=None,
+    )
+    return figure
+
+
+def _hover_text(result: SliceTransfer, g: int) -> str:
+    own, away, _ = result.nll.value[g]
+    return (
+        f"{escaped(result.slices[g])}, {result.n_slice[g]:,} items<br>"
+        f"own labels: NLL {own:.3f}<br>as many from elsewhere: {away:.3f}<br>"
+        f"base rate of those: {result.null_nll[g, 1]:.3f}"
     )
 
 
@@ -122,12 +155,12 @@ def present(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
         return [answer]
     return [
         answer,
-        drawing(slice_losses(result), "what labels from elsewhere cost on every slice"),
+        drawing(slice_figure(result), "what labels from elsewhere cost on every slice"),
         Paragraph(
             "Intervals hold in all slices together. Right of 0 a slice needs labels of its own.",
             quiet=True,
         ),
-        Table(as_columns(slice_table(result))),
+        Table(slice_table(result)),
         Method(
             f"{result.n_splits} random splits (seed {result.seed}). Part of a slice is scored by "
             "panels fitted on its other items, on as many labels of the other slices, and on the "

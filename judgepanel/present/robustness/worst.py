@@ -70,5 +70,5 @@ def _losses(
     if slices is not None and slices.slices:
         g = worst_slice(slices)
         if slices.outcome(g) == "fails":
-            losses.append((float(slices.delta[g, 1]), slice_sentence(slices)))
+            losses.append((float(slices.delta.value[g, 1]), slice_sentence(slices)))
     return losses

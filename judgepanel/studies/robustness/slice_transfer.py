@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +18,18 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.multiplicity import bonferroni_reach, holm
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known
+from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import FEW_LABELS, stand_ins
 from judgepanel.studies.robustness.shared import about
-from judgepanel.studies.robustness.slice_estimates import slice_estimates
 from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTransfer
-from judgepanel.studies.robustness.slices import Slices, slices_of
+from judgepanel.studies.robustness.slices import Slices, slice_pools, slices_of
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -89,16 +93,15 @@ def run_chunk(votes: VoteMatrix, spec: SliceTransferSpec, chunk: Chunk) -> Slice
     prepared = prepare(votes, spec.settings)
     slices = slices_of(prepared, spec.feature, spec.quantiles)
     labels = np.zeros((len(slices.names), len(ARMS)), dtype=np.int64)
-    tallies = []
-    for g, rows in enumerate(slices.rows):
-        tallies.append(
-            tally(
-                _scored(prepared, spec, rows, g, chunk, labels[g]),
-                n_items=prepared.ballots.n_items,
-                seed=spec.settings.seed,
-            )
+    tallies = tuple(
+        tally(
+            _scored(prepared, spec, rows, g, chunk, labels[g]),
+            n_items=prepared.ballots.n_items,
+            seed=spec.settings.seed,
         )
-    return SliceTally(tuple(tallies), labels, chunk.count)
+        for g, rows in enumerate(slices.rows)
+    )
+    return SliceTally(tallies, labels, chunk.count)
 
 
 def _scored(
@@ -115,13 +118,17 @@ def _scored(
             for part in fitted_on
         ]
         scores = [score.evaluation[spec.calibrator] for score in split_scores]
+        nll, brier, hit, ece = (
+            np.concatenate([getattr(score, name) for score in scores])[None]
+            for name in ("nll", "brier", "hit", "ece")
+        )
         yield (
             Split(number, fitted_on[0], scored),
             Arms(
-                nll=np.concatenate([score.nll for score in scores])[None],
-                brier=np.concatenate([score.brier for score in scores])[None],
-                hit=np.concatenate([score.hit for score in scores])[None],
-                ece=np.concatenate([score.ece for score in scores])[None],
+                nll=nll,
+                brier=brier,
+                hit=hit,
+                ece=ece,
                 chosen_on=np.zeros((1, len(ARMS))),
                 null_nll=np.array([score.null_nll for score in split_scores]),
                 constant_nll=np.array(
@@ -183,10 +190,62 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
         calibrator=spec.calibrator,
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,
-        **slice_estimates(tallies, prepared.ballots.units, slices, labels),
+        **_estimates(tallies, prepared.ballots.units, slices, labels),
         **about(prepared, spec.settings, partial.n_splits),
         warnings=_warnings(prepared, spec, slices, tallies, labels),
     )
+
+
+def _estimates(
+    tallies: tuple[Tally, ...], units: Ints, slices: Slices, labels: Floats
+) -> dict[str, Any]:
+    """Fields of :class:`SliceTransfer` that rest on scores; ends are NaN from a single split.
+
+    The variance of labels counts how many others the slice, or the other slices, could have given.
+    """
+    nll, delta, band = (Interval.full(labels.shape, np.nan) for _ in range(3))
+    accuracy, null_nll, constant_nll, p = (np.full(labels.shape, np.nan) for _ in range(4))
+    pools = slice_pools(slices, len(units))
+    for g, scores in enumerate(tallies):
+        item_means, seen = scores.item_means()
+        items = item_means[:, 0, :-1]
+        splits = scores.split_means[:, METRICS.index("nll"), 0, :-1]
+        losses = items[0] - items[0, [0]]
+        nll.value[g], accuracy[g] = items[0].mean(axis=-1), items[2].mean(axis=-1)
+        delta.value[g] = band.value[g] = losses.mean(axis=-1)
+        null_nll[g] = scores.null_nll.mean(axis=0)
+        constant_nll[g] = scores.constant_nll.mean(axis=0)[0]
+        if len(splits) < 2:
+            continue
+        others = np.maximum(pools[g] - labels[g], 1.0)
+        n_scored = float(scores.n_evaluation.mean())
+        reuse = labels[g] / others  # all that the variance needs of the two
+
+        level = estimate(items[0], splits, units[seen], reuse, n_scored, n_others=1.0, joint=False)
+        loss = estimate(
+            losses,
+            splits - splits[:, [0]],
+            units[seen],
+            np.maximum(reuse, reuse[0]),
+            n_scored,
+            n_others=1.0,
+            joint=False,
+        )
+        reach = bonferroni_reach(loss, len(tallies))
+        nll.lo[g], nll.hi[g] = level.lo, level.hi
+        delta.lo[g], delta.hi[g] = loss.lo, loss.hi
+        band.lo[g], band.hi[g] = loss.value - reach, loss.value + reach
+        p[g, 1:] = loss.p[1:]
+    return {
+        "nll": nll.clip(*RANGES["nll"]),
+        "accuracy": accuracy,
+        "null_nll": null_nll,
+        "constant_nll": constant_nll,
+        "delta": delta,
+        "band": band,
+        "p": p,
+        "p_holm": np.stack([holm(column) for column in p.T], axis=-1),
+    }
 
 
 def _warnings(

@@ -12,7 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import long_frame
+from judgepanel.studies.robustness.shared import RunResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,7 +27,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SliceTransfer:
+class SliceTransfer(RunResult):
     """Result of :data:`SLICE_TRANSFER`; without a feature that can be used there are no slices.
 
     ``slices`` of ``feature``, ``offered`` are all features. ``n_slice`` (n_slices,) counts items,
@@ -34,9 +37,8 @@ class SliceTransfer:
     constant score through the calibrator.
 
     ``delta`` (n_slices, n_arms) is NLL(labels from elsewhere) - NLL(own labels), above 0 where the
-    panel does not carry over; 0 for own labels. ``delta_lo`` and ``delta_hi`` bound it slice by
-    slice, ``band_lo`` and ``band_hi`` in all slices together (Bonferroni); ``p_holm`` is ``p``
-    after Holm over the slices.
+    panel does not carry over; 0 for own labels. Its 95 % interval holds slice by slice, that of
+    ``band`` in all slices together (Bonferroni); ``p_holm`` is ``p`` after Holm over the slices.
     """
 
     feature: str | None
@@ -46,29 +48,14 @@ class SliceTransfer:
     calibrator: str
     n_slice: Ints
     labels: Floats
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
+    nll: Interval
     accuracy: Floats
     null_nll: Floats
     constant_nll: Floats
-    delta: Floats
-    delta_lo: Floats
-    delta_hi: Floats
-    band_lo: Floats
-    band_hi: Floats
+    delta: Interval
+    band: Interval
     p: Floats
     p_holm: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_judges: int
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -82,11 +69,6 @@ class SliceTransfer:
         }
     )
 
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
-
     def outcome(self, g: int, arm: int = 1) -> Outcome:
         """What the band decides against 2 % of the NLL of own labels.
 
@@ -95,29 +77,40 @@ class SliceTransfer:
         """
         significant = float(self.p_holm[g, arm]) < ALPHA
         if significant:
-            return "fails" if self.delta[g, arm] > 0 else "helps"
-        within = self.band_hi[g, arm] < MARGIN * self.nll[g, 0]
+            return "fails" if self.delta.value[g, arm] > 0 else "helps"
+        within = self.band[g, arm].below(MARGIN * self.nll.value[g, 0])
         return "holds" if within else "undecided"
 
     def frame(self) -> pd.DataFrame:
         """One row per slice and panel."""
-        n_g, n_a = len(self.slices), len(ARMS)
-        columns: dict[str, Any] = {
-            "feature": self.feature,
-            "slice": np.repeat(np.array(self.slices, dtype=object), n_a),
-            "items": np.repeat(self.n_slice, n_a),
-            "labels_from": np.tile(np.array(ARMS, dtype=object), n_g),
-        }
-        for name in _FIGURES:
-            columns[name] = getattr(self, name).ravel()
-        columns["skill"] = 1.0 - columns["nll"] / columns["null_nll"]
-        columns["outcome"] = [
-            "reference" if a == 0 else self.outcome(g, a) for g in range(n_g) for a in range(n_a)
+        shape = self.nll.shape
+        outcomes = [
+            "reference" if arm == 0 else self.outcome(g, arm) for g, arm in np.ndindex(*shape)
         ]
-        return pd.DataFrame(columns)
+        return long_frame(
+            shape,
+            {
+                "feature": self.feature,
+                "slice": np.array(self.slices, dtype=object)[:, None],
+                "items": self.n_slice[:, None],
+                "labels_from": ARMS,
+                "labels": self.labels,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll,
+                "delta": self.delta,
+                "band_lo": self.band.lo,
+                "band_hi": self.band.hi,
+                "p": self.p,
+                "p_holm": self.p_holm,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "outcome": np.array(outcomes, dtype=object).reshape(shape),
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """What labels from elsewhere cost in every slice, and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """What labels from elsewhere cost in every slice."""
         return {
             "feature": self.feature,
             "slices": [
@@ -125,40 +118,15 @@ class SliceTransfer:
                     "slice": name,
                     "items": int(self.n_slice[g]),
                     "labels": float(self.labels[g, 0]),
-                    "nll_own": to_plain(float(self.nll[g, 0])),
-                    "nll_elsewhere": to_plain(float(self.nll[g, 1])),
-                    "null_nll": to_plain(float(self.null_nll[g, 1])),
-                    "delta": to_plain(float(self.delta[g, 1])),
-                    "delta_lo": to_plain(float(self.delta_lo[g, 1])),
-                    "delta_hi": to_plain(float(self.delta_hi[g, 1])),
-                    "p_holm": to_plain(float(self.p_holm[g, 1])),
+                    "nll_own": to_plain(self.nll.value[g, 0]),
+                    "nll_elsewhere": to_plain(self.nll.value[g, 1]),
+                    "null_nll": to_plain(self.null_nll[g, 1]),
+                    "delta": to_plain(self.delta.value[g, 1]),
+                    "delta_lo": to_plain(self.delta.lo[g, 1]),
+                    "delta_hi": to_plain(self.delta.hi[g, 1]),
+                    "p_holm": to_plain(self.p_holm[g, 1]),
                     "outcome": self.outcome(g),
                 }
                 for g, name in enumerate(self.slices)
             ],
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "partial": self.partial,
         }
-
-
-_FIGURES = (
-    "labels",
-    "nll",
-    "nll_lo",
-    "nll_hi",
-    "accuracy",
-    "null_nll",
-    "constant_nll",
-    "delta",
-    "delta_lo",
-    "delta_hi",
-    "band_lo",
-    "band_hi",
-    "p",
-    "p_holm",
-)

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from judgepanel.figures.robustness.slice_losses import prepare_slices, slice_losses
 from judgepanel.figures.robustness.transfer_matrix import (
     plot_transfer,
     prepare_transfer,
@@ -16,6 +15,7 @@ from judgepanel.figures.robustness.transfer_matrix import (
 )
 from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.robustness.permutation import permutation_figure
+from judgepanel.present.robustness.slices import slice_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
@@ -87,13 +87,13 @@ def test_without_intervals_the_matrix_shows_values_alone():
 
 
 def test_slices_come_by_loss_and_their_names_are_inert():
-    losses = prepare_slices(slices())
-    assert (np.diff(losses.delta) <= 0).all()
-    assert "&lt;b&gt;odd&lt;/b&gt;" in losses.names
-    assert max(len(name) for name in losses.names) < 60
-    figure = slice_losses(slices())
-    drawn = np.concatenate([np.atleast_1d(trace.x) for trace in figure.data])
-    np.testing.assert_allclose(np.sort(drawn), np.sort(slices().delta[:, 1]))
+    figure = slice_figure(slices())
+    names = figure.layout.yaxis.ticktext
+    assert "&lt;b&gt;odd&lt;/b&gt;" in names
+    assert max(len(name) for name in names) < 60
+    drawn, rows = (np.concatenate([trace[axis] for trace in figure.data]) for axis in "xy")
+    assert (np.diff(drawn[np.argsort(rows)]) <= 0).all()
+    np.testing.assert_allclose(np.sort(drawn), np.sort(slices().delta.value[:, 1]))
     assert all("<b>odd" not in text for trace in figure.data for text in trace.text)
 
 

@@ -119,12 +119,14 @@ def test_a_group_that_straddles_slices_gives_no_labels_where_it_is_scored():
 def test_losses_are_against_own_labels_with_wider_bands_for_all_slices_together():
     slice_transfer = result()
     np.testing.assert_allclose(
-        slice_transfer.delta, slice_transfer.nll - slice_transfer.nll[:, [0]], atol=1e-12
+        slice_transfer.delta.value,
+        slice_transfer.nll.value - slice_transfer.nll.value[:, [0]],
+        atol=1e-12,
     )
-    away = slice_transfer.delta[:, 1:]
-    assert (slice_transfer.band_lo[:, 1:] < slice_transfer.delta_lo[:, 1:]).all()
-    assert (slice_transfer.band_hi[:, 1:] > slice_transfer.delta_hi[:, 1:]).all()
-    assert (slice_transfer.delta_lo[:, 1:] < away).all()
+    away, band = slice_transfer.delta[:, 1:], slice_transfer.band[:, 1:]
+    assert (band.lo < away.lo).all()
+    assert (band.hi > away.hi).all()
+    assert (away.lo < away.value).all()
     assert (slice_transfer.p_holm[:, 1:] >= slice_transfer.p[:, 1:]).all()
     assert np.isnan(slice_transfer.p[:, 0]).all()
     assert (slice_transfer.null_nll > 0.6).all()
@@ -154,15 +156,16 @@ def test_judges_that_are_wrong_in_one_slice_are_found_out():
     slice_transfer = run(SLICE_TRANSFER, odd, spec(settings=Settings(splits=6)), jobs=1)
     g = slice_transfer.slices.index("odd")
     assert slice_transfer.outcome(g) == "fails"
-    assert slice_transfer.delta_lo[g, 1] > 0.3
-    assert slice_transfer.nll[g, 1] > slice_transfer.null_nll[g, 1] > slice_transfer.nll[g, 0]
+    assert slice_transfer.delta[g, 1].above(0.3)
+    own, elsewhere, _ = slice_transfer.nll.value[g]
+    assert elsewhere > slice_transfer.null_nll[g, 1] > own
 
 
 def test_one_class_votes_get_the_null_of_swapped_items():
     coded = featured(make_votes(4, 120, 6, one_class=True), kind=kinds(120))
     slice_transfer = run(SLICE_TRANSFER, coded, spec(), jobs=1)
     np.testing.assert_allclose(slice_transfer.null_nll, np.log(2))
-    assert slice_transfer.nll.min() > 0.1
+    assert slice_transfer.nll.value.min() > 0.1
 
 
 def test_chunks_in_any_order_give_the_same_bits():
@@ -173,8 +176,8 @@ def test_chunks_in_any_order_give_the_same_bits():
     single = replace(SLICE_TRANSFER.plan(wanted)[0], count=1)
     early = merge(votes(), wanted, run_chunk(votes(), wanted, single))
     assert early.partial
-    assert np.isfinite(early.delta).all()
-    assert np.isnan(early.band_lo).all()
+    assert np.isfinite(early.delta.value).all()
+    assert np.isnan(early.band.lo).all()
     assert early.outcome(0) == "undecided"
 
 
