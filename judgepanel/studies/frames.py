@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.codec import to_plain
 
 
 def long_frame(shape: tuple[int, ...], columns: Mapping[str, object]) -> pd.DataFrame:
@@ -22,6 +23,11 @@ def long_frame(shape: tuple[int, ...], columns: Mapping[str, object]) -> pd.Data
     return pd.DataFrame(
         {name: np.broadcast_to(_array(values), shape).ravel() for name, values in _flat(columns)}
     )
+
+
+def json_values(values: Mapping[str, object]) -> dict[str, Any]:
+    """Values as JSON by name; an interval called ``x`` gives ``x``, ``x_lo`` and ``x_hi``."""
+    return {name: to_plain(value) for name, value in _flat(values)}
 
 
 def _flat(columns: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -22,6 +22,7 @@ from judgepanel.words.numbers import (
     level,
     p_cell,
     percent,
+    share_interval,
     share_level,
     sig,
     signed,
@@ -41,6 +42,7 @@ Form = Literal[
     "p",
     "level",
     "share level",
+    "share interval",
     "estimate",
     "difference",
     "compared",
@@ -60,6 +62,7 @@ _INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
     {
         "level": level,
         "share level": share_level,
+        "share interval": share_interval,
         "estimate": with_interval,
         "difference": lambda value, lo, hi: with_interval(value, lo, hi, sign=True),
         "compared": compared,
@@ -78,8 +81,9 @@ class Column:
     ----------
     values : sequence of str, array (n,) or Interval (n,)
         Text for the form ``text``; an interval for ``level`` (three decimals), ``share level``
-        (per cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` where
-        all of it is rounded away); else numbers. NaN is a blank cell.
+        and ``share interval`` (per cent), ``estimate``, ``difference`` (with a sign) and
+        ``compared`` (``the same`` where all of it is rounded away); else numbers. NaN is a blank
+        cell.
     form : str
         How a cell is shown; ``band`` is the ends of an interval alone.
     words : mapping of int to str

@@ -76,6 +76,16 @@ def share_level(value: float, lo: float, hi: float) -> str:
     return f"{percent(value, 3)} [{percent(lo, 3)}, {percent(hi, 3)}]"
 
 
+def share_interval(value: float, lo: float, hi: float, digits: int = 3) -> str:
+    """``89.1 % [85.6, 92.3]``: the same in short; n/a where there is no number."""
+    if not math.isfinite(value):
+        return "n/a"
+    if not (math.isfinite(lo) and math.isfinite(hi)):
+        return f"{percent(value, digits)} [n/a]"
+    places = max(0, digits - 2)
+    return f"{100 * value:.{places}f} % [{100 * lo:.{places}f}, {100 * hi:.{places}f}]"
+
+
 def decimals(value: float, digits: int) -> int:
     """Decimals that show ``digits`` significant figures of a value once it is rounded."""
     if value == 0 or not math.isfinite(value):

@@ -31,7 +31,7 @@ from judgepanel.present.trust.reliability import (
     slope_sentence,
 )
 from judgepanel.present.trust.selective import selective_sentence, selective_table
-from judgepanel.present.trust.shares import panel_name, share_interval
+from judgepanel.present.trust.shares import panel_name
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
@@ -231,10 +231,3 @@ def test_the_papers_protocol_is_labelled_as_the_coding():
     assert panel_name(result) == "all 8 judges"
     assert panel_name(replace(result, k=3)) == "top-3"
     assert panel_name(replace(result, n_judges=1, k=1)) == "the one judge"
-
-
-def test_shares_without_a_value_or_an_interval_say_so():
-    assert share_interval(float("nan"), 0.1, 0.2) == "n/a"
-    assert share_interval(0.891, float("nan"), 0.2) == "89 % [n/a]"
-    assert share_interval(0.891, 0.856, 0.923) == "89 % [86, 92]"
-    assert share_interval(0.8914, 0.8561, 0.9234, 3) == "89.1 % [85.6, 92.3]"

@@ -18,6 +18,7 @@ from judgepanel.words.numbers import (
     listed,
     p_value,
     percent,
+    share_interval,
     sig,
     signed,
     with_interval,
@@ -191,3 +192,10 @@ def test_what_is_rounded_away_whole_is_the_same():
     assert compared(-1e-6, -2e-4, 1e-4) == "0.0000 [-0.0002, +0.0001]"
     assert "[n/a]" in compared(0.0, float("nan"), float("nan"))
     assert compared(0.02, -0.01, 0.05) == "+0.020 [-0.010, +0.050]"
+
+
+def test_shares_without_a_value_or_an_interval_say_so():
+    assert share_interval(float("nan"), 0.1, 0.2) == "n/a"
+    assert share_interval(0.891, float("nan"), 0.2, 2) == "89 % [n/a]"
+    assert share_interval(0.891, 0.856, 0.923, 2) == "89 % [86, 92]"
+    assert share_interval(0.8914, 0.8561, 0.9234) == "89.1 % [85.6, 92.3]"

@@ -25,7 +25,6 @@ from judgepanel.present.trust.shares import (
     items_text,
     level_of,
     panel_name,
-    share_interval,
 )
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
@@ -38,7 +37,14 @@ from judgepanel.studies.confidence.reliability_result import (
     Reliability,
 )
 from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import fixed, interval, p_value, percent, with_interval
+from judgepanel.words.numbers import (
+    fixed,
+    interval,
+    p_value,
+    percent,
+    share_interval,
+    with_interval,
+)
 from judgepanel.words.sentences import CODING
 
 Floats = NDArray[np.float64]

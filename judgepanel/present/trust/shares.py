@@ -9,7 +9,7 @@ from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items_result import Items
 from judgepanel.studies.confidence.reliability_result import FEW_ITEMS, Reliability
 from judgepanel.studies.confidence.selective_result import Selective
-from judgepanel.words.numbers import counted, percent, with_interval
+from judgepanel.words.numbers import counted, share_interval, with_interval
 
 NOT_YET = "Not enough splits yet to say."
 ASKED = 0.9
@@ -21,16 +21,6 @@ GROUPING_NAMES: dict[str, str] = {
     "feature": "item feature",
 }
 """What items are grouped by."""
-
-
-def share_interval(value: float, lo: float, hi: float, digits: int = 2) -> str:
-    """``89 % [86, 92]``: a share in per cent with its interval, n/a without one."""
-    if not math.isfinite(value):
-        return "n/a"
-    if not (math.isfinite(lo) and math.isfinite(hi)):
-        return f"{percent(value, digits)} [n/a]"
-    places = max(0, digits - 2)
-    return f"{100 * value:.{places}f} % [{100 * lo:.{places}f}, {100 * hi:.{places}f}]"
 
 
 def share_of(result: Any, name: str, at: tuple[int, ...], digits: int = 3) -> str:
