@@ -161,10 +161,8 @@ def _analysed(votes: VoteMatrix, settings: Settings, splits: int) -> dict[str, A
         "right where it says 90 %": [
             float(part[1, _ASKED]) for part in (stated.accuracy, stated.lo, stated.hi)
         ],
-        "right where 80 % sure or more": [
-            float(part[1, limit]) for part in (sure.right, sure.right_lo, sure.right_hi)
-        ],
-        "AUAC": [float(part[1]) for part in (sure.auac, sure.auac_lo, sure.auac_hi)],
+        "right where 80 % sure or more": [float(end) for end in sure.right[1, limit]],
+        "AUAC": [float(end) for end in sure.auac[1]],
         _SETS: [
             float(part[0, 1, 0]) for part in (sets.coverage, sets.coverage_lo, sets.coverage_hi)
         ],

@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 
-from judgepanel.figures.confidence.selective import selective_figure
+from judgepanel.figures.style import BAND_OPACITY, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.trust.shares import (
-    ASKED,
-    NOT_YET,
-    items_text,
-    panel_name,
-    share_of,
-)
+from judgepanel.present.trust.shares import ASKED, NOT_YET, items_column, panel_name
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
 from judgepanel.studies.confidence.selective import SelectiveSpec
 from judgepanel.studies.confidence.selective_result import Selective
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import fixed, percent, with_interval
+from judgepanel.words.cells import Column
+from judgepanel.words.numbers import fixed, percent, share_interval, with_interval
 from judgepanel.words.sentences import CODING
+
+_CLOSE = 0.08
+_LEFT = 0.4
 
 
 def selective_sentence(result: Selective) -> str:
     """What is answered where it is 90 % sure, and how much of that is right."""
     if result.n_splits < 2:
         return NOT_YET
-    everything = share_of(result, "accuracy", (AFTER,))
+    everything = share_interval(*result.accuracy[AFTER])
     i = _limit(result)
     if i is None:
         return f"It is hardly ever sure. Answering everything, it is right {everything}."
-    share, right = (share_of(result, name, (AFTER, i)) for name in ("share", "right"))
     text = (
-        f"Answering only where it is at least {percent(result.confidences[i])} sure: {share} of "
-        f"the items, {right} of them right. Answering everything: {everything} right. "
-    )
-    gain = with_interval(
-        float(result.gain[AFTER]), float(result.gain_lo[AFTER]), float(result.gain_hi[AFTER])
-    )
-    text += (
-        f"Answering the surest first, the area under the curve (AUAC) is "
-        f"{fixed(float(result.auac[AFTER]), 3)}, {gain} above an order that says nothing; a "
-        f"perfect order would gain {fixed(float(result.gain_most[AFTER]), 3)}."
+        f"Answering only where it is at least {percent(result.confidences[i])} sure: "
+        f"{share_interval(*result.share[AFTER, i])} of the items, "
+        f"{share_interval(*result.right[AFTER, i])} of them right. Answering everything: "
+        f"{everything} right. Answering the surest first, the area under the curve (AUAC) is "
+        f"{fixed(result.auac.value[AFTER], 3)}, {with_interval(*result.gain[AFTER])} above an "
+        "order that says nothing; a perfect order would gain "
+        f"{fixed(result.gain_most[AFTER], 3)}."
     )
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -56,26 +50,87 @@ def _limit(result: Selective) -> int | None:
     return int(enough[np.argmin(np.abs(np.array(result.confidences)[enough] - ASKED))])
 
 
-def selective_table(result: Selective) -> pd.DataFrame:
+def selective_table(result: Selective) -> dict[str, Column]:
     """Share answered and share right at every stated confidence, after and before."""
-    rows = []
-    for i, limit in enumerate(result.confidences):
-        row = {"at least": percent(limit)}
-        for stage, when in ((AFTER, "after"), (BEFORE, "before")):
-            none = result.items[stage, i] == 0
-            row[f"{when}: answered"] = share_of(result, "share", (stage, i))
-            right = "never so sure" if none else share_of(result, "right", (stage, i))
-            row[f"{when}: right"] = right
-            row[f"{when}: items"] = items_text(float(result.items[stage, i]))
-        rows.append(row)
-    everything = {"at least": "everything"}
+    limits = np.array([0.0, *result.confidences])
+    columns = {"at least": Column(limits, "share", {0: "everything"})}
+    whole = Interval.full(1, 1.0, "share")
     for stage, when in ((AFTER, "after"), (BEFORE, "before")):
-        everything |= {
-            f"{when}: answered": "100 %",
-            f"{when}: right": share_of(result, "accuracy", (stage,)),
-            f"{when}: items": f"{result.n_items:,}",
+        items = result.items[stage]
+        never = {int(i) + 1: "never so sure" for i in np.flatnonzero(items == 0)}
+        share = Interval.joined([whole, result.share[stage]])
+        right = Interval.joined([result.accuracy[[stage]], result.right[stage]])
+        columns |= {
+            f"{when}: answered": Column(share, "share interval", {0: "100 %"}),
+            f"{when}: right": Column(right, "share interval", never),
+            f"{when}: items": items_column(np.append(result.n_items, items)),
         }
-    return pd.DataFrame([everything, *rows])
+    return columns
+
+
+def selective_figure(result: Selective) -> go.Figure:
+    """Accuracy against the share answered, and where the stated confidences lie on it.
+
+    Marks of few items, or that would lie on each other, are left out.
+    """
+    figure = go.Figure()
+    curve, everything = result.curve[AFTER], float(result.accuracy.value[AFTER])
+    if np.isfinite(curve.lo).all() and np.isfinite(curve.hi).all():
+        figure.add_scatter(
+            x=np.concatenate([result.shares, result.shares[::-1]]),
+            y=np.concatenate([curve.hi, curve.lo[::-1]]),
+            fill="toself",
+            fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            name="95 % interval",
+        )
+    figure.add_hline(y=everything, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_scatter(
+        x=result.shares,
+        y=result.curve.value[BEFORE],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
+        name="before",
+        hovertemplate="before, surest %{x:.0%}: right %{y:.1%}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=result.shares,
+        y=curve.value,
+        mode="lines",
+        line={"color": INCLUDE, "width": 3},
+        name="after calibration",
+        hovertemplate="surest %{x:.0%}: right %{y:.1%}<extra></extra>",
+    )
+    marks = _marks(result)
+    at = result.share.value[AFTER, marks]
+    figure.add_scatter(
+        x=at,
+        y=result.right.value[AFTER, marks],
+        mode="markers+text",
+        marker={"color": INCLUDE, "size": 9, "symbol": "circle"},
+        text=[f"{100 * result.confidences[i]:g} % sure" for i in marks],
+        # Near the left edge names stand on the right of their marks, clear of the axis.
+        textposition=["bottom right" if share < _LEFT else "bottom left" for share in at],
+        name="stated confidence",
+        hovertemplate="%{text}: answers %{x:.1%}, right %{y:.1%}<extra></extra>",
+        cliponaxis=False,
+    )
+    laid_out(figure, x="share of items answered, surest first", y="share of answers right")
+    figure.update_xaxes(tickformat=".0%", range=[0.0, 1.02])
+    figure.update_yaxes(tickformat=".0%")
+    return figure
+
+
+def _marks(result: Selective) -> list[int]:
+    """Positions of the confidences that are marked, the most answered first."""
+    share, marks = result.share.value[AFTER], list[int]()
+    for i in np.argsort(-share, kind="stable").tolist():
+        apart = not marks or share[marks[-1]] - share[i] > _CLOSE
+        if result.items[AFTER, i] >= FEW_ITEMS and apart:
+            marks.append(i)
+    return marks
 
 
 def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
@@ -91,7 +146,7 @@ def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
             "are that sure differs from split to split.",
             quiet=True,
         ),
-        Table(as_columns(selective_table(result)), "Before and after calibration."),
+        Table(selective_table(result), "Before and after calibration."),
         Method(
             f"In every split {panel_name(result)} and the calibrator are fitted on one part of the "
             "items. The items held out are ranked by confidence, and the share right among the "

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items_result import Items
 from judgepanel.studies.confidence.reliability_result import FEW_ITEMS, Reliability
 from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.words.cells import Column
 from judgepanel.words.numbers import counted, share_interval, with_interval
 
 NOT_YET = "Not enough splits yet to say."
@@ -43,6 +47,12 @@ def share_text(value: float) -> str:
 def items_text(items: float) -> str:
     """A number of items that need not be whole."""
     return f"{items:.1f}" if items < FEW_ITEMS else f"{items:,.0f}"
+
+
+def items_column(items: NDArray[np.float64]) -> Column:
+    """Numbers of items (n,) that need not be whole; a decimal below ``FEW_ITEMS``."""
+    few = {int(i): f"{items[i]:.1f}" for i in np.flatnonzero(items < FEW_ITEMS)}
+    return Column(items, "whole", few)
 
 
 def panel_name(result: Reliability | Selective | Conformal | Items) -> str:

@@ -31,13 +31,14 @@ from judgepanel.scoring.conformal import (
     set_kinds,
     set_sizes,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, subsplit
 from judgepanel.studies.common import run_fields, splits_of
 from judgepanel.studies.confidence.conformal_result import KIND_FIELDS, Conformal, Grouping
 from judgepanel.studies.confidence.probabilities import PanelSpec, panel_notes
 from judgepanel.studies.confidence.repeats import Repeats, repeats
-from judgepanel.studies.confidence.shares import Shares, Sums, binned_sums, ratios, shares
+from judgepanel.studies.confidence.shares import Sums, binned_sums, ratios, shares
 from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.settings import Prepared, prepare
@@ -261,7 +262,7 @@ def _of_groups(
     )
     groups: dict[str, Floats] = {}
     for name, covered in (("coverage", shares(of, coverage)), ("one_right", shares(of, right))):
-        groups |= _named(name, covered)
+        groups |= _named(name, covered[0])
     sizes, items = ratios(of, binned_sums(of, set_sizes(kinds).astype(np.float64), codes, n))
     none = items == 0
     for end, values in (("", sizes.value), ("_lo", sizes.lo), ("_hi", sizes.hi)):
@@ -277,7 +278,7 @@ def _of_groups(
     return groups
 
 
-def _named(name: str, result: Shares) -> dict[str, Floats]:
+def _named(name: str, result: Interval) -> dict[str, Floats]:
     return {name: result.value, f"{name}_lo": result.lo, f"{name}_hi": result.hi}
 
 

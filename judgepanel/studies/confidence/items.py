@@ -175,7 +175,7 @@ def _figures(of: Evaluations, part: Strata, seed: int) -> dict[str, Any]:
 
 
 def _of_stage(of: Evaluations, stage: int, codes: Ints, n: int, seed: int) -> dict[str, Floats]:
-    right = shares(of, binned_sums(of, of.hit[stage], codes, n))
+    right, _ = shares(of, binned_sums(of, of.hit[stage], codes, n))
     nll = item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
     level, items = ratios(of, binned_sums(of, nll, codes, n))
     stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))

@@ -96,12 +96,12 @@ def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
     }
     for stage in range(len(STAGES)):
         codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
-        right = shares(of, binned_sums(of, of.hit[stage], codes, n))
+        right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
         stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
         with np.errstate(invalid="ignore"):
-            mean = np.where(right.items > 0, stated / right.items, np.nan)
+            mean = np.where(items > 0, stated / items, np.nan)
         for field, value in (
-            ("items", right.items),
+            ("items", items),
             ("confidence", mean),
             ("accuracy", right.value),
             ("lo", right.lo),

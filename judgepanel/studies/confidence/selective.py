@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.selective import answered, auac_values, ranked
 from judgepanel.studies.common import run_fields
 from judgepanel.studies.confidence.probabilities import (
@@ -27,7 +28,12 @@ from judgepanel.studies.confidence.probabilities import (
     run_chunk,
 )
 from judgepanel.studies.confidence.selective_result import Selective
-from judgepanel.studies.confidence.shares import effective_wilson, shares, weighted_sums
+from judgepanel.studies.confidence.shares import (
+    share_intervals,
+    shares,
+    stacked,
+    weighted_sums,
+)
 from judgepanel.studies.contract import Study
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -65,13 +71,12 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
     predictions = partial.in_order()
     of = evaluations(predictions, prepared)
     limits = tuple(sorted(set(spec.confidences)))
-    by_stage = [
-        {**_curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
-        for stage in range(len(STAGES))
-    ]
-    fields: dict[str, Any] = {
-        name: np.stack([entry[name] for entry in by_stage]) for name in by_stage[0]
-    }
+    fields = stacked(
+        [
+            {"curve": curve(of, stage), **areas(of, stage), **answered_at(of, stage, limits)}
+            for stage in range(len(STAGES))
+        ]
+    )
     return Selective(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
@@ -87,7 +92,7 @@ def merge(votes: VoteMatrix, spec: SelectiveSpec, partial: OutOfSample) -> Selec
     )
 
 
-def _curve(of: Evaluations, stage: int) -> dict[str, Floats]:
+def curve(of: Evaluations, stage: int) -> Interval:
     """Accuracy among the most confident ``SHARES``, by influence values."""
     shape = (len(SHARES), of.n_items)
     right, inside = np.zeros(shape), np.zeros(shape)
@@ -108,18 +113,13 @@ def _curve(of: Evaluations, stage: int) -> dict[str, Floats]:
         (right - local * inside) / share[:, None] + local,
         (right_s - local * inside_s) / share[:, None] + local,
     )
-    value = np.clip(fitted.value, 0.0, 1.0)
-    lo, hi = _bounds(of, value, fitted.se, share * of.n_items)
-    return {"curve": value, "curve_lo": lo, "curve_hi": hi}
+    return _accuracies(of, fitted.value, fitted.se, share * of.n_items)
 
 
-def _bounds(of: Evaluations, value: Floats, se: Floats, items: Floats) -> tuple[Floats, Floats]:
-    """Intervals of accuracies, which may be near 1; NaN from a single split."""
-    n_units = len(np.unique(of.units))
-    at_ends = items * n_units / of.n_items
-    lo, hi = effective_wilson(value, se, at_ends, items)
-    blank = np.full_like(value, np.nan)
-    return (blank, blank) if of.n_splits < 2 else (lo, hi)
+def _accuracies(of: Evaluations, value: Floats, se: Floats, items: Floats) -> Interval:
+    """Accuracies (n,) among so many items; where all or none is right, groups are counted."""
+    at_ends = items * len(np.unique(of.units)) / of.n_items
+    return share_intervals(of, value, se, at_ends, items)
 
 
 def _local(right: Floats, share: Floats) -> Floats:
@@ -131,7 +131,7 @@ def _local(right: Floats, share: Floats) -> Floats:
     return np.asarray(np.clip(slope, 0.0, 1.0))
 
 
-def areas(of: Evaluations, stage: int) -> dict[str, Floats]:
+def areas(of: Evaluations, stage: int) -> dict[str, Any]:
     """AUAC, accuracy and their difference, with intervals; the most the difference could be."""
     hit = of.hit[stage]
     values = np.empty((3, len(hit)))
@@ -142,38 +142,26 @@ def areas(of: Evaluations, stage: int) -> dict[str, Floats]:
         most[number] = best - hit[rows].mean()
     values[1], values[2] = hit, values[0] - hit
     fitted = of.mean(values)
-    estimates: dict[str, Floats] = {"gain_most": np.asarray(most.mean())}
-    levels = np.clip(fitted.value[:2], 0.0, 1.0)
-    lo, hi = _bounds(of, levels, fitted.se[:2], np.full(2, float(of.n_items)))
-    for row, name in enumerate(("auac", "accuracy")):
-        estimates[name], estimates[f"{name}_lo"], estimates[f"{name}_hi"] = (
-            levels[row],
-            lo[row],
-            hi[row],
-        )
-    estimates["gain"] = fitted.value[2]
-    estimates["gain_lo"], estimates["gain_hi"] = (
-        np.clip(end[2], -1.0, 1.0) for end in (fitted.lo, fitted.hi)
-    )
-    return estimates
+    levels = _accuracies(of, fitted.value[:2], fitted.se[:2], np.full(2, float(of.n_items)))
+    return {
+        "auac": levels[0],
+        "accuracy": levels[1],
+        "gain": Interval.of(fitted, "share")[2].clip(-1.0, 1.0),
+        "gain_most": most.mean(),
+    }
 
 
-def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Floats]:
+def answered_at(of: Evaluations, stage: int, limits: tuple[float, ...]) -> dict[str, Any]:
     """What is answered at every stated confidence, and how much of it is right."""
     inside = (of.confidence[stage] >= np.array(limits)[:, None]).astype(np.float64)
     ones = np.ones((1, inside.shape[1]))
-    answers = [shares(of, weighted_sums(of, entry, ones)) for entry in inside]
-    right = shares(of, weighted_sums(of, of.hit[stage], inside))
-    stated = shares(of, weighted_sums(of, of.confidence[stage], inside))
+    right, items = shares(of, weighted_sums(of, of.hit[stage], inside))
+    stated, _ = shares(of, weighted_sums(of, of.confidence[stage], inside))
     return {
-        "share": np.array([answer.value[0] for answer in answers]),
-        "share_lo": np.array([answer.lo[0] for answer in answers]),
-        "share_hi": np.array([answer.hi[0] for answer in answers]),
-        "right": right.value,
-        "right_lo": right.lo,
-        "right_hi": right.hi,
+        "share": Interval.joined(shares(of, weighted_sums(of, row, ones))[0] for row in inside),
+        "right": right,
         "stated": stated.value,
-        "items": right.items,
+        "items": items,
     }
 
 

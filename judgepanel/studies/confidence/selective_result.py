@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.confidence.probabilities import CALIBRATED, STAGES
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.confidence.probabilities import STAGES
+from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -29,34 +30,22 @@ class Selective(SplitResult):
     where at least ``confidences`` is stated, ``right`` of those answers are right, ``stated`` is
     their mean confidence and ``items`` how many they are; NaN where none is. ``accuracy`` (2,)
     answers everything; ``null_accuracy`` the commoner label of the calibration items, .5 under
-    ``symmetric``. ``lo`` and ``hi`` bound 95 % intervals for new items and panels.
+    ``symmetric``. Intervals are 95 % intervals for new items and panels.
     """
 
     aggregator: str
     calibrator: str
     k: int
     shares: Floats
-    curve: Floats
-    curve_lo: Floats
-    curve_hi: Floats
-    auac: Floats
-    auac_lo: Floats
-    auac_hi: Floats
-    gain: Floats
-    gain_lo: Floats
-    gain_hi: Floats
+    curve: Interval
+    auac: Interval
+    gain: Interval
     gain_most: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
+    accuracy: Interval
     null_accuracy: float
     confidences: tuple[float, ...]
-    share: Floats
-    share_lo: Floats
-    share_hi: Floats
-    right: Floats
-    right_lo: Floats
-    right_hi: Floats
+    share: Interval
+    right: Interval
     stated: Floats
     items: Floats
     n_judges: int
@@ -75,59 +64,40 @@ class Selective(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per stage and limit: ``by`` confidence (at least so sure) or share (so many)."""
-        rows = []
-        for stage, name in enumerate(STAGES):
-            head = {
-                "stage": name,
+        limits = (*self.confidences, *self.shares.tolist())
+        by = ["confidence"] * len(self.confidences) + ["share"] * len(self.shares)
+        asked = np.broadcast_to(self.shares, self.curve.shape)
+        blank = np.full_like(asked, np.nan)
+        return long_frame(
+            (len(STAGES), len(limits)),
+            {
+                "stage": np.array(STAGES)[:, None],
                 "aggregator": self.aggregator,
-                "calibrator": "none" if stage < CALIBRATED else self.calibrator,
+                "calibrator": [["none"], [self.calibrator]],
                 "k": self.k,
                 "n_splits": self.n_splits,
-            }
-            for i, limit in enumerate(self.confidences):
-                fields = {"by": "confidence", "limit": limit}
-                for field in ("share", "right"):
-                    for end in ("", "_lo", "_hi"):
-                        fields[field + end] = float(getattr(self, field + end)[stage, i])
-                for field in ("stated", "items"):
-                    fields[field] = float(getattr(self, field)[stage, i])
-                rows.append({**head, **fields})
-            for i, limit in enumerate(self.shares.tolist()):
-                fields = {"by": "share", "limit": limit, "share": limit}
-                for end in ("", "_lo", "_hi"):
-                    fields["right" + end] = float(getattr(self, "curve" + end)[stage, i])
-                fields["items"] = limit * self.n_items
-                rows.append({**head, **fields})
-        return pd.DataFrame(rows)
+                "by": by,
+                "limit": limits,
+                "share": Interval.joined([self.share, Interval(asked, blank, blank)], axis=1),
+                "right": Interval.joined([self.right, self.curve], axis=1),
+                "stated": np.concatenate([self.stated, blank], axis=1),
+                "items": np.concatenate([self.items, asked * self.n_items], axis=1),
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """AUAC and accuracy with intervals, and what was run."""
-        names = ("auac", "gain", "accuracy")
+    def decisions(self) -> dict[str, Any]:
+        """AUAC, its gain and accuracy of both stages, with intervals."""
         return {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "k": self.k,
             "stages": [
-                {
-                    "stage": stage,
-                    **{
-                        name + end: to_plain(getattr(self, name + end)[i])
-                        for name in names
-                        for end in ("", "_lo", "_hi")
-                    },
-                    "gain_most": to_plain(self.gain_most[i]),
-                }
+                {"stage": stage}
+                | json_values(
+                    {
+                        "auac": self.auac[i],
+                        "gain": self.gain[i],
+                        "accuracy": self.accuracy[i],
+                        "gain_most": self.gain_most[i],
+                    }
+                )
                 for i, stage in enumerate(STAGES)
-            ],
-            "null_accuracy": self.null_accuracy,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_calibration": self.n_calibration,
-            "n_evaluation": self.n_evaluation,
-            "n_splits": self.n_splits,
-            "seed": self.seed,
-            "partial": self.partial,
+            ]
         }

@@ -7,31 +7,20 @@ its evaluations in a bin is half an item there, and none counts more than once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Estimate, sampling_variance
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.repeats import Repeats
 from judgepanel.studies.judges.judge_table import wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Shares:
-    """``n`` shares, arrays (n,): ``value`` NaN where no item counts; ``items`` how many do.
-
-    ``lo`` and ``hi`` bound 95 % intervals for new items and new panels, NaN from a single split.
-    """
-
-    value: Floats
-    lo: Floats
-    hi: Floats
-    se: Floats
-    items: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,31 +84,35 @@ def _linearised(sums: Sums) -> tuple[Floats, Floats]:
     return items, splits
 
 
-def shares(of: Repeats, sums: Sums) -> Shares:
-    """Shares in [0, 1] with Wilson intervals on an effective number of items.
+def shares(of: Repeats, sums: Sums) -> tuple[Interval, Floats]:
+    """Shares (n,), NaN where no item counts, and the items that do.
 
-    That number is A (1 - A) / se^2, at most the items there are (Franco et al. 2019,
-    doi:10.1093/jssam/smy019): groups, and panels that differ from split to split, lower it. Where
-    all or none is right there is no such variance, and whole groups are counted.
+    Their intervals are those of :func:`share_intervals`. Where all or none is right whole groups
+    are counted.
     """
     fitted, items = ratios(of, sums)
-    value = np.clip(fitted.value, 0.0, 1.0)
-    lo, hi = effective_wilson(value, fitted.se, np.minimum(items, _groups(of, sums.w_items)), items)
-    none, one_split = items == 0, of.n_splits < 2
-    value = np.where(none, np.nan, value)
-    lo, hi = (np.where(none | one_split, np.nan, end) for end in (lo, hi))
-    return Shares(value, lo, hi, np.where(none, np.nan, fitted.se), items)
+    at_ends = np.minimum(items, _groups(of, sums.w_items))
+    return share_intervals(of, fitted.value, fitted.se, at_ends, items).where(items > 0), items
 
 
-def effective_wilson(
-    value: Floats, se: Floats, at_ends: Floats | float, items: Floats | float
-) -> tuple[Floats, Floats]:
-    """Wilson's interval on A (1 - A) / se^2 items, ``items`` at most and ``at_ends`` at 0 or 1."""
+def share_intervals(
+    of: Repeats, value: Floats, se: Floats, at_ends: Floats, items: Floats
+) -> Interval:
+    """Shares (n,) with 95 % intervals for new items and new panels; no ends from a single split.
+
+    The intervals are Wilson's on A (1 - A) / se^2 items, at most the ``items`` there are (Franco et
+    al. 2019, doi:10.1093/jssam/smy019): groups, and panels that differ from split to split, lower
+    that number. Where all or none is right there is no such variance, and ``at_ends`` counts.
+    """
+    value = np.clip(value, 0.0, 1.0)
     spread = value * (1.0 - value)
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(spread > 1e-12, spread / se**2, at_ends)
     effective = np.minimum(np.where(np.isnan(effective), items, effective), items)
-    return wilson(value * effective, effective)
+    ends = wilson(value * effective, effective)
+    if of.n_splits < 2:
+        ends = (np.full_like(value, np.nan),) * 2
+    return Interval(value, *ends, unit="share")
 
 
 def _groups(of: Repeats, w_items: Floats) -> Floats:
@@ -131,3 +124,13 @@ def _groups(of: Repeats, w_items: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         values = total**2 / (by_group**2).sum(axis=0)
     return np.asarray(np.where(total > 0, values, 0.0))
+
+
+def stacked(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Records of arrays and intervals as one record, along a new first axis."""
+    return {
+        name: (Interval.stacked if isinstance(value, Interval) else np.stack)(
+            [record[name] for record in records]
+        )
+        for name, value in records[0].items()
+    }

@@ -10,11 +10,8 @@ import pytest
 
 from judgepanel.figures.confidence.groups import coverage_figure, prepare_coverage, strata_figure
 from judgepanel.figures.confidence.reliability import prepare_reliability, reliability_figure
-from judgepanel.figures.confidence.selective import (
-    plot_selective,
-    prepare_selective,
-    selective_figure,
-)
+from judgepanel.present.trust.selective import selective_figure
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
@@ -82,17 +79,20 @@ def test_a_single_split_is_drawn_without_intervals():
 
 def test_the_curve_ends_where_everything_is_answered():
     result = run(SELECTIVE, VOTES, SelectiveSpec(SETTINGS), jobs=1)
-    lines = prepare_selective(result)
-    assert lines.after[-1] == pytest.approx(lines.everything)
     figure = selective_figure(result)
-    assert figure.layout.shapes[0].y0 == pytest.approx(lines.everything)
-    assert (np.diff(lines.at) < 0).all()
+    everything = result.accuracy.value[1]
+    assert trace(figure, "after calibration").y[-1] == pytest.approx(everything)
+    assert figure.layout.shapes[0].y0 == pytest.approx(everything)
+    assert (np.diff(trace(figure, "stated confidence").x) < 0).all()
     assert "95 % interval" in [line.name for line in figure.data]
 
 
 def test_names_of_marks_stay_clear_of_the_axis():
-    lines = prepare_selective(run(SELECTIVE, VOTES, SelectiveSpec(SETTINGS), jobs=1))
-    marks = plot_selective(replace(lines, at=np.linspace(0.9, 0.1, len(lines.at)))).data[-1]
+    result = run(SELECTIVE, VOTES, SelectiveSpec(SETTINGS), jobs=1)
+    share = np.broadcast_to(np.linspace(0.9, 0.1, len(result.confidences)), result.share.shape)
+    apart = replace(result, share=Interval(share, share, share), items=np.full(share.shape, 50.0))
+    marks = trace(selective_figure(apart), "stated confidence")
+    assert marks.text[0] == "60 % sure"
     assert marks.textposition[0] == "bottom left"
     assert marks.textposition[-1] == "bottom right"
 

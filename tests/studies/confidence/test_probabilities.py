@@ -75,16 +75,16 @@ def test_a_smaller_panel_is_the_best_judges_and_one_too_large_is_all(votes):
 def test_an_item_counts_once_however_often_it_is_evaluated(votes, predictions):
     of = evaluations(predictions, prepare(votes, SPEC.settings))
     codes = (of.confidence[1] > 0.8).astype(int)
-    result = shares(of, binned_sums(of, of.hit[1], codes, 2))
-    assert result.items.sum() == pytest.approx(of.n_items)
+    right, items = shares(of, binned_sums(of, of.hit[1], codes, 2))
+    assert items.sum() == pytest.approx(of.n_items)
     assert len(of.item) > 3 * of.n_items
-    total = (result.value * result.items).sum() / of.n_items
+    total = (right.value * items).sum() / of.n_items
     assert total == pytest.approx(of.by_item(of.hit[1]).mean())
 
 
 def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
     apart, together = (
-        shares(of, binned_sums(of, of.hit[1], np.zeros(len(of.item), int), 1))
+        shares(of, binned_sums(of, of.hit[1], np.zeros(len(of.item), int), 1))[0]
         for of in (stated(0, 400), stated(0, 400, per_unit=8))
     )
     lo, hi = wilson(apart.value * 400, np.array([400.0]))
@@ -96,7 +96,7 @@ def test_shares_have_the_interval_of_their_items_at_best_and_groups_widen_it():
 def test_where_all_are_right_whole_groups_are_counted():
     of = stated(0, 400, per_unit=8)
     ones = np.ones(len(of.item))
-    result = shares(of, binned_sums(of, ones, np.zeros(len(of.item), int), 1))
+    result, _ = shares(of, binned_sums(of, ones, np.zeros(len(of.item), int), 1))
     assert result.value[0] == 1.0
     assert result.lo[0] == pytest.approx(wilson(np.array([50]), np.array([50]))[0][0])
 

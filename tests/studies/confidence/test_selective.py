@@ -29,34 +29,35 @@ def result(calibrator="temperature") -> Selective:
 
 def test_answering_everything_is_the_end_of_the_curve():
     outcome = result()
-    np.testing.assert_allclose(outcome.curve[:, -1], outcome.accuracy)
-    assert (outcome.curve_lo <= outcome.curve).all()
-    assert (outcome.curve <= outcome.curve_hi).all()
+    np.testing.assert_allclose(outcome.curve.value[:, -1], outcome.accuracy.value)
+    assert (outcome.curve.lo <= outcome.curve.value).all()
+    assert (outcome.curve.value <= outcome.curve.hi).all()
 
 
 def test_the_surer_the_fewer_and_the_more_often_right():
     outcome = result()
-    assert (np.diff(outcome.share[1]) <= 0).all()
-    assert outcome.right[1, 3] > outcome.accuracy[1]
-    assert outcome.gain[1] == pytest.approx(outcome.auac[1] - outcome.accuracy[1])
-    assert 0.0 < outcome.gain[1] < outcome.gain_most[1]
+    assert (np.diff(outcome.share.value[1]) <= 0).all()
+    assert outcome.right.value[1, 3] > outcome.accuracy.value[1]
+    gain = outcome.gain.value[1]
+    assert gain == pytest.approx(outcome.auac.value[1] - outcome.accuracy.value[1])
+    assert 0.0 < gain < outcome.gain_most[1]
 
 
 def test_a_calibrator_that_keeps_the_order_changes_no_curve_only_what_is_answered():
     outcome = result()
-    np.testing.assert_allclose(outcome.curve[0], outcome.curve[1])
-    assert outcome.auac[0] == pytest.approx(outcome.auac[1])
-    assert outcome.share[0, 3] > outcome.share[1, 3]
+    np.testing.assert_allclose(*outcome.curve.value)
+    assert outcome.auac.value[0] == pytest.approx(outcome.auac.value[1])
+    assert outcome.share.value[0, 3] > outcome.share.value[1, 3]
 
 
 def test_what_is_never_stated_is_blank_and_the_result_is_lossless():
     spec = SelectiveSpec(SETTINGS, confidences=(0.999, 0.6))
     outcome = run(SELECTIVE, make_votes(2, 60, 3, low=0.5, high=0.6), spec, jobs=1)
     assert outcome.confidences == (0.6, 0.999)
-    assert np.isnan(outcome.right[1, 1])
-    assert outcome.share[1, 1] == 0.0
+    assert np.isnan(outcome.right.value[1, 1])
+    assert outcome.share.value[1, 1] == 0.0
     again = from_plain(Selective, json.loads(json.dumps(to_plain(outcome), allow_nan=False)))
-    np.testing.assert_array_equal(again.curve, outcome.curve)
+    np.testing.assert_array_equal(again.curve.value, outcome.curve.value)
     assert set(outcome.frame()["by"]) == {"confidence", "share"}
 
 
@@ -67,16 +68,17 @@ def test_confidences_out_of_range_are_refused():
 
 def test_intervals_of_the_area_and_of_the_answered_hold_the_truth():
     many = stated(99, 40_000, 2)
-    truth = selective.areas(many, 1)["auac"]
-    right = selective.answered_at(many, 1, (0.9,))["right"][0]
+    truth = selective.areas(many, 1)["auac"].value
+    right = selective.answered_at(many, 1, (0.9,))["right"].value[0]
     hits = []
     for seed in range(60):
         of = stated(seed, 200, 6)
-        area, table = selective.areas(of, 1), selective.answered_at(of, 1, (0.9,))
+        auac = selective.areas(of, 1)["auac"]
+        answered = selective.answered_at(of, 1, (0.9,))["right"]
         hits.append(
             (
-                area["auac_lo"] <= truth <= area["auac_hi"],
-                table["right_lo"][0] <= right <= table["right_hi"][0],
+                auac.lo <= truth <= auac.hi,
+                answered.lo[0] <= right <= answered.hi[0],
             )
         )
     assert (np.mean(hits, axis=0) >= 0.88).all()
