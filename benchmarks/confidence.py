@@ -102,13 +102,12 @@ def _stated(seed: int, n: int, per_unit: int) -> dict[str, Any]:
     ballots = Ballots(np.zeros((n, 1), np.int8), signs, units)
     of = evaluations(predictions, SimpleNamespace(ballots=ballots))  # type: ignore[arg-type]
     slopes, errors = reliability.slopes(of), reliability.errors(of, seed)
-    names = ("slope", "intercept")
     return {
-        **{name: [float(slopes[name + end][1]) for end in ("", "_lo", "_hi")] for name in names},
+        **{name: [float(end) for end in fitted[1]] for name, fitted in slopes.items()},
         "p": float(errors["ece_p"][1, 0]),
-        "ece": float(errors["ece"][1, 0]),
+        "ece": float(errors["ece"].value[1, 0]),
         "corrected": float(errors["ece_corrected"][1, 0]),
-        "null": float(errors["ece_null"][1, 0]),
+        "null": float(errors["ece_null"].value[1, 0]),
     }
 
 
@@ -155,12 +154,8 @@ def _analysed(votes: VoteMatrix, settings: Settings, splits: int) -> dict[str, A
         for m, method in enumerate(sets.methods)
     }
     return {
-        "slope": [
-            float(part[1]) for part in (reliable.slope, reliable.slope_lo, reliable.slope_hi)
-        ],
-        "right where it says 90 %": [
-            float(part[1, _ASKED]) for part in (stated.accuracy, stated.lo, stated.hi)
-        ],
+        "slope": [float(end) for end in reliable.slope[1]],
+        "right where it says 90 %": [float(end) for end in stated.accuracy[1, _ASKED]],
         "right where 80 % sure or more": [float(end) for end in sure.right[1, limit]],
         "AUAC": [float(end) for end in sure.auac[1]],
         _SETS: [

@@ -76,7 +76,7 @@ def share_level(value: float, lo: float, hi: float) -> str:
     return f"{percent(value, 3)} [{percent(lo, 3)}, {percent(hi, 3)}]"
 
 
-def share_interval(value: float, lo: float, hi: float, digits: int = 3) -> str:
+def share_interval(value: float, lo: float, hi: float, *, digits: int = 3) -> str:
     """``89.1 % [85.6, 92.3]``: the same in short; n/a where there is no number."""
     if not math.isfinite(value):
         return "n/a"

@@ -33,6 +33,7 @@ from judgepanel.present.trust.reliability import (
 from judgepanel.present.trust.selective import selective_sentence, selective_table
 from judgepanel.present.trust.shares import panel_name
 from judgepanel.render.terminal import terminal_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
@@ -73,7 +74,7 @@ def blocks_of(number, *view):
 def test_the_answer_is_the_bin_about_ninety_per_cent():
     result = of(0)
     bins = result.binned(STATED_BINS)
-    value, lo, hi = (round(100 * float(part[1, 4])) for part in (bins.accuracy, bins.lo, bins.hi))
+    value, lo, hi = (round(100 * float(end)) for end in bins.accuracy[1, 4])
     sentence = reliability_sentence(result)
     assert sentence.startswith(f"When it says 90 %, it is right {value} % [{lo}, {hi}] of the time")
     assert "before calibration it said" in sentence
@@ -86,7 +87,7 @@ def test_where_ninety_per_cent_is_hardly_ever_said_the_fullest_bin_answers():
     sentence = reliability_sentence(weak)
     assert sentence.startswith("It hardly ever says 90 %. When it says ")
     assert weak.binned(STATED_BINS).items[1].argmax() == asked_bin(weak)
-    if not weak.nll_hi[1] < weak.null_nll:
+    if not weak.nll.hi[1] < weak.null_nll:
         assert "not shown to beat the base rate" in sentence
         assert not believed(weak)
 
@@ -108,25 +109,25 @@ def test_the_slope_is_called_extreme_or_timid_only_where_its_interval_says_so():
         (1.1, 1.3, 1.6, "too timid"),
         (0.8, 1.0, 1.2, "nothing shows"),
     ):
-        ends = {"slope_lo": lo, "slope": slope, "slope_hi": hi}
-        shifted = replace(result, **{name: np.array([0.1, value]) for name, value in ends.items()})
-        assert words in slope_sentence(shifted)
-    blank = replace(result, slope=np.full(2, np.nan))
-    assert slope_sentence(blank) == ""
+        ends = Interval(*(np.array([0.1, end]) for end in (slope, lo, hi)), unit="")
+        assert words in slope_sentence(replace(result, slope=ends))
+    blank = Interval.full(2, np.nan, "")
+    assert slope_sentence(replace(result, slope=blank)) == ""
 
 
 def test_tables_have_the_bins_that_hold_items_and_both_stages():
     result = of(0)
     table = bins_table(result, "10")
-    assert len(table) == int((result.binned("10").items > 0).any(axis=0).sum())
+    filled = int((result.binned("10").items > 0).any(axis=0).sum())
+    assert {len(column) for column in table.values()} == {filled}
     figures = measures_table(result)
-    assert figures["figure"].tolist()[:5] == [
+    assert figures["figure"].texts(5) == [
         *("NLL", "accuracy", "mean stated confidence", "slope", "intercept")
     ]
     coded = run(
         RELIABILITY, make_votes(2, 90, 8, one_class=True), ReliabilitySpec(SETTINGS), jobs=1
     )
-    assert "does not apply" in measures_table(coded).loc[4, "after"]
+    assert measures_table(coded)["after"].texts()[4] == "does not apply"
 
 
 def test_selective_prediction_is_held_against_answering_everything():
@@ -183,8 +184,8 @@ def test_the_bins_that_are_chosen_are_those_of_the_sentence_and_the_table():
     blocks = blocks_of(0, ReliabilityView(15))
     assert Paragraph(error_sentence(of(0), 15)) in blocks
     assert captions(blocks) == ["Every bin.", "Before and after calibration."]
-    frames = [block.frame for block in blocks if isinstance(block, Table)]
-    pd.testing.assert_frame_equal(frames[0], bins_table(of(0), "15"))
+    (bins, _) = [block for block in blocks if isinstance(block, Table)]
+    pd.testing.assert_frame_equal(bins.texts(), Table(bins_table(of(0), "15")).texts())
     assert blocks_of(0, ReliabilityView(7))[1].alt == blocks_of(0)[1].alt
 
 

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.subplots import make_subplots
 
-from judgepanel.figures.confidence.reliability import reliability_figure
+from judgepanel.figures.style import INCLUDE, NEUTRAL, error_bars, laid_out, with_opacity
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -19,13 +20,8 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.trust.shares import (
-    ASKED,
-    NOT_YET,
-    items_text,
-    level_of,
-    panel_name,
-)
+from judgepanel.present.trust.shares import ASKED, NOT_YET, items_column, panel_name
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
@@ -36,7 +32,7 @@ from judgepanel.studies.confidence.reliability_result import (
     Bins,
     Reliability,
 )
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import (
     fixed,
     interval,
@@ -50,6 +46,9 @@ from judgepanel.words.sentences import CODING
 Floats = NDArray[np.float64]
 
 ALPHA = 0.05
+_HEIGHTS = (0.74, 0.26)
+_SHIFT = 0.004
+_BAR_OPACITY = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +63,19 @@ def reliability_sentence(result: Reliability) -> str:
     if result.n_splits < 2:
         return NOT_YET
     bins, b = result.binned(STATED_BINS), asked_bin(result)
-    right = _right(bins, AFTER, b, 2)
+    right = share_interval(*bins.accuracy[AFTER, b], digits=2)
     says = _says(bins, b)
     seldom = "" if _asked(bins) == b else f"It hardly ever says {percent(ASKED)}. "
     text = f"{seldom}When it says {says}, it is right {right} of the time"
     if result.calibrator != "none":
         text += (
             f"; before calibration it said {percent(result.confidence[BEFORE], 3)} on average and "
-            f"was right {percent(result.accuracy[BEFORE], 3)}"
+            f"was right {percent(result.accuracy.value[BEFORE], 3)}"
         )
     text += "."
     if not beats_null(result):
         text += (
-            f" It is not shown to beat the base rate: NLL {level_of(result, 'nll', (AFTER,))}, "
+            f" It is not shown to beat the base rate: NLL {_estimate(result.nll[AFTER], 3)}, "
             f"base rate {fixed(result.null_nll, 3)}."
         )
     return f"{text} {CODING}" if result.measures_coding else text
@@ -84,13 +83,14 @@ def reliability_sentence(result: Reliability) -> str:
 
 def beats_null(result: Reliability) -> bool:
     """Whether the calibrated probabilities are shown to beat the base rate."""
-    return bool(result.nll_hi[AFTER] < result.null_nll)
+    return bool(result.nll[AFTER].below(result.null_nll))
 
 
 def believed(result: Reliability) -> bool:
     """Whether the answer's bin holds what it says, and the gaps are no more than chance."""
     bins, b = result.binned(STATED_BINS), asked_bin(result)
-    within = bins.lo[AFTER, b] <= bins.confidence[AFTER, b] <= bins.hi[AFTER, b]
+    _, lo, hi = bins.accuracy[AFTER, b]
+    within = lo <= bins.confidence[AFTER, b] <= hi
     return bool(within and result.ece_p[AFTER, 0] >= ALPHA and beats_null(result))
 
 
@@ -113,40 +113,31 @@ def _says(bins: Bins, b: int) -> str:
     return f"{percent(lo)} or more" if hi == 1.0 else percent((lo + hi) / 2.0)
 
 
-def _right(bins: Bins, stage: int, b: int, digits: int) -> str:
-    ends = (float(part[stage, b]) for part in (bins.accuracy, bins.lo, bins.hi))
-    value, lo, hi = ends
-    return share_interval(value, lo, hi, digits)
-
-
 def error_sentence(result: Reliability, bins: int) -> str:
     """The calibration error, and whether chance alone would explain it."""
     if result.n_splits < 2:
         return ""
     b = result.ece_bins.index(bins)
-    ece = level_of(result, "ece", (AFTER, b), 2)
-    chance = f"{fixed(float(result.ece_null[AFTER, b]), 3)} {_null_range(result, AFTER, b)}"
+    ece = with_interval(*result.ece[AFTER, b])
     p = float(result.ece_p[AFTER, b])
     verdict = "no more than chance" if p >= ALPHA else "more than chance explains"
     alone, luck = (float(part[AFTER, b]) for part in (result.ece_split, result.ece_split_null))
     start, before = "The", ""
     if result.calibrator != "none":
         start = "After calibration the"
-        before = f"; before calibration it was {fixed(float(result.ece[BEFORE, b]), 3)}"
+        before = f"; before calibration it was {fixed(result.ece.value[BEFORE, b], 3)}"
     return (
         f"{start} gap between stated and right averages {fixed(alone, 3)} within one "
         f"split (ECE, {bins} bins), where a panel whose every probability is right would show "
         f"{fixed(luck, 3)} by chance. The mean over the panels of all splits is off by {ece}, by "
-        f"chance {chance}: {verdict} ({p_value(p)}). Corrected for the noise of items that is "
-        f"{fixed(float(result.ece_corrected[AFTER, b]), 3)}{before}."
+        f"chance {_chance(result, b)}: {verdict} ({p_value(p)}). Corrected for the noise of items "
+        f"that is {fixed(float(result.ece_corrected[AFTER, b]), 3)}{before}."
     )
 
 
 def slope_sentence(result: Reliability) -> str:
     """Whether stated log-odds are too extreme or too timid."""
-    slope, lo, hi = (
-        float(part[AFTER]) for part in (result.slope, result.slope_lo, result.slope_hi)
-    )
+    slope, lo, hi = result.slope[AFTER]
     if not (math.isfinite(slope) and math.isfinite(lo)):
         return ""
     if hi < 1.0:
@@ -156,78 +147,173 @@ def slope_sentence(result: Reliability) -> str:
     else:
         verdict = "nothing shows that its probabilities are too extreme or too timid"
     text = f"Calibration slope {with_interval(slope, lo, hi, 3)}, where 1 is right: {verdict}."
-    before = float(result.slope[BEFORE])
+    before = result.slope.value[BEFORE]
     if math.isfinite(before) and result.calibrator != "none":
         text += f" Before calibration it was {fixed(before, 2)}."
-    level = float(result.intercept[AFTER])
-    if math.isfinite(level):
-        ends = float(result.intercept_lo[AFTER]), float(result.intercept_hi[AFTER])
-        text += f" Intercept {with_interval(level, *ends, sign=True)}, where 0 is right."
+    intercept = result.intercept[AFTER]
+    if math.isfinite(intercept.value):
+        text += f" Intercept {with_interval(*intercept, sign=True)}, where 0 is right."
     return text
 
 
-def bins_table(result: Reliability, name: str) -> pd.DataFrame:
+def bins_table(result: Reliability, name: str) -> dict[str, Column]:
     """Every bin that is not empty: stated, right with interval and items, after and before."""
     bins = result.binned(name)
-    rows = []
-    for b in range(bins.n_bins):
-        if not bins.items[:, b].any():
-            continue
-        row = {"says": f"{100 * max(0.5, bins.edges[b]):.0f}-{100 * bins.edges[b + 1]:.0f} %"}
-        for stage, when in ((AFTER, "after"), (BEFORE, "before")):
-            full = bins.items[stage, b] > 0
-            stated = float(bins.confidence[stage, b])
-            row[f"{when}: says on average"] = percent(stated, 3) if full else ""
-            row[f"{when}: right"] = _right(bins, stage, b, 3) if full else ""
-            row[f"{when}: items"] = items_text(float(bins.items[stage, b])) if full else ""
-        rows.append(row)
-    return pd.DataFrame(rows)
+    rows = np.flatnonzero(bins.items.any(axis=0))
+    edges = 100 * np.maximum(0.5, bins.edges)
+    says = {i: f"{edges[b]:.0f}-{edges[b + 1]:.0f} %" for i, b in enumerate(rows)}
+    columns = {"says": Column(bins.edges[rows], "share", says)}
+    for stage, when in ((AFTER, "after"), (BEFORE, "before")):
+        items = bins.items[stage, rows]
+        columns |= {
+            f"{when}: says on average": numbers(bins.confidence[stage, rows], "share"),
+            f"{when}: right": Column(bins.accuracy[stage, rows], "share interval"),
+            f"{when}: items": items_column(np.where(items > 0, items, np.nan)),
+        }
+    return columns
 
 
-def measures_table(result: Reliability) -> pd.DataFrame:
+def measures_table(result: Reliability) -> dict[str, Column]:
     """Every figure of calibration before and after, and what it would be by chance."""
     rows = [
-        _row("NLL", result, "nll", f"{fixed(result.null_nll, 3)} (base rate)"),
-        _row("accuracy", result, "accuracy", ""),
-        _plain_row("mean stated confidence", result.confidence, "the accuracy"),
-        _row("slope", result, "slope", "1"),
+        ("NLL", _estimates(result.nll, 3), f"{fixed(result.null_nll, 3)} (base rate)"),
+        ("accuracy", _estimates(result.accuracy, 3), ""),
+        ("mean stated confidence", _levels(result.confidence), "the accuracy"),
+        ("slope", _estimates(result.slope, 3), "1"),
     ]
     if result.orientation == "symmetric":
-        blank = "does not apply"
-        rows.append({"figure": "intercept", "before": blank, "after": blank, _IDEAL: ""})
+        rows.append(("intercept", ["does not apply"] * 2, ""))
     else:
-        rows.append(_row("intercept", result, "intercept", "0"))
+        rows.append(("intercept", _estimates(result.intercept), "0"))
     for b, n in enumerate(result.ece_bins):
         name = f"ECE, {n} bins"
-        null = f"{fixed(float(result.ece_null[AFTER, b]), 3)} {_null_range(result, AFTER, b)}"
         single = fixed(float(result.ece_split_null[AFTER, b]), 3)
         rows += [
-            _row(name, result, "ece", null, (b,)),
-            _plain_row(f"{name}, corrected for noise", result.ece_corrected[:, b], "0"),
-            _plain_row(f"{name}, within single splits", result.ece_split[:, b], single),
+            (name, _estimates(result.ece[:, b]), _chance(result, b)),
+            (f"{name}, corrected for noise", _levels(result.ece_corrected[:, b]), "0"),
+            (f"{name}, within single splits", _levels(result.ece_split[:, b]), single),
         ]
-    return pd.DataFrame(rows)
+    return {
+        "figure": text([figure for figure, _, _ in rows]),
+        "before": text([stages[BEFORE] for _, stages, _ in rows]),
+        "after": text([stages[AFTER] for _, stages, _ in rows]),
+        "if every probability were right": text([ideal for _, _, ideal in rows]),
+    }
 
 
-_IDEAL = "if every probability were right"
+def _estimates(stages: Interval, digits: int = 2) -> list[str]:
+    return [_estimate(stages[i], digits) for i in (BEFORE, AFTER)]
 
 
-def _row(
-    figure: str, result: Reliability, name: str, ideal: str, at: tuple[int, ...] = ()
-) -> dict[str, str]:
-    digits = 3 if name in ("nll", "accuracy", "slope") else 2
-    texts = [level_of(result, name, (stage, *at), digits) for stage in (BEFORE, AFTER)]
-    before, after = ("cannot be fitted" if text == "n/a" else text for text in texts)
-    return {"figure": figure, "before": before, "after": after, _IDEAL: ideal}
+def _estimate(stage: Interval, digits: int) -> str:
+    value, lo, hi = stage
+    return with_interval(value, lo, hi, digits) if math.isfinite(value) else "cannot be fitted"
 
 
-def _plain_row(figure: str, values: Floats, ideal: str) -> dict[str, str]:
-    before, after = (fixed(float(value), 3) for value in values)
-    return {"figure": figure, "before": before, "after": after, _IDEAL: ideal}
+def _levels(stages: Floats) -> list[str]:
+    return [fixed(float(value), 3) for value in stages]
 
 
-def _null_range(result: Reliability, stage: int, b: int) -> str:
-    return interval(float(result.ece_null_lo[stage, b]), float(result.ece_null_hi[stage, b]))
+def _chance(result: Reliability, b: int) -> str:
+    """The error, and its central range, of a panel whose every probability is right."""
+    mean, lo, hi = result.ece_null[AFTER, b]
+    return f"{fixed(mean, 3)} {interval(lo, hi)}"
+
+
+def reliability_figure(result: Reliability, name: str) -> go.Figure:
+    """Stated confidence against the share right in the bins of this name, counts of items beneath.
+
+    Without a calibrator there is one line.
+    """
+    bins = result.binned(name)
+    figure = make_subplots(
+        rows=2, cols=1, shared_xaxes=True, row_heights=list(_HEIGHTS), vertical_spacing=0.06
+    )
+    figure.add_scatter(
+        x=[0.5, 1.0],
+        y=[0.5, 1.0],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        name="as stated",
+        hoverinfo="skip",
+        row=1,
+        col=1,
+    )
+    if result.calibrator == "none":
+        stages = [BEFORE]
+        _add_stage(figure, bins, BEFORE, "raw", INCLUDE, 0.0)
+    else:
+        stages = [BEFORE, AFTER]
+        _add_stage(figure, bins, BEFORE, "before", NEUTRAL, -_SHIFT)
+        _add_stage(figure, bins, AFTER, "after calibration", INCLUDE, _SHIFT)
+    laid_out(figure, x="", y="share that is right", height=520)
+    low = min(0.5, float(np.nanmin(bins.accuracy.value[stages])))
+    figure.update_xaxes(range=[0.49, 1.01], tickformat=".0%", row=1, col=1, title=None)
+    figure.update_xaxes(
+        range=[0.49, 1.01], tickformat=".0%", title="stated confidence", row=2, col=1
+    )
+    figure.update_yaxes(tickformat=".0%", range=[max(0.0, low - 0.2), 1.03], row=1, col=1)
+    figure.update_yaxes(title="items", rangemode="tozero", nticks=4, row=2, col=1)
+    figure.update_layout(barmode="overlay")
+    return figure
+
+
+def _add_stage(
+    figure: go.Figure, bins: Bins, stage: int, name: str, colour: str, shift: float
+) -> None:
+    """A stage's line with intervals, and its bars; bins with few items have open marks."""
+    full = bins.items[stage] > 0
+    items, stated = bins.items[stage, full], bins.confidence[stage, full]
+    right, few = bins.accuracy[stage, full], items < FEW_ITEMS
+    drawn = colour == INCLUDE
+    symbol = "circle" if drawn else "diamond"
+    line = {"width": 3, "dash": "solid"} if drawn else {"width": 1.5, "dash": "dash"}
+    for some, bar in ((few, {"thickness": 0.5, "width": 0}), (~few, {"thickness": 1.4})):
+        figure.add_scatter(
+            x=stated[some] + shift,
+            y=right.value[some],
+            mode="markers",
+            marker={"size": 1, "color": colour},
+            error_y=error_bars(right[some], colour) | bar,
+            showlegend=False,
+            hoverinfo="skip",
+            row=1,
+            col=1,
+        )
+    figure.add_scatter(
+        x=stated + shift,
+        y=right.value,
+        mode="lines+markers",
+        line={"color": colour, **line},
+        marker={
+            "symbol": [symbol + "-open" if open_ else symbol for open_ in few],
+            "size": 9,
+            "color": colour,
+            "line": {"color": colour, "width": 1.5},
+        },
+        customdata=np.stack([stated, right.lo, right.hi, items], axis=-1),
+        name=name,
+        hovertemplate=(
+            name + ": says %{customdata[0]:.1%}, right %{y:.1%} "
+            "[%{customdata[1]:.1%}, %{customdata[2]:.1%}], %{customdata[3]:.0f} items"
+            "<extra></extra>"
+        ),
+        row=1,
+        col=1,
+    )
+    edges = np.maximum(bins.edges, 0.5)
+    middle, width = ((edges[1:] + edges[:-1]) / 2.0)[full], np.diff(edges)[full]
+    figure.add_bar(
+        x=middle + 0.25 * float(np.sign(shift)) * width,
+        y=items,
+        width=0.42 * width,
+        marker={"color": with_opacity(colour, _BAR_OPACITY), "line": {"width": 0}},
+        name=name,
+        showlegend=False,
+        hovertemplate=name + ": %{y:.0f} items<extra></extra>",
+        row=2,
+        col=1,
+    )
 
 
 def present(
@@ -246,8 +332,8 @@ def present(
             quiet=True,
         ),
         *paragraphs(error_sentence(result, bins), slope_sentence(result)),
-        Table(as_columns(bins_table(result, str(bins))), "Every bin."),
-        Table(as_columns(measures_table(result)), "Before and after calibration."),
+        Table(bins_table(result, str(bins)), "Every bin."),
+        Table(measures_table(result), "Before and after calibration."),
         _method(result),
     ]
 

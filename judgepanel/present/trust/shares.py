@@ -30,7 +30,7 @@ GROUPING_NAMES: dict[str, str] = {
 def share_of(result: Any, name: str, at: tuple[int, ...], digits: int = 3) -> str:
     """``89 % [86, 92]``: a field of a result and its ``_lo`` and ``_hi``, at one place."""
     value, lo, hi = (float(getattr(result, name + end)[at]) for end in ("", "_lo", "_hi"))
-    return share_interval(value, lo, hi, digits)
+    return share_interval(value, lo, hi, digits=digits)
 
 
 def level_of(result: Any, name: str, at: tuple[int, ...], digits: int = 3) -> str:

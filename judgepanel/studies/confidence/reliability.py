@@ -22,11 +22,14 @@ from judgepanel.scoring.calibration_error import (
     excess_gap,
     shared_luck,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.recalibration import recalibrate
 from judgepanel.studies.common import run_fields
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.confidence.probabilities import (
+    CALIBRATED,
+    RAW,
     STAGES,
     Evaluations,
     OutOfSample,
@@ -42,7 +45,13 @@ from judgepanel.studies.confidence.reliability_result import (
     Bins,
     Reliability,
 )
-from judgepanel.studies.confidence.shares import binned_sums, item_errors, ratios, shares
+from judgepanel.studies.confidence.shares import (
+    binned_sums,
+    item_errors,
+    ratios,
+    shares,
+    stacked,
+)
 from judgepanel.studies.contract import Study
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import VoteMatrix
@@ -67,7 +76,6 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
     ways = {str(n): equal_width_edges(n) for n in ECE_BINS} | {STATED_BINS: np.array(STATED)}
     by_name = {name: _bins(of, name, edges) for name, edges in ways.items()}
     fitted = slopes(of)
-    levels = _levels(of)
     return Reliability(
         bins=tuple(by_name.values()),
         aggregator=spec.aggregator,
@@ -76,7 +84,7 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
         ece_bins=ECE_BINS,
         **errors(of, spec.settings.seed),
         **fitted,
-        **levels,
+        **_levels(of),
         null_nll=float(of.by_item(of.null_nll).mean()),
         constant_nll=float(predictions.constant_nll.mean()),
         n_judges=prepared.ballots.n_judges,
@@ -84,76 +92,58 @@ def merge(votes: VoteMatrix, spec: ReliabilitySpec, partial: OutOfSample) -> Rel
         **run_fields(prepared, spec.settings, predictions),
         warnings=(
             *panel_notes(prepared, spec, predictions),
-            *_fit_notes(of, fitted["slope"]),
+            *_fit_notes(of, fitted["slope"].value),
             *_thin(by_name[str(ECE_BINS[0])]),
         ),
     )
 
 
 def _bins(of: Evaluations, name: str, edges: Floats) -> Bins:
-    fields: dict[str, list[Floats]] = {
-        field: [] for field in ("items", "confidence", "accuracy", "lo", "hi")
-    }
-    for stage in range(len(STAGES)):
-        codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
-        right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
-        stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            mean = np.where(items > 0, stated / items, np.nan)
-        for field, value in (
-            ("items", items),
-            ("confidence", mean),
-            ("accuracy", right.value),
-            ("lo", right.lo),
-            ("hi", right.hi),
-        ):
-            fields[field].append(value)
-    return Bins(name, edges, **{field: np.stack(rows) for field, rows in fields.items()})
+    return Bins(name, edges, **stacked([_bins_of(of, stage, edges) for stage in (RAW, CALIBRATED)]))
+
+
+def _bins_of(of: Evaluations, stage: int, edges: Floats) -> dict[str, Any]:
+    codes, n = bin_of(of.confidence[stage], edges), len(edges) - 1
+    right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
+    stated = of.by_item(of.confidence[stage], codes, n).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(items > 0, stated / items, np.nan)
+    return {"items": items, "confidence": mean, "accuracy": right}
 
 
 def slopes(of: Evaluations) -> dict[str, Any]:
-    """Slope and intercept of both stages with intervals; NaN where there is no finite fit."""
-    names = ("slope", "intercept")
-    estimates = {name + end: np.full(2, np.nan) for name in names for end in ("", "_lo", "_hi")}
+    """Slope and intercept (2,) of both stages; NaN where there is no finite fit."""
+    both = Interval.stacked([_slope_of(of, stage) for stage in (RAW, CALIBRATED)], axis=1)
+    return {"slope": both[0], "intercept": both[1]}
+
+
+def _slope_of(of: Evaluations, stage: int) -> Interval:
+    """Slope and intercept of one stage."""
     weights = 1.0 / of.times[of.item]
-    for stage in range(len(STAGES)):
-        fit = recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
-        if fit is None:
-            continue
-        values = fit.influence + np.array([[fit.slope], [fit.intercept]])
-        estimated = of.mean(values)
-        for row, name in enumerate(names[: 1 if of.symmetric else 2]):
-            estimates[name][stage] = (fit.slope, fit.intercept)[row]
-            estimates[f"{name}_lo"][stage] = estimated.lo[row]
-            estimates[f"{name}_hi"][stage] = estimated.hi[row]
-    return estimates
+    fit = recalibrate(of.logits[stage], of.signs, weights, symmetric=of.symmetric)
+    if fit is None:
+        return Interval.full(2, np.nan, "")
+    value = np.array([fit.slope, fit.intercept])
+    estimated = of.mean(fit.influence + value[:, None])
+    both = Interval(value, estimated.lo, estimated.hi, unit="")
+    return both.where([True, not of.symmetric])
 
 
 def _levels(of: Evaluations) -> dict[str, Any]:
-    """Mean confidence, accuracy and NLL of both stages, with intervals."""
+    """Mean confidence, accuracy and NLL of both stages."""
     nll = item_scores(of.logits, of.signs, symmetric=of.symmetric).nll
-    levels: dict[str, Floats] = {"confidence": of.mean(of.confidence).value}
-    for name, values in (("accuracy", of.hit), ("nll", nll)):
-        fitted = of.mean(values)
-        levels[name] = fitted.value
-        levels[f"{name}_lo"], levels[f"{name}_hi"] = (
-            np.clip(end, *RANGES[name]) for end in (fitted.lo, fitted.hi)
-        )
-    return levels
+    return {
+        "confidence": of.mean(of.confidence).value,
+        "accuracy": Interval.of(of.mean(of.hit), "share").clip(*RANGES["accuracy"]),
+        "nll": Interval.of(of.mean(nll)).clip(*RANGES["nll"]),
+    }
 
 
 def errors(of: Evaluations, seed: int) -> dict[str, Any]:
     """Expected calibration errors (2, n_ece_bins) and what chance alone would show."""
-    shape = (len(STAGES), len(ECE_BINS))
-    names = (
-        *("ece", "ece_lo", "ece_hi", "ece_corrected", "ece_null", "ece_null_lo"),
-        *("ece_null_hi", "ece_p", "ece_split", "ece_split_null"),
+    return stacked(
+        [stacked([_error(of, stage, n, seed) for n in ECE_BINS]) for stage in (RAW, CALIBRATED)]
     )
-    estimates = {name: np.full(shape, np.nan) for name in names}
-    for stage, column in np.ndindex(shape):
-        for name, value in _error(of, stage, ECE_BINS[column], seed).items():
-            estimates[name][stage, column] = value
-    return estimates
 
 
 def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any]:
@@ -164,7 +154,7 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     gaps, items = ratios(of, sums)
     share = items / items.sum()
     signed = of.mean((np.sign(gaps.value)[codes] * difference)[None])
-    ece = float(share @ np.abs(gaps.value))
+    ece = share @ np.abs(gaps.value)
     excess = np.where(items > 0, excess_gap(gaps.value, item_errors(of, sums)), 0.0)
     by_split = np.bincount(of.split * n + codes, of.per_split * difference, n * of.n_splits)
     draws = int(np.clip(_DRAW_CELLS // len(codes), *_DRAWS))
@@ -186,16 +176,11 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
             (of.split * n + codes, n * of.n_splits, of.per_split, _DRAWS[0]),
         )
     )
+    lo, hi = np.quantile(null, (0.025, 0.975))
     return {
-        "ece": ece,
-        "ece_lo": np.maximum(signed.lo[0], 0.0),
-        "ece_hi": np.minimum(signed.hi[0], 1.0),
-        "ece_corrected": max(0.0, ece - float(share @ excess))
-        if np.isfinite(excess).all()
-        else np.nan,
-        "ece_null": null.mean(),
-        "ece_null_lo": np.quantile(null, 0.025),
-        "ece_null_hi": np.quantile(null, 0.975),
+        "ece": Interval(ece, signed.lo[0], signed.hi[0], unit="").clip(0.0, 1.0),
+        "ece_corrected": max(0.0, ece - share @ excess) if np.isfinite(excess).all() else np.nan,
+        "ece_null": Interval(null.mean(), lo, hi, unit=""),
         "ece_p": (1.0 + np.count_nonzero(null >= ece)) / (1.0 + draws),
         "ece_split": np.abs(by_split).sum(),
         "ece_split_null": single.mean(),

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.studies.codec import to_plain
-from judgepanel.studies.confidence.probabilities import CALIBRATED, STAGES
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.confidence.probabilities import STAGES
+from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -29,16 +30,14 @@ class Bins:
 
     ``edges`` (n_bins + 1,) lie in [.5, 1], or just below .5; ``items`` counts items, not
     evaluations, each once at most. ``confidence`` is the mean that was stated, ``accuracy`` the
-    share that was right, with a 95 % interval [``lo``, ``hi``] for new items and new panels.
+    share that was right, with 95 % intervals for new items and new panels.
     """
 
     name: str
     edges: Floats
     items: Floats
     confidence: Floats
-    accuracy: Floats
-    lo: Floats
-    hi: Floats
+    accuracy: Interval
 
     @property
     def n_bins(self) -> int:
@@ -53,8 +52,8 @@ class Reliability(SplitResult):
     ``slope`` and ``intercept`` (2,) are those of labels regressed on the stated logit, 1 and 0
     where it means what it says; NaN where there is no finite fit, the intercept also under
     ``symmetric``. Expected calibration errors are (2, n_ece_bins): ``ece`` over all items, with an
-    interval, ``ece_corrected`` less what the draw of items adds, ``ece_null`` [``lo``,
-    ``hi``] the mean and central 95 % of a panel whose every probability is right, ``ece_p`` how
+    interval, ``ece_corrected`` less what the draw of items adds, ``ece_null`` the mean and central
+    95 % (not a confidence interval) of a panel whose every probability is right, ``ece_p`` how
     often such a panel shows as much. ``ece_split`` is the mean of single splits, with far fewer
     items each, and ``ece_split_null`` its chance level. ``nll`` and ``accuracy`` (2,) have 95 %
     intervals; ``null_nll`` is the base rate's, ``constant_nll`` that of a constant score.
@@ -65,29 +64,17 @@ class Reliability(SplitResult):
     calibrator: str
     k: int
     ece_bins: tuple[int, ...]
-    ece: Floats
-    ece_lo: Floats
-    ece_hi: Floats
+    ece: Interval
     ece_corrected: Floats
-    ece_null: Floats
-    ece_null_lo: Floats
-    ece_null_hi: Floats
+    ece_null: Interval
     ece_p: Floats
     ece_split: Floats
     ece_split_null: Floats
-    slope: Floats
-    slope_lo: Floats
-    slope_hi: Floats
-    intercept: Floats
-    intercept_lo: Floats
-    intercept_hi: Floats
+    slope: Interval
+    intercept: Interval
     confidence: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
+    accuracy: Interval
+    nll: Interval
     null_nll: float
     constant_nll: float
     n_judges: int
@@ -110,70 +97,46 @@ class Reliability(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per stage and bin that is not empty, for every way of binning."""
-        rows = []
-        for bins in self.bins:
-            for stage, name in enumerate(STAGES):
-                for b in np.flatnonzero(bins.items[stage] > 0).tolist():
-                    value = float(bins.accuracy[stage, b])
-                    stated = float(bins.confidence[stage, b])
-                    rows.append(
-                        {
-                            "stage": name,
-                            "aggregator": self.aggregator,
-                            "calibrator": "none" if stage < CALIBRATED else self.calibrator,
-                            "k": self.k,
-                            "bins": bins.name,
-                            "from": max(0.5, float(bins.edges[b])),
-                            "to": float(bins.edges[b + 1]),
-                            "n_splits": self.n_splits,
-                            "items": float(bins.items[stage, b]),
-                            "confidence": stated,
-                            "accuracy": value,
-                            "accuracy_lo": float(bins.lo[stage, b]),
-                            "accuracy_hi": float(bins.hi[stage, b]),
-                            "gap": value - stated,
-                        }
-                    )
-        return pd.DataFrame(rows)
+        frames = [
+            long_frame(
+                bins.items.shape,
+                {
+                    "stage": np.array(STAGES)[:, None],
+                    "aggregator": self.aggregator,
+                    "calibrator": [["none"], [self.calibrator]],
+                    "k": self.k,
+                    "bins": bins.name,
+                    "from": np.maximum(0.5, bins.edges[:-1]),
+                    "to": bins.edges[1:],
+                    "n_splits": self.n_splits,
+                    "items": bins.items,
+                    "confidence": bins.confidence,
+                    "accuracy": bins.accuracy,
+                    "gap": bins.accuracy.value - bins.confidence,
+                },
+            )
+            for bins in self.bins
+        ]
+        frame = pd.concat(frames)
+        return frame[frame["items"] > 0].reset_index(drop=True)
 
-    def summary(self) -> dict[str, Any]:
-        """Errors of calibration with their null, slope and intercept, and what was run."""
-        names = (
-            *("slope", "slope_lo", "slope_hi", "intercept", "intercept_lo", "intercept_hi"),
-            *("confidence", "accuracy", "accuracy_lo", "accuracy_hi", "nll", "nll_lo", "nll_hi"),
-        )
-        errors = (
-            *("ece", "ece_lo", "ece_hi", "ece_corrected", "ece_null", "ece_null_lo"),
-            *("ece_null_hi", "ece_p", "ece_split", "ece_split_null"),
-        )
+    def decisions(self) -> dict[str, Any]:
+        """Slope, intercept and errors of calibration of both stages, with their null."""
+        levels = ("slope", "intercept", "confidence", "accuracy", "nll")
+        errors = ("ece", "ece_corrected", "ece_null", "ece_p", "ece_split", "ece_split_null")
         return {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "k": self.k,
             "stages": [
                 {
                     "stage": stage,
-                    **{name: to_plain(getattr(self, name)[i]) for name in names},
+                    **json_values({name: getattr(self, name)[i] for name in levels}),
                     "ece_by_bins": [
                         {
                             "bins": bins,
-                            **{name: to_plain(getattr(self, name)[i, b]) for name in errors},
+                            **json_values({name: getattr(self, name)[i, b] for name in errors}),
                         }
                         for b, bins in enumerate(self.ece_bins)
                     ],
                 }
                 for i, stage in enumerate(STAGES)
-            ],
-            "null_nll": self.null_nll,
-            "constant_nll": self.constant_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_calibration": self.n_calibration,
-            "n_evaluation": self.n_evaluation,
-            "n_splits": self.n_splits,
-            "seed": self.seed,
-            "partial": self.partial,
+            ]
         }

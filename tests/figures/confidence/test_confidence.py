@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from judgepanel.figures.confidence.groups import coverage_figure, prepare_coverage, strata_figure
-from judgepanel.figures.confidence.reliability import prepare_reliability, reliability_figure
+from judgepanel.present.trust.reliability import reliability_figure
 from judgepanel.present.trust.selective import selective_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
@@ -41,7 +41,7 @@ def test_bins_that_hold_items_are_drawn_with_their_counts_beneath(reliability, b
     given = reliability.binned(bins)
     full = given.items[1] > 0
     line = trace(figure, "after calibration")
-    np.testing.assert_array_equal(line.y, given.accuracy[1, full])
+    np.testing.assert_array_equal(line.y, given.accuracy.value[1, full])
     (bars,) = [
         one_trace
         for one_trace in figure.data
@@ -52,16 +52,17 @@ def test_bins_that_hold_items_are_drawn_with_their_counts_beneath(reliability, b
 
 
 def test_bins_with_few_items_have_open_marks_and_thin_intervals(reliability):
-    lines = prepare_reliability(reliability, "10")
-    symbols = trace(reliability_figure(reliability, "10"), "before").marker.symbol
-    few = lines.before.items < FEW_ITEMS
+    figure = reliability_figure(reliability, "10")
+    line = trace(figure, "before")
+    few = line.customdata[:, 3] < FEW_ITEMS
     assert few.any()
-    assert [symbol.endswith("-open") for symbol in symbols] == few.tolist()
+    assert [symbol.endswith("-open") for symbol in line.marker.symbol] == few.tolist()
+    thin = [bars for bars in figure.data if bars.error_y.thickness == 0.5]
+    assert len(thin[0].x) == np.count_nonzero(few)
 
 
 def test_without_a_calibrator_there_is_one_line_and_it_is_the_raw_one():
     result = run(RELIABILITY, VOTES, ReliabilitySpec(SETTINGS, calibrator="none"), jobs=1)
-    assert prepare_reliability(result, "10").before is None
     figure = reliability_figure(result, "10")
     assert {line.name for line in figure.data if line.name} == {"as stated", "raw"}
     (bars,) = [line for line in figure.data if line.type == "bar"]

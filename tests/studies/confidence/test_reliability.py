@@ -38,9 +38,10 @@ def test_bins_hold_every_item_once_and_empty_ones_are_blank():
     outcome = result()
     for bins in outcome.bins:
         assert bins.items.sum(axis=1) == pytest.approx([119, 119])  # one item in no half yet
-        np.testing.assert_array_equal(np.isnan(bins.accuracy), bins.items == 0)
+        np.testing.assert_array_equal(np.isnan(bins.accuracy.value), bins.items == 0)
         full = bins.items > 0
-        assert ((bins.lo <= bins.accuracy) & (bins.accuracy <= bins.hi))[full].all()
+        value, lo, hi = bins.accuracy[full]
+        assert ((lo <= value) & (value <= hi)).all()
         assert (bins.confidence[full] >= 0.5).all()
     assert (outcome.frame()["items"] > 0).all()
     assert {"10", "15", "stated"} == {bins.name for bins in outcome.bins}
@@ -51,24 +52,25 @@ def test_bins_average_to_the_accuracy_and_their_gaps_to_the_error():
     for column, n in enumerate(outcome.ece_bins):
         bins = outcome.binned(str(n))
         weight = bins.items / 119
-        np.testing.assert_allclose(np.nansum(weight * bins.accuracy, axis=1), outcome.accuracy)
-        gaps = np.nansum(weight * np.abs(bins.accuracy - bins.confidence), axis=1)
-        np.testing.assert_allclose(gaps, outcome.ece[:, column])
+        right = np.nansum(weight * bins.accuracy.value, axis=1)
+        np.testing.assert_allclose(right, outcome.accuracy.value)
+        gaps = np.nansum(weight * np.abs(bins.accuracy.value - bins.confidence), axis=1)
+        np.testing.assert_allclose(gaps, outcome.ece.value[:, column])
 
 
 def test_calibration_brings_the_slope_to_one_and_the_error_down():
     outcome = result()
-    assert outcome.slope[0] < 0.8
-    assert outcome.slope_lo[1] < 1.0 < outcome.slope_hi[1]
-    assert outcome.ece_corrected[1, 0] <= outcome.ece[1, 0]
-    assert (outcome.ece_null_lo <= outcome.ece_null).all()
-    assert (outcome.ece_null <= outcome.ece_null_hi).all()
+    assert outcome.slope.value[0] < 0.8
+    assert outcome.slope.lo[1] < 1.0 < outcome.slope.hi[1]
+    assert outcome.ece_corrected[1, 0] <= outcome.ece.value[1, 0]
+    mean, lo, hi = outcome.ece_null
+    assert ((lo <= mean) & (mean <= hi)).all()
 
 
 def test_a_result_is_lossless_json_and_knows_its_null():
     outcome = result()
     again = from_plain(Reliability, json.loads(json.dumps(to_plain(outcome), allow_nan=False)))
-    np.testing.assert_array_equal(again.bins[0].accuracy, outcome.bins[0].accuracy)
+    np.testing.assert_array_equal(again.bins[0].accuracy.value, outcome.bins[0].accuracy.value)
     content = result_content(RELIABILITY, votes(), ReliabilitySpec(SETTINGS), outcome)
     assert "NaN" not in json.dumps(content, allow_nan=False)
     assert outcome.null_nll == pytest.approx(np.log(2), abs=0.02)
@@ -81,9 +83,9 @@ def test_swapping_responses_changes_nothing_under_symmetric():
         run(RELIABILITY, part, ReliabilitySpec(settings), jobs=1)
         for part in (votes(), flip_items(votes(), flip))
     )
-    np.testing.assert_allclose(first.slope, other.slope)
+    np.testing.assert_allclose(first.slope.value, other.slope.value)
     np.testing.assert_allclose(first.bins[0].items, other.bins[0].items)
-    assert np.isnan(first.intercept).all()
+    assert np.isnan(first.intercept.value).all()
     assert any("intercept is 0 by construction" in note for note in first.warnings)
 
 
@@ -91,8 +93,8 @@ def test_labels_of_one_class_are_not_flattered():
     coded = make_votes(2, 100, 8, one_class=True)
     outcome = run(RELIABILITY, coded, ReliabilitySpec(SETTINGS), jobs=1)
     assert outcome.null_nll == pytest.approx(np.log(2))
-    assert outcome.accuracy[1] < 1.0
-    assert outcome.nll[1] > 0.1
+    assert outcome.accuracy.value[1] < 1.0
+    assert outcome.nll.value[1] > 0.1
     assert not outcome.measures_coding
 
 
@@ -100,7 +102,7 @@ def test_a_slope_that_cannot_be_fitted_is_said():
     coded = make_votes(2, 100, 8, one_class=True)
     spec = ReliabilitySpec(Settings(splits=4, protocol="paper"))
     outcome = run(RELIABILITY, coded, spec, jobs=1)
-    assert np.isnan(outcome.slope).all()
+    assert np.isnan(outcome.slope.value).all()
     assert any("No slope of the calibrated probabilities" in note for note in outcome.warnings)
     assert outcome.measures_coding
 
@@ -111,7 +113,7 @@ def test_bins_with_few_items_and_one_split_are_said_or_blank():
     outcome = run(RELIABILITY, small, spec, jobs=1)
     assert any("fewer than 10 items fall into the bins" in note for note in outcome.warnings)
     merge = reliability.merge(small, spec, _first_split(small, spec))
-    assert np.isnan(merge.bins[0].lo).all()
+    assert np.isnan(merge.bins[0].accuracy.lo).all()
     assert merge.partial
     json.dumps(to_plain(merge), allow_nan=False)
 
@@ -133,10 +135,10 @@ def test_calibrated_scores_have_slope_one_and_intercept_zero():
 
 
 def test_the_interval_of_the_slope_covers_one():
-    outcome = [reliability.slopes(of) for of in simulated()]
-    covered = np.mean([entry["slope_lo"][1] <= 1.0 <= entry["slope_hi"][1] for entry in outcome])
+    slopes = [reliability.slopes(of)["slope"] for of in simulated()]
+    covered = np.mean([slope.lo[1] <= 1.0 <= slope.hi[1] for slope in slopes])
     assert covered >= 0.88
-    far = np.mean([entry["slope_hi"][0] < 1.0 for entry in outcome])
+    far = np.mean([slope.hi[0] < 1.0 for slope in slopes])
     assert far == 1.0  # three times too extreme is seen every time
 
 
@@ -150,9 +152,9 @@ def test_a_calibrated_panel_is_rarely_called_worse_than_chance():
 
 def test_the_corrected_error_is_nearer_to_the_truth_of_none():
     outcome = [reliability.errors(of, 0) for of in simulated()[:20]]
-    plain = np.mean([entry["ece"][1, 0] for entry in outcome])
+    plain = np.mean([entry["ece"].value[1, 0] for entry in outcome])
     corrected = np.mean([entry["ece_corrected"][1, 0] for entry in outcome])
-    null = np.mean([entry["ece_null"][1, 0] for entry in outcome])
+    null = np.mean([entry["ece_null"].value[1, 0] for entry in outcome])
     assert corrected < 0.7 * plain
     assert plain == pytest.approx(null, rel=0.25)
 
@@ -172,7 +174,7 @@ def test_the_corrected_error_of_fitted_panels_is_not_pulled_to_zero():
     truth = outcome(500, 3000)
     small = [outcome(seed, 120) for seed in range(12)]
     corrected = np.array([entry.ece_corrected[1, 0] for entry in small])
-    plain = np.mean([entry.ece[1, 0] for entry in small])
+    plain = np.mean([entry.ece.value[1, 0] for entry in small])
     assert truth.ece_corrected[1, 0] > 0.01
     assert truth.ece_corrected[1, 0] < corrected.mean() < 0.85 * plain
     assert np.count_nonzero(corrected) >= 9
