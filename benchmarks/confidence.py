@@ -147,7 +147,7 @@ def _analysed(votes: VoteMatrix, settings: Settings, splits: int) -> dict[str, A
     limit = sure.confidences.index(0.8)
     own = {
         method: [
-            (sets.coverage[m, :, g], sets.items[g])
+            (sets.coverage.value[m, :, g], sets.items[g])
             for g, way in enumerate(sets.groupings)
             if way == method
         ]
@@ -158,10 +158,8 @@ def _analysed(votes: VoteMatrix, settings: Settings, splits: int) -> dict[str, A
         "right where it says 90 %": [float(end) for end in stated.accuracy[1, _ASKED]],
         "right where 80 % sure or more": [float(end) for end in sure.right[1, limit]],
         "AUAC": [float(end) for end in sure.auac[1]],
-        _SETS: [
-            float(part[0, 1, 0]) for part in (sets.coverage, sets.coverage_lo, sets.coverage_hi)
-        ],
-        "sets": sets.coverage[:, :, 0],
+        _SETS: [float(end) for end in sets.coverage[0, 1, 0]],
+        "sets": sets.coverage.value[:, :, 0],
         "methods": sets.methods,
         "within": own,
         "n_slice": sets.n_slice,

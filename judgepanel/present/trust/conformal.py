@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from judgepanel.figures.confidence.groups import coverage_figure
+from judgepanel.figures.groups import groups_figure
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -16,22 +18,18 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.trust.shares import (
-    GROUPING_NAMES,
-    NOT_YET,
-    level_of,
-    panel_name,
-    share_of,
-    share_text,
-)
+from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, panel_name, share_text
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.studies.confidence.conformal import ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import fixed, listed, percent
+from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.words.numbers import fixed, listed, percent, share_interval
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
 
+Floats = NDArray[np.float64]
+
+ONE = "one label"
 ONE_LABEL = "Only that label is credible at this level."
 
 
@@ -47,7 +45,7 @@ def conformal_sentence(result: Conformal, level: int) -> str:
     """Whether plain sets hold the label as often as they promise, and what they look like."""
     if result.n_splits < 2:
         return NOT_YET
-    held = share_of(result, "coverage", (0, level, 0))
+    held = share_interval(*result.coverage[0, level, 0])
     meant = percent(result.levels[level])
     kinds = result.kinds[0, level, 0]
     text = (
@@ -76,69 +74,74 @@ def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
     by = GROUPING_NAMES[grouping]
     if not short:
         return f"By {by}, plain sets are nowhere shown to fall short of the level."
-    names = listed(
-        [
-            f"{one_line(result.groups[g])} ({share_of(result, 'coverage', (0, level, g))})"
-            for g in short
-        ]
+    plain, mended = (
+        [share_interval(*result.coverage[m, level, g]) for g in short] for m in (0, within)
     )
+    names = [f"{one_line(result.groups[g])} ({held})" for g, held in zip(short, plain, strict=True)]
     left = [g for g in short if result.kept(within, level, g) == "falls short"]
-    after = listed([share_of(result, "coverage", (within, level, g)) for g in short])
     mends = "Sets made within each group are no longer shown to fall short there"
     if left:
         mends = "Sets made within each group still fall short there"
-    sizes = ", ".join(fixed(float(result.size[m, level, short[0]]), 2) for m in (0, within))
+    sizes = [fixed(result.size.value[m, level, short[0]], 2) for m in (0, within)]
     return (
-        f"By {by}, plain sets fall short for {names}. {mends} ({after}); mean size there "
-        f"{sizes.replace(', ', ' and then ')}."
+        f"By {by}, plain sets fall short for {listed(names)}. {mends} ({listed(mended)}); mean "
+        f"size there {' and then '.join(sizes)}."
     )
 
 
-def coverage_table(result: Conformal, level: int, grouping: Grouping) -> pd.DataFrame:
+def coverage_table(result: Conformal, level: int, grouping: Grouping) -> dict[str, Column]:
     """Coverage, size and kinds of sets by group, plain and made within each group."""
-    rows = []
     within = result.methods.index(grouping) if grouping in result.methods else 0
     methods = (0,) if within == 0 else (0, within)
-    groups = [0, *(g for g, way in enumerate(result.groupings) if way == grouping and g > 0)]
-    for g in groups:
-        for m in methods:
-            kinds = result.kinds[m, level, g]
-            row = {
-                "items": one_line(result.groups[g]),
-                "how many": f"{result.items[g]:,}",
-                "sets": "plain" if m == 0 else "within each group",
-                "hold the label": share_of(result, "coverage", (m, level, g)),
-                "promised": "yes" if result.promised(m, g) else "no",
-                "mean size": level_of(result, "size", (m, level, g)),
-                "{}": share_text(float(kinds[0])),
-            }
-            if result.symmetric:
-                row["one label"] = share_text(float(kinds[1] + kinds[2]))
-            else:
-                row["{0}"] = share_text(float(kinds[1]))
-                row["{1}"] = share_text(float(kinds[2]))
-            row["{0, 1}"] = share_text(float(kinds[3]))
-            row["sets of one label right"] = share_of(result, "one_right", (m, level, g))
-            rows.append(row)
-    return pd.DataFrame(rows)
+    rows = [(m, g) for g in _groups(result, grouping) for m in methods]
+    m, g = np.array(rows).T
+    kinds = result.kinds[m, level, g].T
+    shares = {name: numbers(share, "share") for name, share in _kinds(result, kinds).items()}
+    return {
+        "items": text([one_line(result.groups[g]) for _, g in rows]),
+        "how many": numbers(result.items[g], "whole"),
+        "sets": text(["plain" if m == 0 else "within each group" for m, _ in rows]),
+        "hold the label": Column(result.coverage[m, level, g], "share interval"),
+        "promised": text(["yes" if result.promised(m, g) else "no" for m, g in rows]),
+        "mean size": levels(result.size[m, level, g]),
+        **shares,
+        "sets of one label right": Column(result.one_right[m, level, g], "share interval"),
+    }
 
 
-def kinds_table(result: Conformal, level: int) -> pd.DataFrame:
-    """How often each kind of plain set came, and what it means."""
-    kinds = result.kinds[0, level, 0]
+def _groups(result: Conformal, grouping: Grouping) -> list[int]:
+    """Positions of all items, then of the groups of one grouping."""
+    return [0, *(g for g, way in enumerate(result.groupings) if way == grouping and g > 0)]
+
+
+def _kinds(result: Conformal, kinds: Floats) -> dict[str, Floats]:
+    """Shares of the kinds of sets by name, from those in the order of ``SET_NAMES``."""
     if result.symmetric:
-        names = [SET_NAMES[0], "one label", SET_NAMES[3]]
-        words = [SET_WORDS[0], ONE_LABEL, SET_WORDS[3]]
-        values = [kinds[0], kinds[1] + kinds[2], kinds[3]]
-    else:
-        names, words, values = list(SET_NAMES), list(SET_WORDS), list(kinds)
-    return pd.DataFrame(
-        {
-            "set": names,
-            "share": [share_text(float(value)) for value in values],
-            "what it means": words,
-        }
-    )
+        return {SET_NAMES[0]: kinds[0], ONE: kinds[1] + kinds[2], SET_NAMES[3]: kinds[3]}
+    return dict(zip(SET_NAMES, kinds, strict=True))
+
+
+def kinds_table(result: Conformal, level: int) -> dict[str, Column]:
+    """How often each kind of plain set came, and what it means."""
+    kinds = _kinds(result, result.kinds[0, level, 0])
+    words = {**dict(zip(SET_NAMES, SET_WORDS, strict=True)), ONE: ONE_LABEL}
+    return {
+        "set": text(list(kinds)),
+        "share": numbers(list(kinds.values()), "share"),
+        "what it means": text([words[name] for name in kinds]),
+    }
+
+
+def coverage_figure(result: Conformal, level: int, grouping: Grouping) -> go.Figure:
+    """Coverage by group at one level, of plain sets and of those made within the groups."""
+    groups, within = _groups(result, grouping), result.methods.index(grouping)
+    marks = {
+        "plain sets": result.coverage[0, level, groups],
+        "sets made within each group": result.coverage[within, level, groups],
+    }
+    names = [result.groups[g] for g in groups]
+    x = "share of sets that hold the true label"
+    return groups_figure(names, marks, x, result.levels[level])
 
 
 def present(
@@ -157,7 +160,7 @@ def present(
 def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block]:
     blocks: list[Block] = [
         Answer(conformal_sentence(result, level)),
-        Table(as_columns(kinds_table(result, level)), "Kinds of plain sets."),
+        Table(kinds_table(result, level), "Kinds of plain sets."),
     ]
     for grouping in result.methods[1:]:
         if chosen in (None, grouping):
@@ -166,7 +169,7 @@ def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block
             blocks += paragraphs(groups_sentence(result, level, grouping))
             blocks += [
                 drawing(coverage_figure(result, level, grouping), shows),
-                Table(as_columns(coverage_table(result, level, grouping)), f"Coverage by {by}."),
+                Table(coverage_table(result, level, grouping), f"Coverage by {by}."),
             ]
     return blocks
 

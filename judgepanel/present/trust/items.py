@@ -5,25 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.confidence.groups import strata_figure
+from judgepanel.figures.groups import groups_figure
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.trust.shares import (
-    GROUPING_NAMES,
-    NOT_YET,
-    level_of,
-    panel_name,
-    share_of,
-    share_text,
-)
+from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, panel_name, share_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.items import ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import fixed
+from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.words.numbers import share_interval
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
 
@@ -46,13 +40,13 @@ def items_sentence(result: Items) -> str:
     if len(rows) < 2:
         return "The votes are too alike to tell easy items from hard ones."
     parts = [
-        f"Where {_stratum(result.strata[g])} it is right {share_of(result, 'accuracy', (AFTER, g))}"
-        f" and says {share_text(float(result.confidence[AFTER, g]))}{_verdict(result, g)}"
+        f"Where {_stratum(result.strata[g])} it is right "
+        f"{share_interval(*result.accuracy[AFTER, g])} and says "
+        f"{share_text(float(result.confidence[AFTER, g]))}{_verdict(result, g)}"
         for g in (rows[0], rows[-1])
     ]
     text = f"{parts[0]}; {parts[1][0].lower()}{parts[1][1:]}."
-    easy, hard = (float(result.nll_by[AFTER, g]) for g in (rows[0], rows[-1]))
-    if easy > hard:
+    if result.nll_by.value[AFTER, rows[0]] > result.nll_by.value[AFTER, rows[-1]]:
         text += (
             " So agreement is not a sign of safety here: what judges agree on is predicted worse."
         )
@@ -61,10 +55,10 @@ def items_sentence(result: Items) -> str:
 
 def _verdict(result: Items, g: int) -> str:
     """Whether what it says in a stratum is outside the interval of what is right."""
-    stated = result.confidence[AFTER, g]
-    if stated > result.accuracy_hi[AFTER, g]:
+    right, stated = result.accuracy[AFTER, g], float(result.confidence[AFTER, g])
+    if right.below(stated):
         return " (too sure)"
-    return " (too timid)" if stated < result.accuracy_lo[AFTER, g] else ""
+    return " (too timid)" if right.above(stated) else ""
 
 
 def _stratum(name: str) -> str:
@@ -74,44 +68,55 @@ def _stratum(name: str) -> str:
     )
 
 
-def strata_table(result: Items, grouping: StratumGrouping) -> pd.DataFrame:
+def strata_table(result: Items, grouping: StratumGrouping) -> dict[str, Column]:
     """Accuracy, NLL and ECE by stratum, before and after."""
-    rows = []
-    for g in result.strata_of(grouping):
-        row = {
-            "items": one_line(result.strata[g]),
-            "how many": f"{result.stratum_items[g]:,}",
-            "right": share_of(result, "accuracy", (AFTER, g)),
-            "says on average": share_text(float(result.confidence[AFTER, g])),
-            "NLL (stratum)": level_of(result, "nll_by", (AFTER, g)),
-            "base rate": fixed(float(result.null_by[g]), 3),
-            "NLL before (stratum)": level_of(result, "nll_by", (BEFORE, g)),
-            "ECE": level_of(result, "ece", (AFTER, g), 2),
-            "ECE by chance": fixed(float(result.ece_null[AFTER, g]), 3),
-            "ECE before": fixed(float(result.ece[BEFORE, g]), 3),
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def item_table(result: Items, rows: NDArray[np.int64]) -> pd.DataFrame:
-    """These items, one row each, with their features."""
-    columns: dict[str, object] = {
-        "item": [one_line(result.item_ids[i]) for i in rows],
-        "label": result.labels[rows],
-        "p(label 1)": result.p[rows],
-        "p from": result.p_lo[rows],
-        "p to": result.p_hi[rows],
-        "surprise (NLL)": result.nll[rows],
-        "votes for 1": result.for_1[rows],
-        "votes for 0": result.for_0[rows],
-        "votes against label": result.wrong[rows],
-        "disagreement": result.disagreement[rows],
-        "held out": result.times[rows],
+    rows = result.strata_of(grouping)
+    return {
+        "items": text([one_line(result.strata[g]) for g in rows]),
+        "how many": numbers(result.stratum_items[rows], "whole"),
+        "right": Column(result.accuracy[AFTER, rows], "share interval"),
+        "says on average": numbers(result.confidence[AFTER, rows], "share"),
+        "NLL (stratum)": levels(result.nll_by[AFTER, rows]),
+        "base rate": numbers(result.null_by[rows]),
+        "NLL before (stratum)": levels(result.nll_by[BEFORE, rows]),
+        "ECE": Column(result.ece[AFTER, rows], "estimate"),
+        "ECE by chance": numbers(result.ece_null[AFTER, rows]),
+        "ECE before": numbers(result.ece.value[BEFORE, rows]),
     }
-    for name, values in zip(result.features, result.feature_values, strict=True):
-        columns[f"feature: {one_line(name)}"] = [one_line(values[i]) for i in rows]
-    return pd.DataFrame(columns)
+
+
+def item_table(result: Items, rows: NDArray[np.int64]) -> dict[str, Column]:
+    """These items, one row each, with their features."""
+    p, lo, hi = result.p[rows]
+    features = {
+        f"feature: {one_line(name)}": text([one_line(values[i]) for i in rows])
+        for name, values in zip(result.features, result.feature_values, strict=True)
+    }
+    return {
+        "item": text([one_line(result.item_ids[i]) for i in rows]),
+        "label": numbers(result.labels[rows], "whole"),
+        "p(label 1)": numbers(p),
+        "p from": numbers(lo),
+        "p to": numbers(hi),
+        "surprise (NLL)": numbers(result.nll[rows]),
+        "votes for 1": numbers(result.for_1[rows], "whole"),
+        "votes for 0": numbers(result.for_0[rows], "whole"),
+        "votes against label": numbers(result.wrong[rows], "whole"),
+        "disagreement": numbers(result.disagreement[rows]),
+        "held out": numbers(result.times[rows], "whole"),
+        **features,
+    }
+
+
+def strata_figure(result: Items, grouping: StratumGrouping) -> go.Figure:
+    """Stated confidence against accuracy after calibration, by stratum."""
+    rows = result.strata_of(grouping)
+    blank = np.full(len(rows), np.nan)
+    marks = {
+        "stated confidence": Interval(result.confidence[AFTER, rows], blank, blank),
+        "share right": result.accuracy[AFTER, rows],
+    }
+    return groups_figure([result.strata[g] for g in rows], marks, "share of items")
 
 
 def present(result: Items, spec: ItemsSpec, view: ItemsView = ItemsView()) -> list[Block]:
@@ -125,7 +130,7 @@ def present(result: Items, spec: ItemsSpec, view: ItemsView = ItemsView()) -> li
             ("Worst misses.", result.worst(_LISTED)),
             ("Most contested.", result.contested(_LISTED)),
         ):
-            blocks += [Table(as_columns(item_table(result, rows)), title)] if len(rows) else []
+            blocks += [Table(item_table(result, rows), title)] if len(rows) else []
     return [*blocks, _method(result)]
 
 
@@ -140,7 +145,7 @@ def _strata(result: Items, grouping: StratumGrouping) -> list[Block]:
                 quiet=True,
             )
         )
-    return [*blocks, Table(as_columns(strata_table(result, grouping)), f"By {by}.")]
+    return [*blocks, Table(strata_table(result, grouping), f"By {by}.")]
 
 
 def _method(result: Items) -> Method:

@@ -35,10 +35,10 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, subsplit
 from judgepanel.studies.common import run_fields, splits_of
-from judgepanel.studies.confidence.conformal_result import KIND_FIELDS, Conformal, Grouping
+from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
 from judgepanel.studies.confidence.probabilities import PanelSpec, panel_notes
 from judgepanel.studies.confidence.repeats import Repeats, repeats
-from judgepanel.studies.confidence.shares import Sums, binned_sums, ratios, shares
+from judgepanel.studies.confidence.shares import Sums, binned_sums, joined, ratios, shares, stacked
 from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.settings import Prepared, prepare
@@ -198,9 +198,12 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     prepared = prepare(votes, spec.settings)
     sets, strata = partial.in_order(), strata_of(prepared, spec)
     of = Repeats(**repeats(prepared, sets.rows, sets.n_calibration, sets.n_evaluation))
-    fields: dict[str, Any] = {
-        name: np.stack(values) for name, values in _figures(of, sets, list(strata.values())).items()
-    }
+    fields = stacked(
+        [
+            stacked([_of_level(of, kinds, sets.rows, list(strata.values())) for kinds in of_method])
+            for of_method in sets.kinds
+        ]
+    )
     groupings = [way for way, part in strata.items() for _ in part.names]
     infinite, notes = _infinite(spec, strata, sets)
     if prepared.ballots.symmetric:
@@ -232,41 +235,23 @@ def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conforma
     )
 
 
-def _figures(of: Repeats, sets: SetsDone, strata: list[Strata]) -> dict[str, list[Any]]:
-    """Figures of every method: lists of arrays (n_levels, n_groups, ...)."""
-    figures: dict[str, list[Any]] = {}
-    for of_method in sets.kinds:
-        levels = [_of_level(of, kinds, sets.rows, strata) for kinds in of_method]
-        for name in levels[0]:
-            figures.setdefault(name, []).append(np.stack([level[name] for level in levels]))
-    return figures
+def _of_level(of: Repeats, kinds: Kinds, rows: Ints, strata: list[Strata]) -> dict[str, Any]:
+    """Figures (n_groups,) of the sets of one method and level."""
+    return joined([_of_groups(of, kinds, part.codes[rows], part.n) for part in strata])
 
 
-def _of_level(of: Repeats, kinds: Kinds, rows: Ints, strata: list[Strata]) -> dict[str, Floats]:
+def _of_groups(of: Repeats, kinds: Kinds, codes: Ints, n: int) -> dict[str, Any]:
+    """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
     held = covers(kinds, (of.signs > 0).astype(np.int64)).astype(np.float64)
     single = ((kinds == ZERO) | (kinds == ONE)).astype(np.float64)
-    parts = [_of_groups(of, kinds, held, single, part.codes[rows], part.n) for part in strata]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _of_groups(
-    of: Repeats, kinds: Kinds, held: Floats, single: Floats, codes: Ints, n: int
-) -> dict[str, Floats]:
-    """Figures (n,) of the groups of one grouping; kinds (n, 4)."""
-    coverage = binned_sums(of, held, codes, n)
     right = Sums(
         of.by_item(held * single, codes, n),
         of.by_split(held * single, codes, n),
         of.by_item(single, codes, n),
         of.by_split(single, codes, n),
     )
-    groups: dict[str, Floats] = {}
-    for name, covered in (("coverage", shares(of, coverage)), ("one_right", shares(of, right))):
-        groups |= _named(name, covered[0])
     sizes, items = ratios(of, binned_sums(of, set_sizes(kinds).astype(np.float64), codes, n))
-    none = items == 0
-    for end, values in (("", sizes.value), ("_lo", sizes.lo), ("_hi", sizes.hi)):
-        groups[f"size{end}"] = np.where(none, np.nan, np.clip(values, 0.0, 2.0))
+    size = Interval(np.clip(sizes.value, 0.0, 2.0), sizes.lo, sizes.hi, unit="count")
     counts = np.stack(
         [of.by_item((kinds == kind).astype(float), codes, n).sum(axis=1) for kind in range(4)],
         axis=-1,
@@ -274,12 +259,13 @@ def _of_groups(
     if of.symmetric:
         counts[:, [ZERO, ONE]] = counts[:, [ZERO, ONE]].mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
-        groups["kinds"] = np.where(none[:, None], np.nan, counts / items[:, None])
-    return groups
-
-
-def _named(name: str, result: Interval) -> dict[str, Floats]:
-    return {name: result.value, f"{name}_lo": result.lo, f"{name}_hi": result.hi}
+        parts = np.where(items[:, None] == 0, np.nan, counts / items[:, None])
+    return {
+        "coverage": shares(of, binned_sums(of, held, codes, n))[0],
+        "one_right": shares(of, right)[0],
+        "size": size.clip(0.0, 2.0).where(items > 0),
+        "kinds": parts,
+    }
 
 
 def _infinite(
@@ -323,5 +309,3 @@ CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
     combine=combine,
     merge=merge,
 )
-
-__all__ = ["CONFORMAL", "KIND_FIELDS", "Conformal", "ConformalSpec", "merge", "run_chunk"]

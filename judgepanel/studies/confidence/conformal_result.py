@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.studies.codec import to_plain
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -46,15 +47,9 @@ class Conformal(SplitResult):
     groups: tuple[str, ...]
     groupings: tuple[Grouping, ...]
     items: Ints
-    coverage: Floats
-    coverage_lo: Floats
-    coverage_hi: Floats
-    size: Floats
-    size_lo: Floats
-    size_hi: Floats
-    one_right: Floats
-    one_right_lo: Floats
-    one_right_hi: Floats
+    coverage: Interval
+    size: Interval
+    one_right: Interval
     kinds: Floats
     infinite: Ints
     n_slice: float
@@ -90,68 +85,55 @@ class Conformal(SplitResult):
 
     def kept(self, method: int, level: int, group: int) -> Kept:
         """Whether the interval of the coverage reaches the level."""
-        lo = self.coverage_lo[method, level, group]
-        hi = self.coverage_hi[method, level, group]
-        if not (np.isfinite(lo) and np.isfinite(hi)):
+        coverage = self.coverage[method, level, group]
+        if not np.isfinite(coverage.lo + coverage.hi):
             return "open"
-        return "falls short" if hi < self.levels[level] else "holds"
+        return "falls short" if coverage.below(self.levels[level]) else "holds"
 
     def frame(self) -> pd.DataFrame:
         """One row per method, level and group."""
-        rows = []
-        for m, level, g in np.ndindex(self.coverage.shape):
-            row: dict[str, Any] = {
+        n_groups = len(self.groups)
+        promised = [
+            [[self.promised(m, g) for g in range(n_groups)]] for m in range(len(self.methods))
+        ]
+        return long_frame(
+            self.coverage.shape,
+            {
                 "aggregator": self.aggregator,
                 "calibrator": self.calibrator,
                 "k": self.k,
-                "sets_within": self.methods[m],
-                "level": self.levels[level],
-                "grouping": self.groupings[g],
-                "group": self.groups[g],
-                "promised": self.promised(m, g),
-                "items": int(self.items[g]),
+                "sets_within": np.array(self.methods)[:, None, None],
+                "level": np.array(self.levels)[:, None],
+                "grouping": self.groupings,
+                "group": np.array(self.groups, dtype=object),
+                "promised": promised,
+                "items": self.items,
                 "n_slice": self.n_slice,
                 "n_splits": self.n_splits,
-            }
-            for name in ("coverage", "size", "one_right"):
-                for end in ("", "_lo", "_hi"):
-                    row[name + end] = float(getattr(self, name + end)[m, level, g])
-            for kind, name in enumerate(KIND_FIELDS):
-                row[f"share_{name}"] = float(self.kinds[m, level, g, kind])
-            rows.append(row)
-        return pd.DataFrame(rows)
+                "coverage": self.coverage,
+                "size": self.size,
+                "one_right": self.one_right,
+                **{f"share_{name}": self.kinds[..., i] for i, name in enumerate(KIND_FIELDS)},
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """Coverage over all items by method and level, and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """Coverage over all items by method and level; whether classes are looked at."""
         return {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "k": self.k,
             "feature": self.feature,
             "sets": [
-                {
-                    "within": method,
-                    "level": level,
-                    "coverage": to_plain(self.coverage[m, i, 0]),
-                    "coverage_lo": to_plain(self.coverage_lo[m, i, 0]),
-                    "coverage_hi": to_plain(self.coverage_hi[m, i, 0]),
-                    "size": to_plain(self.size[m, i, 0]),
-                    "shares": dict(zip(KIND_FIELDS, to_plain(self.kinds[m, i, 0]), strict=True)),
-                    "splits_with_infinite_threshold": int(self.infinite[m, i]),
-                }
+                json_values(
+                    {
+                        "within": method,
+                        "level": level,
+                        "coverage": self.coverage[m, i, 0],
+                        "size": self.size.value[m, i, 0],
+                        "shares": dict(zip(KIND_FIELDS, self.kinds[m, i, 0], strict=True)),
+                        "splits_with_infinite_threshold": self.infinite[m, i],
+                    }
+                )
                 for m, method in enumerate(self.methods)
                 for i, level in enumerate(self.levels)
             ],
             "class_conditional": None if self.symmetric else "class" in self.methods,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_calibration": self.n_calibration,
-            "n_slice": self.n_slice,
-            "n_evaluation": self.n_evaluation,
-            "n_splits": self.n_splits,
-            "seed": self.seed,
-            "partial": self.partial,
         }

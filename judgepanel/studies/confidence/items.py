@@ -15,13 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.calibration_error import bin_of, chance_errors, equal_width_edges
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ECE_BINS, item_scores
 from judgepanel.studies.common import run_fields
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.confidence.items_result import FEW_ITEMS, Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import (
     CALIBRATED,
-    STAGES,
+    RAW,
     Evaluations,
     OutOfSample,
     PanelSpec,
@@ -30,7 +31,7 @@ from judgepanel.studies.confidence.probabilities import (
     panel_notes,
     run_chunk,
 )
-from judgepanel.studies.confidence.shares import binned_sums, ratios, shares
+from judgepanel.studies.confidence.shares import binned_sums, joined, ratios, shares, stacked
 from judgepanel.studies.confidence.strata import (
     Strata,
     by_difficulty,
@@ -75,26 +76,26 @@ def merge(votes: VoteMatrix, spec: ItemsSpec, partial: OutOfSample) -> Items:
     }
     if spec.feature is not None:
         strata["feature"] = by_feature(prepared, spec.feature)
-    by_stratum = [_figures(of, part, spec.settings.seed) for part in strata.values()]
-    fields: dict[str, Any] = {
-        name: np.concatenate([entry[name] for entry in by_stratum], axis=-1)
-        for name in by_stratum[0]
-    }
-    result = Items(
+    parts = list(strata.values())
+    by_stage = [
+        joined([_of_stage(of, stage, part, spec.settings.seed) for part in parts])
+        for stage in (RAW, CALIBRATED)
+    ]
+    return Items(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         k=spec.size(prepared.ballots.n_judges),
         **_of_items(of, prepared, votes),
         strata=tuple(name for part in strata.values() for name in part.names),
         groupings=tuple(way for way, part in strata.items() for _ in part.names),
-        **fields,
+        **joined([_of_strata(of, part) for part in parts]),
+        **stacked(by_stage),
         null_nll=float(of.by_item(of.null_nll).mean()),
         n_judges=prepared.ballots.n_judges,
         n_calibration=of.n_calibration,
         **run_fields(prepared, spec.settings, predictions),
         warnings=tuple(panel_notes(prepared, spec, predictions) + _notes(of, prepared, strata)),
     )
-    return result
 
 
 def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[str, Any]:
@@ -103,22 +104,23 @@ def _of_items(of: Evaluations, prepared: Prepared, votes: VoteMatrix) -> dict[st
     n = ballots.n_items
     given = votes.labels[votes.labelled]
     turned = given != vote_matrix.labels
-    low, high = _central(of)
-    p = {"p": of.by_item(of.p[CALIBRATED])[0], "p_lo": low, "p_hi": high}
+    p, lo, hi = (
+        _spread(end, of.seen, n) for end in (of.by_item(of.p[CALIBRATED])[0], *_central(of))
+    )
     scores = item_scores(of.logits[CALIBRATED], of.signs, symmetric=of.symmetric)
-    content: dict[str, Any] = {
-        "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
-        "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
-    }
-    for name, other in (("p", "p"), ("p_lo", "p_hi"), ("p_hi", "p_lo")):
-        content[name] = np.where(
-            turned, 1.0 - _spread(p[other], of.seen, n), _spread(p[name], of.seen, n)
-        )
     times = np.zeros(n, dtype=np.int64)
     times[of.seen] = of.times
     ones, zeros = ((ballots.votes == sign).sum(axis=1) for sign in (1, -1))
     features, values = _feature_texts(vote_matrix)
-    return content | {
+    return {
+        "p": Interval(
+            np.where(turned, 1.0 - p, p),
+            np.where(turned, 1.0 - hi, lo),
+            np.where(turned, 1.0 - lo, hi),
+            unit="share",
+        ),
+        "nll": _spread(of.by_item(scores.nll)[0], of.seen, n),
+        "right": _spread(of.by_item(of.hit[CALIBRATED])[0], of.seen, n),
         "item_ids": vote_matrix.item_ids,
         "labels": given.astype(np.int64),
         "times": times,
@@ -162,44 +164,32 @@ def _text(value: Any) -> str:
     return str(value)[:_TEXT]
 
 
-def _figures(of: Evaluations, part: Strata, seed: int) -> dict[str, Any]:
-    """Figures of the strata of one grouping: (n,), or (2, n) over stages."""
-    codes = part.codes[of.seen][of.item]
-    by_stage = [_of_stage(of, stage, codes, part.n, seed) for stage in range(len(STAGES))]
-    null, _ = ratios(of, binned_sums(of, of.null_nll, codes, part.n))
-    return {
-        "stratum_items": np.bincount(part.codes[of.seen], minlength=part.n),
-        "null_by": null.value,
-        **{name: np.stack([entry[name] for entry in by_stage]) for name in by_stage[0]},
-    }
+def _of_strata(of: Evaluations, part: Strata) -> dict[str, Any]:
+    """What the strata (n,) of one grouping are, whatever the stage."""
+    codes = part.codes[of.seen]
+    null, _ = ratios(of, binned_sums(of, of.null_nll, codes[of.item], part.n))
+    return {"stratum_items": np.bincount(codes, minlength=part.n), "null_by": null.value}
 
 
-def _of_stage(of: Evaluations, stage: int, codes: Ints, n: int, seed: int) -> dict[str, Floats]:
-    right, _ = shares(of, binned_sums(of, of.hit[stage], codes, n))
+def _of_stage(of: Evaluations, stage: int, part: Strata, seed: int) -> dict[str, Any]:
+    """Figures of the strata (n,) of one grouping; NaN where no item is."""
+    codes, n = part.codes[of.seen][of.item], part.n
+    right, items = shares(of, binned_sums(of, of.hit[stage], codes, n))
     nll = item_scores(of.logits[stage], of.signs, symmetric=of.symmetric).nll
-    level, items = ratios(of, binned_sums(of, nll, codes, n))
+    level, _ = ratios(of, binned_sums(of, nll, codes, n))
     stated, _ = ratios(of, binned_sums(of, of.confidence[stage], codes, n))
-    edges = equal_width_edges(ECE_BINS)
-    n_bins = len(edges) - 1
-    cells = codes * n_bins + bin_of(of.confidence[stage], edges)
+    n_bins = len(equal_width_edges(ECE_BINS)) - 1
+    cells = codes * n_bins + bin_of(of.confidence[stage], equal_width_edges(ECE_BINS))
     difference = of.hit[stage] - of.confidence[stage]
     sums = of.by_item(difference, cells, n * n_bins).sum(axis=1)
     error, _ = ratios(of, binned_sums(of, np.sign(sums)[cells] * difference, codes, n))
-    none = items == 0
-    estimates = {
-        "confidence": stated.value,
-        "accuracy": right.value,
-        "accuracy_lo": right.lo,
-        "accuracy_hi": right.hi,
-        "nll_by": level.value,
-        "nll_by_lo": np.clip(level.lo, *RANGES["nll"]),
-        "nll_by_hi": np.clip(level.hi, *RANGES["nll"]),
-        "ece": error.value,
-        "ece_lo": np.maximum(error.lo, 0.0),
-        "ece_hi": np.minimum(error.hi, 1.0),
+    return {
+        "confidence": np.where(items > 0, stated.value, np.nan),
+        "accuracy": right,
+        "nll_by": Interval.of(level).clip(*RANGES["nll"]).where(items > 0),
+        "ece": Interval.of(error, "").clip(0.0, 1.0).where(items > 0),
         "ece_null": _chance(of, stage, cells, codes, items, n_bins, seed),
     }
-    return {name: np.where(none, np.nan, values) for name, values in estimates.items()}
 
 
 def _chance(

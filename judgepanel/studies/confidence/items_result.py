@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.studies.codec import to_plain
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import STAGES
+from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -21,7 +22,6 @@ StratumGrouping = Literal["difficulty", "errors", "feature"]
 
 FEW_ITEMS = 10
 """Below this many items a stratum's figures say little."""
-STRATUM_FIGURES = ("accuracy", "nll", "ece")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,10 +29,10 @@ class Items(SplitResult):
     """Result of :data:`ITEMS`.
 
     Items are the labelled ones, in the file's order, and (n_items,): ``labels`` and ``p`` (mean
-    probability of label 1 over an item's evaluations, between ``p_lo`` and ``p_hi`` in the central
-    95 % of them) as the file has the two responses; ``nll`` the mean surprise; ``right`` the share
-    of evaluations whose decision is right; ``times`` the evaluations, 0 where no split held the
-    item out. ``for_1`` and ``for_0`` count votes, ``wrong`` those against the label;
+    probability of label 1 over an item's evaluations, with the central 95 % of them, which is not a
+    confidence interval) as the file has the two responses; ``nll`` the mean surprise; ``right`` the
+    share of evaluations whose decision is right; ``times`` the evaluations, 0 where no split held
+    the item out. ``for_1`` and ``for_0`` count votes, ``wrong`` those against the label;
     ``disagreement`` is 0 where votes are alike and 1 where they are half against half.
     ``feature_values`` are texts, one tuple a feature.
 
@@ -48,9 +48,7 @@ class Items(SplitResult):
     k: int
     item_ids: tuple[str, ...]
     labels: Ints
-    p: Floats
-    p_lo: Floats
-    p_hi: Floats
+    p: Interval
     nll: Floats
     right: Floats
     times: Ints
@@ -64,15 +62,9 @@ class Items(SplitResult):
     groupings: tuple[StratumGrouping, ...]
     stratum_items: Ints
     confidence: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
-    nll_by: Floats
-    nll_by_lo: Floats
-    nll_by_hi: Floats
-    ece: Floats
-    ece_lo: Floats
-    ece_hi: Floats
+    accuracy: Interval
+    nll_by: Interval
+    ece: Interval
     ece_null: Floats
     null_by: Floats
     null_nll: float
@@ -113,63 +105,48 @@ class Items(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per labelled item, in the file's order."""
-        columns: dict[str, Any] = {
-            "item": list(self.item_ids),
-            "label": self.labels,
-            "p": self.p,
-            "p_lo": self.p_lo,
-            "p_hi": self.p_hi,
-            "nll": self.nll,
-            "null_nll": self.null_nll,
-            "right": self.right,
-            "evaluations": self.times,
-            "votes_for_1": self.for_1,
-            "votes_for_0": self.for_0,
-            "votes_against_label": self.wrong,
-            "disagreement": self.disagreement,
-        }
-        for name, values in zip(self.features, self.feature_values, strict=True):
-            columns[f"feat_{name}"] = list(values)
-        return pd.DataFrame(columns)
+        features = zip(self.features, self.feature_values, strict=True)
+        return long_frame(
+            (len(self.item_ids),),
+            {
+                "item": np.array(self.item_ids, dtype=object),
+                "label": self.labels,
+                "p": self.p,
+                "nll": self.nll,
+                "null_nll": self.null_nll,
+                "right": self.right,
+                "evaluations": self.times,
+                "votes_for_1": self.for_1,
+                "votes_for_0": self.for_0,
+                "votes_against_label": self.wrong,
+                "disagreement": self.disagreement,
+                **{f"feat_{name}": np.array(values, dtype=object) for name, values in features},
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """Figures by stratum, and what was run."""
-        figures = [
-            f"{name}{end}" for name in ("accuracy", "nll_by", "ece") for end in ("", "_lo", "_hi")
-        ]
+    def decisions(self) -> dict[str, Any]:
+        """Figures by stratum."""
         return {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "k": self.k,
             "strata": [
                 {
                     "grouping": self.groupings[i],
                     "stratum": name,
                     "uses_label": self.groupings[i] == "errors",
-                    "items": int(self.stratum_items[i]),
-                    "null_nll": to_plain(self.null_by[i]),
+                    **json_values({"items": self.stratum_items[i], "null_nll": self.null_by[i]}),
                     "stages": [
-                        {
-                            "stage": stage,
-                            **{
-                                field.replace("_by", ""): to_plain(getattr(self, field)[s, i])
-                                for field in (*figures, "ece_null", "confidence")
-                            },
-                        }
+                        {"stage": stage}
+                        | json_values(
+                            {
+                                "accuracy": self.accuracy[s, i],
+                                "nll": self.nll_by[s, i],
+                                "ece": self.ece[s, i],
+                                "ece_null": self.ece_null[s, i],
+                                "confidence": self.confidence[s, i],
+                            }
+                        )
                         for s, stage in enumerate(STAGES)
                     ],
                 }
                 for i, name in enumerate(self.strata)
-            ],
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_calibration": self.n_calibration,
-            "n_evaluation": self.n_evaluation,
-            "n_splits": self.n_splits,
-            "seed": self.seed,
-            "partial": self.partial,
+            ]
         }

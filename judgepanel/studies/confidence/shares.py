@@ -7,7 +7,7 @@ its evaluations in a bin is half an item there, and none counts more than once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,9 +128,21 @@ def _groups(of: Repeats, w_items: Floats) -> Floats:
 
 def stacked(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Records of arrays and intervals as one record, along a new first axis."""
+    return _together(records, Interval.stacked, np.stack)
+
+
+def joined(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Records of arrays and intervals as one record, along their first axis."""
+    return _together(records, Interval.joined, np.concatenate)
+
+
+def _together(
+    records: Sequence[Mapping[str, Any]],
+    intervals: Callable[[list[Interval]], Interval],
+    arrays: Callable[[list[Any]], Floats],
+) -> dict[str, Any]:
+    columns = {name: [record[name] for record in records] for name in records[0]}
     return {
-        name: (Interval.stacked if isinstance(value, Interval) else np.stack)(
-            [record[name] for record in records]
-        )
-        for name, value in records[0].items()
+        name: intervals(parts) if isinstance(parts[0], Interval) else arrays(parts)
+        for name, parts in columns.items()
     }

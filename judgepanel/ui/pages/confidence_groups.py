@@ -22,7 +22,7 @@ from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.widgets import table
 from judgepanel.ui.work import show_result
 from judgepanel.votes import MISSING
-from judgepanel.words.cells import as_columns, text
+from judgepanel.words.cells import text
 from judgepanel.words.numbers import counted, percent
 from judgepanel.words.text import in_html, plain
 
@@ -125,7 +125,7 @@ def _single_items(context: PageContext, result: Items) -> None:
     if not len(rows):
         st.caption("There is none: no item was held out yet, or all votes are alike.")
         return
-    table(Table(as_columns(item_table(result, rows)), height=320), key="items")
+    table(Table(item_table(result, rows), height=320), key="items")
     position = second.selectbox(
         "Item",
         range(len(rows)),
@@ -146,7 +146,7 @@ def _votes_of(context: PageContext, result: Items, i: int) -> None:
     label = int(result.labels[i])
     st.html(
         f'<p class="jp-note"><b>{in_html(result.item_ids[i], 120)}</b>: label {label}, '
-        f"probability of label 1: {percent(float(result.p[i]))}. "
+        f"probability of label 1: {percent(float(result.p.value[i]))}. "
         f"{counted(int(result.for_1[i]), 'vote')} for 1, {result.for_0[i]:,} for 0; "
         f"{result.wrong[i]:,} against the label.{_features_of(result, i)}</p>"
     )

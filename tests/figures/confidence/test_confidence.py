@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.figures.confidence.groups import coverage_figure, prepare_coverage, strata_figure
+from judgepanel.present.trust.conformal import coverage_figure
+from judgepanel.present.trust.items import strata_figure
 from judgepanel.present.trust.reliability import reliability_figure
 from judgepanel.present.trust.selective import selective_figure
 from judgepanel.scoring.interval import Interval
@@ -100,22 +101,19 @@ def test_names_of_marks_stay_clear_of_the_axis():
 
 def test_groups_start_with_all_items_and_names_are_inert():
     result = run(CONFORMAL, VOTES, ConformalSpec(SETTINGS, feature="tag"), jobs=1)
-    dots = prepare_coverage(result, 1, "feature")
-    assert dots.groups[0] == "all items"
-    assert dots.level == 0.9
-    text = coverage_figure(result, 1, "feature").to_json()
+    figure = coverage_figure(result, 1, "feature")
+    assert figure.layout.yaxis.ticktext[0] == "all items"
+    assert figure.layout.shapes[0].x0 == 0.9
+    assert trace(figure, "plain sets").x[0] == result.coverage.value[0, 1, 0]
+    text = figure.to_json()
     assert "\\u003cb\\u003ex" not in text
     assert "<b>x" not in text
-    assert (
-        "&lt;b&gt;x"
-        in coverage_figure(result, 1, "feature").layout.yaxis.ticktext[1]
-        + (coverage_figure(result, 1, "feature").layout.yaxis.ticktext[2])
-    )
+    assert "&lt;b&gt;x" in "".join(figure.layout.yaxis.ticktext[1:3])
 
 
 def test_strata_show_stated_beside_right():
     result = run(ITEMS, VOTES, ItemsSpec(SETTINGS), jobs=1)
     figure = strata_figure(result, "difficulty")
     rows = result.strata_of("difficulty")
-    np.testing.assert_array_equal(trace(figure, "share right").x, result.accuracy[1, rows])
+    np.testing.assert_array_equal(trace(figure, "share right").x, result.accuracy.value[1, rows])
     np.testing.assert_array_equal(trace(figure, "stated confidence").x, result.confidence[1, rows])

@@ -52,7 +52,7 @@ def test_every_labelled_item_is_there_with_its_votes_and_features():
     frame = items.frame()
     assert frame["item"].tolist() == list(votes().item_ids)
     assert frame["feat_topic"].tolist() == ["<b>a</b>", "b"] * 60
-    assert ((items.p_lo <= items.p) & (items.p <= items.p_hi)).all()
+    assert ((items.p.lo <= items.p.value) & (items.p.value <= items.p.hi)).all()
 
 
 def test_the_worst_cost_most_and_the_contested_divide_the_votes():
@@ -69,11 +69,11 @@ def test_strata_hold_all_items_and_average_to_the_whole():
     for way in ("difficulty", "errors", "feature"):
         rows = items.strata_of(way)
         assert items.stratum_items[rows].sum() == 120
-        mean = (items.nll_by[1, rows] * items.stratum_items[rows]).sum() / 120
+        mean = (items.nll_by.value[1, rows] * items.stratum_items[rows]).sum() / 120
         assert mean == pytest.approx(items.nll.mean())
-    assert (items.nll_by_lo <= items.nll_by).all()
+    assert (items.nll_by.lo <= items.nll_by.value).all()
     errors = items.strata_of("errors")
-    assert items.accuracy[1, errors[0]] > items.accuracy[1, errors[-1]]
+    assert items.accuracy.value[1, errors[0]] > items.accuracy.value[1, errors[-1]]
     assert [entry["uses_label"] for entry in items.summary()["strata"]].count(True) == len(errors)
 
 
@@ -81,7 +81,7 @@ def test_a_result_is_lossless_json():
     items = result()
     again = from_plain(Items, json.loads(json.dumps(to_plain(items), allow_nan=False)))
     assert again.feature_values == items.feature_values
-    np.testing.assert_array_equal(again.p, items.p)
+    np.testing.assert_array_equal(again.p.value, items.p.value)
 
 
 def test_difficulty_is_blind_to_labels_and_to_the_order_of_responses():
@@ -100,7 +100,7 @@ def test_what_is_shown_is_as_the_file_has_it_even_where_items_were_turned_round(
     items = run(ITEMS, votes(), ItemsSpec(settings), jobs=1)
     np.testing.assert_array_equal(items.labels, votes().labels)
     np.testing.assert_array_equal(items.for_1, (votes().votes == 1).sum(axis=1))
-    sentence = np.where(items.labels == 1, items.p, 1.0 - items.p)
+    sentence = np.where(items.labels == 1, items.p.value, 1.0 - items.p.value)
     assert ((sentence > 0.5) == (items.right > 0.5)).mean() > 0.95
 
 
@@ -110,7 +110,7 @@ def test_items_without_votes_are_a_stratum_of_their_own_and_get_the_base_rate():
     items = run(ITEMS, replace(votes(), votes=cast), ItemsSpec(SETTINGS), jobs=1)
     assert items.strata[3] == SILENT
     assert items.stratum_items[3] == 3
-    np.testing.assert_allclose(items.p[:3], 0.5, atol=0.1)
+    np.testing.assert_allclose(items.p.value[:3], 0.5, atol=0.1)
     assert any("3 labelled items have no vote" in note for note in items.warnings)
     assert any("'no votes' has 3 labelled items" in note for note in items.warnings)
     json.dumps(to_plain(items), allow_nan=False)
