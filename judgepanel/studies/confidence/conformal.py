@@ -37,8 +37,16 @@ from judgepanel.scoring.splits import Split, subsplit
 from judgepanel.studies.common import run_fields, splits_of
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
 from judgepanel.studies.confidence.probabilities import PanelSpec, panel_notes
-from judgepanel.studies.confidence.repeats import Repeats, repeats
-from judgepanel.studies.confidence.shares import Sums, binned_sums, joined, ratios, shares, stacked
+from judgepanel.studies.confidence.repeats import (
+    Repeats,
+    Sums,
+    binned_sums,
+    joined,
+    ratios,
+    repeats,
+    shares,
+    stacked,
+)
 from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.settings import Prepared, prepare

@@ -31,7 +31,7 @@ from judgepanel.studies.confidence.probabilities import (
     panel_notes,
     run_chunk,
 )
-from judgepanel.studies.confidence.shares import binned_sums, joined, ratios, shares, stacked
+from judgepanel.studies.confidence.repeats import binned_sums, joined, ratios, shares, stacked
 from judgepanel.studies.confidence.strata import (
     Strata,
     by_difficulty,

@@ -45,7 +45,7 @@ from judgepanel.studies.confidence.reliability_result import (
     Bins,
     Reliability,
 )
-from judgepanel.studies.confidence.shares import (
+from judgepanel.studies.confidence.repeats import (
     binned_sums,
     item_errors,
     ratios,

@@ -27,13 +27,13 @@ from judgepanel.studies.confidence.probabilities import (
     panel_notes,
     run_chunk,
 )
-from judgepanel.studies.confidence.selective_result import Selective
-from judgepanel.studies.confidence.shares import (
+from judgepanel.studies.confidence.repeats import (
     share_intervals,
     shares,
     stacked,
     weighted_sums,
 )
+from judgepanel.studies.confidence.selective_result import Selective
 from judgepanel.studies.contract import Study
 from judgepanel.studies.settings import prepare
 from judgepanel.votes import InputError, VoteMatrix

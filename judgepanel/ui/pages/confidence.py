@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import so_far
 from judgepanel.present.trust.reliability import (
@@ -13,16 +15,20 @@ from judgepanel.present.trust.reliability import (
     believed,
     reliability_sentence,
 )
+from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.ui.controls import aggregator_control
 from judgepanel.ui.frame import PageContext, answer, next_step
-from judgepanel.ui.pages.confidence_controls import OFFERED, calibrator_choice, panel_choice
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
 from judgepanel.ui.pipeline import pipeline_note
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
+from judgepanel.words.sentences import CALIBRATOR_NAMES
+
+_PANELS = (0, 3, 5, 10)
+OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto", "none")
 
 
 def page(context: PageContext) -> None:
@@ -54,8 +60,8 @@ def _selective(context: PageContext, options: dict[str, Any], caveats: Caveats) 
 
 def _controls(context: PageContext) -> tuple[dict[str, Any], int]:
     first, second, third, fourth = st.columns([2.2, 2, 2, 1.3])
-    panel = panel_choice(first, context)
-    calibrator = calibrator_choice(second)
+    panel = _panel_choice(first, context)
+    calibrator = _calibrator_choice(second)
     aggregator = aggregator_control(
         third,
         help="How votes are summed. Dawid–Skene, stacking and joint are refitted in every split "
@@ -77,3 +83,34 @@ def _controls(context: PageContext) -> tuple[dict[str, Any], int]:
         "panel": panel,
     }
     return options, bins
+
+
+def _panel_choice(where: DeltaGenerator, context: PageContext) -> int | None:
+    """Size of the panel, None for all judges; a size in the URL that is not offered is all."""
+    judges = context.analysis.settings.judges
+    n_judges = context.votes.n_judges if judges is None else len(judges)
+    offered = [k for k in _PANELS if k < n_judges]
+    chosen = where.segmented_control(
+        "Panel",
+        offered,
+        default=0,
+        required=True,
+        key="panel",
+        bind="query-params",
+        format_func=lambda k: arm_name(k) if k else "all",
+        help="All judges, or the best ones, ranked on the calibration items of every split.",
+    )
+    return int(chosen) if chosen else None
+
+
+def _calibrator_choice(where: DeltaGenerator) -> Calibrator:
+    """What is between before and after."""
+    chosen: Calibrator = where.selectbox(
+        "Calibrator",
+        OFFERED,
+        key="calibrator",
+        bind="query-params",
+        format_func=CALIBRATOR_NAMES.__getitem__,
+        help="How the summed votes become a probability: what lies between before and after.",
+    )
+    return chosen

@@ -17,7 +17,7 @@ from judgepanel.studies.confidence.probabilities import (
     evaluations,
     run_chunk,
 )
-from judgepanel.studies.confidence.shares import binned_sums, shares
+from judgepanel.studies.confidence.repeats import binned_sums, shares
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.settings import Settings, prepare
