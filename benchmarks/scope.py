@@ -103,7 +103,7 @@ def clean_table() -> tuple[Table, int]:
     moved = np.array(
         [
             [
-                result.saturation.relative(place)[0]
+                result.saturation.change.value[place]
                 for place in (result.saturation.last, result.saturation.fifth)
             ]
             for result in results

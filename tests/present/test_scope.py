@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from judgepanel.present.blocks import Answer, Figure, Heading, Method, Paragraph, Table
@@ -18,9 +19,10 @@ from judgepanel.present.trust.scope import (
 )
 from judgepanel.render.terminal import terminal_text
 from judgepanel.scoring.inference import verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.group_change import GroupChangeSpec
-from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
+from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
@@ -91,9 +93,9 @@ def test_the_filter_says_whom_and_why(hard):
 
 
 def test_tables_have_their_null_and_every_row(hard):
-    assert parse_table(hard)["judge"][0] == "fam4-judge14"
-    assert curve_table(hard)["judges kept"].tolist() == [3, 6, 9, 12, 15, 18, 21, 24, 27, 30]
-    assert (switch_table(hard)["base rate"] > 0.69).all()
+    assert parse_table(hard)["judge"].texts()[0] == "fam4-judge14"
+    assert curve_table(hard)["judges kept"].numbers.tolist() == list(range(3, 31, 3))
+    assert (switch_table(hard)["base rate"].numbers > 0.69).all()
 
 
 def test_every_check_is_presented_with_its_words_numbers_and_figures(hard):
@@ -125,16 +127,23 @@ def test_a_name_with_escape_sequences_stays_harmless():
     bad = replace(votes, judges=("a\x1b[31m\nb", *votes.judges[1:]))
     blocks = scope.present(run(SCOPE, bad, FEW, jobs=1), FEW)
     assert "\x1b" not in terminal_text(blocks)
-    assert not any("\x1b" in b.frame.to_string() for b in blocks if isinstance(b, Table))
+    assert not any("\x1b" in b.texts().to_string() for b in blocks if isinstance(b, Table))
+
+
+def intervals(*figures):
+    """The same interval for one aggregator."""
+    return Interval(*(np.array([figure]) for figure in figures))
 
 
 def changed(lo, hi, **more):
     value = (lo + hi) / 2
     decided = verdict(lo, hi, 0.006, identical=lo == hi == 0)
-    arm = GroupArm("joint", 0.3, 0.2, 0.4, 0.3 + value, 0.2, 0.4, value, lo, hi, 0.5, decided)
     fields = {
+        "aggregators": ("joint",), "nll_with": intervals(0.3, 0.2, 0.4), "p": np.array([0.5]),
+        "nll_without": intervals(0.3 + value, 0.2, 0.4), "delta": intervals(value, lo, hi),
+        "verdicts": (decided,),
         "by": "judges", "name": "the judges named", "members": ("a", "b"), "added": False,
-        "arms": (arm,), "calibrator": "beta", "null_nll": 0.693, "constant_nll": 0.693,
+        "calibrator": "beta", "null_nll": 0.693, "constant_nll": 0.693,
         "n_judges": 9, "n_calibration": 50.0, "orientation": "as_given", "protocol": "honest",
         "one_class": False, "measures_coding": False, "n_items": 100, "n_evaluation": 50.0,
         "n_splits": 4, "planned_splits": 4, "seed": 0, "warnings": (),
@@ -172,12 +181,21 @@ def test_a_group_is_presented_with_its_members_figure_and_table():
     assert blocks[0] == Answer(group_sentence(change, "joint"))
     assert blocks[1] == Paragraph(members_sentence(change))
     assert [type(block) for block in blocks[2:]] == [Figure, Table, Method]
-    assert group_table(change)["base rate"].tolist() == [0.693]
+    assert group_table(change)["base rate"].numbers.tolist() == [0.693]
 
 
 def test_aggregators_that_decide_otherwise_are_told_apart():
-    first, other = changed(0.01, 0.03), changed(-0.03, 0.03).arms[0]
-    both = replace(first, arms=(*first.arms, replace(other, aggregator="majority")))
+    first, other = changed(0.01, 0.03), changed(-0.03, 0.03)
+    both = replace(
+        first,
+        aggregators=("joint", "majority"),
+        verdicts=first.verdicts + other.verdicts,
+        **{
+            name: Interval.joined([getattr(first, name), getattr(other, name)])
+            for name in ("nll_with", "nll_without", "delta")
+        },
+        p=np.array([0.5, 0.5]),
+    )
     blocks = group_change.present(both, GroupChangeSpec(by="judges", group=("a", "b")))
     assert blocks[1] == Paragraph(group_sentence(both, "majority"))
     assert blocks[1].text.startswith("Undecided for the judges named")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Mapping, Sequence
 
-from judgepanel.figures.scope.with_and_without import group_figure
+import numpy as np
+import plotly.graph_objects as go
+
+from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.group_change import GroupChangeSpec
-from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
+from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.votes.errors import listed
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import (
-    counted,
-    interval,
-    level,
-    p_value,
-    sig,
-    with_interval,
-)
+from judgepanel.words.cells import Column, differences, levels, numbers, text
+from judgepanel.words.numbers import counted, fixed, interval, level, sig, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 
 VERDICTS = {
@@ -28,35 +25,37 @@ VERDICTS = {
     "undecided": "undecided",
     "tie": "no difference",
 }
+_APART = 0.16
+_ROW_HEIGHT = 56
 
 
 def group_sentence(result: GroupChange, aggregator: str) -> str:
     """What the group does under one aggregator."""
-    text = _answer(result, result.arm(aggregator))
+    text = _answer(result, result.aggregators.index(aggregator))
     return f"{text} {CODING}" if result.measures_coding else text
 
 
-def _answer(result: GroupChange, arm: GroupArm) -> str:
+def _answer(result: GroupChange, place: int) -> str:
     if not result.members:
         return f"There is nobody in the group ({result.name}), so nothing changes."
     group = f"{result.name} ({counted(len(result.members), 'judge')})"
-    under = f"under {AGGREGATOR_NAMES[arm.aggregator]}"
+    under = f"under {AGGREGATOR_NAMES[result.aggregators[place]]}"
     rest = counted(result.n_judges - len(result.members), "judge")
-    lo, hi = arm.delta_lo, arm.delta_hi
-    costs = f"leaving it out costs {with_interval(arm.delta, lo, hi, sign=True)} NLL"
-    saves = f"leaving it out saves {sig(-arm.delta, 2)} NLL {interval(-hi, -lo)}"
-    change = f"leaving it out changes NLL by {with_interval(arm.delta, lo, hi, sign=True)}"
+    delta = with_interval(*result.delta[place], sign=True)
+    saved, lo, hi = -result.delta[place]
+    saves = f"leaving it out saves {sig(saved, 2)} NLL {interval(lo, hi)}"
+    change = f"leaving it out changes NLL by {delta}"
     verb = "Add" if result.added else "Keep"
     without = f"Do not add {group}" if result.added else f"Leave out {group}"
     return {
-        "keep all": f"{verb} {group}: {costs} {under}.",
+        "keep all": f"{verb} {group}: leaving it out costs {delta} NLL {under}.",
         "curate": f"{without}: {saves} {under}.",
         "no loss from keeping": f"At most 2 % is lost with {group}: {change} {under}.",
         "no loss from curating": f"At most 2 % is lost with the other {rest} alone: without "
-        f"{group}, NLL changes by {with_interval(arm.delta, lo, hi, sign=True)} {under}.",
+        f"{group}, NLL changes by {delta} {under}.",
         "undecided": f"Undecided for {group}: {change} {under}.",
         "tie": f"{result.name}: the same probabilities with and without it {under}.",
-    }[arm.verdict]
+    }[result.verdicts[place]]
 
 
 def members_sentence(result: GroupChange) -> str:
@@ -69,50 +68,81 @@ def members_sentence(result: GroupChange) -> str:
     return text
 
 
-def group_table(result: GroupChange) -> pd.DataFrame:
+def group_table(result: GroupChange) -> dict[str, Column]:
     """One row per aggregator."""
-    return pd.DataFrame(
-        {
-            "aggregator": [AGGREGATOR_NAMES[arm.aggregator] for arm in result.arms],
-            "NLL with": [
-                level(arm.nll_with, arm.nll_with_lo, arm.nll_with_hi) for arm in result.arms
-            ],
-            "NLL without": [
-                level(arm.nll_without, arm.nll_without_lo, arm.nll_without_hi)
-                for arm in result.arms
-            ],
-            "leaving it out": [
-                with_interval(arm.delta, arm.delta_lo, arm.delta_hi, sign=True)
-                for arm in result.arms
-            ],
-            "p": [p_value(arm.p).removeprefix("p ").removeprefix("= ") for arm in result.arms],
-            "verdict": [VERDICTS[arm.verdict] for arm in result.arms],
-            "base rate": result.null_nll,
-        }
+    return {
+        "aggregator": text([AGGREGATOR_NAMES[name] for name in result.aggregators]),
+        "NLL with": levels(result.nll_with),
+        "NLL without": levels(result.nll_without),
+        "leaving it out": differences(result.delta),
+        "p": numbers(result.p, "p"),
+        "verdict": text([VERDICTS[verdict] for verdict in result.verdicts]),
+        "base rate": numbers(np.full(len(result.aggregators), result.null_nll)),
+    }
+
+
+def with_and_without(
+    aggregators: Sequence[str], panels: Mapping[str, Interval], null: float
+) -> go.Figure:
+    """Aggregators from top to bottom, NLL of one panel or two from left to right.
+
+    ``panels`` (n_aggregators,) are named by who is in them; the base rate is a line.
+    """
+    figure = go.Figure()
+    rows = [AGGREGATOR_NAMES[name] for name in aggregators]
+    places = np.arange(len(rows))
+    styles = ((INCLUDE, "circle", 11), (CURATE_LINE, "diamond-open", 9))
+    for i, (name, nll) in enumerate(panels.items()):
+        colour, symbol, size = styles[i]
+        figure.add_scatter(
+            x=nll.value,
+            y=places + _APART * (i - (len(panels) - 1) / 2),
+            mode="markers",
+            name=name,
+            marker={"color": colour, "symbol": symbol, "size": size, "line": {"width": 2}},
+            error_x=error_bars(nll, colour) if np.isfinite(nll.lo).all() else None,
+            text=[f"{row}, {name}: {_hover(nll[place])}" for place, row in enumerate(rows)],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    figure.add_scatter(
+        x=[null, null],
+        y=[-0.5, len(rows) - 0.5],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        name="null: the base rate",
+        hovertemplate="base rate alone: %{x:.3f}<extra></extra>",
     )
+    laid_out(figure, x="NLL (nats per item)", y="", height=120 + _ROW_HEIGHT * len(rows))
+    figure.update_xaxes(rangemode="tozero")
+    bottom_up = [len(rows) - 0.5, -0.5]
+    figure.update_yaxes(tickvals=places, ticktext=rows, range=bottom_up, showgrid=False)
+    return figure
+
+
+def _hover(nll: Interval) -> str:
+    return level(*nll) if np.isfinite(nll.lo) else fixed(float(nll.value), 3)
 
 
 def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
     """The aggregator in use, then those that decide otherwise; one sentence without a group."""
-    in_use = result.arms[0]
-    answer = Answer(group_sentence(result, in_use.aggregator))
+    in_use, *others = result.aggregators
+    answer = Answer(group_sentence(result, in_use))
     if not result.members:
         return [answer]
+    otherwise = [
+        group_sentence(result, name)
+        for name, verdict in zip(others, result.verdicts[1:], strict=True)
+        if verdict != result.verdicts[0]
+    ]
+    panels = {"with the group": result.nll_with, "without it": result.nll_without}
     return [
         answer,
-        *paragraphs(
-            *(
-                group_sentence(result, arm.aggregator)
-                for arm in result.arms[1:]
-                if arm.verdict != in_use.verdict
-            ),
-            members_sentence(result),
-        ),
+        *paragraphs(*otherwise, members_sentence(result)),
         drawing(
-            group_figure(result, AGGREGATOR_NAMES),
+            with_and_without(result.aggregators, panels, result.null_nll),
             "NLL of every aggregator with the group and without it",
         ),
-        Table(as_columns(group_table(result))),
+        Table(group_table(result)),
         Method(
             "In every split both panels are fitted on the same labels and scored on the same "
             "items, so the difference is paired. Verdicts are held against a margin of 2 % of the "

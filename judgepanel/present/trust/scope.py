@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from judgepanel.figures.scope.parse_rate import parse_rates
-from judgepanel.figures.scope.saturation import saturation_curve
-from judgepanel.figures.scope.with_and_without import switch_figure
+from judgepanel.figures.style import (
+    BAND_OPACITY,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    escaped,
+    laid_out,
+    rank_axis,
+    with_opacity,
+)
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -20,20 +29,21 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.trust.group_change import with_and_without
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.compatibility import gap_sentence
-from judgepanel.studies.scope.parse import REVIEW_RATE
-from judgepanel.studies.scope.saturation import written_change
+from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
+from judgepanel.studies.scope.saturation import Saturation, written_change
 from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import quote_value
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
     interval,
-    level,
     p_value,
     percent,
     with_interval,
@@ -44,6 +54,11 @@ from judgepanel.words.text import plain
 
 _WORST = ("fail", "review")
 _HEIGHT = 280
+_KINDS = (
+    ("90 % or more", INCLUDE, "circle"),
+    ("review: below 90 %", CURATE_LINE, "diamond-open"),
+    ("filter: 70 % or less", CURATE_LINE, "x"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +127,11 @@ def _course(result: Scope) -> str:
     line = result.saturation
     if line is None or not np.isfinite(line.se[line.last]):
         return ""
-    if line.lo[line.last] > line.margin or line.lo[line.half] > line.margin:
+    if line.delta[[line.last, line.half]].above(line.margin).any():
         return "the less accurate judges cost NLL"
     if line.outcome[line.last] == "equivalent":
         return "the last tenth of the judges adds nothing"
-    if line.delta[line.half] > line.margin:
+    if line.delta.value[line.half] > line.margin:
         return "by the estimate the better half of the judges does as well as all"
     return "nothing shows that all judges beat the best fifth"
 
@@ -126,9 +141,8 @@ def _gaps(result: Scope) -> str:
     if result.switch and result.switch[0].partly_verdict == "curate":
         return "judges that miss votes cost NLL"
     if better:
-        best = min(better, key=lambda arm: arm.switch)
-        saved = with_interval(-best.switch, -best.switch_hi, -best.switch_lo)
-        return f"{AGGREGATOR_NAMES[best.aggregator]} would save {saved} NLL"
+        best = min(better, key=lambda arm: arm.switch.value)
+        return f"{AGGREGATOR_NAMES[best.aggregator]} would save {with_interval(*-best.switch)} NLL"
     if result.missing.n_related:
         return "missing votes are not a matter of chance"
     return ""
@@ -150,93 +164,167 @@ def curve_note(result: Scope) -> str:
     if line is None:
         return ""
     text = (
-        f"Judges are ordered by accuracy on the calibration items, again in every split. Grey "
-        f"band: within 1 % of the NLL of all ({fixed(float(line.nll[-1]), 3)}). Base rate alone: "
-        f"{fixed(result.null_nll, 3)}."
+        "Judges are ordered by accuracy on the calibration items, again in every split. Grey "
+        f"band: within 1 % of the NLL of all ({fixed(float(line.nll.value[-1]), 3)}). "
+        f"Base rate alone: {fixed(result.null_nll, 3)}."
     )
     if abs(result.constant_nll - result.null_nll) > 0.001:
         text += f" A constant score through the same calibrator: {fixed(result.constant_nll, 3)}."
     return text
 
 
-def parse_table(result: Scope) -> pd.DataFrame:
+def parse_table(result: Scope) -> dict[str, Column]:
     """Every judge, lowest parse rate first."""
     order = np.argsort(result.parsed, kind="stable")
-    return pd.DataFrame(
-        {
-            "judge": [plain(result.judges[j], 120) for j in order],
-            "parse rate": result.parsed[order],
-            **({"coded ties": result.tied[order]} if result.tied.any() else {}),
-            "accuracy": result.accuracy[order],
-            "95 %": [
-                interval(100 * lo, 100 * hi, 3)
-                for lo, hi in zip(result.accuracy_lo[order], result.accuracy_hi[order], strict=True)
-            ],
-            "below chance": [
-                "shown, " + p_value(p) if flag else ""
-                for flag, p in zip(result.below[order], result.p_below[order], strict=True)
-            ],
-            "paper's Wald rule": ["below" if flag else "" for flag in result.wald_below[order]],
-        }
-    )
+    accuracy = result.accuracy[order]
+    ends = [interval(lo, hi, 3) for _, lo, hi in zip(*accuracy.scaled(100.0, ""), strict=True)]
+    below = [
+        f"shown, {p_value(p)}" if flag else ""
+        for flag, p in zip(result.below[order], result.p_below[order], strict=True)
+    ]
+    return {
+        "judge": text([plain(result.judges[j], 120) for j in order]),
+        "parse rate": numbers(result.parsed[order], "share"),
+        **({"coded ties": numbers(result.tied[order], "share")} if result.tied.any() else {}),
+        "accuracy": numbers(accuracy.value, "share"),
+        "95 %": Column(accuracy.lo, "share", dict(enumerate(ends))),
+        "below chance": text(below),
+        "paper's Wald rule": text(["below" if flag else "" for flag in result.wald_below[order]]),
+    }
 
 
-def curve_table(result: Scope) -> pd.DataFrame:
+def parse_figure(result: Scope) -> go.Figure:
+    """How often each judge gave a verdict, lowest rate first, against the limits of P1.
+
+    Kinds differ by shape as well as by colour.
+    """
+    order = np.argsort(result.parsed, kind="stable")
+    rank, rate = np.arange(1, len(order) + 1), result.parsed[order]
+    kind = np.where(rate <= FILTER_RATE, 2, np.where(rate < REVIEW_RATE, 1, 0))
+    figure = go.Figure()
+    for code, (name, colour, symbol) in enumerate(_KINDS):
+        rows = kind == code
+        if not rows.any():
+            continue
+        figure.add_scatter(
+            x=rank[rows],
+            y=rate[rows],
+            mode="markers",
+            name=f"{name} ({int(rows.sum())})",
+            marker={"color": colour, "symbol": symbol, "size": 8},
+            text=[escaped(result.judges[j]) for j in order[rows]],
+            hovertemplate="%{text}<br>a verdict on %{y:.1%}<extra></extra>",
+        )
+    for limit in (FILTER_RATE, REVIEW_RATE):
+        figure.add_hline(y=limit, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
+    laid_out(figure, x="judges, lowest parse rate first", y="share with a verdict", height=260)
+    low = min(float(rate.min(initial=1.0)), FILTER_RATE) - 0.05
+    figure.update_yaxes(tickformat=".0%", range=[max(low, 0.0) - 0.01, 1.03])
+    rank_axis(figure, len(order), [result.judges[j] for j in order])
+    return figure
+
+
+def curve_table(result: Scope) -> dict[str, Column]:
     """NLL by judges kept, and what adding the others does."""
     line = result.saturation
     if line is None:
-        return pd.DataFrame()
-    rows = range(len(line.sizes))
-    return pd.DataFrame(
-        {
-            "judges kept": line.sizes,
-            "share": line.sizes / line.n_judges,
-            "NLL": [level(line.nll[i], line.nll_lo[i], line.nll_hi[i]) for i in rows],
-            "adding the others": [
-                "" if i == len(line.sizes) - 1 else written_change(*line.relative(i)) for i in rows
-            ],
-            "against 1 %": [*line.outcome[:-1], ""],
-            "base rate": result.null_nll,
-        }
+        return {}
+    n = len(line.sizes)
+    return {
+        "judges kept": numbers(line.sizes, "whole"),
+        "share": numbers(line.sizes / line.n_judges, "share"),
+        "NLL": levels(line.nll),
+        "adding the others": Column(
+            line.change.where(np.arange(n) < n - 1).value,
+            "signed",
+            dict(enumerate(_changes(line)[:-1])),
+        ),
+        "against 1 %": text([*line.outcome[:-1], ""]),
+        "base rate": numbers(np.full(n, result.null_nll)),
+    }
+
+
+def _changes(line: Saturation) -> list[str]:
+    return [written_change(*change) for change in zip(*line.change, strict=True)]
+
+
+def curve_figure(line: Saturation) -> go.Figure:
+    """NLL against the number of best judges kept, with the band that counts as 'adds nothing'."""
+    figure = go.Figure()
+    if np.isfinite(line.nll.lo).all():
+        colour = with_opacity(INCLUDE, BAND_OPACITY)
+        figure.add_scatter(**_area(line.sizes, line.nll, colour), name="95 % interval")
+    level = np.full(2, line.nll.value[-1])
+    same = Interval(level, level - line.margin, level + line.margin)
+    ends = np.array([0, line.n_judges + 1])
+    figure.add_scatter(**_area(ends, same, with_opacity(NEUTRAL, 0.35)), name="within 1 % of all")
+    figure.add_scatter(
+        x=line.sizes,
+        y=line.nll.value,
+        mode="lines+markers",
+        line={"color": INCLUDE, "width": 3},
+        marker={"color": INCLUDE, "size": 8},
+        name="best judges kept",
+        text=[*(f"adding the others: {change}" for change in _changes(line)[:-1]), "all judges"],
+        hovertemplate="best %{x}: NLL %{y:.3f}<br>%{text}<extra></extra>",
     )
+    laid_out(figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=320)
+    rank_axis(figure, line.n_judges)
+    return figure
 
 
-def switch_table(result: Scope) -> pd.DataFrame:
+def _area(x: NDArray[np.int64], band: Interval, colour: str) -> dict[str, Any]:
+    return {
+        "x": np.concatenate([x, x[::-1]]),
+        "y": np.concatenate([band.hi, band.lo[::-1]]),
+        "fill": "toself",
+        "fillcolor": colour,
+        "line": {"width": 0},
+        "mode": "lines",
+        "hoverinfo": "skip",
+    }
+
+
+def switch_table(result: Scope) -> dict[str, Column]:
     """Every aggregator on all judges and without the partly missing ones."""
     arms = result.switch
-    table = pd.DataFrame(
-        {
-            "aggregator": [AGGREGATOR_NAMES[arm.aggregator] for arm in arms],
-            "NLL, all judges": [level(arm.nll, arm.lo, arm.hi) for arm in arms],
-            "switch to it": [
-                with_interval(arm.switch, arm.switch_lo, arm.switch_hi, sign=True)
-                if i
-                else "in use"
-                for i, arm in enumerate(arms)
-            ],
-            "pays": ["yes" if arm.pays else "" for arm in arms],
-            "base rate": result.null_nll,
+    columns = {
+        "aggregator": text([AGGREGATOR_NAMES[arm.aggregator] for arm in arms]),
+        "NLL, all judges": levels(Interval.stacked(arm.nll for arm in arms)),
+        "switch to it": differences(Interval.stacked(arm.switch for arm in arms), {0: "in use"}),
+        "pays": text(["yes" if arm.pays else "" for arm in arms]),
+        "base rate": numbers(np.full(len(arms), result.null_nll)),
+    }
+    if np.isfinite(arms[0].partly.value):
+        columns |= {
+            "leaving out those that miss votes": differences(
+                Interval.stacked(arm.partly for arm in arms)
+            ),
+            "verdict on them": text([_verdict_words(arm.partly_verdict) for arm in arms]),
         }
-    )
-    if len(arms) and np.isfinite(arms[0].partly):
-        table["leaving out those that miss votes"] = [
-            with_interval(arm.partly, arm.partly_lo, arm.partly_hi, sign=True) for arm in arms
-        ]
-        table["verdict on them"] = [_verdict_words(arm.partly_verdict) for arm in arms]
-    return table
+    return columns
 
 
-def missing_table(result: Scope) -> pd.DataFrame:
+def switch_figure(result: Scope) -> go.Figure:
+    """Aggregators with all judges and without those that miss votes, which have no interval."""
+    arms = result.switch
+    panels = {"all judges": Interval.stacked(arm.nll for arm in arms)}
+    rest = np.array([arm.nll_without for arm in arms])
+    if np.isfinite(rest).all():
+        unknown = np.full(len(arms), np.nan)
+        panels["without those that miss votes"] = Interval(rest, unknown, unknown)
+    return with_and_without([arm.aggregator for arm in arms], panels, result.null_nll)
+
+
+def missing_table(result: Scope) -> dict[str, Column]:
     """The most telling tests of missing votes."""
     tests = result.missing.tests
-    return pd.DataFrame(
-        {
-            "test": [plain(gap_sentence(test), 200) for test in tests],
-            "p": [p_value(test.p) for test in tests],
-            "Holm": [p_value(test.p_adjusted) for test in tests],
-            "votes missing": [test.n_missing for test in tests],
-        }
-    )
+    return {
+        "test": text([plain(gap_sentence(test), 200) for test in tests]),
+        "p": numbers([test.p for test in tests], "p"),
+        "Holm": numbers([test.p_adjusted for test in tests], "p"),
+        "votes missing": numbers([test.n_missing for test in tests], "whole"),
+    }
 
 
 def _verdict_words(verdict: str) -> str:
@@ -269,29 +357,28 @@ def check_figures(result: Scope, check: Check) -> list[Block]:
 
 
 def _parsed(result: Scope) -> list[Block]:
-    table = Table(as_columns(parse_table(result)), "Every judge.", height=_HEIGHT)
+    table = Table(parse_table(result), "Every judge.", height=_HEIGHT)
     if result.sparse:
         return [table]
-    return [drawing(parse_rates(result), "share of items with a verdict by judge"), table]
+    return [drawing(parse_figure(result), "share of items with a verdict by judge"), table]
 
 
 def _kept(result: Scope, check: Check) -> list[Block]:
     if result.saturation is None:
         return []
-    figure = saturation_curve(result.saturation)
+    figure = curve_figure(result.saturation)
     return [
         drawing(figure, f"NLL of the best judges. {plain(check.why).rstrip('.')}"),
         Paragraph(curve_note(result), quiet=True),
-        Table(as_columns(curve_table(result)), "Every share."),
+        Table(curve_table(result), "Every share."),
     ]
 
 
 def _gapped(result: Scope) -> list[Block]:
     blocks: list[Block] = []
     if result.switch:
-        figure = switch_figure(result.switch, result.null_nll, AGGREGATOR_NAMES)
         shows = "NLL of every aggregator, with all judges and without those that miss votes"
-        blocks.append(drawing(figure, shows))
+        blocks.append(drawing(switch_figure(result), shows))
         if result.n_compared < result.n_splits:
             blocks.append(
                 Paragraph(
@@ -300,10 +387,10 @@ def _gapped(result: Scope) -> list[Block]:
                     quiet=True,
                 )
             )
-        blocks.append(Table(as_columns(switch_table(result)), "Every aggregator."))
+        blocks.append(Table(switch_table(result), "Every aggregator."))
     if result.missing.tests:
         caption = f"Tests of missing votes ({result.missing.n_tests:,})."
-        blocks.append(Table(as_columns(missing_table(result)), caption, height=_HEIGHT))
+        blocks.append(Table(missing_table(result), caption, height=_HEIGHT))
     return blocks
 
 

@@ -8,13 +8,16 @@ another aggregator is shown to be better by more than 2 % of NLL.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
 from judgepanel.votes.checks import Check, Outcome
@@ -27,13 +30,14 @@ Bools = NDArray[np.bool_]
 PARTLY = 0.05
 FEWEST_COMPLETE = 2
 TITLE = "P3 Aggregator and missing votes"
+_CHANGE = "{:+.3f} NLL [{:+.3f}, {:+.3f}]"
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchArm:
     """One aggregator on all judges, against the one in use and against itself without some.
 
-    ``nll`` [``lo``, ``hi``]; ``switch`` = NLL(this) - NLL(in use), below 0 where switching pays,
+    ``nll`` has a 95 % interval; ``switch`` = NLL(this) - NLL(in use), below 0 where switching pays,
     its interval holds for all alternatives together, ``pays``: below -2 % of NLL(in use).
     ``nll_without`` leaves out the partly missing judges; ``partly`` = NLL(without) - NLL(with),
     above 0 where they are worth keeping, and ``partly_verdict`` what that decides: ``keep all``
@@ -41,18 +45,27 @@ class SwitchArm:
     """
 
     aggregator: str
-    nll: float
-    lo: float
-    hi: float
-    switch: float
-    switch_lo: float
-    switch_hi: float
+    nll: Interval
+    switch: Interval
     pays: bool
     nll_without: float
-    partly: float
-    partly_lo: float
-    partly_hi: float
+    partly: Interval
     partly_verdict: str
+
+    def plain(self) -> dict[str, Any]:
+        """All figures as JSON values: ``lo`` and ``hi`` are the ends of ``nll``."""
+        ends = {"": self.nll, "switch_": self.switch, "partly_": self.partly}
+        return {
+            "aggregator": self.aggregator,
+            "pays": self.pays,
+            "nll_without": to_plain(self.nll_without),
+            "partly_verdict": self.partly_verdict,
+            "nll": float(self.nll.value),
+            "switch": float(self.switch.value),
+            "partly": to_plain(self.partly.value),
+            **{f"{name}lo": to_plain(figure.lo) for name, figure in ends.items()},
+            **{f"{name}hi": to_plain(figure.hi) for name, figure in ends.items()},
+        }
 
 
 def partly_missing(covered: Floats) -> Bools:
@@ -77,45 +90,40 @@ def switch_arms(
     means, seen = tally.item_means()
     items, splits = means[0, 0, :-1], tally.split_means[:, 0, 0, :-1]
     sizes, of = mean_sizes(tally), units[seen]
-    value = items.mean(axis=1)
-    estimates: dict[str, Floats] = {}
-    for name in ("lo", "hi", "nll_without", "partly", "partly_lo", "partly_hi"):
-        estimates[name] = np.full(n, np.nan)
-    estimates |= {"switch": value[:n] - value[0], "switch_lo": np.full(n, np.nan)}
-    estimates["switch_hi"] = np.full(n, np.nan)
-    decided = [""] * n
+    value, unknown = items.mean(axis=1), np.full(n, np.nan)
     enough, both = len(splits) >= 2, len(items) > n
+    nll = Interval(value[:n], unknown, unknown)
+    switch = Interval(value[:n] - value[0], unknown, unknown)
+    without, partly, decided = unknown, Interval.full(n, np.nan), [""] * n
     if enough:
         levels = estimate(items[:n], splits[:, :n], of, *sizes, joint=False)
-        estimates["lo"], estimates["hi"] = (
-            np.clip(end, *RANGES["nll"]) for end in (levels.lo, levels.hi)
-        )
-        estimates["switch_lo"][0] = estimates["switch_hi"][0] = 0.0
+        nll = Interval.of(levels).clip(*RANGES["nll"])
+        switch = replace(switch, lo=np.zeros(n), hi=np.zeros(n))
     if enough and n > 1:
         gaps = estimate(items[1:n] - items[0], splits[:, 1:n] - splits[:, [0]], of, *sizes)
         reach = simultaneous_reach(gaps, seed=seed) * gaps.se
-        estimates["switch_lo"][1:], estimates["switch_hi"][1:] = (
-            gaps.value - reach,
-            gaps.value + reach,
-        )
+        switch.lo[1:], switch.hi[1:] = gaps.value - reach, gaps.value + reach
     if both:
-        estimates["nll_without"], estimates["partly"] = value[n:], value[n:] - value[:n]
+        without = value[n:]
+        partly = Interval(without - value[:n], unknown, unknown)
     if both and enough:
         gaps = estimate(
             items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False
         )
-        estimates["partly_lo"], estimates["partly_hi"] = gaps.lo, gaps.hi
+        partly = replace(partly, lo=gaps.lo, hi=gaps.hi)
         decided = [
-            verdict(float(lo), float(hi), MARGIN * float(nll), identical=bool(lo == hi == 0.0))
-            for lo, hi, nll in zip(gaps.lo, gaps.hi, value, strict=False)
+            verdict(lo, hi, MARGIN * level, identical=lo == hi == 0.0)
+            for _, lo, hi, level in zip(*partly, nll.value, strict=True)
         ]
     return tuple(
         SwitchArm(
             aggregator=name,
-            nll=float(value[i]),
-            pays=bool(i and estimates["switch_hi"][i] < -MARGIN * value[0]),
+            nll=nll[i],
+            switch=switch[i],
+            pays=bool(i and switch[i].below(-MARGIN * value[0])),
+            nll_without=float(without[i]),
+            partly=partly[i],
             partly_verdict=decided[i],
-            **{field: float(values[i]) for field, values in estimates.items()},
         )
         for i, name in enumerate(aggregators)
     )
@@ -138,9 +146,9 @@ def check_compatibility(
             "One judge alone leaves nothing to aggregate and nobody to compare its gaps with.",
             "Nothing to do.",
         )
-    better = sorted((arm for arm in arms if arm.pays), key=lambda arm: arm.switch)
+    better = sorted((arm for arm in arms if arm.pays), key=lambda arm: arm.switch.value)
     costs = bool(arms) and arms[0].partly_verdict == "curate"
-    known = bool(arms) and np.isfinite(arms[0].lo)
+    known = bool(arms) and np.isfinite(arms[0].nll.lo)
     outcome: Outcome = "pass"
     if costs:
         outcome = "fail"
@@ -160,7 +168,7 @@ def check_compatibility(
     }
     for arm in arms:
         label = spoken(arm.aggregator)
-        numbers[f"NLL, {label}"] = round(arm.nll, 4)
+        numbers[f"NLL, {label}"] = round(float(arm.nll.value), 4)
     advice = _advice(missing, better, costs=costs)
     return Check("P3", TITLE, outcome, numbers, " ".join(filter(None, sentences)), advice)
 
@@ -226,9 +234,10 @@ def _partly_sentence(
             "alone is not a panel to compare with."
         )
     who = f"{listed(partly, 2)} {'misses' if len(partly) == 1 else 'miss'} 5 % or more"
-    change = f"{base.partly:+.3f} NLL [{base.partly_lo:+.3f}, {base.partly_hi:+.3f}]"
-    name = spoken(base.aggregator)
-    return f"{who}; leaving them out changes {name} by {change}."
+    return (
+        f"{who}; leaving them out changes {spoken(base.aggregator)} by "
+        f"{_CHANGE.format(*base.partly)}."
+    )
 
 
 def _switch_sentence(better: list[SwitchArm], arms: tuple[SwitchArm, ...]) -> str:
@@ -238,10 +247,8 @@ def _switch_sentence(better: list[SwitchArm], arms: tuple[SwitchArm, ...]) -> st
     if not better:
         return f"No other aggregator is shown to beat {in_use} by more than 2 %."
     best = better[0]
-    return (
-        f"{_capital(spoken(best.aggregator))} beats {in_use}: "
-        f"{best.switch:+.3f} NLL [{best.switch_lo:+.3f}, {best.switch_hi:+.3f}]."
-    )
+    name = spoken(best.aggregator)
+    return f"{name[0].upper()}{name[1:]} beats {in_use}: {_CHANGE.format(*best.switch)}."
 
 
 def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> str:
@@ -262,7 +269,3 @@ def _advice(missing: Missingness, better: list[SwitchArm], *, costs: bool) -> st
 def spoken(aggregator: str) -> str:
     """An aggregator's name within a sentence."""
     return aggregator.replace("_", "-").replace("dawid-skene", "Dawid-Skene")
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

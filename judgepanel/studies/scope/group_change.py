@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.kernels.judges.clusters import clusters
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import (
     allow_difference,
     allow_level,
@@ -38,7 +39,7 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.scope.arms import all_judges, joined_arms, without
-from judgepanel.studies.scope.group_change_result import GroupArm, GroupChange
+from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import legible, to_drop
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -236,7 +237,8 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
         name=group.name,
         members=tuple(np.array(prepared.judges, dtype=object)[group.members]),
         added=group.added,
-        arms=_estimated(totals, prepared, spec.aggregators),
+        aggregators=spec.aggregators,
+        **_estimates(totals, prepared, len(spec.aggregators)),
         calibrator=spec.calibrator,
         null_nll=float(totals.null_nll.mean()),
         constant_nll=float(totals.constant_nll.mean()),
@@ -247,48 +249,39 @@ def merge(votes: VoteMatrix, spec: GroupChangeSpec, partial: Tally) -> GroupChan
     )
 
 
-def _estimated(
-    totals: Tally, prepared: Prepared, aggregators: tuple[str, ...]
-) -> tuple[GroupArm, ...]:
-    n = len(aggregators)
+def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
+    """Fields ``nll_with``, ``nll_without``, ``delta``, ``p`` and ``verdicts`` of n aggregators.
+
+    From a single split there are no intervals, and nothing is decided.
+    """
     means, seen = totals.item_means()
     items, splits = means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
-    value = items.mean(axis=1)
-    bounds = {name: np.full(2 * n, np.nan) for name in ("lo", "hi")}
-    gap = {"delta": value[n:] - value[:n]}
-    gap |= {name: np.full(n, np.nan) for name in ("delta_lo", "delta_hi", "p")}
+    value, differences = items.mean(axis=1), items[n:] - items[:n]
+    p, unknown = np.full(n, np.nan), np.full(2 * n, np.nan)
+    nll = Interval(value, unknown, unknown)
+    delta = Interval(value[n:] - value[:n], p, p)
     if len(splits) >= 2:
         of, sizes = prepared.ballots.units[seen], mean_sizes(totals)
         extra = one_more_error(items, of) * errs_rarely(prepared)
-        level = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
-        bounds = {"lo": level.lo, "hi": level.hi}
-        interval = allow_difference(
-            estimate(items[n:] - items[:n], splits[:, n:] - splits[:, :n], of, *sizes, joint=False),
+        levels = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
+        nll = Interval.of(levels).clip(*RANGES["nll"])
+        gaps = allow_difference(
+            estimate(differences, splits[:, n:] - splits[:, :n], of, *sizes, joint=False),
             between(extra[n:], extra[:n]),
         )
-        gap |= {"delta_lo": interval.lo, "delta_hi": interval.hi, "p": interval.p}
-    arms = []
-    for i, name in enumerate(aggregators):
-        ends = {
-            f"nll_{which}{side}": float(np.clip(bounds[side.strip("_")][place], *RANGES["nll"]))
-            for which, place in (("with", i), ("without", n + i))
-            for side in ("_lo", "_hi")
-        }
-        lo, hi = float(gap["delta_lo"][i]), float(gap["delta_hi"][i])
-        same = not (items[n + i] - items[i]).any()
-        arms.append(
-            GroupArm(
-                aggregator=name,
-                nll_with=float(value[i]),
-                nll_without=float(value[n + i]),
-                **ends,
-                **{key: float(values[i]) for key, values in gap.items()},
-                verdict=verdict(lo, hi, MARGIN * float(value[i]), identical=same)
-                if np.isfinite(lo)
-                else "undecided",
-            )
-        )
-    return tuple(arms)
+        delta, p = replace(delta, lo=gaps.lo, hi=gaps.hi), gaps.p
+    same = ~differences.any(axis=1) & np.isfinite(delta.lo)
+    verdicts = tuple(
+        verdict(lo, hi, MARGIN * level, identical=tie)
+        for _, lo, hi, level, tie in zip(*delta, value[:n], same, strict=True)
+    )
+    return {
+        "nll_with": nll[:n],
+        "nll_without": nll[n:],
+        "delta": delta,
+        "p": p,
+        "verdicts": verdicts,
+    }
 
 
 def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:

@@ -7,34 +7,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.split_result import SplitResult
-
-
-@dataclass(frozen=True, slots=True)
-class GroupArm:
-    """One aggregator with the group and without it.
-
-    NLL in nats with 95 % intervals for new items. ``delta`` = NLL(without) - NLL(with), above 0
-    where the group is worth having; ``verdict`` against 2 % of NLL(with): ``keep all`` means have
-    the group, ``curate`` leave it out.
-    """
-
-    aggregator: str
-    nll_with: float
-    nll_with_lo: float
-    nll_with_hi: float
-    nll_without: float
-    nll_without_lo: float
-    nll_without_hi: float
-    delta: float
-    delta_lo: float
-    delta_hi: float
-    p: float
-    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,15 +24,23 @@ class GroupChange(SplitResult):
 
     ``members`` are the judges of the group, out of ``n_judges`` with it; of a filter, those it
     drops on all labelled items. ``added``: the group is not among the analysis' own judges.
-    ``null_nll`` is the base rate on the same splits, ``constant_nll`` a constant score through the
-    same calibrator.
+    Arrays are (n_aggregators,): ``nll_with`` and ``nll_without`` in nats with 95 % intervals for
+    new items, ``delta`` = NLL(without) - NLL(with), above 0 where the group is worth having, with
+    its p-value ``p``. ``verdicts`` are against 2 % of NLL(with): ``keep all`` means have the group,
+    ``curate`` leave it out. ``null_nll`` is the base rate on the same splits, ``constant_nll`` a
+    constant score through the same calibrator.
     """
 
     by: str
     name: str
     members: tuple[str, ...]
     added: bool
-    arms: tuple[GroupArm, ...]
+    aggregators: tuple[str, ...]
+    nll_with: Interval
+    nll_without: Interval
+    delta: Interval
+    p: NDArray[np.float64]
+    verdicts: tuple[Verdict, ...]
     calibrator: str
     null_nll: float
     constant_nll: float
@@ -68,35 +57,34 @@ class GroupChange(SplitResult):
         }
     )
 
-    def arm(self, aggregator: str) -> GroupArm:
-        """The arm of this aggregator."""
-        (arm,) = (group_arm for group_arm in self.arms if group_arm.aggregator == aggregator)
-        return arm
-
     def frame(self) -> pd.DataFrame:
         """One row per aggregator."""
-        frame = pd.DataFrame([to_plain(arm) for arm in self.arms])
-        frame.insert(0, "group", self.name)
-        frame.insert(1, "judges", len(self.members))
-        frame["null_nll"] = self.null_nll
-        frame["n_splits"] = self.n_splits
-        return frame
+        return long_frame(
+            (len(self.aggregators),),
+            {
+                "group": self.name,
+                "judges": len(self.members),
+                **self._arms(),
+                "null_nll": self.null_nll,
+                "n_splits": self.n_splits,
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """Who is in the group, every arm, and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """Who is in the group, and every aggregator with it and without it."""
+        arms = long_frame((len(self.aggregators),), self._arms())
         return {
-            "by": self.by,
             "group": self.name,
             "members": list(self.members),
-            "added": self.added,
-            "arms": [to_plain(arm) for arm in self.arms],
-            "calibrator": self.calibrator,
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "partial": self.partial,
+            "arms": to_plain(arms.to_dict("records")),
+        }
+
+    def _arms(self) -> dict[str, object]:
+        return {
+            "aggregator": self.aggregators,
+            "nll_with": self.nll_with,
+            "nll_without": self.nll_without,
+            "delta": self.delta,
+            "p": self.p,
+            "verdict": self.verdicts,
         }

@@ -12,7 +12,6 @@ is flagged.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.aggregate.prefixes import FRACTIONS
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.clustered import below_half_p, share_limits, unit_counts
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.multiplicity import holm
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.errors import quote_value
@@ -42,18 +42,16 @@ _NAMED = 3
 @dataclass(frozen=True, slots=True, eq=False)
 class Legible:
     """What P1 looks at, all (n_judges,): ``voted`` counts verdicts for a side, ``tied`` coded ties,
-    and ``parsed`` is the share of items with one of the two, ``covered`` with a vote;
-    ``lo`` and ``hi`` limit the accuracy with 95 %, ``p_below`` is the Holm-adjusted one-sided
-    p-value of accuracy >= .5, both by units; ``constant`` marks judges with one verdict on nearly
-    every item; ``sparse``: missing votes mean 'not asked'.
+    and ``parsed`` is the share of items with one of the two, ``covered`` with a vote; ``accuracy``
+    is the share of right verdicts, NaN without votes, with a 95 % interval, ``p_below`` the
+    Holm-adjusted one-sided p-value of accuracy >= .5, both by units; ``constant`` marks judges with
+    one verdict on nearly every item; ``sparse``: missing votes mean 'not asked'.
     """
 
     n_items: int
-    correct: Ints
     voted: Ints
     tied: Ints
-    lo: Floats
-    hi: Floats
+    accuracy: Interval
     p_below: Floats
     wald_below: Bools
     constant: Bools
@@ -68,12 +66,6 @@ class Legible:
     def covered(self) -> Floats:
         """Share of items with a vote, in [0, 1]; a tie is none."""
         return np.asarray(self.voted / max(self.n_items, 1))
-
-    @property
-    def accuracy(self) -> Floats:
-        """Share of right verdicts; NaN without votes."""
-        unknown = np.full(len(self.voted), np.nan)
-        return np.asarray(np.divide(self.correct, self.voted, out=unknown, where=self.voted > 0))
 
     @property
     def below(self) -> Bools:
@@ -110,11 +102,9 @@ def legible(ballots: Ballots, rows: Ints | None = None, *, limits: bool = True) 
     bounds = share_limits(counts) if limits else np.tile([[0.0], [1.0]], len(voted))
     return Legible(
         n_items=len(votes),
-        correct=correct,
         voted=voted,
         tied=tied,
-        lo=bounds[0],
-        hi=bounds[1],
+        accuracy=Interval(share, bounds[0], bounds[1], unit="share"),
         p_below=holm(below_half_p(counts)),
         wald_below=share < 0.5 - 2.0 * wald,
         constant=(voted >= CONSTANT_VOTES)
@@ -144,7 +134,7 @@ def drop_reason(legibility: Legible, judge: int) -> str:
         return f"a verdict on {100 * legibility.parsed[judge]:.0f} % of the items"
     if legibility.constant[judge]:
         return "one verdict on nearly every item"
-    return f"below chance: right on {100 * legibility.accuracy[judge]:.0f} %"
+    return f"below chance: right on {100 * legibility.accuracy.value[judge]:.0f} %"
 
 
 def check_parse_rate(legibility: Legible, names: tuple[str, ...], aggregator: Aggregator) -> Check:
@@ -201,8 +191,8 @@ def _sentences(
     if legibility.tied.any():
         parts.append(_ties_sentence(legibility, names))
     wrong = [
-        f"{quote_value(names[j])} is right on {100 * legibility.accuracy[j]:.0f} % "
-        f"[{100 * legibility.lo[j]:.0f}, {100 * legibility.hi[j]:.0f}]"
+        f"{quote_value(names[j])} is right on "
+        + "{:.0f} % [{:.0f}, {:.0f}]".format(*legibility.accuracy[j].scaled(100.0, "share"))
         for j in below
     ]
     if wrong:
@@ -244,21 +234,3 @@ def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
     elif below:
         parts.append("Drop judges below chance: this aggregator cannot turn a vote round.")
     return " ".join(parts) or "Nothing to do."
-
-
-def plain_rows(legibility: Legible, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    """One row per judge."""
-    return [
-        {
-            "judge": name,
-            "parsed": float(legibility.parsed[j]),
-            "tied": int(legibility.tied[j]),
-            "accuracy": float(legibility.accuracy[j]),
-            "lo": float(legibility.lo[j]),
-            "hi": float(legibility.hi[j]),
-            "p_below": float(legibility.p_below[j]),
-            "below": bool(legibility.below[j]),
-            "wald_below": bool(legibility.wald_below[j]),
-        }
-        for j, name in enumerate(names)
-    ]

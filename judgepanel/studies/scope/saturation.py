@@ -12,8 +12,7 @@ best fifth of them, and the better half must not be better than all by the estim
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from scipy import stats
 
 from judgepanel.scoring.equivalence import ALPHA, equivalence
 from judgepanel.scoring.inference import Estimate, estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.votes.checks import Check, Outcome
@@ -42,20 +42,16 @@ PAPER_FLOOR = 0.005
 class Saturation:
     """The curve and its tests; all arrays are (n_sizes,), the last is all judges.
 
-    ``sizes`` are numbers of judges kept. ``nll`` [``nll_lo``, ``nll_hi``] is in nats with 95 %
-    intervals. ``delta`` is NLL(all) - NLL(kept): what adding the others does, below 0 where it
-    helps; ``lo`` and ``hi`` bound its 90 % interval, ``se`` is its standard error, ``p`` that of
-    equivalence within ``margin`` nats (1 % of NLL(all)) and ``outcome`` what follows. ``last``,
-    ``half`` and ``fifth`` are positions: without the last tenth, the better half, the best fifth.
+    ``sizes`` are numbers of judges kept. ``nll`` is in nats with 95 % intervals. ``delta`` is
+    NLL(all) - NLL(kept): what adding the others does, below 0 where it helps, with a 90 % interval;
+    ``se`` is its standard error, ``p`` that of equivalence within ``margin`` nats (1 % of NLL(all))
+    and ``outcome`` what follows. ``last``, ``half`` and ``fifth`` are positions: without the last
+    tenth, the better half, the best fifth.
     """
 
     sizes: Ints
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
-    delta: Floats
-    lo: Floats
-    hi: Floats
+    nll: Interval
+    delta: Interval
     se: Floats
     p: Floats
     outcome: tuple[str, ...]
@@ -69,10 +65,10 @@ class Saturation:
         """All judges."""
         return int(self.sizes[-1])
 
-    def relative(self, position: int) -> tuple[float, float, float]:
-        """``delta``, ``lo`` and ``hi`` in per cent of NLL(all)."""
-        nll = float(self.nll[-1]) / 100.0
-        return tuple(float(part[position]) / nll for part in (self.delta, self.lo, self.hi))  # type: ignore[return-value]
+    @property
+    def change(self) -> Interval:
+        """``delta`` in per cent of NLL(all)."""
+        return self.delta.scaled(100.0 / float(self.nll.value[-1]), "")
 
 
 def curve_sizes(n_judges: int) -> Ints:
@@ -96,32 +92,17 @@ def saturation(tally: Tally, units: Ints, sizes: Ints) -> Saturation:
     margin = MARGIN * float(nll[-1])
     place = {int(k): position for position, k in enumerate(sizes)}
     last, half, fifth = (place[k] for k in _marks(int(sizes[-1])))
-    unknown = np.full(len(sizes), np.nan)
-    fields: dict[str, Any] = dict.fromkeys(("nll_lo", "nll_hi", "lo", "hi", "se", "p"), unknown)
-    fields["outcome"] = ("inconclusive",) * len(sizes)
+    se = p = unknown = np.full(len(sizes), np.nan)
+    levels = Interval(nll, unknown, unknown)
+    delta = Interval(nll[-1] - nll, unknown, unknown, level=1.0 - 2.0 * ALPHA)
+    outcome: tuple[str, ...] = ("inconclusive",) * len(sizes)
     if len(splits) >= 2:
-        levels = _fit(items, splits, units[seen], tally)
+        levels = Interval.of(_fit(items, splits, units[seen], tally)).clip(*RANGES["nll"])
         gaps = _fit(items[-1] - items, splits[:, [-1]] - splits, units[seen], tally)
         tests = equivalence(gaps, margin)
-        fields = {
-            "nll_lo": np.clip(levels.lo, *RANGES["nll"]),
-            "nll_hi": np.clip(levels.hi, *RANGES["nll"]),
-            "lo": tests.lo,
-            "hi": tests.hi,
-            "se": gaps.se,
-            "p": tests.p,
-            "outcome": tests.outcomes,
-        }
-    return Saturation(
-        sizes=sizes,
-        nll=nll,
-        delta=nll[-1] - nll,
-        margin=margin,
-        last=last,
-        half=half,
-        fifth=fifth,
-        **fields,
-    )
+        delta = replace(delta, lo=tests.lo, hi=tests.hi)
+        se, p, outcome = gaps.se, tests.p, tests.outcomes
+    return Saturation(sizes, levels, delta, se, p, outcome, margin, last, half, fifth)
 
 
 def _fit(items: Floats, splits: Floats, units: Ints, tally: Tally) -> Estimate:
@@ -142,7 +123,7 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
         )
     outcome, why, advice = _decide(result, n_labels)
     numbers: dict[str, float | int | str] = {
-        "NLL of all": round(float(result.nll[-1]), 4),
+        "NLL of all": round(float(result.nll.value[-1]), 4),
         f"adding the last {k - int(result.sizes[result.last])} of {k}": _change(
             result, result.last
         ),
@@ -153,7 +134,7 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
         f"the paper's P2 (NLL of all above {PAPER_FLOOR})": _above_floor(result),
     }
     if result.outcome[result.last] == "inconclusive" and np.isfinite(result.se[result.last]):
-        room = abs(abs(float(result.delta[result.last])) - result.margin)
+        room = abs(abs(float(result.delta.value[result.last])) - result.margin)
         numbers["labels that would decide the last tenth"] = labels_needed(
             room, float(result.se[result.last]), n_labels
         )
@@ -161,7 +142,7 @@ def check_saturation(result: Saturation, n_labels: int) -> Check:
 
 
 def _above_floor(result: Saturation) -> str:
-    return "passes" if result.nll[-1] > PAPER_FLOOR else "does not pass"
+    return "passes" if result.nll.value[-1] > PAPER_FLOOR else "does not pass"
 
 
 def _decide(result: Saturation, n_labels: int) -> tuple[Outcome, str, str]:
@@ -175,13 +156,13 @@ def _costs(result: Saturation) -> tuple[Outcome, str, str] | None:
     """Judges are shown to cost more than the margin."""
     last, half = result.last, result.half
     n_last = result.n_judges - int(result.sizes[last])
-    if result.lo[last] > result.margin:
+    if result.delta[last].above(result.margin):
         return (
             "fail",
             f"The last {n_last} judges cost: adding them changes NLL by {_change(result, last)}.",
             "Drop them, or switch to an aggregator that sees the votes jointly; see P3.",
         )
-    if result.lo[half] > result.margin:
+    if result.delta[half].above(result.margin):
         return (
             "fail",
             "The better half of the judges alone is better: adding the others changes NLL by "
@@ -202,20 +183,22 @@ def _stops(result: Saturation, n_labels: int) -> tuple[Outcome, str, str] | None
             f"{_change(result, last)}, less than 1 % either way.",
             "Keeping them is safe but buys nothing; where they cost money, leave them out.",
         )
-    if result.delta[half] > result.margin:
+    if result.delta.value[half] > result.margin:
         return (
             "review",
             "By the estimate the panel stops gaining: adding the worse half of the judges changes "
             f"NLL by {_change(result, half)}.",
             "Compare with a smaller panel and with a joint aggregator. "
-            + _needed(float(result.delta[half]) - result.margin, float(result.se[half]), n_labels),
+            + _needed(
+                float(result.delta.value[half]) - result.margin, float(result.se[half]), n_labels
+            ),
         )
-    if not result.hi[fifth] < 0.0:
+    if not result.delta[fifth].below():
         return (
             "review",
             "Nothing shows that all judges beat the best fifth of them: adding the others changes "
             f"NLL by {_change(result, fifth)}.",
-            _needed(-float(result.delta[fifth]), float(result.se[fifth]), n_labels),
+            _needed(-result.delta.value[fifth], result.se[fifth], n_labels),
         )
     return None
 
@@ -232,11 +215,11 @@ def _gain(result: Saturation) -> str:
 
 
 def _change(result: Saturation, position: int) -> str:
-    return written_change(*result.relative(position))
+    return written_change(*result.change[position])
 
 
 def written_change(value: float, lo: float, hi: float) -> str:
-    """``-34.3 % [-58.2, -10.4]``: a change in per cent, without bounds where there are none."""
+    """``-34.3 % [-58.2, -10.4]``: a change in per cent, without its interval where it has none."""
     if not (math.isfinite(lo) and math.isfinite(hi)):
         return f"{value:+z.1f} %"
     return f"{value:+z.1f} % [{lo:+z.1f}, {hi:+z.1f}]"

@@ -180,8 +180,6 @@ def merge(votes: VoteMatrix, spec: ScopeSpec, partial: ScopeTally) -> Scope:
         parsed=legibility.parsed,
         tied=legibility.tied / max(legibility.n_items, 1),
         accuracy=legibility.accuracy,
-        accuracy_lo=legibility.lo,
-        accuracy_hi=legibility.hi,
         p_below=legibility.p_below,
         below=legibility.below,
         wald_below=legibility.wald_below,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -11,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.scope.compatibility import SwitchArm
 from judgepanel.studies.scope.missingness import Missingness
@@ -22,7 +25,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-OUTCOMES = ("pass", "review", "fail", "not applicable")
+_Row = tuple[str, str, str, Interval, float, str]
+_UNKNOWN = Interval.full((), math.nan, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +43,19 @@ class Scope(SplitResult):
 
     ``checks`` are P0 to P3 in order. ``judges`` name the arrays of P1, (n_judges,): ``parsed`` is
     the share of labelled items with a verdict, ``tied`` the share with a coded tie (which is a
-    verdict, and no vote), ``accuracy`` [``accuracy_lo``, ``accuracy_hi``]
-    that of right verdicts with a Clopper-Pearson 95 % interval, ``p_below`` Holm's p-value of
-    being no worse than a coin (both by groups where there are any), ``below`` and ``wald_below``
-    the verdicts of ours and of the paper's rule. ``saturation`` is P2's curve (None below five
-    judges), ``missing`` and ``switch`` are P3's tests and arms, the first arm being the aggregator
-    in use; ``partly`` are the judges that miss 5 % of the items or more, whom the arms without them
-    leave out where two others remain. ``suggested`` is the
-    filter.
+    verdict, and no vote), ``accuracy`` that of right verdicts with a Clopper-Pearson 95 % interval,
+    ``p_below`` Holm's p-value of being no worse than a coin (both by groups where there are any),
+    ``below`` and ``wald_below`` the verdicts of ours and of the paper's rule. ``saturation`` is
+    P2's curve (None below five judges), ``missing`` and ``switch`` are P3's tests and arms, the
+    first arm being the aggregator in use; ``partly`` are the judges that miss 5 % of the items or
+    more, whom the arms without them leave out where two others remain. ``suggested`` is the filter.
     """
 
     checks: tuple[Check, ...]
     judges: tuple[str, ...]
     parsed: Floats
     tied: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
+    accuracy: Interval
     p_below: Floats
     below: Bools
     wald_below: Bools
@@ -104,112 +104,74 @@ class Scope(SplitResult):
         flag.
         """
         rows = [*self._judge_rows(), *self._curve_rows(), *self._arm_rows(), *self._test_rows()]
+        with_rows = {row[0] for row in rows}
+        rows += [
+            (entry.code, "all", "outcome", _UNKNOWN, math.nan, "")
+            for entry in self.checks
+            if entry.code not in with_rows
+        ]
         outcomes = {entry.code: entry.outcome for entry in self.checks}
-        for code in outcomes:
-            if not any(row["check"] == code for row in rows):
-                rows.append(_row(code, "all", "outcome", float("nan")))
-        rows.sort(key=lambda row: str(row["check"]))
-        for row in rows:
-            row["outcome"] = outcomes[str(row["check"])]
-            row["null_nll"] = self.null_nll
-            row["n_splits"] = self.n_splits
-        return pd.DataFrame(rows)
+        return pd.DataFrame(
+            {
+                "check": code,
+                "outcome": outcomes[code],
+                "subject": subject,
+                "quantity": quantity,
+                **dict(zip(("value", "lo", "hi"), map(float, figure), strict=True)),
+                "p": p,
+                "flag": flag,
+                "null_nll": self.null_nll,
+                "n_splits": self.n_splits,
+            }
+            for code, subject, quantity, figure, p, flag in sorted(rows, key=itemgetter(0))
+        )
 
-    def _judge_rows(self) -> list[dict[str, Any]]:
-        rows = []
+    def _judge_rows(self) -> Iterator[_Row]:
         for j, judge in enumerate(self.judges):
-            rows.append(_row("P1", judge, "parse rate", float(self.parsed[j])))
+            yield "P1", judge, "parse rate", _alone(self.parsed[j]), math.nan, ""
             if self.tied[j]:
-                rows.append(_row("P1", judge, "tie rate", float(self.tied[j])))
-            lo, hi = float(self.accuracy_lo[j]), float(self.accuracy_hi[j])
+                yield "P1", judge, "tie rate", _alone(self.tied[j]), math.nan, ""
             flag = "below chance" if self.below[j] else ""
-            p = float(self.p_below[j])
-            rows.append(_row("P1", judge, "accuracy", float(self.accuracy[j]), lo, hi, p, flag))
-        return rows
+            yield "P1", judge, "accuracy", self.accuracy[j], float(self.p_below[j]), flag
 
-    def _curve_rows(self) -> list[dict[str, Any]]:
-        saturation = self.saturation
-        if saturation is None:
-            return []
-        rows = []
-        for i, k in enumerate(saturation.sizes):
-            name = f"best {k}"
-            nll, lo, hi = (
-                float(part[i]) for part in (saturation.nll, saturation.nll_lo, saturation.nll_hi)
-            )
-            rows.append(_row("P2", name, "NLL", nll, lo, hi))
-            gap, lo, hi = (
-                float(part[i]) for part in (saturation.delta, saturation.lo, saturation.hi)
-            )
-            what, p = "NLL(all) - NLL(kept), 90 %", float(saturation.p[i])
-            rows.append(_row("P2", name, what, gap, lo, hi, p, saturation.outcome[i]))
-        return rows
+    def _curve_rows(self) -> Iterator[_Row]:
+        curve = self.saturation
+        if curve is None:
+            return
+        for i, k in enumerate(curve.sizes):
+            name, p = f"best {k}", float(curve.p[i])
+            yield "P2", name, "NLL", curve.nll[i], math.nan, ""
+            yield "P2", name, "NLL(all) - NLL(kept), 90 %", curve.delta[i], p, curve.outcome[i]
 
-    def _arm_rows(self) -> list[dict[str, Any]]:
-        rows = []
-        nan = float("nan")
+    def _arm_rows(self) -> Iterator[_Row]:
         for arm in self.switch:
-            rows.append(_row("P3", arm.aggregator, "NLL", arm.nll, arm.lo, arm.hi))
-            pays = "pays" if arm.pays else ""
-            gap = (arm.switch, arm.switch_lo, arm.switch_hi)
-            rows.append(_row("P3", arm.aggregator, "switch to it", *gap, nan, pays))
-            gap = (arm.partly, arm.partly_lo, arm.partly_hi)
-            decided = arm.partly_verdict
-            if np.isfinite(arm.partly):
-                rows.append(_row("P3", arm.aggregator, "without", *gap, nan, decided))
-        return rows
+            name, pays = arm.aggregator, "pays" if arm.pays else ""
+            yield "P3", name, "NLL", arm.nll, math.nan, ""
+            yield "P3", name, "switch to it", arm.switch, math.nan, pays
+            if np.isfinite(arm.partly.value):
+                yield "P3", name, "without", arm.partly, math.nan, arm.partly_verdict
 
-    def _test_rows(self) -> list[dict[str, Any]]:
-        rows = []
+    def _test_rows(self) -> Iterator[_Row]:
         for test in self.missing.tests:
             what = " ".join(filter(None, (test.kind, test.feature, test.level)))
             flag = "related" if test.related else ""
-            gap = (test.inside - test.outside, float("nan"), float("nan"), test.p_adjusted)
-            rows.append(_row("P3", test.judge or "all", f"missing by {what}", *gap, flag))
-        return rows
+            gap = _alone(test.inside - test.outside)
+            yield "P3", test.judge or "all", f"missing by {what}", gap, test.p_adjusted, flag
 
-    def summary(self) -> dict[str, Any]:
-        """The checks, the filter and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """The checks, the filter and the aggregators."""
         return {
-            "checks": [to_plain(entry) for entry in self.checks],
+            "checks": to_plain(self.checks),
             "passed": self.counted("pass"),
-            "suggested": [to_plain(dropped) for dropped in self.suggested],
-            "switch": [to_plain(switch_arm) for switch_arm in self.switch],
+            "suggested": to_plain(self.suggested),
+            "switch": [arm.plain() for arm in self.switch],
             "partly_missing": list(self.partly),
             "missing_tests": self.missing.n_tests,
             "missing_related": self.missing.n_related,
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
             "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_compared": self.n_compared,
-            "partial": self.partial,
         }
 
 
-def _row(
-    check: str,
-    subject: str,
-    quantity: str,
-    value: float,
-    lo: float = float("nan"),
-    hi: float = float("nan"),
-    p: float = float("nan"),
-    flag: str = "",
-) -> dict[str, Any]:
-    return {
-        "check": check,
-        "outcome": "",
-        "subject": subject,
-        "quantity": quantity,
-        "value": value,
-        "lo": lo,
-        "hi": hi,
-        "p": p,
-        "flag": flag,
-    }
+def _alone(value: float) -> Interval:
+    """A figure without an interval."""
+    return replace(_UNKNOWN, value=np.asarray(value))

@@ -3,20 +3,14 @@
 import numpy as np
 import pytest
 
-from judgepanel.figures.scope.parse_rate import parse_rates
-from judgepanel.figures.scope.saturation import prepare_saturation, saturation_curve
-from judgepanel.figures.scope.with_and_without import (
-    group_figure,
-    prepare_group,
-    prepare_switch,
-    switch_figure,
-)
+from judgepanel.present.blocks import Figure
+from judgepanel.present.trust import group_change
+from judgepanel.present.trust.scope import curve_figure, parse_figure, switch_figure
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.group_change import GROUP_CHANGE, GroupChangeSpec
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
-from judgepanel.words.sentences import AGGREGATOR_NAMES
 
 FEW = Settings(splits=2)
 TWO = ("one_coin", "majority")
@@ -28,16 +22,18 @@ def hard():
 
 
 def test_the_curve_has_a_point_a_share_and_the_band_of_1_per_cent(hard):
-    line = prepare_saturation(hard.saturation)
-    assert line.words[-1] == "all judges"
-    assert (line.low + line.high) / 2 == pytest.approx(hard.saturation.nll[-1])
-    assert (line.high - line.low) / 2 == pytest.approx(0.01 * hard.saturation.nll[-1])
-    names = [trace.name for trace in saturation_curve(hard.saturation).data]
+    curve = hard.saturation
+    interval, band, line = curve_figure(curve).data
+    assert line.text[-1] == "all judges"
+    nll = curve.nll.value[-1]
+    assert sorted(set(band.y)) == pytest.approx([0.99 * nll, 1.01 * nll])
+    np.testing.assert_array_equal(interval.y[: len(curve.sizes)], curve.nll.hi)
+    names = [interval.name, band.name, line.name]
     assert names == ["95 % interval", "within 1 % of all", "best judges kept"]
 
 
 def test_every_judge_has_one_mark_of_its_kind(hard):
-    figure = parse_rates(hard)
+    figure = parse_figure(hard)
     assert sum(len(trace.x) for trace in figure.data) == 30
     assert [trace.name for trace in figure.data] == [
         "90 % or more (29)",
@@ -47,23 +43,25 @@ def test_every_judge_has_one_mark_of_its_kind(hard):
 
 
 def test_names_of_judges_are_text_and_no_markup(hard):
-    names = [text for trace in parse_rates(hard).data for text in trace.text]
+    names = [text for trace in parse_figure(hard).data for text in trace.text]
     assert all("<" not in text for text in names)
 
 
 def test_aggregators_are_rows_with_and_without_those_that_miss_votes(hard):
-    dots = prepare_switch(hard.switch, hard.null_nll, AGGREGATOR_NAMES)
-    assert dots.rows == ("one-coin", "majority vote")
-    assert dots.without is not None
-    figure = switch_figure(hard.switch, hard.null_nll, AGGREGATOR_NAMES)
-    assert figure.data[-1].name == "null: the base rate"
+    figure = switch_figure(hard)
+    assert figure.layout.yaxis.ticktext == ("one-coin", "majority vote")
+    names = ["all judges", "without those that miss votes", "null: the base rate"]
+    assert [trace.name for trace in figure.data] == names
+    assert figure.data[1].error_x.array is None
 
 
 def test_a_group_has_both_panels_and_their_intervals():
     spec = GroupChangeSpec(FEW, "family", ("fam1",), TWO)
     result = run(GROUP_CHANGE, sample_votes("hard_panel"), spec, jobs=1)
-    dots = prepare_group(result, AGGREGATOR_NAMES)
-    np.testing.assert_allclose(dots.whole.value, [arm.nll_with for arm in result.arms])
-    figure = group_figure(result, AGGREGATOR_NAMES)
+    blocks = group_change.present(result, spec)
+    (figure,) = [block.figure for block in blocks if isinstance(block, Figure)]
     assert [trace.name for trace in figure.data[:2]] == ["with the group", "without it"]
-    assert figure.data[0].error_x.array is not None
+    np.testing.assert_allclose(figure.data[0].x, result.nll_with.value)
+    np.testing.assert_allclose(
+        figure.data[1].error_x.array, result.nll_without.hi - result.nll_without.value
+    )

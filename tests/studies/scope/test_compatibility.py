@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.compatibility import (
     SwitchArm,
     can_leave_out,
@@ -15,8 +16,9 @@ from judgepanel.studies.scope.compatibility import (
 from judgepanel.studies.scope.missingness import Missingness, MissingTest
 
 NAN = float("nan")
-ONE = SwitchArm("one_coin", 0.3, 0.25, 0.35, 0.0, 0.0, 0.0, False, NAN, NAN, NAN, NAN, "")
-JOINT = SwitchArm("joint", 0.3, 0.25, 0.35, 0.0, -0.02, 0.02, False, NAN, NAN, NAN, NAN, "")
+NLL, NO_ARM = Interval(0.3, 0.25, 0.35), Interval(NAN, NAN, NAN)
+ONE = SwitchArm("one_coin", NLL, Interval(0.0, 0.0, 0.0), False, NAN, NO_ARM, "")
+JOINT = SwitchArm("joint", NLL, Interval(0.0, -0.02, 0.02), False, NAN, NO_ARM, "")
 TEST = MissingTest("judge1", "difficulty", "", "", -0.2, 0.01, 40, 1e-6, 1e-5)
 CHANCE = Missingness((), 12, 0, 2, 50, 1000, ())
 RELATED = Missingness((TEST,), 12, 1, 2, 50, 1000, ())
@@ -44,7 +46,7 @@ def test_gaps_that_go_with_difficulty_are_a_review():
 
 
 def test_a_switch_that_pays_is_a_review_and_is_recommended():
-    better = replace(JOINT, nll=0.2, switch=-0.1, switch_lo=-0.15, switch_hi=-0.05, pays=True)
+    better = replace(JOINT, switch=Interval(-0.1, -0.15, -0.05), pays=True)
     result = check((ONE, better), NONE)
     assert result.outcome == "review"
     assert result.advice == "Switch to joint."
@@ -55,9 +57,7 @@ def test_judges_with_gaps_that_cost_fail():
     costs = replace(
         ONE,
         nll_without=0.27,
-        partly=-0.03,
-        partly_lo=-0.04,
-        partly_hi=-0.02,
+        partly=Interval(-0.03, -0.04, -0.02),
         partly_verdict="curate",
     )
     result = check((costs, JOINT), CHANCE, ("judge1",))

@@ -38,8 +38,8 @@ def test_copies_of_one_judge_cost_a_sum_of_votes_and_dawid_skene_more(hard):
     copies = tuple(np.array(hard.judges)[hard.judge_table["kind"] == "copy"])
     result = change(hard, group=copies, aggregators=("one_coin", "dawid_skene"))
     assert result.members == tuple(sorted(copies))
-    assert result.arm("one_coin").delta < -0.01
-    assert result.arm("dawid_skene").delta < result.arm("one_coin").delta
+    one_coin, dawid_skene = result.delta.value
+    assert dawid_skene < one_coin < -0.01
 
 
 def test_both_arms_are_those_of_the_same_splits_by_hand():
@@ -57,9 +57,9 @@ def test_both_arms_are_those_of_the_same_splits_by_hand():
             )
             total[row, one_split.evaluation] += scores.evaluation["beta"].nll[0]
     with_, without = (total[:, times > 0] / times[times > 0]).mean(axis=1)
-    arm = result.arm("one_coin")
-    assert (arm.nll_with, arm.nll_without) == pytest.approx((with_, without))
-    assert arm.delta == pytest.approx(without - with_)
+    assert result.nll_with.value == pytest.approx([with_])
+    assert result.nll_without.value == pytest.approx([without])
+    assert result.delta.value == pytest.approx([without - with_])
 
 
 def test_the_filter_looks_at_calibration_items_alone():
@@ -80,7 +80,7 @@ def test_the_filter_looks_at_calibration_items_alone():
 def test_a_filter_that_drops_nobody_is_a_tie_with_a_warning():
     result = change(make_votes(3, missing=0.0), "filter")
     assert result.members == ()
-    assert result.arm("one_coin").verdict == "tie"
+    assert result.verdicts == ("tie",)
     assert any("drops nobody" in sentence for sentence in result.warnings)
 
 

@@ -162,5 +162,6 @@ def test_groups_of_one_item_change_no_figure():
     ballots = panel((0.35, 0.9), (0.6, 1.0), (1.0, 0.8))
     legibility = legible(ballots)
     for j in range(3):
-        right, voted = int(legibility.correct[j]), int(legibility.voted[j])
-        assert (legibility.lo[j], legibility.hi[j]) == clopper_pearson(right, voted)
+        share, lo, hi = legibility.accuracy[j]
+        voted = int(legibility.voted[j])
+        assert (lo, hi) == clopper_pearson(round(share * voted), voted)

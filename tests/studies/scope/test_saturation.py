@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.saturation import (
     MARGIN,
     Saturation,
@@ -34,12 +35,8 @@ def line(last, half, fifth, *, se=0.001, outcome=None):
     ]
     return Saturation(
         sizes=SIZES,
-        nll=0.3 - delta,
-        nll_lo=0.2 - delta,
-        nll_hi=0.4 - delta,
-        delta=delta,
-        lo=lo,
-        hi=hi,
+        nll=Interval(0.3 - delta, 0.2 - delta, 0.4 - delta),
+        delta=Interval(delta, lo, hi, level=0.9),
         se=spread,
         p=np.full(10, 0.5),
         outcome=tuple(decided),

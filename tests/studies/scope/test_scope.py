@@ -61,7 +61,7 @@ def test_one_class_labels_fail_p0_and_flatter_nothing():
     assert outcomes(result)["P0"] == "fail"
     assert result.orientation == "symmetric"
     assert result.null_nll == pytest.approx(np.log(2))
-    assert result.saturation.nll.min() > 0.15
+    assert result.saturation.nll.value.min() > 0.15
 
 
 def test_sparse_votes_have_no_parse_rate():
