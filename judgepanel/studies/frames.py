@@ -44,7 +44,26 @@ def _array(values: object) -> Any:
     return array.astype(object) if array.dtype.kind == "U" else array
 
 
+def flat_row(record: Any) -> dict[str, Any]:
+    """Fields of a record of single numbers, as a row of a frame.
+
+    An interval called ``x`` gives ``x``, ``x_lo`` and ``x_hi``; ``delta`` gives ``lo`` and ``hi``
+    without its name, and ``band``, which has the value of ``delta``, its ends only.
+    """
+    row = dict(_flat(_fields(record)))
+    row.pop("band", None)
+    return {{"delta_lo": "lo", "delta_hi": "hi"}.get(name, name): row[name] for name in row}
+
+
 def scalars(result: Any) -> dict[str, Any]:
-    """All fields of a result that are one number, text or truth value."""
-    values = {field.name: getattr(result, field.name) for field in fields(result)}
-    return {name: value for name, value in values.items() if isinstance(value, str | int | float)}
+    """All fields of a result that are one number, text or truth value, as JSON values."""
+    values = _fields(result)
+    return {
+        name: to_plain(value)
+        for name, value in values.items()
+        if isinstance(value, str | int | float)
+    }
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
