@@ -106,11 +106,11 @@ def _escalated(name: str, result: Escalation) -> list[tuple[str, ...]]:
         (
             name,
             limit,
-            percent(row.escalated),
-            percent(row.cost / result.full_cost),
-            percent(row.accuracy, 3),
-            fixed(row.nll, 3),
-            with_interval(row.delta, row.lo, row.hi, sign=True),
+            percent(row.escalated.value),
+            percent(row.cost.value / result.full_cost),
+            percent(row.accuracy.value, 3),
+            fixed(row.nll.value, 3),
+            with_interval(*row.delta, sign=True),
         )
         for limit, row in zip(names, (*result.rows, result.recommended), strict=True)
     ]

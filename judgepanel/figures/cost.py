@@ -1,4 +1,4 @@
-"""What a panel costs: NLL against cost of an item, and what escalation saves."""
+"""What a panel costs: NLL against cost of an item."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
 from judgepanel.figures.style import (
     CURATE_FILL,
@@ -19,7 +18,6 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.studies.cost.cost_result import Cost
-from judgepanel.studies.cost.escalation_result import Escalation
 from judgepanel.studies.panel.costs import WRITTEN
 
 Floats = NDArray[np.float64]
@@ -74,7 +72,7 @@ def prepare_cost(result: Cost) -> FrontierCurve:
         everyone=result.everyone.found.nll,
         null=result.null_nll,
         budget=None if np.isnan(result.budget) else min(result.budget, result.full_cost),
-        axis=_axis(result.unit, counted=result.counted),
+        axis=cost_axis(result.unit, counted=result.counted),
         log=bool(cost.min() > 0.0 and result.full_cost > _LOG_FROM * cost.min()),
     )
 
@@ -156,92 +154,8 @@ def cost(result: Cost) -> go.Figure:
     return plot_cost(prepare_cost(result))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EscalationCurve:
-    """Thresholds (n,), ascending: ``cost`` of an item, ``nll`` and ``accuracy`` (n, 3) each with
-    bounds; ``chosen`` (4,) is the recommended one's threshold, cost, NLL and accuracy.
-    """
-
-    threshold: Floats
-    escalated: Floats
-    cost: Floats
-    nll: Floats
-    accuracy: Floats
-    chosen: Floats
-    axis: str
-
-
-def prepare_escalation(result: Escalation) -> EscalationCurve:
-    """Every threshold's cost, NLL and accuracy."""
-    rows, figures = result.rows, result.recommended
-    return EscalationCurve(
-        threshold=np.array([row.threshold for row in rows]),
-        escalated=np.array([row.escalated for row in rows]),
-        cost=np.array([row.cost for row in rows]),
-        nll=np.array([[row.nll, row.nll_lo, row.nll_hi] for row in rows]),
-        accuracy=np.array([[row.accuracy, row.accuracy_lo, row.accuracy_hi] for row in rows]),
-        chosen=np.array([figures.threshold, figures.cost, figures.nll, figures.accuracy]),
-        axis=_axis(result.unit, counted=result.counted),
-    )
-
-
-def plot_escalation(curve: EscalationCurve) -> go.Figure:
-    """NLL and accuracy against cost, one above the other; the recommended threshold marked."""
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    hover = "below %{text}: cost %{x:.3g}, %{y:.3f}<br>%{customdata:.0%} of items<extra></extra>"
-    for row, (values, place) in enumerate(((curve.nll, 2), (curve.accuracy, 3)), start=1):
-        figure.add_scatter(
-            x=curve.cost,
-            y=values[:, 0],
-            mode="lines+markers",
-            line={"color": INCLUDE, "width": 2},
-            marker={"color": INCLUDE, "size": 8},
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": np.nan_to_num(values[:, 2] - values[:, 0]),
-                "arrayminus": np.nan_to_num(values[:, 0] - values[:, 1]),
-                "color": INCLUDE,
-                "thickness": 1.5,
-                "width": 4,
-            },
-            text=[f"{entry:g}" for entry in curve.threshold],
-            customdata=curve.escalated,
-            name="ask all below a threshold, 95 %",
-            showlegend=row == 1,
-            hovertemplate=hover,
-            row=row,
-            col=1,
-        )
-        figure.add_scatter(
-            x=[curve.chosen[1]],
-            y=[curve.chosen[place]],
-            mode="markers",
-            marker={
-                "color": CURATE_FILL,
-                "symbol": "diamond",
-                "size": 11,
-                "line": {"color": CURATE_LINE, "width": 1},
-            },
-            name="threshold chosen on calibration rows",
-            showlegend=row == 1,
-            hovertemplate="chosen: cost %{x:.3g}, %{y:.3f}<extra></extra>",
-            row=row,
-            col=1,
-        )
-    laid_out(figure, x="", y="NLL (nats per item)", height=560)
-    figure.update_yaxes(title="accuracy", automargin=True, zeroline=False, row=2, col=1)
-    figure.update_xaxes(title=curve.axis, automargin=True, showgrid=False, row=2, col=1)
-    figure.update_xaxes(title="", row=1, col=1)
-    return figure
-
-
-def escalation(result: Escalation) -> go.Figure:
-    """NLL and accuracy against cost when a cheap panel answers where it is sure."""
-    return plot_escalation(prepare_escalation(result))
-
-
-def _axis(unit: str, *, counted: bool) -> str:
+def cost_axis(unit: str, *, counted: bool) -> str:
+    """Title of an axis of costs."""
     if counted:
         return "judges asked per item (every judge costs 1)"
     written = WRITTEN.get(unit.lower(), escaped(unit, 20))

@@ -7,8 +7,10 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from judgepanel.figures.cost import cost, escalation, prepare_cost, prepare_escalation
+from judgepanel.figures.cost import cost, prepare_cost
+from judgepanel.present.decide.escalation import escalation_figure
 from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
@@ -82,15 +84,17 @@ def test_names_and_units_are_inert():
 
 
 def test_escalation_draws_nll_and_accuracy_at_every_threshold():
-    result, curve = escalated(), prepare_escalation(escalated())
-    figure = escalation(result)
+    result = escalated()
+    figure = escalation_figure(result)
     lines = [t for t in figure.data if t.mode == "lines+markers"]
     assert [list(t.y) for t in lines] == [
-        [row.nll for row in result.rows],
-        [row.accuracy for row in result.rows],
+        [row.nll.value for row in result.rows],
+        [row.accuracy.value for row in result.rows],
     ]
-    assert list(lines[0].x) == [row.cost for row in result.rows]
+    assert lines[0].y[0] + lines[0].error_y.array[0] == pytest.approx(result.alone.nll.hi)
+    assert list(lines[0].x) == [row.cost.value for row in result.rows]
     assert list(lines[0].text) == ["0.5", "0.8", "1"]
     chosen = [t for t in figure.data if t.mode == "markers"]
-    assert [t.y[0] for t in chosen] == [result.recommended.nll, result.recommended.accuracy]
-    assert curve.chosen[1] == result.recommended.cost
+    row = result.recommended
+    assert [t.y[0] for t in chosen] == [row.nll.value, row.accuracy.value]
+    assert [t.x[0] for t in chosen] == [row.cost.value] * 2

@@ -152,7 +152,8 @@ def test_escalation_claims_nothing_where_nothing_can_be():
     assert "one judge only" in escalation_sentence(escalated(1, 1))
     assert "nothing to escalate to" in escalation_sentence(escalated(7))
     assert promise_sentence(escalated(7)) == ""
-    early = replace(escalated().recommended, nll_lo=float("nan"))
+    nll = escalated().recommended.nll
+    early = replace(escalated().recommended, nll=replace(nll, lo=float("nan")))
     result = replace(escalated(), recommended=early)
     assert escalation_sentence(result) == "Not enough splits yet to say."
     assert promise_sentence(result) == ""
@@ -162,8 +163,8 @@ def test_escalation_claims_nothing_where_nothing_can_be():
 def test_escalation_on_the_terminal():
     assert "an optimism of" in promise_sentence(escalated())
     table = escalation_table(escalated())
-    assert table["ask all below"].tolist() == ["never (0.5)", "0.800", "always (1)", "chosen"]
-    assert table["verdict"].tolist()[2] == "reference"
+    assert table["ask all below"].texts() == ["never (0.5)", "0.800", "always (1)", "chosen"]
+    assert table["verdict"].texts()[2] == "reference"
     assert "latency" in table
     hostile = replace(escalated(), cheap=("a\x1b[31m\nb", *"cdefgh"))
     assert "\x1b" not in cheap_sentence(hostile)

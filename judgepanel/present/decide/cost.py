@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from judgepanel.figures.cost import cost
@@ -11,7 +13,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, d
 from judgepanel.studies.cost.cost import CostSpec
 from judgepanel.studies.cost.cost_result import Cost, CostPoint
 from judgepanel.studies.panel.costs import WRITTEN
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, as_columns
 from judgepanel.words.numbers import (
     counted,
     fixed,
@@ -34,6 +36,12 @@ def amount(value: float, unit: str) -> str:
     if unit == "judges":
         return f"{sig(value)} {'judge' if value == 1.0 else 'judges'}"
     return f"{sig(value)} {WRITTEN.get(unit.lower(), one_line(unit, 20))}".rstrip()
+
+
+def amounts(values: Sequence[float], unit: str) -> Column:
+    """A column of amounts."""
+    words = {row: amount(value, unit) for row, value in enumerate(values) if math.isfinite(value)}
+    return Column(np.asarray(values), "significant", words)
 
 
 def cost_sentence(result: Cost) -> str:

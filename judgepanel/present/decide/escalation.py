@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
-from judgepanel.figures.cost import escalation
+from judgepanel.figures.cost import cost_axis
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    error_bars,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.decide.cost import amount
+from judgepanel.present.decide.cost import amount, amounts
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.escalation import EscalationSpec
 from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     fixed,
-    interval,
     listed,
     percent,
     sig,
@@ -55,9 +64,9 @@ def _answer(result: Escalation) -> str:
     if len(result.cheap) == result.n_judges:
         return "The cheap panel is all judges, so there is nothing to escalate to."
     row = result.recommended
-    if not math.isfinite(row.nll_lo):
+    if not math.isfinite(row.nll.lo):
         return "Not enough splits yet to say."
-    if min(row.nll_lo, result.full.nll_lo) >= result.null_nll:
+    if min(row.nll.lo, result.full.nll.lo) >= result.null_nll:
         return (
             f"Neither all judges nor escalation beat the base rate (NLL "
             f"{fixed(result.null_nll, 3)}), so there is nothing to save."
@@ -73,33 +82,36 @@ def _answer(result: Escalation) -> str:
         f"{sig(result.cheap_size, 2)} {'judge' if result.cheap_size == 1.0 else 'judges'} "
         f"({amount(result.cheap_cost, result.unit)})"
     )
+    asked = percent(float(row.escalated.value))
     return (
         f"Ask {cheap} first, and all {result.n_judges} ({amount(result.full_cost, result.unit)}) "
-        f"where the confidence is below {sig(row.threshold)}: {percent(row.escalated)} of the "
-        f"items go to all, an item costs {_cost(result, row)}, and NLL changes by {_change(row)}; "
+        f"where the confidence is below {sig(row.threshold)}: {asked} of the items "
+        f"go to all, an item costs {_cost(result, row)}, and NLL changes by {_change(row)}; "
         f"{_OUTCOMES[row.verdict]}."
     )
 
 
 def _cost(result: Escalation, row: EscalationFigures) -> str:
-    share = row.cost / result.full_cost if result.full_cost > 0.0 else 1.0
-    return f"{amount(row.cost, result.unit)} ({percent(share)})"
+    cost = float(row.cost.value)
+    share = cost / result.full_cost if result.full_cost > 0.0 else 1.0
+    return f"{amount(cost, result.unit)} ({percent(share)})"
 
 
 def _change(row: EscalationFigures) -> str:
-    return with_interval(row.delta, row.lo, row.hi, sign=True)
+    return with_interval(*row.delta, sign=True)
 
 
 def promise_sentence(result: Escalation) -> str:
     """What the threshold promised where it was chosen, and what it kept; empty without splits."""
     row = result.recommended
-    if not math.isfinite(row.nll_lo) or len(result.cheap) == result.n_judges:
+    if not math.isfinite(row.nll.lo) or len(result.cheap) == result.n_judges:
         return ""
+    delta = float(row.delta.value)
     return (
         f"The threshold was chosen on calibration rows in every split (mostly "
-        f"{sig(result.threshold_lo)} to {sig(result.threshold_hi)}): there it lost "
-        f"{signed(row.delta - result.optimism)} NLL against all judges, on new items "
-        f"{signed(row.delta)}, an optimism of {signed(result.optimism)}."
+        f"{sig(float(result.threshold.lo))} to {sig(float(result.threshold.hi))}): there it lost "
+        f"{signed(delta - result.optimism)} NLL against all judges, on new items "
+        f"{signed(delta)}, an optimism of {signed(result.optimism)}."
     )
 
 
@@ -116,38 +128,84 @@ def cheap_sentence(result: Escalation) -> str:
     return f"The cheap panel is {result.cheap_how}: {listed(names)}.{stable}"
 
 
-def escalation_table(result: Escalation) -> pd.DataFrame:
+def escalation_table(result: Escalation) -> dict[str, Column]:
     """Every threshold, ascending, then the recommended one."""
     rows = (*result.rows, result.recommended)
     last = len(result.rows) - 1
     names = [sig(row.threshold) for row in result.rows]
     names[0], names[last] = "never (0.5)", "always (1)"
+    nll = Interval.stacked(row.nll for row in rows)
     table = {
-        "ask all below": [*names, "chosen"],
-        "asked": [
-            f"{percent(row.escalated)} [{percent(row.escalated_lo)}, {percent(row.escalated_hi)}]"
-            for row in rows
-        ],
-        "cost": [_cost(result, row) for row in rows],
-        "accuracy": [
-            f"{percent(row.accuracy, 3)} [{percent(row.accuracy_lo, 3)}, "
-            f"{percent(row.accuracy_hi, 3)}]"
-            for row in rows
-        ],
-        "NLL": [f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)}" for row in rows],
-        "skill": [percent(1.0 - row.nll / result.null_nll) for row in rows],
-        "against all judges": [
-            "reference" if place == last else _change(row) for place, row in enumerate(rows)
-        ],
-        "verdict": [
-            "reference" if place == last else _VERDICTS[row.verdict]
-            for place, row in enumerate(rows)
-        ],
-        "chosen in": [*(percent(row.chosen_share) for row in result.rows), ""],
+        "ask all below": text([*names, "chosen"]),
+        "asked": levels(Interval.stacked(row.escalated for row in rows)),
+        "cost": Column(
+            np.array([row.cost.value for row in rows]),
+            "significant",
+            {place: _cost(result, row) for place, row in enumerate(rows)},
+        ),
+        "accuracy": levels(Interval.stacked(row.accuracy for row in rows)),
+        "NLL": levels(nll),
+        "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
+        "against all judges": differences(
+            Interval.stacked(row.delta for row in rows), {last: "reference"}
+        ),
+        "verdict": text(
+            [
+                "reference" if place == last else _VERDICTS[row.verdict]
+                for place, row in enumerate(rows)
+            ]
+        ),
+        "chosen in": numbers([*(row.chosen_share for row in result.rows), np.nan], "share"),
     }
     if any(math.isfinite(row.latency) for row in rows):
-        table["latency"] = [amount(row.latency, result.latency_unit) for row in rows]
-    return pd.DataFrame(table)
+        table["latency"] = amounts([row.latency for row in rows], result.latency_unit)
+    return table
+
+
+def escalation_figure(result: Escalation) -> go.Figure:
+    """NLL and accuracy against cost, one above the other; the recommended threshold marked."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    chosen = result.recommended
+    for row, metric in enumerate(("nll", "accuracy"), start=1):
+        estimates = Interval.stacked(getattr(figures, metric) for figures in result.rows)
+        figure.add_scatter(
+            x=[figures.cost.value for figures in result.rows],
+            y=estimates.value,
+            mode="lines+markers",
+            line={"color": INCLUDE, "width": 2},
+            marker={"color": INCLUDE, "size": 8},
+            error_y=error_bars(estimates, INCLUDE),
+            text=[f"{figures.threshold:g}" for figures in result.rows],
+            customdata=[figures.escalated.value for figures in result.rows],
+            name="ask all below a threshold, 95 %",
+            showlegend=row == 1,
+            hovertemplate="below %{text}: cost %{x:.3g}, %{y:.3f}<br>%{customdata:.0%} of items"
+            "<extra></extra>",
+            row=row,
+            col=1,
+        )
+        figure.add_scatter(
+            x=[chosen.cost.value],
+            y=[getattr(chosen, metric).value],
+            mode="markers",
+            marker={
+                "color": CURATE_FILL,
+                "symbol": "diamond",
+                "size": 11,
+                "line": {"color": CURATE_LINE, "width": 1},
+            },
+            name="threshold chosen on calibration rows",
+            showlegend=row == 1,
+            hovertemplate="chosen: cost %{x:.3g}, %{y:.3f}<extra></extra>",
+            row=row,
+            col=1,
+        )
+    laid_out(figure, x="", y="NLL (nats per item)", height=560)
+    figure.update_yaxes(title="accuracy", automargin=True, zeroline=False, row=2, col=1)
+    axis = cost_axis(result.unit, counted=result.counted)
+    figure.update_xaxes(title=axis, automargin=True, showgrid=False, row=2, col=1)
+    figure.update_xaxes(title="", row=1, col=1)
+    return figure
 
 
 def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
@@ -155,8 +213,8 @@ def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
     return [
         Answer(escalation_sentence(result)),
         *paragraphs(promise_sentence(result), cheap_sentence(result)),
-        drawing(escalation(result), "NLL for every threshold of confidence"),
-        Table(as_columns(escalation_table(result))),
+        drawing(escalation_figure(result), "NLL for every threshold of confidence"),
+        Table(escalation_table(result)),
         Method(
             "Thresholds were fixed in advance; in every split the recommended one is chosen on the "
             "calibration items."

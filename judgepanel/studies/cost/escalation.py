@@ -18,6 +18,7 @@ from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import calibrate, evaluate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, fold_of, folds
 from judgepanel.studies.common import run_fields, splits_of
 from judgepanel.studies.confidence.probabilities import OutOfSample, evaluations
@@ -263,9 +264,8 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     return Escalation(
         rows=rows,
         recommended=recommended,
-        threshold_lo=float(low),
-        threshold_hi=float(high),
-        optimism=recommended.delta - promised,
+        threshold=Interval(np.asarray(recommended.threshold), low, high, unit="share"),
+        optimism=float(recommended.delta.value - promised),
         tolerance=spec.tolerance,
         cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),
         cheap_how=cheap_curator(spec, prepared.judges, costs).title,

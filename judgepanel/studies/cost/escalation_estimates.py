@@ -15,6 +15,7 @@ from judgepanel.scoring.inference import (
     simultaneous_reach,
     verdict,
 )
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.confidence.probabilities import Evaluations, OutOfSample
@@ -25,6 +26,12 @@ from judgepanel.studies.panel.costs import JudgeCosts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+_UNITS: dict[str, Unit] = {
+    "escalated": "share",
+    "cost": "cost",
+    "nll": "nats",
+    "accuracy": "share",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,42 +99,38 @@ def escalation_rows(
         "nll": np.where(asked, nll[1], nll[0]),
         "accuracy": np.where(asked, of.hit[1], of.hit[0]),
     }
-    signs01 = (of.signs > 0).astype(np.float64)
-    brier = np.where(asked, (of.p[1] - signs01) ** 2, (of.p[0] - signs01) ** 2)
-    means = {
-        "brier": of.mean(brier).value,
-        "latency": of.mean(first + np.where(asked, then, 0.0)).value,
+    ranges = {**RANGES, "escalated": (0.0, 1.0), "cost": (float(cheap.min()), full)}
+    intervals: dict[str, Any] = {
+        name: Interval.of(of.mean(part), _UNITS[name]).clip(*ranges[name])
+        for name, part in values.items()
     }
-    by_name = {name: of.mean(part) for name, part in values.items()}
+    margin = MARGIN * float(intervals["nll"].value[len(limits) - 1])
     gaps = values["nll"] - nll[1]
     ours, reach = _gaps(of, gaps, seed)
-    margin = MARGIN * float(by_name["nll"].value[len(limits) - 1])
-    promised = escalation.promised.mean(axis=0)
-    shares = np.bincount(escalation.picked, minlength=len(limits)) / len(escalation.picked)
-    chosen = float(
-        np.take_along_axis(escalation.promised, escalation.picked[:, None], axis=1).mean()
-    )
-    median = float(np.quantile(limits[escalation.picked], 0.5, method="higher"))
+    ends = ours.value - reach * ours.se, ours.value + reach * ours.se
+    intervals |= {"delta": Interval.of(ours), "band": Interval(ours.value, *ends)}
+    signs01 = (of.signs > 0).astype(np.float64)
+    brier = np.where(asked, (of.p[1] - signs01) ** 2, (of.p[0] - signs01) ** 2)
+    picked = escalation.picked
+    chosen = np.take_along_axis(escalation.promised, picked[:, None], axis=1).mean()
+    columns = intervals | {
+        "threshold": np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
+        "brier": of.mean(brier).value,
+        "latency": of.mean(first + np.where(asked, then, 0.0)).value,
+        "p": ours.p,
+        "promised": np.append(escalation.promised.mean(axis=0), chosen),
+        "chosen_share": np.append(np.bincount(picked, minlength=len(limits)) / len(picked), 1.0),
+    }
     rows = [
-        _figures(
-            place,
-            by_name,
-            means,
-            ours,
-            reach,
-            {
-                "threshold": float(limits[place]) if place < len(limits) else median,
-                "margin": margin,
-                "verdict": verdict(
-                    float(ours.lo[place]),
-                    float(ours.hi[place]),
-                    margin,
-                    identical=not gaps[place].any(),
-                ),
-                "promised": float(promised[place]) if place < len(limits) else chosen,
-                "chosen_share": float(shares[place]) if place < len(limits) else 1.0,
-            },
-            (float(cheap.min()), full),
+        EscalationFigures(
+            **{name: part[place] for name, part in columns.items()},
+            margin=margin,
+            verdict=verdict(
+                float(ours.lo[place]),
+                float(ours.hi[place]),
+                margin,
+                identical=not gaps[place].any(),
+            ),
         )
         for place in range(len(limits) + 1)
     ]
@@ -142,34 +145,3 @@ def _gaps(of: Evaluations, gaps: Floats, seed: int) -> tuple[Estimate, float]:
     splits = np.concatenate([of.by_split(gap) for gap in gaps])
     interval = estimate(items, splits.T, of.units, of.n_calibration, float(of.sizes.mean()))
     return interval, simultaneous_reach(interval, seed=seed)
-
-
-def _figures(
-    place: int,
-    by_name: dict[str, Estimate],
-    means: dict[str, Floats],
-    gaps: Estimate,
-    reach: float,
-    more: dict[str, Any],
-    range_of_cost: tuple[float, float],
-) -> EscalationFigures:
-    ranges = {**RANGES, "escalated": (0.0, 1.0), "cost": range_of_cost}
-    levels: dict[str, Any] = {}
-    for name, interval in by_name.items():
-        levels[name] = float(interval.value[place])
-        levels[f"{name}_lo"], levels[f"{name}_hi"] = (
-            float(np.clip(end[place], *ranges[name])) for end in (interval.lo, interval.hi)
-        )
-    value, se = float(gaps.value[place]), float(gaps.se[place])
-    return EscalationFigures(
-        **levels,
-        brier=float(means["brier"][place]),
-        latency=float(means["latency"][place]),
-        delta=value,
-        lo=float(gaps.lo[place]),
-        hi=float(gaps.hi[place]),
-        p=float(gaps.p[place]),
-        band_lo=value - reach * se,
-        band_hi=value + reach * se,
-        **more,
-    )

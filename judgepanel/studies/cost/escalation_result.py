@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row
 from judgepanel.studies.split_result import SplitResult
 
 
@@ -23,32 +25,21 @@ class EscalationFigures:
     go to all judges, ``cost`` what an item costs (an escalated one what all judges cost: the cheap
     ones are not asked twice), ``latency`` the slowest cheap judge and then, where escalated, the
     slowest of the others. ``delta`` = NLL - NLL(all judges): above 0 asking all judges is better;
-    its verdict is against ``margin``, and ``band_lo``, ``band_hi`` cover all thresholds together.
+    its verdict is against ``margin``, and ``band`` covers all thresholds together.
     ``promised`` is the NLL on calibration rows, cross-fitted, and ``chosen_share`` the share of
     splits in which the threshold was chosen there.
     """
 
     threshold: float
-    escalated: float
-    escalated_lo: float
-    escalated_hi: float
-    cost: float
-    cost_lo: float
-    cost_hi: float
+    escalated: Interval
+    cost: Interval
     latency: float
-    nll: float
-    nll_lo: float
-    nll_hi: float
-    accuracy: float
-    accuracy_lo: float
-    accuracy_hi: float
+    nll: Interval
+    accuracy: Interval
     brier: float
-    delta: float
-    lo: float
-    hi: float
+    delta: Interval
     p: float
-    band_lo: float
-    band_hi: float
+    band: Interval
     margin: float
     verdict: Verdict
     promised: float
@@ -61,17 +52,16 @@ class Escalation(SplitResult):
 
     ``rows`` follow ascending thresholds, fixed in advance, from .5 (the cheap panel alone) to 1
     (all judges). ``recommended`` takes, in every split, the lowest threshold whose cross-fitted NLL
-    on calibration rows is at most ``tolerance`` above that of all judges; its ``threshold`` is the
-    median, between ``threshold_lo`` and ``threshold_hi`` in 95 % of the splits, and ``optimism``
-    what it lost on new items of the difference it promised. ``cheap`` are the judges of the cheap
+    on calibration rows is at most ``tolerance`` above that of all judges. ``threshold`` is the
+    median of these and the central 95 % of the splits, ``optimism`` what was lost on new items of
+    the difference promised. ``cheap`` are the judges of the cheap
     panel on all labelled rows, ``cheap_how`` says how it is found and ``stability`` how far the
     splits agree about it.
     """
 
     rows: tuple[EscalationFigures, ...]
     recommended: EscalationFigures
-    threshold_lo: float
-    threshold_hi: float
+    threshold: Interval
     optimism: float
     tolerance: float
     cheap: tuple[str, ...]
@@ -115,33 +105,22 @@ class Escalation(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per threshold, then the recommended one."""
-        frame = pd.DataFrame([to_plain(row) for row in (*self.rows, self.recommended)])
-        frame.insert(0, "arm", [*("fixed" for _ in self.rows), "recommended"])
-        frame["skill"] = 1.0 - frame["nll"] / self.null_nll
-        frame["null_nll"] = self.null_nll
-        frame["full_cost"], frame["unit"] = self.full_cost, self.unit
-        frame["aggregator"], frame["calibrator"] = self.aggregator, self.calibrator
-        frame["n_splits"] = self.n_splits
-        words = {"arm", "verdict", "unit", "aggregator", "calibrator"}
-        numbers = [name for name in frame if name not in words and frame[name].isna().any()]
-        return frame.astype(dict.fromkeys(numbers, float))
+        names = [*("fixed" for _ in self.rows), "recommended"]
+        rows = zip(names, (*self.rows, self.recommended), strict=True)
+        return pd.DataFrame([{"arm": name, **flat_row(row)} for name, row in rows]).assign(
+            skill=lambda frame: 1.0 - frame["nll"] / self.null_nll,
+            null_nll=self.null_nll,
+            full_cost=self.full_cost,
+            unit=self.unit,
+            aggregator=self.aggregator,
+            calibrator=self.calibrator,
+            n_splits=self.n_splits,
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """The recommended threshold, the cheap panel and all thresholds, as JSON values."""
+    def decisions(self) -> dict[str, Any]:
+        """The cheap panel, the recommended threshold and all thresholds."""
         return {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
             "cheap": list(self.cheap),
-            "cheap_how": self.cheap_how,
-            "cheap_cost": self.cheap_cost,
-            "full_cost": self.full_cost,
-            "unit": self.unit,
-            "counted": self.counted,
-            "tolerance": self.tolerance,
-            "recommended": to_plain(self.recommended),
-            "optimism": to_plain(self.optimism),
-            "thresholds": [to_plain(row) for row in self.rows],
-            "null_nll": self.null_nll,
-            "n_splits": self.n_splits,
-            "orientation": self.orientation,
+            "recommended": to_plain(flat_row(self.recommended)),
+            "thresholds": [to_plain(flat_row(row)) for row in self.rows],
         }

@@ -58,23 +58,23 @@ def test_the_ends_are_the_cheap_panel_and_all_judges_and_cost_lies_between():
     for more in ({}, {"cheapest": 2}, {"cheap": ("judge003", "judge000")}):
         escalation = result(**more)
         assert [figures.threshold for figures in escalation.rows] == [0.5, 0.7, 0.9, 1.0]
-        assert (escalation.alone.escalated, escalation.full.escalated) == (0.0, 1.0)
+        assert (escalation.alone.escalated.value, escalation.full.escalated.value) == (0.0, 1.0)
         exact = {} if more else {"rel": 0.02}  # the mean over items, where splits differ
-        assert escalation.alone.cost == pytest.approx(escalation.cheap_cost, **exact)
-        assert (
-            escalation.full.cost == pytest.approx(escalation.full_cost) == pytest.approx(sum(COSTS))
-        )
+        assert escalation.alone.cost.value == pytest.approx(escalation.cheap_cost, **exact)
+        assert escalation.full.cost.value == pytest.approx(escalation.full_cost)
+        assert escalation.full_cost == pytest.approx(sum(COSTS))
         assert escalation.full.verdict == "tie"
-        assert escalation.full.delta == 0.0
-        costs = [figures.cost for figures in escalation.rows]
-        asked = [figures.escalated for figures in escalation.rows]
+        assert escalation.full.delta.value == 0.0
+        costs = [figures.cost.value for figures in escalation.rows]
+        asked = [figures.escalated.value for figures in escalation.rows]
         assert costs == sorted(costs)
         assert asked == sorted(asked)
-        assert escalation.alone.cost <= escalation.recommended.cost <= escalation.full.cost
+        assert costs[0] <= escalation.recommended.cost.value <= costs[-1]
         for row in escalation.rows:
             apart = escalation.full_cost - escalation.cheap_cost
             if more:
-                assert row.cost == pytest.approx(escalation.cheap_cost + row.escalated * apart)
+                cost = escalation.cheap_cost + row.escalated.value * apart
+                assert row.cost.value == pytest.approx(cost)
         assert escalation.alone.latency <= escalation.full.latency
 
 
@@ -98,7 +98,7 @@ def test_always_asking_is_the_full_panel_and_never_asking_the_cheap_one_to_the_b
         of = probabilities.evaluations(other, prepare(made, panel.settings))
         nll = float(of.by_item(item_scores(of.logits[1], of.signs).nll).mean())
         outcome = merge(made, wanted, escalation)
-        assert (outcome.alone, outcome.full)[row].nll == nll
+        assert (outcome.alone, outcome.full)[row].nll.value == nll
 
 
 def test_an_item_goes_to_all_judges_exactly_where_confidence_is_below_the_limit():
@@ -128,7 +128,7 @@ def test_the_threshold_is_the_lowest_within_the_tolerance_where_it_was_chosen():
     outcome = result()
     assert sum(row.chosen_share for row in outcome.rows) == pytest.approx(1.0)
     promised = outcome.recommended.promised - outcome.full.promised
-    assert outcome.optimism == pytest.approx(outcome.recommended.delta - promised)
+    assert outcome.optimism == pytest.approx(outcome.recommended.delta.value - promised)
 
 
 @pytest.mark.parametrize("aggregator", ["one_coin", "stacking"])
@@ -171,29 +171,29 @@ def test_permuting_judges_changes_no_figure():
 def test_joint_panels_escalate_too():
     escalation = run(ESCALATION, votes(), EscalationSpec(Settings(splits=2), cheapest=2), jobs=1)
     assert escalation.full.verdict == "tie"
-    assert escalation.alone.nll != escalation.full.nll
+    assert escalation.alone.nll.value != escalation.full.nll.value
 
 
 def test_without_costs_judges_are_counted_and_odd_panels_are_said():
     counted = run(ESCALATION, votes(None), spec(2, cheapest=1), jobs=1)
     assert counted.counted
-    assert counted.alone.cost == 1.0
+    assert counted.alone.cost.value == 1.0
     assert "every judge counts 1" in counted.warnings[0]
     little = run(ESCALATION, votes(), spec(2, share=0.001), jobs=1)
     assert little.cheap == ("judge005",)
     assert any("asks nobody" in line for line in little.warnings)
     everyone = run(ESCALATION, votes(), spec(2, cheapest=99), jobs=1)
-    assert everyone.alone.delta == 0.0
+    assert everyone.alone.delta.value == 0.0
     assert any("nothing to escalate to" in line for line in everyone.warnings)
     free = run(ESCALATION, votes((0.0,) * 7), spec(2, cheapest=2), jobs=1)
-    assert free.recommended.cost == 0.0
+    assert free.recommended.cost.value == 0.0
 
 
 def test_one_class_labels_flatter_nobody():
     coded = votes(one_class=True, low=0.5, high=0.5, missing=0.0)
     escalation = run(ESCALATION, coded, spec(2), jobs=1)
     assert escalation.orientation == "symmetric"
-    assert min(row.nll for row in escalation.rows) > 0.6
+    assert min(row.nll.value for row in escalation.rows) > 0.6
 
 
 @pytest.mark.parametrize(
