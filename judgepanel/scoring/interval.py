@@ -64,6 +64,11 @@ class Interval:
         return cls(estimate.value, estimate.lo, estimate.hi, unit=unit)
 
     @classmethod
+    def single(cls, value: float, lo: float, hi: float, unit: Unit = "nats") -> Interval:
+        """One estimate."""
+        return cls(*_three(np.asarray(end)[()] for end in (value, lo, hi)), unit=unit)
+
+    @classmethod
     def full(cls, shape: int | tuple[int, ...], fill: float, unit: Unit = "nats") -> Interval:
         """One number at every place, its ends as well; NaN for no estimate."""
         return cls(*_three(np.full(shape, fill) for _ in range(3)), unit=unit)
