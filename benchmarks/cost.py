@@ -90,9 +90,9 @@ def _frontier(name: str, result: Cost) -> list[tuple[str, ...]]:
             name,
             percent(point.share),
             sig(point.found.size, 2),
-            fixed(point.found.nll, 3),
-            interval(point.found.nll_lo, point.found.nll_hi, 3),
-            with_interval(point.found.delta, point.found.lo, point.found.hi, sign=True),
+            fixed(point.found.nll.value, 3),
+            interval(point.found.nll.lo, point.found.nll.hi, 3),
+            with_interval(*point.found.delta, sign=True),
             point.found.verdict,
             fixed(point.found.stability, 2),
         )

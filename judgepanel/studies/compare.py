@@ -73,7 +73,7 @@ class Comparison:
 
 def grid_estimates(
     tally: Tally, units: NDArray[np.int64], *, rare: bool = False
-) -> dict[str, tuple[Floats, ...]]:
+) -> dict[str, tuple[Floats, Floats, Floats]]:
     """Value, lower and upper bound, each (C, A + 1), of every metric.
 
     With a single split there is no spread to learn from; bounds are then NaN. Where wrong
@@ -81,7 +81,7 @@ def grid_estimates(
     """
     item_means, seen = tally.item_means()
     n_c = item_means.shape[1]
-    estimates: dict[str, tuple[Floats, ...]] = {}
+    estimates: dict[str, tuple[Floats, Floats, Floats]] = {}
     for m, metric in enumerate(METRICS):
         split_means = tally.split_means[:, m]
         if metric not in ITEM_METRICS:
@@ -109,7 +109,8 @@ def grid_estimates(
             value, lo, hi = (
                 np.stack([getattr(fit, name) for fit in fits]) for name in ("value", "lo", "hi")
             )
-            estimates[metric] = (value, *(np.clip(end, *RANGES[metric]) for end in (lo, hi)))
+            lo, hi = (np.clip(end, *RANGES[metric]) for end in (lo, hi))
+            estimates[metric] = (value, lo, hi)
     return estimates
 
 

@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.figures.cost import cost, prepare_cost
+from judgepanel.present.decide.cost import cost_figure
 from judgepanel.present.decide.escalation import escalation_figure
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
+
+NONE = np.float64(np.nan)
 
 
 @cache
@@ -40,12 +43,12 @@ def traces(figure):
 
 
 def test_every_budget_is_a_point_with_its_interval():
-    result, drawn = frontier(0.4), traces(cost(frontier(0.4)))
+    result, drawn = frontier(0.4), traces(cost_figure(frontier(0.4)))
     points = drawn["best panel found, 95 %"]
     for place, point in enumerate(result.points):
-        assert points.x[place] == point.cost
-        assert points.y[place] == point.found.nll
-        assert points.y[place] + points.error_y.array[place] == point.found.nll_hi
+        assert points.x[place] == point.cost.value
+        assert points.y[place] == point.found.nll.value
+        assert points.y[place] + points.error_y.array[place] == pytest.approx(point.found.nll.hi)
     assert drawn["all judges"].x[0] == result.full_cost
     assert set(drawn["base rate"].y) == {result.null_nll}
     assert set(drawn["budget"].x) == {0.4}
@@ -55,32 +58,34 @@ def test_every_budget_is_a_point_with_its_interval():
 
 
 def test_axes_say_the_unit_and_are_logarithmic_where_costs_differ_much():
-    figure = cost(frontier())
+    figure = cost_figure(frontier())
     assert figure.layout.xaxis.title.text == "cost per item (USD)"
     assert figure.layout.xaxis.type == "log"
     assert figure.layout.xaxis.ticktext[:3] == ("0.01", "0.02", "0.05")
-    counted = cost(frontier(costs=None))
+    counted = cost_figure(frontier(costs=None))
     assert "every judge costs 1" in counted.layout.xaxis.title.text
     assert counted.layout.xaxis.type is None
-    free = cost(frontier(costs=(0.0,) * 6))
+    free = cost_figure(frontier(costs=(0.0,) * 6))
     assert free.layout.xaxis.type is None
 
 
 def test_a_single_split_is_drawn_without_bars():
     points = tuple(
-        replace(p, found=replace(p.found, nll_lo=float("nan"), nll_hi=float("nan")))
+        replace(p, found=replace(p.found, nll=Interval(p.found.nll.value, NONE, NONE)))
         for p in frontier().points
     )
-    drawn = traces(cost(replace(frontier(), points=points)))
+    drawn = traces(cost_figure(replace(frontier(), points=points)))
     assert not np.any(drawn["best panel found, 95 %"].error_y.array)
 
 
 def test_names_and_units_are_inert():
     hostile = replace(frontier().points[-1], judges=("<img src=x>", *"abcdefg"))
     result = replace(frontier(), points=(hostile,), unit="<b>")
-    assert prepare_cost(result).panels[0].startswith("&lt;img")
-    assert prepare_cost(result).panels[0].endswith("and 3 more")
-    assert prepare_cost(result).axis == "cost per item (&lt;b&gt;)"
+    figure = cost_figure(result)
+    names = traces(figure)["best panel found, 95 %"].text[0]
+    assert names.startswith("&lt;img")
+    assert names.endswith("and 3 more")
+    assert figure.layout.xaxis.title.text == "cost per item (&lt;b&gt;)"
 
 
 def test_escalation_draws_nll_and_accuracy_at_every_threshold():

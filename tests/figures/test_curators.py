@@ -1,4 +1,4 @@
-"""Figures of curators draw what the result says, and untrusted names as text."""
+"""Figures of curators draw what the result says."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pytest
 
-from judgepanel.figures.curators import (
-    chosen_judges,
-    curators,
-    prepare_chosen,
-    prepare_curators,
-)
+from judgepanel.present.decide.curators import curators_figure
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
+
+NONE = np.float64(np.nan)
 
 
 @cache
@@ -37,43 +36,27 @@ def traces(figure):
 
 
 def test_every_curator_has_what_it_saw_and_what_it_got():
-    rows = prepare_curators(result())
-    assert list(rows.nll) == sorted(rows.nll, reverse=True)
-    figure = curators(result())
+    figure = curators_figure(result())
     outcome = traces(figure)
     new, seen = outcome["on new items, 95 %"], outcome["where it chose"]
     assert len(new.x) == len(result().curators) == 5
-    oracle = rows.names.index("oracle k (not deployable)")
+    assert list(new.x) == sorted(new.x, reverse=True)
+    oracle = new.y.index("oracle k (not deployable)")
     assert seen.x[oracle] is None
-    for place, name in enumerate(rows.names):
+    for place, name in enumerate(new.y):
         entry = next(
             c for c in result().curators if c.title == name.removesuffix(" (not deployable)")
         )
-        assert new.x[place] == entry.nll
-        assert new.x[place] + new.error_x.array[place] == entry.nll_hi
-    assert set(outcome["all judges"].x) == {result().everyone.nll}
+        assert new.x[place] == entry.nll.value
+        assert new.x[place] + new.error_x.array[place] == pytest.approx(entry.nll.hi)
+    assert set(outcome["all judges"].x) == {result().everyone.nll.value}
     assert set(outcome["base rate"].x) == {result().null_nll}
 
 
 def test_a_single_split_is_drawn_without_bars():
     blank = tuple(
-        replace(curator, nll_lo=float("nan"), nll_hi=float("nan")) for curator in result().curators
+        replace(curator, nll=Interval(curator.nll.value, NONE, NONE))
+        for curator in result().curators
     )
-    figure = curators(replace(result(), curators=blank))
+    figure = curators_figure(replace(result(), curators=blank))
     assert not np.any(traces(figure)["on new items, 95 %"].error_x.array)
-
-
-def test_bars_are_the_judges_chosen_most_often_and_the_rest_is_counted():
-    shares = prepare_chosen(result(), "forward", most=2)
-    every = result().shares("forward")
-    assert shares.share[-1] == every.max()
-    assert shares.left == np.count_nonzero(every) - 2
-    bars = chosen_judges(result(), "forward").data[0]
-    assert len(bars.x) == np.count_nonzero(every)
-    assert all(0 < x <= 1 for x in bars.x)
-
-
-def test_names_are_inert():
-    hostile = replace(result(), judges=("<img src=x>" * 9, *result().judges[1:]))
-    everybody = prepare_chosen(hostile, "all")
-    assert any(name.startswith("&lt;img") for name in everybody.names)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.present.blocks import Table
 from judgepanel.present.decide.cost import (
     amount,
     cost_sentence,
@@ -25,6 +26,7 @@ from judgepanel.present.decide.escalation import (
     promise_sentence,
 )
 from judgepanel.render.terminal import terminal_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.cost import COST, CostSpec
 from judgepanel.studies.cost.escalation import ESCALATION, EscalationSpec
 from judgepanel.studies.runner import run
@@ -32,6 +34,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING
 from tests.helpers import make_votes
 
+NONE = np.float64(np.nan)
 COSTS = (0.3, 0.1, 0.2, 0.5, 0.1, 0.05, 0.4)
 
 
@@ -75,11 +78,13 @@ def test_amounts_have_their_unit():
 
 
 def test_the_least_budget_without_loss_is_the_answer():
-    points = with_points(delta=0.0, band_lo=-0.001, band_hi=0.001, margin=0.01, verdict="undecided")
+    band = Interval.single(0.0, -0.001, 0.001)
+    points = with_points(band=band, margin=0.01, verdict="undecided")
     sentence = cost_sentence(points)
     assert sentence.startswith("0.0500 USD (3.0 %) an item is the least of 4 budgets shown to lose")
     assert "against all 7 judges (1.65 USD)" in sentence
-    sentence = cost_sentence(with_points(band_hi=0.5, margin=0.01, verdict="undecided"))
+    wide = replace(band, hi=np.float64(0.5))
+    sentence = cost_sentence(with_points(band=wide, margin=0.01, verdict="undecided"))
     assert sentence.startswith("No budget is shown to lose at most 2 % of NLL against all 7 judges")
 
 
@@ -94,7 +99,7 @@ def test_nothing_is_claimed_where_nothing_can_be():
     assert "one judge only" in cost_sentence(frontier(n_judges=1))
     assert "nothing to save" in cost_sentence(frontier(costs=(0.0,) * 7))
     base = frontier().everyone
-    early = replace(base, found=replace(base.found, nll_lo=float("nan")))
+    early = replace(base, found=replace(base.found, nll=replace(base.found.nll, lo=NONE)))
     assert cost_sentence(replace(frontier(), everyone=early)) == "Not enough splits yet to say."
     assert "No panel at any cost beats the base rate" in cost_sentence(
         replace(frontier(), null_nll=0.01)
@@ -117,13 +122,13 @@ def test_prices_and_panels_are_said_and_hostile_names_stay_on_their_line():
 
 def test_tables_have_a_row_a_budget():
     table = cost_table(frontier())
-    assert len(table) == len(frontier().points) + 1
-    assert table["verdict"].iloc[-1] == "reference"
-    assert {"slowest", "in turn"} <= set(table.columns)
+    assert Table(table).n_rows == len(frontier().points) + 1
+    assert table["verdict"].texts()[-1] == "reference"
+    assert {"slowest", "in turn"} <= set(table)
     bare = cost_table(frontier(costs=None))
-    assert not {"slowest", "in turn"} & set(bare.columns)
-    assert bare["budget"].tolist()[:2] == ["1.00 judge", "2.00 judges"]
-    assert len(panels_table(frontier())) == len(frontier().points)
+    assert not {"slowest", "in turn"} & set(bare)
+    assert bare["budget"].texts()[:2] == ["1.00 judge", "2.00 judges"]
+    assert Table(panels_table(frontier())).n_rows == len(frontier().points)
 
 
 @pytest.mark.parametrize("more", [{}, {"budget": 0.33}, {"costs": None}, {"n_judges": 1}])
@@ -153,7 +158,7 @@ def test_escalation_claims_nothing_where_nothing_can_be():
     assert "nothing to escalate to" in escalation_sentence(escalated(7))
     assert promise_sentence(escalated(7)) == ""
     nll = escalated().recommended.nll
-    early = replace(escalated().recommended, nll=replace(nll, lo=float("nan")))
+    early = replace(escalated().recommended, nll=replace(nll, lo=NONE))
     result = replace(escalated(), recommended=early)
     assert escalation_sentence(result) == "Not enough splits yet to say."
     assert promise_sentence(result) == ""

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from judgepanel.present.blocks import Table
 from judgepanel.present.decide.curators import (
     chosen_sentence,
     chosen_table,
@@ -17,6 +18,7 @@ from judgepanel.present.decide.curators import (
     selector_sentence,
 )
 from judgepanel.render.terminal import terminal_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -35,30 +37,33 @@ def result(names=("fixed_size", "forward", "finite_calibration", "oracle"), n_ju
 def with_best(**changes):
     """The result, the second curator changed and all others far worse."""
     first, second, *others = result().curators
-    second = replace(second, nll=0.1, **changes)
+    second = replace(second, nll=Interval.single(0.1, 0.0, 0.2), **changes)
     return replace(result(), curators=(first, second, *others))
 
 
 def test_the_answer_names_the_best_curator_with_the_band_of_all():
-    sentence = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=-0.05, margin=0.01))
+    sentence = curators_sentence(with_best(band=Interval.single(-0.1, -0.2, -0.05), margin=0.01))
     assert sentence.startswith("Choosing pays: top by accuracy, k given keeps 2.0 of 6 judges")
     assert "-0.10 [-0.20, -0.05], all curators taken together" in sentence
-    sentence = curators_sentence(with_best(delta=-0.1, band_lo=-0.2, band_hi=0.05, margin=0.01))
+    sentence = curators_sentence(with_best(band=Interval.single(-0.1, -0.2, 0.05), margin=0.01))
     assert sentence.startswith("No curator is shown to beat all 6 judges. The best of them, top by")
 
 
 def test_a_curator_that_keeps_everybody_is_called_the_same_panel():
     nan = float("nan")
-    best = with_best(verdict="tie", delta=0.0, lo=nan, hi=nan, band_lo=nan, size_lo=6, size_hi=6)
+    tie = Interval.single(0.0, nan, nan)
+    best = with_best(verdict="tie", delta=tie, band=tie, size_lo=6, size_hi=6)
     sentence = curators_sentence(best)
     assert "top by accuracy, k given, is the same panel as all in every split." in sentence
-    assert curators_table(best)["against all judges"].tolist()[1] == "same panel as all"
+    assert curators_table(best)["against all judges"].texts()[1] == "same panel as all"
 
 
 def test_curators_that_cost_are_counted():
     first, second, third, *others = result().curators
-    worse = replace(third, delta=0.3, band_lo=0.2, band_hi=0.4, margin=0.01)
-    second = replace(second, nll=0.1, band_hi=0.4)
+    worse = replace(third, band=Interval.single(0.3, 0.2, 0.4), margin=0.01)
+    second = replace(
+        second, nll=Interval.single(0.1, 0.0, 0.2), band=Interval.single(0.0, -0.4, 0.4)
+    )
     outcome = replace(result(), curators=(first, second, worse, *others))
     assert "are shown to cost NLL" in curators_sentence(outcome)
 
@@ -69,7 +74,7 @@ def test_nothing_is_claimed_where_nothing_can_be():
     early = replace(result(), n_splits=1)
     assert curators_sentence(early) == "Not enough splits yet to say."
     assert "nothing to choose" in curators_sentence(replace(result(), n_judges=1))
-    null = min(curator.nll_lo for curator in result().curators) - 0.01
+    null = min(curator.nll.lo for curator in result().curators) - 0.01
     assert "beat the base rate" in curators_sentence(replace(result(), null_nll=null))
     assert curators_sentence(replace(result(), measures_coding=True)).endswith(CODING)
 
@@ -86,13 +91,13 @@ def test_optimism_stability_and_the_selector_are_said():
 
 
 def test_the_table_has_a_row_a_curator_and_marks_the_oracle():
-    table = curators_table(result()).set_index("curator")
+    table = Table(curators_table(result())).texts().set_index("curator")
     assert len(table) == 6
     assert table.loc["all judges", "verdict"] == "reference"
     assert table.loc["oracle k", "verdict"] == "not deployable"
     assert table.loc["oracle k", "NLL where it chose"] == "n/a"
     assert table.loc["greedy forward", "optimism"][0] in "+-"
-    assert len(chosen_table(result())) == 6
+    assert Table(chosen_table(result())).n_rows == 6
 
 
 def test_it_is_all_presented_and_hostile_names_stay_on_their_line():

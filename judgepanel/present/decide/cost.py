@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 
-from judgepanel.figures.cost import cost
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    escaped,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.cost import CostSpec
 from judgepanel.studies.cost.cost_result import Cost, CostPoint
 from judgepanel.studies.panel.costs import WRITTEN
-from judgepanel.words.cells import Column, as_columns
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     counted,
     fixed,
@@ -27,6 +37,10 @@ from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
 
 _NAMED = 6
+_LOG_FROM = 20.0
+_MOST_POWERS = 4
+_HOVERED = 5
+_NAME = 30
 
 
 def amount(value: float, unit: str) -> str:
@@ -65,10 +79,12 @@ def _answer(result: Cost) -> str:
             f"{_cost(result, enough)} an item is the least of {budgets} shown to lose at most 2 % "
             f"of NLL against {everyone}: {_change(enough, band=True)}, {together}."
         )
-    cheaper = [point for point in result.points if point.cost < result.full_cost * (1.0 - 1e-9)]
+    cheaper = [
+        point for point in result.points if point.cost.value < result.full_cost * (1.0 - 1e-9)
+    ]
     if not cheaper:
         return f"Every budget pays for {everyone}."
-    nearest = min(cheaper, key=lambda point: point.found.band_hi - point.found.margin)
+    nearest = min(cheaper, key=lambda point: point.found.band.hi - point.found.margin)
     return (
         f"No budget is shown to lose at most 2 % of NLL against {everyone}. The nearest to it, "
         f"{_cost(result, nearest)} an item, changes NLL by {_change(nearest, band=True)}, "
@@ -82,9 +98,9 @@ def _nothing(result: Cost) -> str:
         return "There is one judge only, so there is nothing to choose."
     if result.full_cost == 0.0:
         return "No judge costs anything, so there is nothing to save."
-    if not math.isfinite(result.everyone.found.nll_lo):
+    if not math.isfinite(result.everyone.found.nll.lo):
         return "Not enough splits yet to say."
-    if min(point.found.nll_lo for point in (*result.points, result.everyone)) >= result.null_nll:
+    if min(point.found.nll.lo for point in (*result.points, result.everyone)) >= result.null_nll:
         return (
             f"No panel at any cost beats the base rate (NLL {fixed(result.null_nll, 3)}), so there "
             "is nothing to buy."
@@ -105,22 +121,19 @@ def _asked(result: Cost, point: CostPoint, everyone: str) -> str:
     return (
         f"Under {amount(result.budget, result.unit)} an item, {judges} "
         f"({amount(point.panel_cost, result.unit)}) have an expected NLL of "
-        f"{level(scores.nll, scores.nll_lo, scores.nll_hi)}: {_change(point)} against {everyone}, "
+        f"{level(*scores.nll)}: {_change(point)} against {everyone}, "
         f"{outcome}."
     )
 
 
 def _cost(result: Cost, point: CostPoint) -> str:
-    return f"{amount(point.cost, result.unit)} ({percent(point.share)})"
+    return f"{amount(float(point.cost.value), result.unit)} ({percent(point.share)})"
 
 
 def _change(point: CostPoint, *, band: bool = False) -> str:
     if point.found.verdict == "tie":
         return "no difference"
-    lo, hi = (
-        (point.found.band_lo, point.found.band_hi) if band else (point.found.lo, point.found.hi)
-    )
-    return with_interval(point.found.delta, lo, hi, sign=True)
+    return with_interval(*(point.found.band if band else point.found.delta), sign=True)
 
 
 def price_sentence(result: Cost) -> str:
@@ -128,7 +141,7 @@ def price_sentence(result: Cost) -> str:
     steps = [
         (point, after)
         for point, after in zip(result.points, result.points[1:], strict=False)
-        if point.next is not None and math.isfinite(point.next.price)
+        if point.next is not None and math.isfinite(point.next.price.value)
     ]
     if not steps:
         return ""
@@ -139,10 +152,11 @@ def price_sentence(result: Cost) -> str:
 def _step(result: Cost, point: CostPoint, after: CostPoint) -> str:
     if point.next is None:
         return ""
-    unseen = "" if point.next.lo > 0.0 else " (where no gain is shown)"
+    unseen = "" if point.next.gain.lo > 0.0 else " (where no gain is shown)"
+    price, here, there = (float(part.value) for part in (point.next.price, point.cost, after.cost))
     return (
-        f"{amount(point.next.price, result.unit)} an item from {sig(point.cost)} to "
-        f"{amount(after.cost, result.unit)}{unseen}"
+        f"{amount(price, result.unit)} an item from {sig(here)} to "
+        f"{amount(there, result.unit)}{unseen}"
     )
 
 
@@ -162,39 +176,44 @@ def panel_sentence(result: Cost, point: CostPoint) -> str:
     )
 
 
-def cost_table(result: Cost) -> pd.DataFrame:
+def cost_table(result: Cost) -> dict[str, Column]:
     """Every budget, ascending, then all judges."""
-    rows = (*result.points, result.everyone)
-    table: dict[str, list[str]] = {
-        "budget": [*(amount(point.budget, result.unit) for point in result.points), "all judges"],
-        "cost": [amount(point.cost, result.unit) for point in rows],
-        "of all": [percent(point.share) for point in rows],
-        "judges": [_size(point) for point in rows],
-        "NLL": [level(point.found.nll, point.found.nll_lo, point.found.nll_hi) for point in rows],
-        "skill": [percent(point.found.skill) for point in rows],
-        "against all judges": [*(_change(point) for point in result.points), ""],
-        "verdict": [*(point.found.verdict for point in result.points), "reference"],
-        "next 1 % of NLL": [_next(result, point) for point in rows],
-        "on the frontier": ["yes" if point.on_frontier else "" for point in rows],
-        "stability": [fixed(point.found.stability, 2) for point in rows],
+    rows, last = (*result.points, result.everyone), len(result.points)
+    figures = [point.found for point in rows]
+    ties = {place: "no difference" for place, row in enumerate(figures) if row.verdict == "tie"}
+    budgets = amounts([point.budget for point in rows], result.unit)
+    table = {
+        "budget": replace(budgets, words={**budgets.words, last: "all judges"}),
+        "cost": amounts([float(point.cost.value) for point in rows], result.unit),
+        "of all": numbers([point.share for point in rows], "share"),
+        "judges": Column(
+            np.array([row.size for row in figures]), "number", dict(enumerate(map(_size, rows)))
+        ),
+        "NLL": levels(Interval.stacked(row.nll for row in figures)),
+        "skill": numbers([row.skill for row in figures], "share"),
+        "against all judges": differences(
+            Interval.stacked(row.delta for row in figures), {**ties, last: ""}
+        ),
+        "verdict": text([*(row.verdict for row in figures[:-1]), "reference"]),
+        "next 1 % of NLL": text([_next(result, point) for point in rows]),
+        "on the frontier": text(["yes" if point.on_frontier else "" for point in rows]),
+        "stability": numbers([row.stability for row in figures]),
     }
     if any(math.isfinite(point.slowest) for point in rows):
-        table["slowest"] = [amount(point.slowest, result.latency_unit) for point in rows]
-        table["in turn"] = [amount(point.in_turn, result.latency_unit) for point in rows]
-    return pd.DataFrame(table)
+        table["slowest"] = amounts([point.slowest for point in rows], result.latency_unit)
+        table["in turn"] = amounts([point.in_turn for point in rows], result.latency_unit)
+    return table
 
 
-def panels_table(result: Cost) -> pd.DataFrame:
+def panels_table(result: Cost) -> dict[str, Column]:
     """Who is in the panel of every budget, as all labelled items choose it."""
     rows = result.points
-    return pd.DataFrame(
-        {
-            "budget": [amount(point.budget, result.unit) for point in rows],
-            "cost": [amount(point.panel_cost, result.unit) for point in rows],
-            "judges": [len(point.judges) for point in rows],
-            "who": [", ".join(one_line(name) for name in point.judges) for point in rows],
-        }
-    )
+    return {
+        "budget": amounts([point.budget for point in rows], result.unit),
+        "cost": amounts([point.panel_cost for point in rows], result.unit),
+        "judges": numbers([len(point.judges) for point in rows], "whole"),
+        "who": text([", ".join(map(one_line, point.judges)) for point in rows]),
+    }
 
 
 def _size(point: CostPoint) -> str:
@@ -205,11 +224,104 @@ def _size(point: CostPoint) -> str:
 def _next(result: Cost, point: CostPoint) -> str:
     if point.next is None:
         return ""
-    if not math.isfinite(point.next.price):
+    if not math.isfinite(point.next.price.value):
         return "none gained"
-    least, most = point.next.price_lo, point.next.price_hi
+    price, least, most = point.next.price
     upper = sig(most, 2) if math.isfinite(most) else "no limit"
-    return f"{amount(point.next.price, result.unit)} [{sig(least, 2)}, {upper}]"
+    return f"{amount(price, result.unit)} [{sig(least, 2)}, {upper}]"
+
+
+def cost_figure(result: Cost) -> go.Figure:
+    """NLL against cost: points with intervals, the reading as steps, all judges and the base
+    rate.
+    """
+    points, full = result.points, result.full_cost
+    nll = Interval.stacked(point.found.nll for point in points)
+    cost = np.array([point.cost.value for point in points])
+    reading = np.array([point.reading for point in points])
+    order = np.argsort(cost, kind="stable")
+    least, most = float(cost.min()), max(full, float(cost.max()))
+    budget = None if np.isnan(result.budget) else min(result.budget, full)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[*cost[order], most],
+        y=[*reading[order], float(reading[order][-1])],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dash", "shape": "hv"},
+        name="a reading: never rises",
+        hoverinfo="skip",
+    )
+    figure.add_scatter(
+        x=cost,
+        y=nll.value,
+        mode="markers",
+        marker={
+            "color": [INCLUDE if point.on_frontier else "#FFFFFF" for point in points],
+            "line": {"color": INCLUDE, "width": 2},
+            "size": 10,
+        },
+        error_y=error_bars(nll, INCLUDE),
+        name="best panel found, 95 %",
+        text=[_hover_names(point) for point in points],
+        hovertemplate="cost %{x:.3g}, NLL %{y:.3f}<br>%{text}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[full],
+        y=[result.everyone.found.nll.value],
+        mode="markers",
+        marker={
+            "color": CURATE_FILL,
+            "symbol": "diamond",
+            "size": 11,
+            "line": {"color": CURATE_LINE, "width": 1},
+        },
+        name="all judges",
+        hovertemplate="all judges: cost %{x:.3g}, NLL %{y:.3f}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[least, most],
+        y=[result.null_nll, result.null_nll],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        name="base rate",
+        hovertemplate="base rate: %{y:.3f}<extra></extra>",
+    )
+    if budget is not None:
+        figure.add_scatter(
+            x=[budget, budget],
+            y=[float(np.nanmin([*nll.lo, *nll.value])), result.null_nll],
+            mode="lines",
+            line={"color": CURATE_LINE, "width": 1.5},
+            name="budget",
+            hovertemplate="budget %{x:.3g}<extra></extra>",
+        )
+    laid_out(figure, x=cost_axis(result.unit, counted=result.counted), y="NLL (nats per item)")
+    if least > 0.0 and full > _LOG_FROM * least and (budget is None or budget > 0.0):
+        ticks = _ticks(min(least, budget or least), most)
+        figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:.10g}" for tick in ticks])
+    return figure
+
+
+def _hover_names(point: CostPoint) -> str:
+    names = [escaped(name, _NAME) for name in point.judges[:_HOVERED]]
+    more = len(point.judges) - len(names)
+    return "<br>".join([*names, *([f"and {more} more"] if more else [])])
+
+
+def cost_axis(unit: str, *, counted: bool) -> str:
+    """Title of an axis of costs."""
+    if counted:
+        return "judges asked per item (every judge costs 1)"
+    written = WRITTEN.get(unit.lower(), escaped(unit, 20))
+    return f"cost per item ({written})" if unit else "cost per item"
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Round numbers within a logarithmic axis: 1, 2, 5 of every power, or fewer over many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(powers) <= _MOST_POWERS else (1,)
+    ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+    return [tick for tick in ticks if low * 0.9 <= tick <= high * 1.1]
 
 
 def present(result: Cost, spec: CostSpec) -> list[Block]:
@@ -218,16 +330,16 @@ def present(result: Cost, spec: CostSpec) -> list[Block]:
     return [
         Answer(cost_sentence(result)),
         *paragraphs(price_sentence(result)),
-        drawing(cost(result), "NLL of the best panel under every budget"),
+        drawing(cost_figure(result), "NLL of the best panel under every budget"),
         Paragraph(
             "The stepped curve is a reading of the figures (the closest curve that never rises), "
             "not a choice.",
             quiet=True,
         ),
-        Table(as_columns(cost_table(result))),
+        Table(cost_table(result)),
         *paragraphs(panel_sentence(result, point)),
         Table(
-            as_columns(panels_table(result)),
+            panels_table(result),
             "The panel of every budget, as all labelled items choose it.",
             height=250,
         ),

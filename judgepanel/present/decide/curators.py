@@ -5,22 +5,30 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pandas as pd
+import plotly.graph_objects as go
 
-from judgepanel.figures.curators import curators
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.curators import CuratorsSpec
 from judgepanel.studies.panel.curators_result import (
     LOOKED_BEST,
     CuratorFigures,
     Curators,
 )
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     counted,
     fixed,
-    interval,
+    level,
     listed,
     percent,
     sig,
@@ -53,7 +61,7 @@ def _answer(result: Curators) -> str:
     if result.n_splits < 2:
         return "Not enough splits yet to say."
     best = _best(rivals)
-    if result.everyone.nll_lo >= result.null_nll and best.nll_lo >= result.null_nll:
+    if result.everyone.nll.lo >= result.null_nll and best.nll.lo >= result.null_nll:
         return (
             f"Neither all judges nor any chosen ones beat the base rate (NLL "
             f"{fixed(result.null_nll, 3)}), so there is nothing to choose from."
@@ -67,20 +75,17 @@ def _rivals(result: Curators) -> list[CuratorFigures]:
 
 
 def _best(rivals: list[CuratorFigures]) -> CuratorFigures:
-    return min(rivals, key=lambda row: row.nll)
+    return min(rivals, key=lambda row: float(row.nll.value))
 
 
 def _best_of(result: Curators, rivals: list[CuratorFigures], best: CuratorFigures) -> str:
     """What the best curator does to NLL, and how many others cost some."""
-    change = (
-        f"{_keeps(best, result)} and changes NLL by "
-        f"{with_interval(best.delta, best.band_lo, best.band_hi, sign=True)}"
-    )
+    change = f"{_keeps(best, result)} and changes NLL by {with_interval(*best.band, sign=True)}"
     if best.verdict == "tie":
         change = f"is the {SAME_PANEL} in every split"
-    if best.band_hi < -best.margin:
+    if best.band.hi < -best.margin:
         return f"Choosing pays: {best.title} {change}, all curators taken together."
-    worse = sum(row.band_lo > row.margin for row in rivals)
+    worse = sum(row.band.lo > row.margin for row in rivals)
     rest = f" {worse} of {counted(len(rivals), 'curator')} are shown to cost NLL." if worse else ""
     return (
         f"No curator is shown to beat all {counted(result.n_judges, 'judge')}. The best of them, "
@@ -91,15 +96,14 @@ def _best_of(result: Curators, rivals: list[CuratorFigures], best: CuratorFigure
 def looked_best_sentence(result: Curators) -> str:
     """What taking the most promising curator costs; empty where nothing was chosen."""
     row = result.named(LOOKED_BEST)
-    if row is None or not math.isfinite(row.optimism) or len(result.curators) < 3:
+    if row is None or not math.isfinite(row.optimism.value) or len(result.curators) < 3:
         return ""
     rivals = [r for r in result.curators[:-1] if r.looked_best_share > 0]
     often = max(rivals, key=lambda r: r.looked_best_share)
     return (
         f"What looked best (in {percent(often.looked_best_share)} of the splits {often.title}) "
         f"promised NLL {fixed(row.seen, 3)} where it was chosen and has "
-        f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)} on new items: an optimism of "
-        f"{signed(row.optimism)}."
+        f"{level(*row.nll)} on new items: an optimism of {signed(float(row.optimism.value))}."
     )
 
 
@@ -138,46 +142,41 @@ def chosen_sentence(result: Curators, curator: str) -> str:
     )
 
 
-def curators_table(result: Curators) -> pd.DataFrame:
+def curators_table(result: Curators) -> dict[str, Column]:
     """Every curator, in the order asked for."""
     rows = result.curators
-    return pd.DataFrame(
-        {
-            "curator": [row.title for row in rows],
-            "judges": [_size(row) for row in rows],
-            "NLL where it chose": ["n/a" if _blind(row) else fixed(row.seen, 3) for row in rows],
-            "NLL on new items": [
-                f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)}" for row in rows
-            ],
-            "optimism": [signed(row.optimism) for row in rows],
-            "skill": [percent(row.skill) for row in rows],
-            "against all judges": [
-                "reference"
-                if row.curator == "all"
-                else tie_words(row.size_lo, result.n_judges)
-                if row.verdict == "tie"
-                else with_interval(row.delta, row.lo, row.hi, sign=True)
-                for row in rows
-            ],
-            "verdict": [_verdict(row) for row in rows],
-            "stability": [fixed(row.stability, 2) for row in rows],
-            "looked best in": [
-                "" if row.curator == LOOKED_BEST else percent(row.looked_best_share) for row in rows
-            ],
-        }
-    )
+    ties = {
+        place: tie_words(row.size_lo, result.n_judges)
+        for place, row in enumerate(rows)
+        if row.verdict == "tie"
+    }
+    seen = np.array([row.seen for row in rows])
+    shares = [np.nan if row.curator == LOOKED_BEST else row.looked_best_share for row in rows]
+    return {
+        "curator": text([row.title for row in rows]),
+        "judges": Column(
+            np.array([row.size for row in rows]), "number", dict(enumerate(map(_size, rows)))
+        ),
+        "NLL where it chose": Column(
+            seen, "number", dict.fromkeys(np.flatnonzero(np.isnan(seen)).tolist(), "n/a")
+        ),
+        "NLL on new items": levels(Interval.stacked(row.nll for row in rows)),
+        "optimism": numbers([row.optimism.value for row in rows], "signed"),
+        "skill": numbers([row.skill for row in rows], "share"),
+        "against all judges": differences(
+            Interval.stacked(row.delta for row in rows), {**ties, 0: "reference"}
+        ),
+        "verdict": text([_verdict(row) for row in rows]),
+        "stability": numbers([row.stability for row in rows]),
+        "looked best in": numbers(shares, "share"),
+    }
 
 
-def chosen_table(result: Curators) -> pd.DataFrame:
+def chosen_table(result: Curators) -> dict[str, Column]:
     """How often every curator chose each judge; one row per judge, one column per curator."""
-    table: dict[str, object] = {"judge": list(result.judges)}
-    for row, share in zip(result.curators, result.chosen_share, strict=True):
-        table[row.title] = [percent(float(part), 3) for part in share]
-    return pd.DataFrame(table)
-
-
-def _blind(row: CuratorFigures) -> bool:
-    return not math.isfinite(row.seen)
+    names = [row.title for row in result.curators]
+    columns = (numbers(shares, "share") for shares in result.chosen_share)
+    return {"judge": text(result.judges), **dict(zip(names, columns, strict=True))}
 
 
 def _keeps(row: CuratorFigures, result: Curators) -> str:
@@ -196,6 +195,60 @@ def _verdict(row: CuratorFigures) -> str:
     return row.verdict if row.deployable else "not deployable"
 
 
+def curators_figure(result: Curators) -> go.Figure:
+    """NLL where each curator chose (none for the oracle) and on new items, the best last."""
+    ranked = sorted(result.curators, key=lambda row: -row.nll.value)
+    names = [row.title if row.deployable else f"{row.title} (not deployable)" for row in ranked]
+    nll = Interval.stacked(row.nll for row in ranked)
+    seen = [None if math.isnan(row.seen) else row.seen for row in ranked]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[x for saw, value in zip(seen, nll.value, strict=True) for x in (saw, value, None)],
+        y=[name for name in names for _ in range(3)],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 2},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.add_scatter(
+        x=seen,
+        y=names,
+        mode="markers",
+        marker={
+            "color": CURATE_FILL,
+            "symbol": "diamond",
+            "size": 10,
+            "line": {"color": CURATE_LINE, "width": 1},
+        },
+        name="where it chose",
+        hovertemplate="%{y}<br>where it chose: %{x:.3f}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=nll.value,
+        y=names,
+        mode="markers",
+        marker={"color": INCLUDE, "size": 10},
+        error_x=error_bars(nll, INCLUDE),
+        name="on new items, 95 %",
+        hovertemplate="%{y}<br>on new items: %{x:.3f}<extra></extra>",
+    )
+    for value, name, colour, dash in (
+        (float(result.everyone.nll.value), "all judges", INCLUDE, "dash"),
+        (result.null_nll, "base rate", NEUTRAL, "dot"),
+    ):
+        figure.add_scatter(
+            x=[value, value],
+            y=[names[0], names[-1]],
+            mode="lines",
+            line={"color": colour, "width": 1.5, "dash": dash},
+            name=name,
+            hovertemplate=f"{name}: %{{x:.3f}}<extra></extra>",
+        )
+    laid_out(figure, x="NLL (nats per item)", y="", height=130 + 30 * len(names))
+    figure.update_yaxes(categoryorder="array", categoryarray=names)
+    return figure
+
+
 def present(result: Curators, spec: CuratorsSpec) -> list[Block]:
     """Every way of choosing, and whom the best of them chooses."""
     notes = [f"{capital(row.title)}: {row.note}." for row in result.curators if row.note]
@@ -205,13 +258,13 @@ def present(result: Curators, spec: CuratorsSpec) -> list[Block]:
         Answer(curators_sentence(result)),
         *paragraphs(looked_best_sentence(result), selector_sentence(result)),
         drawing(
-            curators(result),
+            curators_figure(result),
             "NLL of every way of choosing, where it chose and on new items, against all judges",
         ),
-        Table(as_columns(curators_table(result))),
+        Table(curators_table(result)),
         *paragraphs(*notes, chosen),
         Table(
-            as_columns(chosen_table(result)),
+            chosen_table(result),
             "Share of the splits in which every curator chose each judge.",
             height=320,
         ),

@@ -8,7 +8,6 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from judgepanel.figures.cost import cost_axis
 from judgepanel.figures.style import (
     CURATE_FILL,
     CURATE_LINE,
@@ -17,7 +16,7 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.present.decide.cost import amount, amounts
+from judgepanel.present.decide.cost import amount, amounts, cost_axis
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.cost.escalation import EscalationSpec
 from judgepanel.studies.cost.escalation_result import Escalation, EscalationFigures

@@ -11,29 +11,34 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row
 from judgepanel.studies.panel.curators_result import CuratorFigures
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
 
 
+_NEXT = ("gain", "lo", "hi", "extra", "price", "price_lo", "price_hi")
+
+
 @dataclass(frozen=True, slots=True)
 class NextPoint:
     """From one budget to the next, both fixed in advance.
 
-    ``gain`` [``lo``, ``hi``] is the NLL that the larger one saves, in nats, above 0 where it saves
-    any; ``extra`` what its panels cost more; ``price`` [``price_lo``, ``price_hi``] what 1 % of the
-    NLL costs on the way, NaN where nothing is saved, infinite bounds as NaN.
+    ``gain`` is the NLL that the larger one saves, in nats, above 0 where it saves any; ``extra``
+    what its panels cost more; ``price`` what 1 % of the NLL costs on the way, NaN where nothing is
+    saved, infinite ends as NaN.
     """
 
-    gain: float
-    lo: float
-    hi: float
+    gain: Interval
     extra: float
-    price: float
-    price_lo: float
-    price_hi: float
+    price: Interval
+
+    def row(self) -> dict[str, Any]:
+        """Its numbers by the names of their columns."""
+        return dict(zip(_NEXT, (*self.gain, self.extra, *self.price), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,10 @@ class CostPoint:
     """The best panels found under one budget.
 
     ``found`` scores them on new items, see :class:`CuratorFigures`; its ``delta`` is against all
-    judges. ``cost`` (for one item) is the mean over splits, between ``cost_lo`` and ``cost_hi`` in
-    95 % of them; ``share`` of what all judges cost. ``slowest`` is the latency of its slowest judge
-    (all asked at once), ``in_turn`` of all one after the other; NaN where not known. ``judges``
-    are those that all labelled rows choose, ``panel_cost``, ``panel_slowest`` and
+    judges. ``cost`` (for one item) is the mean over splits with the central 95 % of them, no
+    confidence interval; ``share`` of what all judges cost. ``slowest`` is the latency of its
+    slowest judge (all asked at once), ``in_turn`` of all one after the other; NaN where not known.
+    ``judges`` are those that all labelled rows choose, ``panel_cost``, ``panel_slowest`` and
     ``panel_in_turn`` theirs. ``reading`` is the NLL of the best non-increasing curve through all
     points: with ``on_frontier`` a reading of figures that were seen, not a choice anybody could
     have made.
@@ -52,9 +57,7 @@ class CostPoint:
 
     budget: float
     found: CuratorFigures
-    cost: float
-    cost_lo: float
-    cost_hi: float
+    cost: Interval
     share: float
     slowest: float
     in_turn: float
@@ -135,47 +138,44 @@ class Cost(SplitResult):
     def cheapest_without_loss(self) -> CostPoint | None:
         """The smallest budget shown to lose at most the margin, all budgets taken together."""
         for point in self.points:
-            band = point.found.band_hi < point.found.margin or point.found.verdict == "tie"
-            if point.cost < self.full_cost * (1.0 - 1e-9) and band:
+            band = point.found.band.hi < point.found.margin or point.found.verdict == "tie"
+            if point.cost.value < self.full_cost * (1.0 - 1e-9) and band:
                 return point
         return None
 
     def frame(self) -> pd.DataFrame:
         """One row per budget, ascending, then all judges."""
-        rows = []
-        for point in (*self.points, self.everyone):
-            plain = to_plain(point)
-            result, following = plain.pop("found"), plain.pop("next") or {}
-            plain["judges"] = "; ".join(point.judges)
-            plain["panel"] = result.pop("title")
-            for name in ("curator", "deployable", "note", "looked_best_share"):
-                result.pop(name)
-            blank = dict.fromkeys(NextPoint.__dataclass_fields__)
-            steps = {f"next_{name}": value for name, value in (blank | following).items()}
-            rows.append(plain | result | steps)
-        frame = pd.DataFrame(rows)
-        frame["null_nll"] = self.null_nll
-        frame["constant_nll"] = self.constant_nll
-        frame["aggregator"], frame["calibrator"] = self.aggregator, self.calibrator
-        frame["unit"] = self.unit
-        frame["n_splits"] = self.n_splits
-        words = {"judges", "panel", "verdict", "aggregator", "calibrator", "unit"}
-        numbers = [name for name in frame if name not in words and name != "on_frontier"]
-        return frame.astype({name: float for name in numbers if frame[name].isna().any()})
+        return pd.DataFrame([_row(point) for point in (*self.points, self.everyone)]).assign(
+            null_nll=self.null_nll,
+            constant_nll=self.constant_nll,
+            aggregator=self.aggregator,
+            calibrator=self.calibrator,
+            unit=self.unit,
+            n_splits=self.n_splits,
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """Points and their panels, as JSON values."""
+    def decisions(self) -> dict[str, Any]:
+        """Points and their panels."""
         return {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "unit": self.unit,
-            "counted": self.counted,
-            "full_cost": self.full_cost,
-            "nll_all": self.everyone.found.nll,
-            "null_nll": self.null_nll,
-            "constant_nll": self.constant_nll,
-            "points": [to_plain(point) for point in self.points],
-            "budget": to_plain(self.budget),
-            "n_splits": self.n_splits,
-            "orientation": self.orientation,
+            "nll_all": float(self.everyone.found.nll.value),
+            "points": [
+                to_plain(
+                    flat_row(point)
+                    | {
+                        "found": flat_row(point.found),
+                        "next": None if point.next is None else point.next.row(),
+                    }
+                )
+                for point in self.points
+            ],
         }
+
+
+def _row(point: CostPoint) -> dict[str, Any]:
+    left_out = {"curator", "title", "deployable", "note", "looked_best_share", "found", "next"}
+    names = {"judges": "; ".join(point.judges), "panel": point.found.title}
+    row = flat_row(point) | names | flat_row(point.found)
+    following = dict.fromkeys(_NEXT, np.nan) if point.next is None else point.next.row()
+    return {name: value for name, value in row.items() if name not in left_out} | {
+        f"next_{name}": value for name, value in following.items()
+    }

@@ -36,7 +36,7 @@ from judgepanel.studies.notes import stand_ins
 from judgepanel.studies.panel.costs import JudgeCosts
 from judgepanel.studies.panel.curated import curated, evidence_in
 from judgepanel.studies.panel.curator import Chosen, Curator
-from judgepanel.studies.panel.curators_estimates import stability
+from judgepanel.studies.panel.curators import stability
 from judgepanel.studies.panel.evidence import Evidence, Rules
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -264,7 +264,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
     return Escalation(
         rows=rows,
         recommended=recommended,
-        threshold=Interval(np.asarray(recommended.threshold), low, high, unit="share"),
+        threshold=Interval.single(recommended.threshold, low, high, "share"),
         optimism=float(recommended.delta.value - promised),
         tolerance=spec.tolerance,
         cheap=tuple(n for n, inside in zip(prepared.judges, panel, strict=True) if inside),

@@ -18,23 +18,35 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate, evaluate
 from judgepanel.kernels.select.search import MOST_GROUPS
+from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import check_known, run_fields, splits_of
+from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.panel.costs import check_price
 from judgepanel.studies.panel.curated import Curated, TableLook, curated, evidence_in, table_look
 from judgepanel.studies.panel.curator import Curator
-from judgepanel.studies.panel.curator_list import NAMES, SELECTOR, taken
-from judgepanel.studies.panel.curators_estimates import curator_figures, selector_figures
-from judgepanel.studies.panel.curators_result import Curators
+from judgepanel.studies.panel.curator_list import NAMES, ORACLE, SELECTOR, taken
+from judgepanel.studies.panel.curators_result import (
+    LOOKED_BEST,
+    ORACLE_NOTE,
+    SELECTOR_NOTE,
+    CuratorFigures,
+    Curators,
+    SelectorFigures,
+)
 from judgepanel.studies.panel.evidence import Rules, known_judges
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_NOTES = {ORACLE: ORACLE_NOTE, SELECTOR: SELECTOR_NOTE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +254,117 @@ def merge(votes: VoteMatrix, spec: CuratorsSpec, partial: CuratorTally) -> Curat
         **run_fields(prepared, spec.settings, totals),
         warnings=_warnings(prepared, spec, totals, left_out),
     )
+
+
+def curator_figures(
+    tally: Tally,
+    units: Ints,
+    curators: tuple[Curator, ...],
+    sizes: Ints,
+    picked: Ints,
+    *,
+    comparable: bool,
+    seed: int,
+) -> tuple[CuratorFigures, ...]:
+    """Figures of every curator, then of the one that looked best; all judges are the reference.
+
+    ``sizes`` (S, n_curators) and ``picked`` (n_curators + 1, n_judges), see
+    :class:`CuratorTally`. Bounds are NaN from a single split.
+    ``comparable``: what was seen and what was got are NLLs of the same aggregator; otherwise their
+    difference says nothing and is NaN.
+    """
+    table = {metric: Interval(*ends)[0] for metric, ends in grid_estimates(tally, units).items()}
+    nll, best = table["nll"], tally.chosen[:, 0]
+    rows = np.arange(len(best))
+    all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)
+    saw = np.concatenate([tally.chosen_on[:, 0], tally.chosen_on[rows, 0, best][:, None]], axis=1)
+    optimism = tally.split_means[:, 0, 0] - saw
+    delta, band, p, same = _gaps(tally, units, nll.value, seed)
+    shares = np.append(np.bincount(best, minlength=len(curators)) / len(best), 1.0)
+    null, margin = float(tally.null_nll.mean()), MARGIN * float(nll.value[0])
+    named = [(curator.name, curator.title, curator.deployable) for curator in curators]
+    named.append((LOOKED_BEST, "whichever looked best", True))
+    figures = []
+    for a, (name, title, deployable) in enumerate(named):
+        low, high = np.quantile(all_sizes[:, a], (0.025, 0.975), method="nearest")
+        seen = float(saw[:, a].mean()) if np.isfinite(saw[:, a]).all() else float("nan")
+        known = comparable and np.isfinite(seen)
+        least, most = np.quantile(optimism[:, a], (0.025, 0.975)) if known else (np.nan, np.nan)
+        value = float(nll.value[a])
+        figures.append(
+            CuratorFigures(
+                curator=name,
+                title=title,
+                deployable=deployable,
+                size=float(all_sizes[:, a].mean()),
+                size_lo=int(low),
+                size_hi=int(high),
+                nll=nll[a],
+                brier=float(table["brier"].value[a]),
+                accuracy=float(table["accuracy"].value[a]),
+                ece=float(table["ece"].value[a]),
+                skill=1.0 - value / null,
+                seen=seen,
+                optimism=Interval.single(value - seen if known else np.nan, least, most),
+                delta=delta[a],
+                p=float(p[a]),
+                band=band[a],
+                margin=margin,
+                verdict=verdict(
+                    float(delta.lo[a]), float(delta.hi[a]), margin, identical=bool(same[a])
+                ),
+                stability=stability(picked[a], len(best)),
+                looked_best_share=float(shares[a]),
+                note=_NOTES.get(name, ""),
+            )
+        )
+    return tuple(figures)
+
+
+def _gaps(
+    tally: Tally, units: Ints, nll: Floats, seed: int
+) -> tuple[Interval, Interval, Floats, Bools]:
+    """Differences from all judges (A + 1,), their joint band, p, and where there never is one.
+
+    Nothing is known of the spread of a tie, nor from a single split.
+    """
+    means, seen = tally.item_means()
+    items = means[0, 0] - means[0, 0, tally.reference]
+    same = ~items.any(axis=1)
+    if len(tally.numbers) < 2:
+        none = np.full(len(same), np.nan)
+        delta = Interval(nll - nll[0], none, none)
+        return delta, delta, none, same
+    splits = tally.split_means[:, 0, 0]
+    splits = splits - splits[:, [tally.reference]]
+    gaps = estimate(items, splits, units[seen], *mean_sizes(tally))
+    reach = simultaneous_reach(gaps, seed=seed) * gaps.se
+    ends = np.array([gaps.lo, gaps.hi, gaps.value - reach, gaps.value + reach, gaps.p])
+    lo, hi, low, high, p = np.where(same, np.nan, ends)
+    return Interval(gaps.value, lo, hi), Interval(gaps.value, low, high), p, same
+
+
+def stability(picked: Ints, n_splits: int) -> float:
+    """How much the panels of ``n_splits`` splits agree, from how often each judge was picked.
+
+    1 - mean_j s_j^2 / (q (1 - q)), s_j^2 the unbiased variance of judge j's choice over splits and
+    q the mean share of judges chosen (Nogueira, Sechidis and Brown 2018, JMLR 18:174): 1 for equal
+    panels, 0 for panels drawn at random. NaN for a single split, or where everybody is always in.
+    """
+    share = picked / n_splits
+    q = float(share.mean())
+    if n_splits < 2 or q in (0.0, 1.0):
+        return float("nan")
+    spread = n_splits / (n_splits - 1.0) * share * (1.0 - share)
+    return 1.0 - float(spread.mean()) / (q * (1.0 - q))
+
+
+def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | None:
+    """Means over splits (S, 5), None where the selector did not take part."""
+    if looks.size == 0:
+        return None
+    judges, table, occupied, expected, new = (float(v) for v in looks.mean(axis=0))
+    return SelectorFigures(judges, table, occupied, expected, new, n_calibration / occupied)
 
 
 def _warnings(

@@ -12,7 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row, long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -27,13 +29,13 @@ SELECTOR_NOTE = "our reading of arXiv:2606.01034"
 class CuratorFigures:
     """One curator out of sample.
 
-    ``nll`` [``nll_lo``, ``nll_hi``] is in nats on new items; ``seen`` is the NLL where it chose
-    and ``optimism`` = ``nll`` - ``seen``, whose central 95 % over splits are ``optimism_lo`` and
-    ``optimism_hi``; all NaN where nothing could be seen, optimism also where panels were compared
-    under another aggregator than they are scored under. ``delta`` = NLL(curator) - NLL(all judges)
-    on the same items: above 0 keeping everyone is better; ``lo``, ``hi``, ``p`` and the verdict
-    against ``margin`` follow docs/inference.md, ``band_lo`` and ``band_hi`` cover all curators
-    together; all NaN for a ``tie``, a curator that never differs from all judges. ``size`` is the
+    ``nll`` is in nats on new items; ``seen`` is the NLL where it chose and ``optimism`` = ``nll`` -
+    ``seen`` with the central 95 % of the splits, no confidence interval; all NaN where nothing
+    could be seen, optimism also where panels were compared under another aggregator than they are
+    scored under. ``delta`` = NLL(curator) - NLL(all judges) on the same items: above 0 keeping
+    everyone is better; its interval, ``p`` and the verdict against ``margin`` follow
+    docs/inference.md, ``band`` covers all curators together; their ends and ``p`` are NaN for a
+    ``tie``, a curator that never differs from all judges. ``size`` is the
     mean number of judges, between ``size_lo`` and ``size_hi`` in 95 % of the splits. ``stability``
     is 1 where every split chooses the same judges and 0 where they are chosen as if at random
     (Nogueira, Sechidis and Brown 2018, JMLR 18:174), NaN where nobody is left out or only one split
@@ -46,23 +48,16 @@ class CuratorFigures:
     size: float
     size_lo: int
     size_hi: int
-    nll: float
-    nll_lo: float
-    nll_hi: float
+    nll: Interval
     brier: float
     accuracy: float
     ece: float
     skill: float
     seen: float
-    optimism: float
-    optimism_lo: float
-    optimism_hi: float
-    delta: float
-    lo: float
-    hi: float
+    optimism: Interval
+    delta: Interval
     p: float
-    band_lo: float
-    band_hi: float
+    band: Interval
     margin: float
     verdict: Verdict
     stability: float
@@ -142,56 +137,40 @@ class Curators(SplitResult):
 
     def named(self, curator: str) -> CuratorFigures | None:
         """The figures of a curator, None where it was left out."""
-        return next(
-            (
-                curator_figures
-                for curator_figures in self.curators
-                if curator_figures.curator == curator
-            ),
-            None,
-        )
+        return next((figures for figures in self.curators if figures.curator == curator), None)
 
     def shares(self, curator: str) -> Floats:
         """How often a curator chose each judge (n_judges,), in [0, 1]."""
-        names = [curator_figures.curator for curator_figures in self.curators]
+        names = [figures.curator for figures in self.curators]
         return np.asarray(self.chosen_share[names.index(curator)])
 
     def frame(self) -> pd.DataFrame:
         """One row per curator."""
-        frame = pd.DataFrame([to_plain(curator) for curator in self.curators])
-        frame["null_nll"] = self.null_nll
-        frame["constant_nll"] = self.constant_nll
-        frame["aggregator"], frame["refit"] = self.aggregator, self.refit
-        frame["calibrator"] = self.calibrator
-        frame["n_splits"] = self.n_splits
-        numbers = [name for name in frame if frame[name].isna().any() and name != "note"]
-        return frame.astype(dict.fromkeys(numbers, float))
+        return pd.DataFrame([flat_row(curator) for curator in self.curators]).assign(
+            null_nll=self.null_nll,
+            constant_nll=self.constant_nll,
+            aggregator=self.aggregator,
+            refit=self.refit,
+            calibrator=self.calibrator,
+            n_splits=self.n_splits,
+        )
 
     def stability_frame(self) -> pd.DataFrame:
         """How often each judge was chosen, one row per curator and judge."""
-        return pd.DataFrame(
-            [
-                {"curator": curator.curator, "judge": judge, "chosen_share": float(share)}
-                for curator, shares in zip(self.curators, self.chosen_share, strict=True)
-                for judge, share in zip(self.judges, shares, strict=True)
-            ]
+        names = np.array([curator.curator for curator in self.curators])[:, None]
+        return long_frame(
+            self.chosen_share.shape,
+            {"curator": names, "judge": self.judges, "chosen_share": self.chosen_share},
         )
 
-    def summary(self) -> dict[str, Any]:
-        """Verdicts and how often judges were chosen, as JSON values."""
+    def decisions(self) -> dict[str, Any]:
+        """Verdicts and how often judges were chosen."""
         return {
-            "aggregator": self.aggregator,
-            "refit": self.refit,
-            "calibrator": self.calibrator,
-            "nll_all": self.everyone.nll,
-            "null_nll": self.null_nll,
-            "constant_nll": self.constant_nll,
-            "curators": [to_plain(curator) for curator in self.curators],
+            "nll_all": float(self.everyone.nll.value),
+            "curators": [to_plain(flat_row(curator)) for curator in self.curators],
             "selector": to_plain(self.selector),
             "chosen": {
                 curator.curator: dict(zip(self.judges, to_plain(shares), strict=True))
                 for curator, shares in zip(self.curators, self.chosen_share, strict=True)
             },
-            "n_splits": self.n_splits,
-            "orientation": self.orientation,
         }

@@ -25,8 +25,8 @@ from judgepanel.studies.panel.curators import (
     combine_tallies,
     merge,
     run_chunk,
+    stability,
 )
-from judgepanel.studies.panel.curators_estimates import stability
 from judgepanel.studies.panel.evidence import Known, Rules, known_judges
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
@@ -193,8 +193,8 @@ def test_a_search_sees_too_good_an_nll_on_judges_that_know_nothing():
     curators = run(CURATORS_STUDY, noise, spec(4, curators=("backward", "forward")), jobs=1)
     for name in ("backward", "forward", "looked_best"):
         curator = curators.named(name)
-        assert curator.optimism > 0.0, name
-        assert curator.nll > 0.68
+        assert curator.optimism.value > 0.0, name
+        assert curator.nll.value > 0.68
 
 
 def test_all_judges_and_top_k_are_those_of_the_panel_curve():
@@ -205,9 +205,9 @@ def test_all_judges_and_top_k_are_those_of_the_panel_curve():
         PanelCurveSpec(settings, calibrators=("temperature",), ks=(3,), compare=(3,)),
         jobs=1,
     )
-    assert result().everyone.nll == pytest.approx(float(curve.nll[0, -1]), abs=1e-12)
+    assert result().everyone.nll.value == pytest.approx(float(curve.nll[0, -1]), abs=1e-12)
     curator, wanted = result().named("fixed_size"), curve.comparison("temperature", "top-3")
-    assert (curator.nll, curator.delta, curator.lo, curator.hi, curator.verdict) == pytest.approx(
+    assert (curator.nll.value, *curator.delta, curator.verdict) == pytest.approx(
         (wanted.nll, wanted.delta, wanted.lo, wanted.hi, wanted.verdict)
     )
 
@@ -216,8 +216,8 @@ def test_a_curator_that_keeps_everybody_ties_with_all_judges():
     curators = run(CURATORS_STUDY, votes(missing=0.0), spec(2, curators=("checks",)), jobs=1)
     assert curators.named("checks").size == 7
     assert curators.named("checks").verdict == "tie"
-    assert np.isnan([curators.named("checks").lo, curators.named("checks").band_hi]).all()
-    assert curators.named("checks").nll == curators.everyone.nll
+    assert np.isnan([curators.named("checks").delta.lo, curators.named("checks").band.hi]).all()
+    assert curators.named("checks").nll.value == curators.everyone.nll.value
 
 
 def test_every_curator_has_its_figures():
@@ -229,9 +229,9 @@ def test_every_curator_has_its_figures():
     assert curators.everyone.verdict == "tie"
     assert curators.everyone.size == 7
     for curator in curators.curators[:-1]:
-        assert curator.nll_lo < curator.nll < curator.nll_hi
+        assert curator.nll.lo < curator.nll.value < curator.nll.hi
         if curator.deployable:
-            assert curator.optimism == pytest.approx(curator.nll - curator.seen)
+            assert curator.optimism.value == pytest.approx(curator.nll.value - curator.seen)
         shares = curators.shares(curator.curator)
         assert shares.sum() == pytest.approx(curator.size)
     seen = [curator_figures.seen for curator_figures in curators.deployable[:-1]]
@@ -245,7 +245,7 @@ def test_the_oracle_is_marked_and_never_looks_best():
     assert np.isnan(curator.seen)
     assert curator.looked_best_share == 0.0
     accuracy = result().named("accuracy")
-    assert curator.nll <= accuracy.nll + 1e-12
+    assert curator.nll.value <= accuracy.nll.value + 1e-12
 
 
 def test_results_are_the_same_in_any_order_and_part_of_the_splits_is_marked():
@@ -258,7 +258,7 @@ def test_results_are_the_same_in_any_order_and_part_of_the_splits_is_marked():
     assert to_plain(merge(votes(), wanted, forth)) == to_plain(merge(votes(), wanted, back))
     some = merge(votes(), wanted, parts[0])
     assert some.partial
-    assert np.isnan(some.curators[1].lo)
+    assert np.isnan(some.curators[1].delta.lo)
     assert some.curators[1].verdict == "undecided"
 
 
@@ -288,8 +288,8 @@ def test_chosen_judges_can_be_refitted_jointly():
     for first, other in zip(curators.curators, plain.curators, strict=True):
         if first.curator != "looked_best":
             assert (first.size, first.seen) == (other.size, other.seen)
-            assert first.nll != other.nll
-            assert np.isnan(first.optimism)
+            assert first.nll.value != other.nll.value
+            assert np.isnan(first.optimism.value)
     assert any("no optimism is given" in line for line in curators.warnings)
     curve = run(
         PANEL_CURVE,
@@ -303,7 +303,7 @@ def test_chosen_judges_can_be_refitted_jointly():
         ),
         jobs=1,
     )
-    assert curators.everyone.nll == pytest.approx(float(curve.nll[0, -1]), abs=1e-9)
+    assert curators.everyone.nll.value == pytest.approx(float(curve.nll[0, -1]), abs=1e-9)
 
 
 def test_one_class_labels_flatter_nobody():
@@ -312,7 +312,7 @@ def test_one_class_labels_flatter_nobody():
     curators = run(CURATORS_STUDY, coded, wanted, jobs=1)
     assert curators.orientation == "symmetric"
     assert curators.null_nll == pytest.approx(np.log(2))
-    assert min(curator.nll for curator in curators.curators) > 0.6
+    assert min(curator.nll.value for curator in curators.curators) > 0.6
     assert curators.constant_nll == pytest.approx(np.log(2))
 
 
