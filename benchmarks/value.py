@@ -16,6 +16,7 @@ from judgepanel.kernels.aggregate.joint import fit_panels
 from judgepanel.kernels.aggregate.joint_left_out import held_joints
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.panels import choice_folds
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_nll
 from judgepanel.scoring.splits import fold_of, split
 from judgepanel.studies.runner import run as run_study
@@ -144,10 +145,8 @@ def _covered() -> tuple[Table, list[str]]:
     results = [_world(seed) for seed in range(WORLDS)]
     rows = []
     for name in ("value", "shapley"):
-        lo_name, hi_name = ("lo", "hi") if name == "value" else ("shapley_lo", "shapley_hi")
-        value, lo, hi = (
-            np.array([[getattr(judge, part) for judge in world.judges] for world in results])
-            for part in (name, lo_name, hi_name)
+        value, lo, hi = Interval.stacked(
+            Interval.stacked(getattr(judge, name) for judge in world.judges) for world in results
         )
         truth = value.mean(axis=0)
         inside = (lo <= truth) & (truth <= hi)

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.scoring.inference import labels_to_settle
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.parse import drop_reason, legible, to_drop
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.studies.value.value import ValueSpec
@@ -70,54 +71,48 @@ def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
     return failed | aside
 
 
-def _status(judge_value: JudgeValue, result: Value, failure: str | None) -> JudgeStatus:
+def _status(judge: JudgeValue, result: Value, failure: str | None) -> JudgeStatus:
     if failure is not None:
-        return _failed(judge_value.judge, failure)
-    value = _nats(judge_value.value, judge_value.lo, judge_value.hi)
-    if judge_value.lo > 0.0:
-        return JudgeStatus(judge_value.judge, "keep", f"Without it NLL rises by {value}.", None)
-    if judge_value.hi < 0.0:
-        alone = (
-            "" if judge_value.droppable else " That is for it alone, with all others in the panel."
-        )
-        return JudgeStatus(
-            judge_value.judge, "drop", f"NLL falls without it: {value}.{alone}", None
-        )
-    if judge_value.droppable:
-        return JudgeStatus(judge_value.judge, "drop", _together(result), None)
-    if judge_value.shapley_lo > 0.0:
-        gain = _nats(judge_value.shapley, judge_value.shapley_lo, judge_value.shapley_hi)
+        return _failed(judge.judge, failure)
+    value = _nats(judge.value)
+    if judge.value.above():
+        return JudgeStatus(judge.judge, "keep", f"Without it NLL rises by {value}.", None)
+    if judge.value.below():
+        alone = "" if judge.droppable else " That is for it alone, with all others in the panel."
+        return JudgeStatus(judge.judge, "drop", f"NLL falls without it: {value}.{alone}", None)
+    if judge.droppable:
+        return JudgeStatus(judge.judge, "drop", _together(result), None)
+    if judge.shapley.above():
+        gain = _nats(judge.shapley)
         reason = (
             f"Averaged over panels of all sizes it saves NLL {gain}, though others may stand in "
             f"for it in the full panel ({value})."
         )
-        return JudgeStatus(judge_value.judge, "keep", reason, None)
-    return _watched(judge_value, result, value)
+        return JudgeStatus(judge.judge, "keep", reason, None)
+    return _watched(judge, result, value)
 
 
-def _watched(judge_value: JudgeValue, result: Value, value: str) -> JudgeStatus:
+def _watched(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
     """To watch, with the labels at which its interval would leave 0 out: a reach of |value|."""
-    if not math.isfinite(judge_value.lo):
-        return JudgeStatus(judge_value.judge, "watch", "Not enough splits yet to say.", None)
-    reach = (judge_value.hi - judge_value.lo) / 2.0
-    needed = labels_to_settle(judge_value.value, reach, 0.0, result.n_items)
+    if not math.isfinite(judge.value.lo):
+        return JudgeStatus(judge.judge, "watch", "Not enough splits yet to say.", None)
+    alone, reach = float(judge.value.value), float(judge.value.hi - judge.value.lo) / 2.0
+    needed = labels_to_settle(alone, reach, 0.0, result.n_items)
     most = MOST_LABELS * result.n_items
-    labels = needed if judge_value.value != 0.0 and needed <= most else None
-    return JudgeStatus(
-        judge_value.judge, "watch", _unsettled(judge_value, result, value, labels), labels
-    )
+    labels = needed if alone != 0.0 and needed <= most else None
+    return JudgeStatus(judge.judge, "watch", _unsettled(judge, result, value, labels), labels)
 
 
-def _unsettled(judge_value: JudgeValue, result: Value, value: str, labels: int | None) -> str:
+def _unsettled(judge: JudgeValue, result: Value, value: str, labels: int | None) -> str:
     settled = f"more than {MOST_LABELS * result.n_items:,} labelled items would be needed"
     if labels is not None:
         settled = f"about {labels:,} labelled items would settle it if its value stays what it is"
-    if judge_value.hi <= result.margin:
+    if judge.value.hi <= result.margin:
         return (
             f"Alone it is hardly missed ({value}), but that it can go together with the others "
             f"that are worth least is not shown; {settled}."
         )
-    if judge_value.lo >= -result.margin:
+    if judge.value.lo >= -result.margin:
         return (
             f"Keeping it costs no more than 2 % of NLL ({value}), but that it helps is not "
             f"shown; {settled}."
@@ -131,7 +126,7 @@ def _failed(judge: str, why: str) -> JudgeStatus:
 
 def _together(result: Value) -> str:
     row = next(row for row in result.removal if row.m == result.droppable)
-    change = _nats(row.delta, row.lo, row.hi)
+    change = _nats(row.delta)
     if row.m == 1:
         return (
             f"It is worth least, and no loss above 2 % is seen without it: NLL changes by {change}."
@@ -142,5 +137,6 @@ def _together(result: Value) -> str:
     )
 
 
-def _nats(value: float, lo: float, hi: float) -> str:
+def _nats(estimate: Interval) -> str:
+    value, lo, hi = estimate
     return f"{value:+z.4f} [{lo:+z.4f}, {hi:+z.4f}]"

@@ -44,15 +44,22 @@ def _array(values: object) -> Any:
     return array.astype(object) if array.dtype.kind == "U" else array
 
 
-def flat_row(record: Any) -> dict[str, Any]:
+def flat_row(record: Any, **ends: str) -> dict[str, Any]:
     """Fields of a record of single numbers, as a row of a frame.
 
-    An interval called ``x`` gives ``x``, ``x_lo`` and ``x_hi``; ``delta`` gives ``lo`` and ``hi``
-    without its name, and ``band``, which has the value of ``delta``, its ends only.
+    An interval called ``x`` gives ``x``, ``x_lo`` and ``x_hi``; ``ends`` names what stands before
+    ``lo`` and ``hi`` in its place, nothing for ``delta`` and ``value``. ``band``, which has the
+    value of ``delta``, gives its ends only.
     """
-    row = dict(_flat(_fields(record)))
+    row: dict[str, Any] = {}
+    for name, value in _fields(record).items():
+        if isinstance(value, Interval):
+            stem = {"delta": "", "value": "", **ends}.get(name, f"{name}_")
+            row |= zip((name, f"{stem}lo", f"{stem}hi"), value, strict=True)
+        else:
+            row[name] = value
     row.pop("band", None)
-    return {{"delta_lo": "lo", "delta_hi": "hi"}.get(name, name): row[name] for name in row}
+    return row
 
 
 def scalars(result: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 
 from judgepanel.decision.statuses import failures_of, statuses
 from judgepanel.scoring.inference import labels_to_settle
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.studies.value.value import VALUE, ValueSpec
@@ -32,16 +33,13 @@ def result():
 def with_judge(goes=1, **changes):
     """The result with figures of the first judge changed; nothing shown unless said."""
     plain = {
-        "value": 0.001,
-        "lo": -0.01,
-        "hi": 0.012,
-        "shapley": 0.01,
-        "shapley_lo": -0.01,
-        "shapley_hi": 0.03,
+        "value": Interval.single(0.001, -0.01, 0.012),
+        "shapley": Interval.single(0.01, -0.01, 0.03),
         "droppable": False,
     }
     first = replace(result().judges[0], **(plain | changes))
-    row = replace(result().removal[0], m=goes, delta=0.0, lo=-0.001, hi=0.002)
+    delta = Interval.single(0.0, -0.001, 0.002)
+    row = replace(result().removal[0], m=goes, delta=delta)
     return replace(
         result(),
         judges=(first, *result().judges[1:]),
@@ -57,7 +55,7 @@ def status(**changes):
 
 
 def test_a_judge_that_is_missed_is_kept():
-    outcome = status(value=0.01, lo=0.002, hi=0.018)
+    outcome = status(value=Interval.single(0.01, 0.002, 0.018))
     assert (outcome.status, outcome.labels) == ("keep", None)
     assert outcome.reason == "Without it NLL rises by +0.0100 [+0.0020, +0.0180]."
 
@@ -70,20 +68,20 @@ def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
     assert judge_status.status == "drop"
     assert "one of the 3 judges worth least" in judge_status.reason
     assert "+0.0000 [-0.0010, +0.0020]" in judge_status.reason
-    missed = replace(out.judges[0], lo=0.001)
+    missed = replace(out.judges[0], value=Interval.single(0.001, 0.001, 0.012))
     assert statuses(replace(out, judges=(missed, *out.judges[1:])))[0].status == "keep"
-    liked = replace(out.judges[0], shapley_lo=0.001)
+    liked = replace(out.judges[0], shapley=Interval.single(0.01, 0.001, 0.03))
     assert statuses(replace(out, judges=(liked, *out.judges[1:])))[0].status == "drop"
 
 
 def test_a_judge_that_helps_over_panels_of_all_sizes_is_kept():
-    outcome = status(shapley_lo=0.002)
+    outcome = status(shapley=Interval.single(0.01, 0.002, 0.03))
     assert outcome.status == "keep"
     assert "+0.0100 [+0.0020, +0.0300]" in outcome.reason
 
 
 def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth():
-    judge = with_judge(lo=0.002, hi=0.01, value=0.005)
+    judge = with_judge(value=Interval.single(0.005, 0.002, 0.01))
     name = judge.judges[0].judge
     rows = statuses(judge, {name: "below chance", "gone": "always 1"})
     assert (rows[0].status, rows[0].reason) == ("drop", "It fails the checks: below chance.")
@@ -92,7 +90,7 @@ def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth():
 
 
 def test_what_is_not_settled_says_how_many_labels_would_do():
-    outcome = status(value=0.004, lo=-0.007, hi=0.015)
+    outcome = status(value=Interval.single(0.004, -0.007, 0.015))
     assert outcome.status == "watch"
     labels = math.ceil(100 * (0.011 / 0.004) ** 2)
     assert outcome.labels == labels == 757
@@ -101,16 +99,16 @@ def test_what_is_not_settled_says_how_many_labels_would_do():
 
 @pytest.mark.parametrize("value", [0.004, -0.004])
 def test_at_that_many_labels_a_judge_to_watch_is_kept_or_dropped(value):
-    outcome = status(value=value, lo=value - 0.011, hi=value + 0.011)
+    outcome = status(value=Interval.single(value, value - 0.011, value + 0.011))
     assert outcome.labels is not None
     half = 0.011 * math.sqrt(100 / (outcome.labels + 1))
-    later = status(value=value, lo=value - half, hi=value + half)
+    later = status(value=Interval.single(value, value - half, value + half))
     assert later.status == ("keep" if value > 0 else "drop")
 
 
 @pytest.mark.parametrize(("value", "half"), [(0.0, 0.008), (0.001, 0.011), (-0.001, 0.011)])
 def test_a_value_too_close_to_0_is_not_promised_an_end(value, half):
-    outcome = status(value=value, lo=value - half, hi=value + half)
+    outcome = status(value=Interval.single(value, value - half, value + half))
     assert outcome.labels is None
     assert "more than 2,000 labelled items would be needed" in outcome.reason
 
@@ -134,22 +132,25 @@ def test_there_is_one_rule_for_the_number_of_labels(monkeypatch):
 
 @pytest.mark.parametrize("value", [0.0, -0.001])
 def test_a_judge_hardly_missed_alone_is_called_so(value):
-    outcome = status(value=value, lo=value - 0.002, hi=value + 0.002)
+    outcome = status(value=Interval.single(value, value - 0.002, value + 0.002))
     assert (outcome.status, outcome.labels) == ("watch", 400 if value else None)
     assert "hardly missed" in outcome.reason
 
 
 def test_a_judge_that_may_be_missed_by_more_than_the_margin_is_not_called_hardly_missed():
-    outcome = status(value=0.02, lo=-0.001, hi=0.041)
+    outcome = status(value=Interval.single(0.02, -0.001, 0.041))
     assert (outcome.status, outcome.labels) == ("watch", 111)
     assert "hardly missed" not in outcome.reason
     assert outcome.reason.startswith("Keeping it costs no more than 2 %")
 
 
-HARMFUL = {"value": -0.01, "lo": -0.018, "hi": -0.002}
+LIKED = Interval.single(0.01, 0.002, 0.03)
+HARMFUL = {"value": Interval.single(-0.01, -0.018, -0.002)}
 
 
-@pytest.mark.parametrize("more", [{}, {"shapley_lo": 0.002}, {"droppable": True}])
+@pytest.mark.parametrize(
+    "more", [{}, {"shapley": Interval.single(0.01, 0.002, 0.03)}, {"droppable": True}]
+)
 def test_a_judge_the_panel_is_better_without_is_dropped(more):
     outcome = status(**HARMFUL, **more)
     assert (outcome.status, outcome.labels) == ("drop", None)
@@ -167,18 +168,19 @@ def test_nobody_shown_to_harm_the_hard_panel_is_kept_or_watched():
     spec = ValueSpec(Settings(splits=4), aggregator="one_coin", calibrator="none", permutations=8)
     votes = load_votes(SAMPLES / "hard_panel_votes.csv").votes
     value = run(VALUE, votes, spec, jobs=1)
-    harmful = {judge_value.judge for judge_value in value.judges if judge_value.hi < 0.0}
+    harmful = {judge.judge for judge in value.judges if judge.value.below()}
     rows = {judge_status.judge: judge_status for judge_status in statuses(value)}
     assert len(harmful) > 5
     assert {rows[name].status for name in harmful} == {"drop"}
     for judge in value.judges:
-        if judge.lo > 0.0 or judge.hi < 0.0:
+        if judge.value.above() or judge.value.below():
             assert "hardly missed" not in rows[judge.judge].reason
 
 
 def test_nothing_is_said_from_a_single_split():
     unknown = float("nan")
-    outcome = status(lo=unknown, hi=unknown, shapley_lo=unknown)
+    value, shapley = (Interval.single(at, unknown, unknown) for at in (0.001, 0.01))
+    outcome = status(value=value, shapley=shapley)
     assert (outcome.status, outcome.labels) == ("watch", None)
     assert outcome.reason == "Not enough splits yet to say."
 

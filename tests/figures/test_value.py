@@ -10,12 +10,10 @@ import numpy as np
 from judgepanel.decision.statuses import STATUSES, JudgeStatus, statuses
 from judgepanel.figures.value import (
     LOOKS,
-    plot_removal,
-    prepare_removal,
-    prepare_values,
-    removal,
-    value,
+    removal_figure,
+    value_figure,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -43,9 +41,7 @@ def test_no_status_is_told_by_colour_alone():
 
 
 def test_every_judge_is_drawn_once_with_its_interval():
-    rows = prepare_values(result())
-    assert list(rows.value) == sorted(rows.value)
-    figure = value(result())
+    figure = value_figure(result())
     drawn = {}
     for trace in figure.data:
         for i, name in enumerate(trace.text):
@@ -55,8 +51,10 @@ def test_every_judge_is_drawn_once_with_its_interval():
                 trace.x[i] + trace.error_x.array[i],
             )
     assert len(drawn) == 6
+    values = [drawn[name][0] for name in figure.layout.yaxis.ticktext]
+    assert values == sorted(values)
     for judge in result().judges:
-        np.testing.assert_allclose(drawn[judge.judge], (judge.value, judge.lo, judge.hi))
+        np.testing.assert_allclose(drawn[judge.judge], tuple(judge.value))
 
 
 def test_statuses_can_be_given_and_are_counted_in_the_legend():
@@ -64,37 +62,38 @@ def test_statuses_can_be_given_and_are_counted_in_the_legend():
         JudgeStatus(judge.judge, status, "why", None)
         for judge, status in zip(result().judges, ("keep", "drop", "watch") * 2, strict=True)
     )
-    named = traces(value(result(), given))
+    named = traces(value_figure(result(), given))
     assert set(named) == {"keep (2)", "drop (2)", "watch (2)"}
     more = (*given, JudgeStatus("only the checks know it", "drop", "why", None))
-    assert set(traces(value(result(), more))) == set(named)
+    assert set(traces(value_figure(result(), more))) == set(named)
     assert len(statuses(result())) == 6
 
 
 def test_names_are_text():
     judges = (replace(result().judges[0], judge="<b>x</b>"), *result().judges[1:])
-    figure = value(replace(result(), judges=judges))
+    figure = value_figure(replace(result(), judges=judges))
     assert "&lt;b&gt;x&lt;/b&gt;" in figure.layout.yaxis.ticktext
 
 
 def test_the_curve_of_removal_starts_at_all_judges():
-    rows = prepare_removal(result())
-    assert rows.m[0] == 0
-    assert rows.nll[0] == result().nll_all
-    assert rows.delta[0] == 0.0
-    figure = removal(result())
+    figure = removal_figure(result())
     points = [trace for trace in figure.data if trace.mode == "markers"]
     assert sum(len(trace.x) for trace in points) == len(result().removal) + 1
     assert len({trace.marker.symbol for trace in points}) == len(points)
+    (first,) = (trace for trace in points if 0 in trace.x)
+    assert first.y[0] == 0.0
+    assert list(first.customdata[0][:2]) == [0, result().nll_all.value]
 
 
 def test_a_last_step_that_dwarfs_the_others_is_named_beyond_the_axis():
-    rows = prepare_removal(result())
-    delta = np.append(rows.delta[:-1], 50.0 * np.abs(rows.band_hi[:-1]).max())
-    figure = plot_removal(replace(rows, delta=delta))
-    assert figure.layout.yaxis.range[1] < delta[-1]
-    assert f"without {rows.m[-1]}" in figure.layout.annotations[0].text
-    plain = plot_removal(replace(rows, delta=rows.delta * 0.0))
+    *rows, last = result().removal
+    change = 50.0 * max(abs(row.band.hi) for row in rows)
+    beyond = replace(last, delta=Interval.single(change, change, change))
+    figure = removal_figure(replace(result(), removal=(*rows, beyond)))
+    assert figure.layout.yaxis.range[1] < change
+    assert f"without {last.m}" in figure.layout.annotations[0].text
+    level = replace(last, delta=Interval.single(0.0, 0.0, 0.0))
+    plain = removal_figure(replace(result(), removal=(*rows, level)))
     assert plain.layout.yaxis.range is None
 
 
@@ -102,6 +101,6 @@ def test_a_single_split_is_drawn_without_bars():
     outcome = merge(
         make_votes(2, 80, 6), SPEC, run_chunk(make_votes(2, 80, 6), SPEC, Chunk(0, 0, 1))
     )
-    assert "NaN" not in value(outcome).to_json()
-    assert "95 % band of all steps" not in traces(removal(outcome))
-    assert "NaN" not in removal(outcome).to_json()
+    assert "NaN" not in value_figure(outcome).to_json()
+    assert "95 % band of all steps" not in traces(removal_figure(outcome))
+    assert "NaN" not in removal_figure(outcome).to_json()

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from judgepanel.decision.statuses import JudgeStatus
+from judgepanel.present.blocks import Table
 from judgepanel.present.decide.value import (
     ValueView,
     copies_sentence,
@@ -23,6 +24,7 @@ from judgepanel.present.decide.value import (
     value_sentence,
 )
 from judgepanel.render.terminal import terminal_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE, ValueSpec
@@ -36,6 +38,11 @@ def result():
         Settings(splits=3), aggregator="one_coin", calibrator="temperature", permutations=8
     )
     return run(VALUE, make_votes(2, 80, 6), spec, jobs=1)
+
+
+def panel(lo):
+    """NLL of all judges, at least ``lo``."""
+    return Interval.single(lo + 0.1, lo, lo + 0.2)
 
 
 def judges(*changes):
@@ -52,21 +59,21 @@ def removed(*rows):
 
 
 def test_the_answer_counts_who_is_missed_and_who_helps():
-    blank = {"lo": -1.0, "shapley_lo": -1.0}
-    all_blank = [blank] * 6
-    all_blank[0] = {"lo": 0.01, "shapley_lo": -1.0}
-    all_blank[1] = {"lo": -0.01, "shapley_lo": 0.01}
-    outcome = replace(result(), judges=judges(*all_blank), nll_all_lo=0.1, null_nll=0.69)
+    low, high = Interval.single(0.0, -1.0, 1.0), Interval.single(0.02, 0.01, 0.03)
+    all_blank = [{"value": low, "shapley": low}] * 6
+    all_blank[0] = {"value": high, "shapley": low}
+    all_blank[1] = {"value": low, "shapley": high}
+    outcome = replace(result(), judges=judges(*all_blank), nll_all=panel(0.1), null_nll=0.69)
     sentence = value_sentence(outcome)
     assert sentence.startswith("Of 6 judges under one-coin, 1 is shown to be missed")
     assert "and 2 to help either then" in sentence
     assert value_sentence(replace(outcome, measures_coding=True)).endswith(CODING)
-    assert "do not beat the base rate" in value_sentence(replace(outcome, nll_all_lo=0.7))
+    assert "do not beat the base rate" in value_sentence(replace(outcome, nll_all=panel(0.7)))
 
 
 def test_removal_says_how_many_can_go_and_where_it_hurts():
-    free = {"m": 1, "delta": 0.001, "lo": -0.004, "hi": 0.006, "free": True}
-    worse = {"m": 5, "delta": 0.1, "band_lo": 0.05, "band_hi": 0.15, "free": False}
+    free = {"m": 1, "delta": Interval.single(0.001, -0.004, 0.006), "free": True}
+    worse = {"m": 5, "band": Interval.single(0.1, 0.05, 0.15), "free": False}
     sentence = removal_sentence(removed(free, worse))
     assert sentence == (
         "Without the judge worth least no loss above 2.0 % of NLL is seen: +0.0010 [-0.0040, "
@@ -95,16 +102,16 @@ def test_shapley_says_what_stands_in():
 
 
 def test_copies_count_twice_or_hardly_matter():
-    copies = replace(result().copies[0], judge="a", delta=0.05, lo=0.03, hi=0.07)
+    copies = replace(result().copies[0], judge="a", delta=Interval.single(0.05, 0.03, 0.07))
     outcome = replace(result(), copies=(copies,), margin=0.01)
     sentence = copies_sentence(outcome)
     assert sentence.startswith(
         "Copies are counted again under one-coin, temperature scaling: 4 more"
     )
     assert "of a (most accurate) change NLL by +0.050 [+0.030, +0.070]." in sentence
-    small = replace(copies, delta=0.001, lo=-0.002, hi=0.004)
+    small = replace(copies, delta=Interval.single(0.001, -0.002, 0.004))
     assert copies_sentence(replace(outcome, copies=(small,))).startswith("Copies hardly move")
-    open_ = replace(copies, delta=0.001, lo=-0.02, hi=0.04)
+    open_ = replace(copies, delta=Interval.single(0.001, -0.02, 0.04))
     assert "not settled" in copies_sentence(replace(outcome, copies=(open_,)))
     assert copies_sentence(replace(outcome, copies=())) == ""
 
@@ -123,13 +130,9 @@ def test_every_role_gives_its_evidence(role, sentence):
         result().judges[0],
         role=role,
         nearest="b",
-        correlation=0.9,
-        correlation_lo=0.85,
-        correlation_hi=0.95,
+        correlation=Interval.single(0.9, 0.85, 0.95),
         slice="maths",
-        slice_gap=0.03,
-        slice_lo=0.01,
-        slice_hi=0.05,
+        slice_gap=Interval.single(0.03, 0.01, 0.05),
     )
     assert role_sentence(entry).startswith(sentence)
 
@@ -146,13 +149,22 @@ def test_roles_are_counted():
 def test_tables_have_a_row_each_and_names_on_one_line():
     named = replace(result(), judges=judges({"judge": "bad\x1b[31m\nname"}))
     table = status_table(named)
-    assert len(table) == 6
-    assert not table["judge"].str.contains("\x1b|\n").any()
+    assert Table(table).n_rows == 6
+    assert not any(mark in name for name in table["judge"].texts() for mark in "\x1b\n")
     failed = JudgeStatus("gone", "drop", "It fails the checks: always 1.", None)
     given = tuple(JudgeStatus(judge.judge, "keep", "why", None) for judge in named.judges)
-    assert list(status_table(named, (*given, failed))["judge"])[-1] == "gone"
-    assert list(removal_table(result())["without"]) == [row.m for row in result().removal]
-    assert len(group_table(result())) == len(result().groups)
+    assert [column.texts()[-1] for column in status_table(named, (*given, failed)).values()] == [
+        "gone",
+        "drop",
+        "",
+        "",
+        "",
+        "It fails the checks: always 1.",
+    ]
+    assert removal_table(result())["without"].numbers.tolist() == [
+        row.m for row in result().removal
+    ]
+    assert Table(group_table(result())).n_rows == len(result().groups)
 
 
 def test_the_terminal_gets_all_of_it():
@@ -172,6 +184,6 @@ def test_how_many_can_go_is_told_once_and_statuses_with_checks_need_no_reservati
     text = terminal_text(present(result(), ValueSpec(), ValueView(statuses)))
     assert text.count(removal_sentence(result())) == 1
     assert "leave out the scope checks" not in text
-    weak = replace(result(), nll_all_lo=0.9)
+    weak = replace(result(), nll_all=panel(0.9))
     assert removal_sentence(weak) not in value_sentence(weak)
     assert terminal_text(present(weak, ValueSpec())).count(removal_sentence(weak)) == 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
 
 from judgepanel.decision.statuses import JudgeStatus, statuses
-from judgepanel.figures.value import removal, value
+from judgepanel.figures.value import removal_figure, value_figure
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -20,10 +20,11 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.scoring.inference import MARGIN
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import Copied, JudgeValue, Value
 from judgepanel.votes.errors import listed
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.words.terminal import one_line
@@ -45,15 +46,15 @@ def value_sentence(result: Value) -> str:
 
 
 def _answer(result: Value) -> str:
-    if result.nll_all_lo >= result.null_nll:
+    if result.nll_all.lo >= result.null_nll:
         return (
             f"All judges together do not beat the base rate (NLL {fixed(result.null_nll, 3)}), so "
             "what each is worth to them says little."
         )
-    if not math.isfinite(result.judges[0].lo):
+    if not math.isfinite(result.judges[0].value.lo):
         return "Not enough splits yet to say."
-    needed = sum(row.lo > 0.0 for row in result.judges)
-    helps = sum(row.lo > 0.0 or row.shapley_lo > 0.0 for row in result.judges)
+    needed = sum(bool(row.value.above()) for row in result.judges)
+    helps = sum(bool(row.value.above() or row.shapley.above()) for row in result.judges)
     text = (
         f"Of {counted(result.n_judges, 'judge')} under {AGGREGATOR_NAMES[result.aggregator]}, "
         f"{needed} {'is' if needed == 1 else 'are'} shown to be missed when left out alone, and "
@@ -67,18 +68,18 @@ def removal_sentence(result: Value) -> str:
     if not result.removal:
         return "With one judge there is nobody to let go."
     limit = f"{percent(MARGIN)} of NLL"
-    if not math.isfinite(result.removal[0].band_lo):
+    if not math.isfinite(result.removal[0].band.lo):
         return "Not enough splits yet to say how many can go."
     if result.droppable == 0:
         text = f"That any can go without losing more than {limit} is not shown."
     else:
         row = next(row for row in result.removal if row.m == result.droppable)
-        change = with_interval(row.delta, row.lo, row.hi, sign=True)
+        change = with_interval(*row.delta, sign=True)
         who = "the judge" if row.m == 1 else f"the {row.m} judges"
         text = f"Without {who} worth least no loss above {limit} is seen: {change}."
-    lost = next((row for row in result.removal if row.band_lo > result.margin), None)
+    lost = next((row for row in result.removal if row.band.above(result.margin)), None)
     if lost is not None:
-        change = with_interval(lost.delta, lost.band_lo, lost.band_hi, sign=True)
+        change = with_interval(*lost.band, sign=True)
         text += f" Without {lost.m} NLL is worse: {change}."
     return text
 
@@ -109,13 +110,17 @@ def shapley_sentence(result: Value) -> str:
 
 def copies_sentence(result: Value) -> str:
     """Whether copies of a judge move the panel; empty where nobody was copied."""
-    if not result.copies or not math.isfinite(result.copies[0].lo):
+    if not result.copies or not math.isfinite(result.copies[0].delta.lo):
         return ""
-    worse = [row for row in result.copies if row.lo > result.margin]
-    unmoved = [row for row in result.copies if -result.margin < row.lo and row.hi < result.margin]
+    worse = [row for row in result.copies if row.delta.above(result.margin)]
+    unmoved = [
+        row
+        for row in result.copies
+        if row.delta.above(-result.margin) and row.delta.below(result.margin)
+    ]
     how = f"{AGGREGATOR_NAMES[result.aggregator]}, {CALIBRATED[result.calibrator]}"
     if worse:
-        row = max(worse, key=lambda row: row.delta)
+        row = max(worse, key=lambda row: float(row.delta.value))
         return f"Copies are counted again under {how}: {_copied(row)}."
     if len(unmoved) == len(result.copies):
         return f"Copies hardly move the panel under {how}: at the most, {_copied(_most(result))}."
@@ -123,11 +128,11 @@ def copies_sentence(result: Value) -> str:
 
 
 def _most(result: Value) -> Copied:
-    return max(result.copies, key=lambda row: abs(row.delta))
+    return max(result.copies, key=lambda row: abs(float(row.delta.value)))
 
 
 def _copied(row: Copied) -> str:
-    change = with_interval(row.delta, row.lo, row.hi, sign=True)
+    change = with_interval(*row.delta, sign=True)
     name = one_line(row.judge)
     return f"{row.times} more of {name} ({row.why}) change NLL by {change}"
 
@@ -148,91 +153,72 @@ _ROLES = {
 
 def role_sentence(row: JudgeValue) -> str:
     """One judge's role and what shows it."""
-    value = with_interval(row.value, row.lo, row.hi, sign=True)
+    value = with_interval(*row.value, sign=True)
     if row.role == "copy":
-        near = f"{fixed(row.correlation, 2)} {interval(row.correlation_lo, row.correlation_hi)}"
+        near, *ends = row.correlation
+        near = f"{fixed(near, 2)} {interval(*ends)}"
         return f"Copy: its errors correlate {near} with those of {one_line(row.nearest)}."
     if row.role == "specialist":
-        gap = with_interval(row.slice_gap, row.slice_lo, row.slice_hi, sign=True)
+        gap = with_interval(*row.slice_gap, sign=True)
         return f"Specialist: worth {gap} NLL more on {one_line(row.slice)} than elsewhere."
     if row.role == "complement":
         return f"Complement: the others do not make up for it; without it NLL changes by {value}."
     return f"Ordinary: without it NLL changes by {value}."
 
 
-def status_table(result: Value, status: tuple[JudgeStatus, ...] | None = None) -> pd.DataFrame:
+def status_table(result: Value, status: tuple[JudgeStatus, ...] | None = None) -> dict[str, Column]:
     """Every judge by value, the most valuable first; then those that only the checks know.
 
     ``status`` are those of :func:`judgepanel.decision.statuses.statuses`, by default without
     checks.
     """
     given = statuses(result) if status is None else status
-    values = {row.judge: row for row in result.judges}
-    known = [row for row in given if row.judge in values]
-    ranked = sorted(known, key=lambda row: -values[row.judge].value)
-    rows = [_row(values[row.judge], row) for row in ranked]
-    rows += [
-        {
-            "judge": one_line(row.judge),
-            "status": row.status,
-            "value": "",
-            "Shapley": "",
-            "role": "",
-            "why": row.reason,
-        }
-        for row in given
-        if row.judge not in values
-    ]
-    return pd.DataFrame(rows)
+    judges = {row.judge: row for row in result.judges}
+    known = sorted(
+        (row for row in given if row.judge in judges),
+        key=lambda row: -float(judges[row.judge].value.value),
+    )
+    rows = [*known, *(row for row in given if row.judge not in judges)]
+    unknown = Interval.full(len(rows) - len(known), np.nan)
 
+    def column(name: str) -> Column:
+        values = Interval.stacked(getattr(judges[row.judge], name) for row in known)
+        return differences(Interval.joined([values, unknown]))
 
-def _row(row: JudgeValue, status: JudgeStatus) -> dict[str, str]:
     return {
-        "judge": one_line(row.judge),
-        "status": status.status,
-        "value": with_interval(row.value, row.lo, row.hi, sign=True),
-        "Shapley": with_interval(row.shapley, row.shapley_lo, row.shapley_hi, sign=True),
-        "role": row.role,
-        "why": status.reason,
+        "judge": text([one_line(row.judge) for row in rows]),
+        "status": text([row.status for row in rows]),
+        "value": column("value"),
+        "Shapley": column("shapley"),
+        "role": text([judges[row.judge].role if row.judge in judges else "" for row in rows]),
+        "why": text([row.reason for row in rows]),
     }
 
 
-def removal_table(result: Value) -> pd.DataFrame:
+def removal_table(result: Value) -> dict[str, Column]:
     """One row per number of judges that go."""
-    return pd.DataFrame(
-        {
-            "without": [row.m for row in result.removal],
-            "NLL": [
-                f"{fixed(row.nll, 3)} {interval(row.nll_lo, row.nll_hi, 3)}"
-                for row in result.removal
-            ],
-            "against all judges": [
-                with_interval(row.delta, row.lo, row.hi, sign=True) for row in result.removal
-            ],
-            "all rows together": [
-                interval(row.band_lo, row.band_hi, sign=True) for row in result.removal
-            ],
-            "verdict": [row.verdict for row in result.removal],
-            "can go": ["yes" if row.free else "not shown" for row in result.removal],
-        }
-    )
+    rows = result.removal
+    return {
+        "without": numbers([row.m for row in rows], "whole"),
+        "NLL": levels(Interval.stacked(row.nll for row in rows)),
+        "against all judges": differences(Interval.stacked(row.delta for row in rows)),
+        "all rows together": text(
+            [interval(lo, hi, sign=True) for _, lo, hi in (row.band for row in rows)]
+        ),
+        "verdict": text([row.verdict for row in rows]),
+        "can go": text(["yes" if row.free else "not shown" for row in rows]),
+    }
 
 
-def group_table(result: Value) -> pd.DataFrame:
+def group_table(result: Value) -> dict[str, Column]:
     """One row per family or cluster."""
-    return pd.DataFrame(
-        {
-            "group": [f"{row.kind} {one_line(row.name)}" for row in result.groups],
-            "judges": [len(row.members) for row in result.groups],
-            "value": [with_interval(row.value, row.lo, row.hi, sign=True) for row in result.groups],
-            "Shapley": [
-                with_interval(row.shapley, row.shapley_lo, row.shapley_hi, sign=True)
-                if math.isfinite(row.shapley)
-                else ""
-                for row in result.groups
-            ],
-        }
-    )
+    rows = result.groups
+    return {
+        "group": text([f"{row.kind} {one_line(row.name)}" for row in rows]),
+        "judges": numbers([len(row.members) for row in rows], "whole"),
+        "value": differences(Interval.stacked(row.value for row in rows)),
+        "Shapley": differences(Interval.stacked(row.shapley for row in rows)),
+    }
 
 
 def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> list[Block]:
@@ -240,11 +226,11 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
     blocks = [
         Answer(value_sentence(result)),
         drawing(
-            value(result, view.statuses),
+            value_figure(result, view.statuses),
             "what NLL loses without each judge, with intervals; keep, drop and watch told apart",
         ),
         *paragraphs(shapley_sentence(result)),
-        Table(as_columns(status_table(result, view.statuses)), height=360),
+        Table(status_table(result, view.statuses), height=360),
     ]
     if view.statuses is None:
         blocks.append(Paragraph("Statuses here leave out the scope checks P0 and P1.", quiet=True))
@@ -252,7 +238,7 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
     if result.groups:
         blocks.append(
             Table(
-                as_columns(group_table(result)),
+                group_table(result),
                 "What families and clusters of judges are worth together.",
             )
         )
@@ -270,17 +256,19 @@ def _removal(result: Value) -> list[Block]:
         Heading("How many can go", 3),
         *paragraphs(sentence, droppable_sentence(result)),
         drawing(
-            removal(result), "NLL against the number of least valuable judges that are taken out"
+            removal_figure(result),
+            "NLL against the number of least valuable judges that are taken out",
         ),
-        Table(as_columns(removal_table(result))),
+        Table(removal_table(result)),
     ]
 
 
 def _method(result: Value) -> Method:
+    nll = fixed(float(result.nll_all.value), 3)
     return Method(
         "Without a judge means that the panel is refitted without its votes on the calibration "
         "items, and scored on the other items against the panel of all judges. Who goes first is "
         "found on calibration items alone. Shapley values average what a judge adds over orders in "
-        f"which judges join. All judges have NLL {fixed(result.nll_all, 3)}; a constant score "
+        f"which judges join. All judges have NLL {nll}; a constant score "
         f"through the same calibrator gives {fixed(result.constant_nll, 3)}."
     )

@@ -38,7 +38,7 @@ class NextPoint:
 
     def row(self) -> dict[str, Any]:
         """Its numbers by the names of their columns."""
-        return dict(zip(_NEXT, (*self.gain, self.extra, *self.price), strict=True))
+        return flat_row(self, gain="")
 
 
 @dataclass(frozen=True, slots=True)

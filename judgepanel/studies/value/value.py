@@ -185,7 +185,7 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
     droppable = max((row.m for row in removal if row.free), default=0)
     order = np.argsort(ranks(split_values.inner), kind="stable")
     first = order[:droppable] if len(partial.inner) else order[:0]
-    nll, lo, hi = level(split_values)
+    nll_all = level(split_values)
     aggregator, calibrator = spec.rules.shapley
     settings = replace(spec.settings, splits=rounds(spec))
     return Value(
@@ -201,10 +201,8 @@ def merge(votes: VoteMatrix, spec: ValueSpec, partial: ValuePartial) -> Value:
         shapley_calibrator=calibrator,
         shapley_nll=mean_loss(split_values, "shapley_everyone"),
         permutations=spec.permutations,
-        nll_all=nll,
-        nll_all_lo=lo,
-        nll_all_hi=hi,
-        margin=MARGIN * nll,
+        nll_all=nll_all,
+        margin=MARGIN * float(nll_all.value),
         null_nll=mean_loss(split_values, "null"),
         constant_nll=mean_loss(split_values, "constant"),
         feature=plan.slices.feature or "",

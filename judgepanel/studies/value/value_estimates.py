@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.multiplicity import bonferroni_reach, holm
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.robustness.value_tally import ValueTally
@@ -29,6 +30,7 @@ Ints = NDArray[np.int64]
 
 _UNIT = 2.0**40
 SLICE_LEVEL = 0.05
+_UNKNOWN = (float("nan"),) * 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,11 +90,9 @@ class Gathered:
         return estimate(items, splits, self.units[seen], *sizes, redrawn=redrawn, joint=joint)
 
 
-def level(split_values: Gathered) -> tuple[float, float, float]:
-    """NLL of all judges and its bounds."""
-    interval = split_values.estimated("everyone")
-    lo, hi = (float(np.clip(end[0], *RANGES["nll"])) for end in (interval.lo, interval.hi))
-    return float(interval.value[0]), lo, hi
+def level(split_values: Gathered) -> Interval:
+    """NLL of all judges."""
+    return Interval.of(split_values.estimated("everyone"))[0].clip(*RANGES["nll"])
 
 
 def mean_loss(split_values: Gathered, name: str) -> float:
@@ -111,28 +111,24 @@ def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Remo
     base, base_splits = split_values.items("everyone"), split_values.splits("everyone")
     items, splits = split_values.items("removed"), split_values.splits("removed")
     gap = split_values.of(items, splits, joint=True)
-    levels = split_values.of(items + base, splits + base_splits)
+    levels = Interval.of(split_values.of(items + base, splits + base_splits))
+    nll, delta = levels.clip(*RANGES["nll"]), Interval.of(gap)
     known = len(split_values.tally.numbers) > 1
-    reach = simultaneous_reach(gap, seed=seed) if known else float("nan")
+    reach = (simultaneous_reach(gap, seed=seed) if known else float("nan")) * gap.se
+    band = Interval(gap.value, gap.value - reach, gap.value + reach)
     margin = MARGIN * float(base.mean())
     free, rows = True, []
     for i, m in enumerate(plan.removed):
         same = not items[i].any()
-        value, lo, hi, p = (float(part[i]) for part in (gap.value, gap.lo, gap.hi, gap.p))
-        band = reach * float(gap.se[i])
+        lo, hi = float(gap.lo[i]), float(gap.hi[i])
         free = free and (same or hi < margin)
         rows.append(
             Removal(
                 m=m,
-                nll=float(levels.value[i]),
-                nll_lo=float(np.clip(levels.lo[i], *RANGES["nll"])),
-                nll_hi=float(np.clip(levels.hi[i], *RANGES["nll"])),
-                delta=value,
-                lo=lo,
-                hi=hi,
-                p=p,
-                band_lo=value - band,
-                band_hi=value + band,
+                nll=nll[i],
+                delta=delta[i],
+                p=float(gap.p[i]),
+                band=band[i],
                 verdict=verdict(lo, hi, margin, identical=same) if known or same else "undecided",
                 free=free,
             )
@@ -142,14 +138,10 @@ def removal_figures(split_values: Gathered, plan: Plan, seed: int) -> tuple[Remo
 
 def copy_figures(split_values: Gathered, plan: Plan, names: tuple[str, ...]) -> tuple[Copied, ...]:
     """What copies do to the panel."""
-    interval = split_values.estimated("copied")
+    estimates = split_values.estimated("copied")
+    delta = Interval.of(estimates)
     return tuple(
-        Copied(
-            names[j],
-            why,
-            COPIES,
-            *(float(part[i]) for part in (interval.value, interval.lo, interval.hi, interval.p)),
-        )
+        Copied(names[j], why, COPIES, delta[i], float(estimates.p[i]))
         for i, (j, why) in enumerate(plan.copied)
     )
 
@@ -192,15 +184,13 @@ def _group(
     i: int,
     shapley: Estimate | None,
 ) -> GroupValue:
-    joins = [float("nan")] * 3
-    if shapley is not None:
-        joins = [float(part[i]) for part in (shapley.value, shapley.lo, shapley.hi)]
     return GroupValue(
         "family" if kind == "family" else "cluster",
         name,
         members,
-        *(float(part[i]) for part in (value.value, value.lo, value.hi, value.p)),
-        *joins,
+        Interval.of(value)[i],
+        float(value.p[i]),
+        Interval.single(*_UNKNOWN) if shapley is None else Interval.of(shapley)[i],
     )
 
 
@@ -208,54 +198,35 @@ def judge_figures(
     split_values: Gathered, plan: Plan, prepared: Prepared, droppable: int
 ) -> tuple[JudgeValue, ...]:
     """Every judge; ``droppable`` judges of the least inner value go."""
-    value, gain = split_values.estimated("each"), split_values.estimated("gain")
-    shapley = split_values.sampled("shapley", split_values.noise, split_values.steady)
-    near_lo, near_hi = _correlation_bounds(split_values, plan)
+    estimates = split_values.estimated("each")
+    value = Interval.of(estimates)
+    shapley = Interval.of(split_values.sampled("shapley", split_values.noise, split_values.steady))
+    gain = Interval.of(split_values.estimated("gain"), "").clip(0.0, np.inf)
+    correlation = _correlations(split_values, plan)
     sliced = _slice_gaps(split_values, plan)
     names = prepared.judges
     rank = ranks(split_values.inner)
     rows = []
     for j, name in enumerate(names):
         at = int(sliced.best[j])
-        figures = {
-            key: float(values[j])
-            for key, values in (
-                ("value", value.value),
-                ("lo", value.lo),
-                ("hi", value.hi),
-                ("p", value.p),
-                ("shapley", shapley.value),
-                ("shapley_lo", shapley.lo),
-                ("shapley_hi", shapley.hi),
-                ("gain", gain.value),
-                ("gain_lo", np.maximum(gain.lo, 0.0)),
-                ("gain_hi", gain.hi),
-                ("correlation", plan.correlation),
-                ("correlation_lo", near_lo),
-                ("correlation_hi", near_hi),
-                ("inner", split_values.inner),
-            )
-        }
-        parts = {
-            key: float(values[j, at]) if at >= 0 else float("nan")
-            for key, values in (
-                ("slice_gap", sliced.gap),
-                ("slice_lo", sliced.lo),
-                ("slice_hi", sliced.hi),
-                ("slice_p", sliced.p),
-            )
-        }
+        slice_p = float(sliced.p[j, at]) if at >= 0 else float("nan")
         rows.append(
             JudgeValue(
                 judge=name,
                 family=plan.family[j],
+                value=value[j],
+                p=float(estimates.p[j]),
+                shapley=shapley[j],
+                gain=gain[j],
                 nearest=names[plan.nearest[j]] if plan.nearest[j] >= 0 else "",
+                correlation=correlation[j],
                 slice=plan.slices.names[at] if at >= 0 else "",
+                slice_gap=sliced.gap[j, at] if at >= 0 else Interval.single(*_UNKNOWN),
+                slice_p=slice_p,
+                inner=float(split_values.inner[j]),
                 rank=int(rank[j]),
                 droppable=bool(0 < rank[j] <= droppable),
-                role=_role(figures, parts),
-                **figures,
-                **parts,
+                role=_role(value[j], correlation[j], slice_p),
             )
         )
     return tuple(rows)
@@ -270,17 +241,16 @@ def ranks(inner: Floats) -> Ints:
     return values
 
 
-def _role(figures: dict[str, float], parts: dict[str, float]) -> Role:
-    needed = figures["lo"] > 0.0
-    if figures["correlation_lo"] > COPY_BOUND and not needed:
+def _role(value: Interval, correlation: Interval, slice_p: float) -> Role:
+    if correlation.above(COPY_BOUND) and not value.above():
         return "copy"
-    if parts["slice_p"] < SLICE_LEVEL:
+    if slice_p < SLICE_LEVEL:
         return "specialist"
-    return "complement" if needed else "ordinary"
+    return "complement" if value.above() else "ordinary"
 
 
-def _correlation_bounds(split_values: Gathered, plan: Plan) -> tuple[Floats, Floats]:
-    """95 % intervals (K,) of error correlations, from their spread over calibration sides.
+def _correlations(split_values: Gathered, plan: Plan) -> Interval:
+    """Error correlations (K,), intervals from their spread over calibration sides.
 
     A calibration side is drawn without replacement: with n of N items its estimate has variance
     (N - n) / n of that on all of them, about the estimate on all.
@@ -296,19 +266,17 @@ def _correlation_bounds(split_values: Gathered, plan: Plan) -> tuple[Floats, Flo
     scale = np.sqrt(n_cal / n_eval)
     reach = stats.t.ppf(0.975, np.maximum(n_known - 1, 1)) * spread * scale
     reach = np.where(n_known > 1, reach, np.nan)
-    return np.maximum(value - reach, -1.0), np.minimum(value + reach, 1.0)
+    return Interval(value, value - reach, value + reach, unit="").clip(-1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SliceGaps:
-    """Value in a slice less that elsewhere, all (K, L); ``best`` (K,) is the slice with the least
-    p, -1 without slices.
+    """Value in a slice less that elsewhere, (K, L); ``best`` (K,) is the slice with the least p, -1
+    without slices.
     """
 
     best: Ints
-    gap: Floats
-    lo: Floats
-    hi: Floats
+    gap: Interval
     p: Floats
 
 
@@ -317,23 +285,19 @@ def _slice_gaps(split_values: Gathered, plan: Plan) -> _SliceGaps:
     n_judges, n_slices = split_values.layout.n_judges, len(plan.slices.rows)
     shape = n_judges, n_slices
     if not n_slices or len(split_values.tally.numbers) < 2:
-        none = np.full(shape, np.nan)
-        return _SliceGaps(np.full(n_judges, -1), none, none, none, none)
+        none = Interval.full(shape, np.nan)
+        return _SliceGaps(np.full(n_judges, -1), none, none.value)
     seen = np.flatnonzero(split_values.tally.seen > 0)
     each = split_values.items("each")
-    gap, lo, hi, p = (np.empty(shape) for _ in range(4))
+    gaps, p = [], np.empty(shape)
     for s, members in enumerate(plan.slices.rows):
         inside = np.isin(seen, members)
-        interval = split_values.of(_contrast(each, inside), split_values.slices[:, :, s])
-        reach = bonferroni_reach(interval, n_judges * n_slices)
-        gap[:, s], lo[:, s], hi[:, s] = (
-            interval.value,
-            interval.value - reach,
-            interval.value + reach,
-        )
-        p[:, s] = np.where(interval.value > 0, interval.p / 2.0, 1.0 - interval.p / 2.0)
+        gap = split_values.of(_contrast(each, inside), split_values.slices[:, :, s])
+        reach = bonferroni_reach(gap, n_judges * n_slices)
+        gaps.append(Interval(gap.value, gap.value - reach, gap.value + reach))
+        p[:, s] = np.where(gap.value > 0, gap.p / 2.0, 1.0 - gap.p / 2.0)
     best = np.argmin(p, axis=1)
-    return _SliceGaps(best, gap, lo, hi, holm(p.ravel()).reshape(shape))
+    return _SliceGaps(best, Interval.stacked(gaps, axis=1), holm(p.ravel()).reshape(shape))
 
 
 def _contrast(each: Floats, inside: NDArray[np.bool_]) -> Floats:

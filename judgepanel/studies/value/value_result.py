@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
 
 import pandas as pd
 
 from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row
 from judgepanel.studies.split_result import SplitResult
 
 Role = Literal["copy", "specialist", "complement", "ordinary"]
@@ -35,29 +37,19 @@ class JudgeValue:
     ``inner`` is its value by inner folds of all labelled rows, which says who would go first
     (``rank`` 1); NaN and 0 until the last split is in. ``droppable``: among those shown to cost
     nothing together. ``role``: copy (see ``COPY_BOUND``); else specialist where ``slice_p`` < .05;
-    else complement where ``lo`` > 0; else ordinary.
+    else complement where ``value`` is shown to be above 0; else ordinary.
     """
 
     judge: str
     family: str
-    value: float
-    lo: float
-    hi: float
+    value: Interval
     p: float
-    shapley: float
-    shapley_lo: float
-    shapley_hi: float
-    gain: float
-    gain_lo: float
-    gain_hi: float
+    shapley: Interval
+    gain: Interval
     nearest: str
-    correlation: float
-    correlation_lo: float
-    correlation_hi: float
+    correlation: Interval
     slice: str
-    slice_gap: float
-    slice_lo: float
-    slice_hi: float
+    slice_gap: Interval
     slice_p: float
     inner: float
     rank: int
@@ -77,35 +69,26 @@ class GroupValue:
     kind: Literal["family", "cluster"]
     name: str
     members: tuple[str, ...]
-    value: float
-    lo: float
-    hi: float
+    value: Interval
     p: float
-    shapley: float
-    shapley_lo: float
-    shapley_hi: float
+    shapley: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
     """The panel without the ``m`` judges that were worth least on the calibration rows.
 
-    ``delta`` = NLL(without them) - NLL(all), above 0 where they are missed; ``lo`` and ``hi`` bound
-    it alone and carry the ``verdict``, ``band_lo`` and ``band_hi`` hold for every m together.
-    ``free``: ``hi`` is below the margin, here and for every smaller m. Asked in that order and no
-    further than the first no, this takes no adjustment for the number of m.
+    ``delta`` = NLL(without them) - NLL(all), above 0 where they are missed; its interval holds for
+    this m alone and carries the ``verdict``, ``band`` holds for every m together. ``free``: the
+    upper end of ``delta`` is below the margin, here and for every smaller m. Asked in that order
+    and no further than the first no, this takes no adjustment for the number of m.
     """
 
     m: int
-    nll: float
-    nll_lo: float
-    nll_hi: float
-    delta: float
-    lo: float
-    hi: float
+    nll: Interval
+    delta: Interval
     p: float
-    band_lo: float
-    band_hi: float
+    band: Interval
     verdict: Verdict
     free: bool
 
@@ -120,9 +103,7 @@ class Copied:
     judge: str
     why: str
     times: int
-    delta: float
-    lo: float
-    hi: float
+    delta: Interval
     p: float
 
 
@@ -152,9 +133,7 @@ class Value(SplitResult):
     shapley_calibrator: str
     shapley_nll: float
     permutations: int
-    nll_all: float
-    nll_all_lo: float
-    nll_all_hi: float
+    nll_all: Interval
     margin: float
     null_nll: float
     constant_nll: float
@@ -189,57 +168,51 @@ class Value(SplitResult):
 
     def judge(self, name: str) -> JudgeValue:
         """The figures of one judge."""
-        (judge,) = (judge_value for judge_value in self.judges if judge_value.judge == name)
-        return judge
+        return next(judge for judge in self.judges if judge.judge == name)
 
     def frame(self) -> pd.DataFrame:
         """One row per judge."""
-        frame = pd.DataFrame([to_plain(judge) for judge in self.judges])
-        frame["nll_all"], frame["null_nll"] = self.nll_all, self.null_nll
-        frame["aggregator"], frame["calibrator"] = self.aggregator, self.calibrator
-        frame["n_splits"] = self.n_splits
-        return _numbers(frame, JudgeValue)
+        return pd.DataFrame([_judge_row(judge) for judge in self.judges]).assign(
+            nll_all=self.nll_all.value,
+            null_nll=self.null_nll,
+            aggregator=self.aggregator,
+            calibrator=self.calibrator,
+            n_splits=self.n_splits,
+        )
 
     def removal_frame(self) -> pd.DataFrame:
         """One row per number of judges that go."""
-        return _numbers(pd.DataFrame([to_plain(removal) for removal in self.removal]), Removal)
+        return pd.DataFrame(map(flat_row, self.removal))
 
     def group_frame(self) -> pd.DataFrame:
         """One row per family or cluster."""
-        rows = [{**to_plain(group), "members": len(group.members)} for group in self.groups]
-        return _numbers(pd.DataFrame(rows), GroupValue)
+        rows = [{**flat_row(group), "members": len(group.members)} for group in self.groups]
+        return pd.DataFrame(rows)
 
     def copy_frame(self) -> pd.DataFrame:
         """One row per judge that was copied."""
-        return _numbers(pd.DataFrame([to_plain(copy) for copy in self.copies]), Copied)
+        return pd.DataFrame(map(flat_row, self.copies))
 
-    def summary(self) -> dict[str, Any]:
-        """Values, what can go and what copies do, as JSON values."""
-        return {
-            "aggregator": self.aggregator,
-            "calibrator": self.calibrator,
-            "shapley": {
-                "aggregator": self.shapley_aggregator,
-                "calibrator": self.shapley_calibrator,
-                "nll": self.shapley_nll,
-                "permutations": self.permutations,
-            },
-            "nll_all": self.nll_all,
-            "null_nll": self.null_nll,
-            "constant_nll": self.constant_nll,
-            "margin": self.margin,
-            "droppable": self.droppable,
-            "droppable_judges": list(self.droppable_judges),
-            "judges": [to_plain(judge) for judge in self.judges],
-            "groups": [to_plain(group) for group in self.groups],
-            "removal": [to_plain(removal) for removal in self.removal],
-            "copies": [to_plain(copy) for copy in self.copies],
-            "n_splits": self.n_splits,
-            "orientation": self.orientation,
-        }
+    def decisions(self) -> dict[str, Any]:
+        """Values, what can go and what copies do."""
+        plain: dict[str, Any] = to_plain(
+            {
+                "shapley": {
+                    "aggregator": self.shapley_aggregator,
+                    "calibrator": self.shapley_calibrator,
+                    "nll": self.shapley_nll,
+                    "permutations": self.permutations,
+                },
+                "nll_all": self.nll_all.value,
+                "droppable_judges": self.droppable_judges,
+                "judges": [_judge_row(judge) for judge in self.judges],
+                "groups": [flat_row(group) for group in self.groups],
+                "removal": [flat_row(removal) for removal in self.removal],
+                "copies": [flat_row(copy) for copy in self.copies],
+            }
+        )
+        return plain
 
 
-def _numbers(frame: pd.DataFrame, kind: type[Any]) -> pd.DataFrame:
-    """Figures that are not known as NaN and not as None."""
-    numbers = [field.name for field in fields(kind) if field.type == "float"]
-    return frame.astype({name: float for name in numbers if name in frame})
+def _judge_row(judge: JudgeValue) -> dict[str, Any]:
+    return flat_row(judge, slice_gap="slice_")

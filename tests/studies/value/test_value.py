@@ -67,8 +67,8 @@ def copies(aggregator) -> Value:
 def test_no_exchangeable_judge_is_singled_out():
     outcome = of(simulate(SimulationSpec(200, 5, accuracies=(0.75,) * 5, seed=1)), joint(2))
     assert {judge.role for judge in outcome.judges} <= {"complement", "ordinary"}
-    values = np.array([judge.value for judge in outcome.judges])
-    assert all(judge.lo < np.median(values) < judge.hi for judge in outcome.judges)
+    values = np.array([judge.value.value for judge in outcome.judges])
+    assert all(judge.value.lo < np.median(values) < judge.value.hi for judge in outcome.judges)
     assert outcome.droppable == 0
     assert outcome.droppable_judges == ()
 
@@ -77,8 +77,8 @@ def test_noise_is_worth_nothing_and_goes_first():
     accuracies = (0.8,) * 4 + (0.5,) * 3
     outcome = of(simulate(SimulationSpec(1500, 7, accuracies=accuracies, seed=2)), spec(8))
     useful, noise = outcome.judges[:4], outcome.judges[4:]
-    assert all(entry.lo > 0.0 and entry.role == "complement" for entry in useful)
-    assert all(abs(judge.value) < outcome.margin and judge.lo < 0.0 for judge in noise)
+    assert all(entry.value.lo > 0.0 and entry.role == "complement" for entry in useful)
+    assert all(abs(judge.value.value) < outcome.margin and judge.value.lo < 0.0 for judge in noise)
     assert {judge.rank for judge in noise} == {1, 2, 3}
     assert outcome.droppable == 3
     assert set(outcome.droppable_judges) == {judge.judge for judge in noise}
@@ -89,9 +89,11 @@ def test_noise_is_worth_nothing_and_goes_first():
 def test_noise_is_worth_nothing_to_joint():
     accuracies = (0.85,) * 3 + (0.5,) * 2
     outcome = of(simulate(SimulationSpec(300, 5, accuracies=accuracies, seed=2)), joint(2))
-    assert all(judge.lo < 0.0 and abs(judge.value) < 0.02 for judge in outcome.judges[3:])
+    assert all(
+        judge.value.lo < 0.0 and abs(judge.value.value) < 0.02 for judge in outcome.judges[3:]
+    )
     assert {judge.rank for judge in outcome.judges[3:]} == {1, 2}
-    assert min(judge.value for judge in outcome.judges[:3]) > 0.03
+    assert min(judge.value.value for judge in outcome.judges[:3]) > 0.03
 
 
 def test_exact_copies_are_called_copies_and_joint_does_not_miss_one():
@@ -101,20 +103,20 @@ def test_exact_copies_are_called_copies_and_joint_does_not_miss_one():
         assert (judge.role == "copy") == (judge.judge in alike)
     for name in alike:
         judge = value.judge(name)
-        assert abs(judge.value) < 0.02
+        assert abs(judge.value.value) < 0.02
         assert judge.nearest in alike - {name}
-        assert judge.correlation_lo > 0.9
+        assert judge.correlation.lo > 0.9
     (cluster,) = [group for group in value.groups if set(group.members) == alike]
-    assert cluster.value > 0.1
-    assert cluster.lo > 0.0
+    assert cluster.value.value > 0.1
+    assert cluster.value.lo > 0.0
 
 
 def test_copies_move_one_coin_and_hardly_joint():
     counted_twice, seen_through = copies("one_coin").copies[0], copies("joint").copies[0]
     assert counted_twice.judge == seen_through.judge
     assert (counted_twice.times, counted_twice.why) == (4, "most accurate")
-    assert counted_twice.lo > copies("one_coin").margin
-    assert abs(seen_through.delta) < 0.4 * counted_twice.delta
+    assert counted_twice.delta.lo > copies("one_coin").margin
+    assert abs(seen_through.delta.value) < 0.4 * counted_twice.delta.value
 
 
 @pytest.mark.parametrize("given", [spec(8), joint(2)], ids=["one_coin", "joint"])
@@ -123,9 +125,9 @@ def test_anti_experts_are_worth_something(given):
         SimulationSpec(300, 4, accuracies=(0.7, 0.7), anti_experts=2, anti_accuracy=0.1, seed=4)
     )
     for judge in of(votes, given).judges[2:]:
-        assert judge.value > 0.05
-        assert judge.shapley > 0.05
-        assert judge.lo > 0.0 or given.aggregator == "joint"
+        assert judge.value.value > 0.05
+        assert judge.shapley.value > 0.05
+        assert judge.value.lo > 0.0 or given.aggregator == "joint"
 
 
 def specialist_votes():
@@ -151,7 +153,7 @@ def test_a_specialist_is_found_with_its_slice():
     assert (outcome.feature, set(outcome.slices)) == ("kind", {"maths", "prose", "code"})
     judge = outcome.judge("judge4")
     assert (judge.role, judge.slice) == ("specialist", "maths")
-    assert judge.slice_lo > 0.0
+    assert judge.slice_gap.lo > 0.0
     assert judge.slice_p < 0.05
     assert all(other.role != "specialist" for other in outcome.judges[:4])
 
@@ -173,8 +175,8 @@ def test_values_are_those_of_panels_fitted_without_the_judge():
         seen[one_split.evaluation] += 1
     items = sums[:, seen > 0] / seen[seen > 0]
     outcome = of(votes, given)
-    assert outcome.nll_all == pytest.approx(items[0].mean())
-    assert outcome.judges[2].value == pytest.approx((items[1] - items[0]).mean())
+    assert outcome.nll_all.value == pytest.approx(items[0].mean())
+    assert outcome.judges[2].value.value == pytest.approx((items[1] - items[0]).mean())
 
 
 def test_shapley_values_of_a_split_add_up():
@@ -192,14 +194,14 @@ def test_shapley_values_of_a_split_add_up():
 def test_shapley_values_add_up_to_the_losses_that_are_shown(given):
     """Items are seen in different numbers of splits, so means over splits would not do."""
     outcome = of(small(), given)
-    total = sum(judge.shapley for judge in outcome.judges)
+    total = sum(judge.shapley.value for judge in outcome.judges)
     assert total == pytest.approx(outcome.null_nll - outcome.shapley_nll, abs=1e-9)
     same = (outcome.shapley_aggregator, outcome.shapley_calibrator) == (
         outcome.aggregator,
         outcome.calibrator,
     )
     assert same == (given.aggregator == "one_coin")
-    assert (outcome.shapley_nll == outcome.nll_all) == same
+    assert (outcome.shapley_nll == outcome.nll_all.value) == same
 
 
 def test_the_null_is_averaged_over_items_as_the_panel_is():
@@ -228,7 +230,9 @@ def test_families_are_valued_whole_and_as_players():
     families = [group for group in result().groups if group.kind == "family"]
     assert [(family.name, len(family.members)) for family in families] == [("a", 2), ("b", 3)]
     assert all(
-        np.isfinite([family.value, family.lo, family.shapley, family.shapley_lo]).all()
+        np.isfinite(
+            [family.value.value, family.value.lo, family.shapley.value, family.shapley.lo]
+        ).all()
         for family in families
     )
     assert [judge.family for judge in result().judges] == list(FAMILIES)
@@ -248,9 +252,9 @@ def test_removal_is_free_only_while_every_step_is():
         assert free == sorted(free, reverse=True)
         assert value.droppable == max((row.m for row in value.removal if row.free), default=0)
         for row in value.removal:
-            assert row.band_lo <= row.lo <= row.delta <= row.hi <= row.band_hi
-            assert not row.free or row.hi < value.margin
-            assert row.nll == pytest.approx(value.nll_all + row.delta)
+            assert row.band.lo <= row.delta.lo <= row.delta.value <= row.delta.hi <= row.band.hi
+            assert not row.free or row.delta.hi < value.margin
+            assert row.nll.value == pytest.approx(value.nll_all.value + row.delta.value)
 
 
 def test_chunks_add_up_in_any_order():
@@ -268,8 +272,8 @@ def test_a_part_of_the_splits_says_that_it_is_one():
     assert value.partial
     assert value.droppable_judges == ()
     assert all(judge.rank == 0 and np.isnan(judge.inner) for judge in value.judges)
-    assert np.isnan(value.judges[0].lo)
-    assert np.isfinite(value.judges[0].value)
+    assert np.isnan(value.judges[0].value.lo)
+    assert np.isfinite(value.judges[0].value.value)
     json.dumps(value.summary(), allow_nan=False)
 
 
@@ -306,7 +310,7 @@ def test_splits_are_capped():
 @pytest.mark.parametrize("given", [spec(2), joint(2)], ids=["one_coin", "joint"])
 def test_awkward_votes_get_an_answer(votes, given):
     outcome = of(votes, given)
-    assert np.isfinite([judge.value for judge in outcome.judges]).all()
+    assert np.isfinite([judge.value.value for judge in outcome.judges]).all()
     assert len(outcome.removal) == len({row.m for row in outcome.removal})
     json.dumps(outcome.summary(), allow_nan=False)
 
@@ -314,7 +318,7 @@ def test_awkward_votes_get_an_answer(votes, given):
 def test_a_calibrator_under_joint_is_cross_fitted():
     outcome = of(make_votes(2, 40, 3), joint(2, calibrator="temperature"))
     assert outcome.calibrator == "temperature"
-    assert outcome.nll_all < 2.0 * outcome.null_nll
+    assert outcome.nll_all.value < 2.0 * outcome.null_nll
 
 
 def test_judges_to_copy_can_be_named():
