@@ -218,9 +218,7 @@ def test_a_section_answers_first_and_flatters_nobody_with_one_class_votes(name):
         for outcome in (
             in_sentence(block.text, "measures the coding" in block.text)
             if isinstance(block, Answer | Paragraph | Caveat | Method)
-            else in_table(
-                [list(block.frame), *block.frame.astype(str).fillna("").to_numpy().tolist()]
-            )
+            else in_table([list(block.columns), *block.texts().to_numpy().tolist()])
             if isinstance(block, Table)
             else ()
         )

@@ -209,8 +209,8 @@ def test_outside_the_boxes_of_one_class_coding_no_number_flatters_unmarked():
     for line in stated:
         if any(value < 0.05 for value in levels(line)):
             assert MEASURES_CODING in line
-    honest = [block.frame for block in others if isinstance(block, Table)]
-    assert [float(value) > 0.1 for value in honest[0]["NLL, all"]] == [True] * len(honest[0])
+    honest = next(block for block in others if isinstance(block, Table))
+    assert (honest.columns["NLL, all"].numbers > 0.1).all()
     assert "nan" not in terminal_text(blocks).lower()
 
 

@@ -94,7 +94,7 @@ def test_a_page_shows_one_calibrator_and_the_share_of_the_analysis():
     blocks = present(result(), SPEC, SweepView("temperature", 3, 0.5))
     assert blocks[0] == Answer(share_sentence(result(), "temperature"))
     assert "This analysis calibrates on 50 %. Dashed upright line" in blocks[2].text
-    (table,) = [block.frame for block in blocks if isinstance(block, Table)]
+    (table,) = [block.columns for block in blocks if isinstance(block, Table)]
     assert "NLL, top-3" in table
     (alone,) = [b for b in present(result(), SPEC, SweepView("beta", 8)) if isinstance(b, Table)]
-    assert "difference" not in alone.frame
+    assert "difference" not in alone.columns

@@ -181,7 +181,7 @@ def test_the_papers_test_is_never_shown_without_its_flaw():
     ]
     assert "takes splits of one data set for independent samples" in paper_note()
     blocks = present(result(), SPEC)
-    places = [i for i, b in enumerate(blocks) if isinstance(b, Table) and "joint p" in b.frame]
+    places = [i for i, b in enumerate(blocks) if isinstance(b, Table) and "joint p" in b.columns]
     assert len(places) == 2
     for place in places:
         assert blocks[place + 1] == Paragraph(paper_note(), quiet=True)
@@ -252,7 +252,7 @@ def test_a_page_shows_one_calibrator_and_one_panel():
     assert Heading("top-3 against all 9", 3) in blocks
     alone = present(result(), SPEC, BudgetView("temperature", 10))
     (table,) = [b for b in alone if isinstance(b, Table) and b.caption == "Every budget."]
-    assert "difference" not in table.frame
+    assert "difference" not in table.columns
 
 
 def test_the_figure_is_read_with_its_yardsticks():

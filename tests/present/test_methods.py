@@ -185,7 +185,7 @@ def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same() -> None:
 def test_the_metric_changes_the_heat_map_and_nothing_else() -> None:
     spec = MethodGridSpec(settings=Settings(splits=6))
     nll, brier = (present(grid_of(), spec, MethodGridView(name)) for name in ("nll", "brier"))
-    tables = [next(b.frame for b in blocks if isinstance(b, Table)) for blocks in (nll, brier)]
+    tables = [next(b.texts() for b in blocks if isinstance(b, Table)) for blocks in (nll, brier)]
     assert tables[0].equals(tables[1])
     heat_maps = [next(b for b in blocks if isinstance(b, Figure)) for blocks in (nll, brier)]
     assert [figure.narrow.metric for figure in heat_maps] == ["nll", "brier"]
