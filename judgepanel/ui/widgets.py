@@ -9,8 +9,10 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from judgepanel.present.blocks import Table
 from judgepanel.studies.contract import Spec, Study
@@ -18,6 +20,7 @@ from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import PageContext
 from judgepanel.votes.checks import Check
+from judgepanel.words.cells import Form
 from judgepanel.words.commands import study_command
 from judgepanel.words.scope import CHECK_MARKS, check_numbers
 from judgepanel.words.tables import csv_text
@@ -86,7 +89,7 @@ def table(block: Table, *, key: str) -> None:
             config[name] = st.column_config.NumberColumn(width=_PADDING + _CHARACTER * longest)
             styled.append(name)
         else:
-            frame[name] = column.numbers * (100.0 if column.form == "share" else 1.0)
+            frame[name] = _browsed(column.numbers, column.form)
             config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form])
     cells = pd.DataFrame(frame)
     # A Styler shows its own text over the number in a cell; only tables that need it pay for one.
@@ -97,6 +100,13 @@ def table(block: Table, *, key: str) -> None:
         height=block.height if block.height and ROW * (block.n_rows + 1) > block.height else "auto",
         column_config=config,
     )
+
+
+def _browsed(numbers: NDArray[np.float64], form: Form) -> Any:
+    """Numbers as the browser is to write them; it would show all decimals of a mean."""
+    if form == "whole":
+        return pd.array(np.round(numbers), dtype="Float64").astype("Int64")
+    return numbers * (100.0 if form == "share" else 1.0)
 
 
 def judge_rows(judges: JudgeTable) -> pd.DataFrame:
