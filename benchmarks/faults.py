@@ -54,8 +54,6 @@ _PATIENCE = 600.0
 _VIEW_SECONDS = 180.0
 _PAUSE = 2.0
 _QUIET = subprocess.DEVNULL
-_TRACEBACK = 60
-"""Lines of a traceback that are printed."""
 Contents = dict[tuple[str, str, str], bytes]
 """Stored results by votes, study and spec."""
 
@@ -129,9 +127,9 @@ class Dashboard:
             self._port = probe.getsockname()[1]
         named = {"JUDGEPANEL_HOME": str(home), "JUDGEPANEL_DATABASE_URL": database_url}
         self._environ = {**os.environ, **named, "JUDGEPANEL_ACCESS": "local"}
+        self._environ["STREAMLIT_CLIENT_SHOW_ERROR_DETAILS"] = "full"
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"http://localhost:{self._port}"
-        self._log = home / "server.log"
 
     @property
     def pid(self) -> int:
@@ -143,27 +141,20 @@ class Dashboard:
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
                 command = ["-m", "streamlit", "run", "app.py", f"--server.port={self._port}"]
-                with self._log.open("ab") as log:
-                    self._process = subprocess.Popen(
-                        [sys.executable, *command],
-                        cwd=ROOT,
-                        env=self._environ,
-                        stdin=_QUIET,
-                        stdout=_QUIET,
-                        stderr=log,
-                    )
+                self._process = subprocess.Popen(
+                    [sys.executable, *command],
+                    cwd=ROOT,
+                    env=self._environ,
+                    stdin=_QUIET,
+                    stdout=_QUIET,
+                    stderr=_QUIET,
+                )
             try:
                 with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=5):  # noqa: S310
                     return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.2)
         raise RuntimeError("the server does not start")
-
-    def failures(self) -> list[str]:
-        """The last lines of every traceback that it has written."""
-        lines = self._log.read_text("utf-8", "replace").splitlines()
-        starts = [i for i, line in enumerate(lines) if "Traceback" in line]
-        return ["\n".join(lines[i : i + _TRACEBACK]) for i in starts]
 
     def kill(self) -> None:
         if self._process is not None:
@@ -358,9 +349,6 @@ def run(sessions: int = SESSIONS, views: int = VIEWS, kills: int = KILLS) -> Rep
         say("half as many page views without kills")
         asyncio.run(stress(server, database, queries, (sessions, views // 2, 0), calm))
         contents = database.contents()
-        failures = server.failures() if disturbed.errors or calm.errors else []
-    for failure in failures:
-        say(failure)
     for name, seen in (("kills", disturbed), ("no kills", calm)):
         errors, changed = dict(seen.errors), len(seen.changed)
         say(f"{name}: errors {errors}, results lost or changed {changed}, {_row(name, seen)[1:]}")

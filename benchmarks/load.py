@@ -84,6 +84,7 @@ async def view(socket_: ClientConnection, query: str, page: str) -> View:
             working = working or what == "progress"
             if what == "exception":
                 error = element.exception.type or "exception"
+                say("\n".join([element.exception.message, *element.exception.stack_trace]))
             elif what == "html" and 'class="jp-problem"' in element.html.body:
                 error = "a problem was told"
             elif what == "alert" and "opens nothing" in element.alert.body:
