@@ -1,8 +1,7 @@
 """The claim: does the paper's reversal hold here?"""
 
 from judgepanel.present.registry import CLAIM_PAGE
-from judgepanel.ui.frame import guard, page_frame
+from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import claim
 
-context = page_frame(CLAIM_PAGE)
-claim.page(guard(context, "This page shows the paper's protocol beside an honest one."))
+draw_page(CLAIM_PAGE, claim.page, "This page shows the paper's protocol beside an honest one.")

@@ -1,8 +1,7 @@
 """Coverage: did we read what the judges wrote?"""
 
 from judgepanel.present.registry import COVERAGE_PAGE
-from judgepanel.ui.frame import guard, page_frame
+from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import coverage
 
-context = page_frame(COVERAGE_PAGE)
-coverage.page(guard(context, "This page shows what was read of the judges' outputs."))
+draw_page(COVERAGE_PAGE, coverage.page, "This page shows what was read of the judges' outputs.")

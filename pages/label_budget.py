@@ -1,8 +1,7 @@
 """Label budget: how many labels do we need?"""
 
 from judgepanel.present.registry import BUDGET_PAGE
-from judgepanel.ui.frame import guard, page_frame
+from judgepanel.ui.frame import draw_page
 from judgepanel.ui.pages import label_budget
 
-context = page_frame(BUDGET_PAGE)
-label_budget.page(guard(context, "This page shows the NLL against the number of labels."))
+draw_page(BUDGET_PAGE, label_budget.page, "This page shows the NLL against the number of labels.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -86,9 +86,14 @@ class PageContext:
     votes: VoteMatrix
 
 
-def page_frame(page: Page) -> PageContext | None:
-    """The frame of a page in the menu."""
-    return frame(page.title, page.question)
+def draw_page(page: Page, draw: Callable[[PageContext], None], what: str) -> None:
+    """A page of the menu: its frame, then what ``draw`` makes of the analysis in the URL.
+
+    ``what`` the page shows is said where there is no analysis.
+    """
+    context = frame(page.title, page.question)
+    with show_errors():
+        draw(guard(context, what))
 
 
 def frame(title: str, question: str) -> PageContext | None:

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.present import registry
 from judgepanel.present.registry import ENTRIES, Entry
-from judgepanel.service import NotFound
+from judgepanel.service import NotFound, ServerProblem
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
+from judgepanel.ui.pages import claim
 from judgepanel.votes.samples import SAMPLES
 from tests.pages.driver import (
     CURVE,
@@ -265,3 +267,17 @@ def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_ther
     nobody = "-".join(str(place) for place in range(1, 25))
     app = until_done(open_app(RECOMMENDED, analysis=analysis, without=nobody))
     assert any("Keep at least one judge" in caption.value for caption in app.caption)
+
+
+def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = open_app(registry.CLAIM_PAGE.file, analysis=prepared("clean_pairwise", splits=4))
+    until(app, lambda: downloads_of(app))
+
+    def away(*_: object) -> None:
+        raise ServerProblem("The database server does not answer.")
+
+    monkeypatch.setattr(claim, "stored_result", away)
+    checked(app.run())
+    assert "The database server does not answer." in text_of(app)
