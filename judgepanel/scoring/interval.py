@@ -74,6 +74,12 @@ class Interval:
         return cls(*_three(np.full(shape, fill) for _ in range(3)), unit=unit)
 
     @classmethod
+    def alone(cls, value: Floats, unit: Unit = "nats") -> Interval:
+        """Estimates of whose spread nothing is known."""
+        lo, hi = (np.full(np.shape(value), np.nan) for _ in range(2))
+        return cls(value, lo, hi, unit=unit)
+
+    @classmethod
     def joined(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
         """Intervals of one unit along an axis that they have."""
         parts = tuple(parts)
@@ -94,6 +100,11 @@ class Interval:
     def __getitem__(self, key: Any) -> Interval:
         """The intervals at some places."""
         return self._each(lambda end: end[key])
+
+    def put(self, key: Any, parts: Iterable[ArrayLike]) -> None:
+        """Fill in value, lower and upper end at some places, while a result is put together."""
+        for end, part in zip(self, parts, strict=True):
+            end[key] = part
 
     def __neg__(self) -> Interval:
         """The difference turned around."""

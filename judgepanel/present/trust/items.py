@@ -111,9 +111,8 @@ def item_table(result: Items, rows: NDArray[np.int64]) -> dict[str, Column]:
 def strata_figure(result: Items, grouping: StratumGrouping) -> go.Figure:
     """Stated confidence against accuracy after calibration, by stratum."""
     rows = result.strata_of(grouping)
-    blank = np.full(len(rows), np.nan)
     marks = {
-        "stated confidence": Interval(result.confidence[AFTER, rows], blank, blank),
+        "stated confidence": Interval.alone(result.confidence[AFTER, rows]),
         "share right": result.accuracy[AFTER, rows],
     }
     return groups_figure([result.strata[g] for g in rows], marks, "share of items")

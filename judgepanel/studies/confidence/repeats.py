@@ -213,10 +213,9 @@ def share_intervals(
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(spread > 1e-12, spread / se**2, at_ends)
     effective = np.minimum(np.where(np.isnan(effective), items, effective), items)
-    ends = wilson(value * effective, effective)
     if of.n_splits < 2:
-        ends = (np.full_like(value, np.nan),) * 2
-    return Interval(value, *ends, unit="share")
+        return Interval.alone(value, "share")
+    return Interval(value, *wilson(value * effective, effective), unit="share")
 
 
 def _groups(of: Repeats, w_items: Floats) -> Floats:

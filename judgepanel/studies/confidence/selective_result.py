@@ -66,8 +66,7 @@ class Selective(SplitResult):
         """One row per stage and limit: ``by`` confidence (at least so sure) or share (so many)."""
         limits = (*self.confidences, *self.shares.tolist())
         by = ["confidence"] * len(self.confidences) + ["share"] * len(self.shares)
-        asked = np.broadcast_to(self.shares, self.curve.shape)
-        blank = np.full_like(asked, np.nan)
+        asked = Interval.alone(np.broadcast_to(self.shares, self.curve.shape))
         return long_frame(
             (len(STAGES), len(limits)),
             {
@@ -78,10 +77,10 @@ class Selective(SplitResult):
                 "n_splits": self.n_splits,
                 "by": by,
                 "limit": limits,
-                "share": Interval.joined([self.share, Interval(asked, blank, blank)], axis=1),
+                "share": Interval.joined([self.share, asked], axis=1),
                 "right": Interval.joined([self.right, self.curve], axis=1),
-                "stated": np.concatenate([self.stated, blank], axis=1),
-                "items": np.concatenate([self.items, asked * self.n_items], axis=1),
+                "stated": np.concatenate([self.stated, asked.lo], axis=1),
+                "items": np.concatenate([self.items, asked.value * self.n_items], axis=1),
             },
         )
 
