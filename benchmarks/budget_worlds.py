@@ -19,9 +19,9 @@ from judgepanel.studies.accumulate import Arms, tally
 from judgepanel.studies.budget.label_budget import (
     LABEL_BUDGET,
     LabelBudgetSpec,
+    budget_estimates,
     label_sets,
 )
-from judgepanel.studies.budget.label_budget_estimates import budget_estimates
 from judgepanel.studies.budget.label_budget_result import NEXT, LabelBudget
 from judgepanel.studies.budget.readings import read
 from judgepanel.studies.runner import run

@@ -203,15 +203,15 @@ def coverage(results: Sequence[LabelBudget], truth: Floats, plateau: float) -> d
     needed = {"plateau": plateau, "target": 43.0}
     held: dict[str, list[bool]] = {"band": [], "gain": [], **{kind: [] for kind in needed}}
     for result in results:
-        band = (result.band_lo[0, 0] <= gap) & (gap <= result.band_hi[0, 0])
-        held["band"].append(bool(band.all()))
-        held["gain"].append(bool(result.gain_lo[0, 1, -1] <= gain[0] <= result.gain_hi[0, 1, -1]))
+        band, price = result.band[0, 0], result.gain[0, 1, -1]
+        held["band"].append(bool(((band.lo <= gap) & (gap <= band.hi)).all()))
+        held["gain"].append(bool(price.lo <= gain[0] <= price.hi))
         for kind, n in needed.items():
             need = result.needed_for("temperature", result.arms[-1], kind)
             if need is None:
                 raise RuntimeError("labels needed are missing")
-            hi = need.n_hi if np.isfinite(need.n_hi) else np.inf
-            held[kind].append(need.n_lo <= n <= hi)
+            _, lo, hi = need.n
+            held[kind].append(bool(lo <= n <= (hi if np.isfinite(hi) else np.inf)))
     return {name: float(np.mean(values)) for name, values in held.items()}
 
 

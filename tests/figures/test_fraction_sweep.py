@@ -7,11 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.fraction_sweep import (
-    fraction_sweep,
-    plot_fraction_sweep,
-    prepare_fraction_sweep,
-)
+from judgepanel.present.trust.fraction_sweep import fraction_sweep
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -27,34 +24,36 @@ def result():
 def test_lines_bands_and_null_are_the_result(result):
     figure = fraction_sweep(result, "beta", "top-3")
     by_name = {trace.name: trace for trace in figure.data}
-    np.testing.assert_array_equal(by_name["all 9"].y, result.nll[0, 1])
-    np.testing.assert_array_equal(by_name["top-3"].y, result.nll[0, 0])
+    np.testing.assert_array_equal(by_name["all 9"].y, result.nll.value[0, 1])
+    np.testing.assert_array_equal(by_name["top-3"].y, result.nll.value[0, 0])
     np.testing.assert_array_equal(by_name["null: the base rate"].y, result.null_nll)
-    np.testing.assert_array_equal(by_name["all 9: 95 % interval"].y[:2], result.nll_hi[0, 1])
+    np.testing.assert_array_equal(by_name["all 9: 95 % interval"].y[:2], result.nll.hi[0, 1])
     np.testing.assert_array_equal(by_name["all 9"].customdata, [[24, 96], [60, 60]])
 
 
 def test_ticks_say_the_share_and_the_number_of_labels(result):
     figure = fraction_sweep(result, "temperature")
     assert list(figure.layout.xaxis.ticktext) == ["20 %<br>24", "50 %<br>60"]
+    assert "top-3" not in {trace.name for trace in figure.data}
     crowded = replace(
-        prepare_fraction_sweep(result, "beta"),
-        shares=np.array([5.0, 10, 20, 30, 50, 70]),
+        result,
+        shares=np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.7]),
         labels=np.arange(6.0),
         evaluated=np.arange(6.0),
+        null_nll=np.ones(6),
+        nll=Interval.full((2, 2, 6), 0.5),
     )
-    assert list(plot_fraction_sweep(crowded).layout.xaxis.tickvals) == [10, 30, 50, 70]
-    assert "top-3" not in {trace.name for trace in figure.data}
+    ticks = fraction_sweep(crowded, "beta").layout.xaxis.tickvals
+    np.testing.assert_allclose(ticks, [10, 30, 50, 70])
 
 
 def test_the_share_that_is_enough_is_marked_where_it_is_known(result):
-    lines = prepare_fraction_sweep(result, "beta")
-    assert 20 <= lines.enough <= 50
-    assert len(fraction_sweep(result, "beta").layout.shapes) == 1
+    (line,) = fraction_sweep(result, "beta").layout.shapes
+    assert 20 <= line.x0 <= 50
     assert not fraction_sweep(replace(result, needed=()), "beta").layout.shapes
 
 
 def test_without_intervals_there_is_no_band(result):
-    blank = np.full_like(result.nll, np.nan)
-    figure = fraction_sweep(replace(result, nll_lo=blank, nll_hi=blank), "beta", "top-3")
+    bare = replace(result, nll=Interval.alone(result.nll.value))
+    figure = fraction_sweep(bare, "beta", "top-3")
     assert not [trace for trace in figure.data if "interval" in str(trace.name)]

@@ -7,11 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.label_budget import (
-    budget_difference,
-    label_budget,
-    prepare_label_budget,
-)
+from judgepanel.figures.label_budget import budget_difference, label_budget
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -32,8 +29,8 @@ def trace(figure, name):
 def test_both_panels_and_the_null_are_lines_over_the_labels(result):
     figure = label_budget(result, "beta", ("top-3",))
     for name, values in (
-        ("all 9", result.nll[0, 1]),
-        ("top-3", result.nll[0, 0]),
+        ("all 9", result.nll.value[0, 1]),
+        ("top-3", result.nll.value[0, 0]),
         ("null: the base rate", result.null_nll),
     ):
         line = trace(figure, name)
@@ -49,24 +46,23 @@ def test_what_lies_beyond_the_data_is_another_line_that_says_so(result):
         assert tail.x.min() >= result.labels[-1] - 1e-9
         assert tail.x.max() == pytest.approx(220)
         assert tail.line.dash == "dot"
-    lines = prepare_label_budget(result, "temperature", ("top-3",))
-    assert lines.everyone.extrapolated[0] == pytest.approx(float(result.fitted(1, 1, 60.0)))
+    assert tail.y[0] == pytest.approx(float(result.fitted(1, 1, 60.0)))
 
 
 def test_a_curve_that_misses_the_last_level_is_not_drawn_beyond_it(result):
     """A curve cannot rise, a panel fitted on more labels can get worse."""
-    nll = result.nll.copy()
+    nll = result.nll.value.copy()
     nll[0, :, -1] *= 1.2
-    lines = prepare_label_budget(replace(result, nll=nll), "beta", ("top-3",))
-    assert len(lines.everyone.extrapolated) == len(lines.others[0].extrapolated) == 0
-    assert len(prepare_label_budget(result, "beta").everyone.extrapolated)
+    off = label_budget(replace(result, nll=Interval.alone(nll)), "beta", ("top-3",))
+    assert not [line for line in off.data if line.name.endswith("extrapolated")]
+    assert trace(label_budget(result, "beta"), "all 9: extrapolated").showlegend
 
 
 def test_bands_hold_their_lines(result):
     figure = label_budget(result, "beta", ("top-3",))
     band = trace(figure, "all 9: 95 % interval")
-    np.testing.assert_array_equal(band.y[:4], result.nll_hi[0, 1])
-    np.testing.assert_array_equal(band.y[4:], result.nll_lo[0, 1][::-1])
+    np.testing.assert_array_equal(band.y[:4], result.nll.hi[0, 1])
+    np.testing.assert_array_equal(band.y[4:], result.nll.lo[0, 1][::-1])
 
 
 def test_the_legend_names_each_kind_of_line_once(result):
@@ -86,15 +82,14 @@ def test_colour_is_not_the_only_difference_between_the_panels(result):
 def test_the_difference_has_its_band_and_its_intervals(result):
     figure = budget_difference(result, "beta", "top-3")
     line = trace(figure, "top-3, with 95 % at each budget")
-    np.testing.assert_array_equal(line.y, result.delta[0, 0])
-    np.testing.assert_allclose(line.y + line.error_y.array, result.delta_hi[0, 0])
+    np.testing.assert_array_equal(line.y, result.delta.value[0, 0])
+    np.testing.assert_allclose(line.y + line.error_y.array, result.delta.hi[0, 0])
     band = trace(figure, "95 % at all budgets together")
-    np.testing.assert_array_equal(band.y[:4], result.band_hi[0, 0])
+    np.testing.assert_array_equal(band.y[:4], result.band.hi[0, 0])
 
 
 def test_without_intervals_or_another_panel_there_are_lines_alone(result):
-    blank = np.full_like(result.nll, np.nan)
-    bare = replace(result, nll_lo=blank, nll_hi=blank, curve_a=np.full((2, 2), np.nan))
+    bare = replace(result, nll=Interval.alone(result.nll.value), curve_a=np.full((2, 2), np.nan))
     assert [line.name for line in label_budget(bare, "beta").data] == [
         "null: the base rate",
         "all 9",

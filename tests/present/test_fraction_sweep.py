@@ -16,6 +16,7 @@ from judgepanel.present.trust.fraction_sweep import (
     why_sentence,
 )
 from judgepanel.render.terminal import terminal_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP, FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.runner import run
@@ -31,51 +32,56 @@ def result() -> FractionSweep:
     return run(FRACTION_SWEEP, make_votes(1, 120, 9, low=0.7), SPEC, jobs=1)
 
 
-def needing(**changes: object) -> FractionSweep:
-    """The sweep with another share that is enough."""
-    return replace(result(), needed=tuple(replace(needed, **changes) for needed in result().needed))  # type: ignore[arg-type]
+def needing(share: tuple[float, float, float], *, at_start: bool) -> FractionSweep:
+    """The sweep with another share that is enough, with its interval."""
+    ends = Interval(*share, unit="share")  # type: ignore[arg-type]
+    needed = tuple(replace(each, share=ends, at_start=at_start) for each in result().needed)
+    return replace(result(), needed=needed)
 
 
 def test_the_answer_names_share_labels_level_and_base_rate():
-    sentence = share_sentence(needing(share=0.25, lo=0.2, hi=0.6, at_start=False), "beta")
+    sentence = share_sentence(needing(share=(0.25, 0.2, 0.6), at_start=False), "beta")
     assert sentence.startswith("25 % of the items [20 %, 60 %] (30 labels) are enough to come ")
-    assert f"within 5 % of what 70 % give (NLL {result().nll[0, -1, -1]:.3f} [" in sentence
+    assert f"within 5 % of what 70 % give (NLL {result().nll.value[0, -1, -1]:.3f} [" in sentence
     assert f"base rate {result().null_nll[-1]:.3f}" in sentence
 
 
 def test_where_the_smallest_share_does_it_that_is_an_upper_bound():
-    sure = share_sentence(needing(share=0.2, hi=0.2, at_start=True), "beta")
+    sure = share_sentence(needing(share=(0.2, 0.2, 0.2), at_start=True), "beta")
     assert sure.startswith("20 % of the items (24 labels) or fewer reach within")
-    open_ = share_sentence(needing(share=0.2, hi=0.5, at_start=True), "beta")
+    open_ = share_sentence(needing(share=(0.2, 0.2, 0.5), at_start=True), "beta")
     assert open_.startswith("20 % of the items (24 labels) or fewer, perhaps up to 50 %, reach")
 
 
 def test_panels_not_shown_to_beat_the_base_rate_need_no_share():
-    weak = replace(result(), nll_hi=result().nll_hi + 1.0)
+    nll = result().nll
+    weak = replace(result(), nll=replace(nll, hi=nll.hi + 1.0))
     assert "not shown to beat the base rate" in share_sentence(weak, "beta")
 
 
 def test_figures_that_measure_the_coding_say_so_and_a_single_split_answers_nothing():
     assert share_sentence(replace(result(), measures_coding=True), "beta").endswith(CODING)
-    bare = replace(result(), needed=(), nll_hi=np.full_like(result().nll, np.nan))
+    bare = replace(result(), needed=(), nll=Interval.alone(result().nll.value))
     assert share_sentence(bare, "beta").startswith("Not enough splits yet")
     assert why_sentence(bare, "beta") == ""
 
 
 def test_the_reason_names_the_items_left_and_both_widths():
-    lo, hi = np.zeros_like(result().nll), np.full_like(result().nll, 0.2)
+    nll = result().nll
+    hi = np.full(nll.shape, 0.2)
     hi[:, :, 1] = 0.1
-    sentence = why_sentence(replace(result(), nll_lo=lo, nll_hi=hi), "beta")
+    wide = replace(result(), nll=replace(nll, lo=np.zeros(nll.shape), hi=hi))
+    sentence = why_sentence(wide, "beta")
     assert "36 of 120 at 70 %" in sentence
     assert sentence.endswith("narrowest at 40 % (± 0.050), and ± 0.100 at 70 %.")
 
 
 def test_the_table_has_a_row_a_share_and_the_null_beside_every_level():
     table = share_table(result(), "beta", "top-3")
-    assert table["share"].tolist() == ["20 %", "40 %", "70 %"]
-    assert (table["calibrate"] + table["evaluate"] == 120).all()
-    assert table["base rate"].notna().all()
-    assert table["against 70 %"].tolist()[-1] == "reference"
+    assert table["share"].texts() == ["20.0 %", "40.0 %", "70.0 %"]
+    assert (table["calibrate"].numbers + table["evaluate"].numbers == 120).all()
+    assert np.isfinite(table["base rate"].numbers).all()
+    assert table["against 70 %"].texts()[-1] == "reference"
     assert "difference" not in share_table(result(), "beta", None)
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judgepanel.figures.label_budget import prepare_label_budget
+from judgepanel.figures.label_budget import label_budget
 from judgepanel.present.blocks import Answer, Heading, Paragraph, Table
 from judgepanel.present.trust.label_budget import (
     BudgetView,
@@ -25,6 +25,7 @@ from judgepanel.present.trust.label_budget import (
     target_sentence,
 )
 from judgepanel.render.terminal import terminal_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import read
@@ -41,10 +42,11 @@ def result() -> LabelBudget:
     return run(LABEL_BUDGET, make_votes(1, 120, 9, low=0.7), SPEC, jobs=1)
 
 
-def needing(**changes: object) -> LabelBudget:
-    """The result of 100 splits with other labels needed by all judges."""
+def needing(n: tuple[float, float, float], **changes: bool) -> LabelBudget:
+    """The result of 100 splits with other labels needed by all judges, with their interval."""
+    ends = Interval(*n, unit="count")  # type: ignore[arg-type]
     needed = tuple(
-        replace(needed, **changes) if needed.panel == "all 9" else needed  # type: ignore[arg-type]
+        replace(needed, n=ends, **changes) if needed.panel == "all 9" else needed
         for needed in result().needed
     )
     return replace(result(), needed=needed, n_splits=100)
@@ -52,9 +54,9 @@ def needing(**changes: object) -> LabelBudget:
 
 def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
     sentence = budget_sentence(
-        needing(n=31.6, n_lo=20.0, n_hi=50.4, at_start=False, extrapolated=False), "beta"
+        needing((31.6, 20.0, 50.4), at_start=False, extrapolated=False), "beta"
     )
-    level = f"{result().nll[0, -1, -1]:.3f} ["
+    level = f"{result().nll.value[0, -1, -1]:.3f} ["
     assert sentence.startswith(
         "On average over panels, 32 labels [20, 50] reach within 5 % of what 60 labels give (NLL "
     )
@@ -64,23 +66,23 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
 
 
 def test_where_the_smallest_budget_does_it_that_is_an_upper_bound():
-    sure = budget_sentence(needing(n=20.0, n_lo=20.0, n_hi=20.0, at_start=True), "beta")
+    sure = budget_sentence(needing((20.0, 20.0, 20.0), at_start=True), "beta")
     assert sure.startswith("On average over panels, 20 labels or fewer reach within")
-    open_ = budget_sentence(needing(n=20.0, n_lo=20.0, n_hi=41.0, at_start=True), "beta")
+    open_ = budget_sentence(needing((20.0, 20.0, 41.0), at_start=True), "beta")
     assert open_.startswith("On average over panels, 20 labels, perhaps up to 41, reach within")
 
 
 @pytest.mark.parametrize("at_start", [False, True])
 def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_start):
     """Below 100 splits the estimate is too low, so nobody should plan with it."""
-    exact = needing(n=31.6, n_lo=20.0, n_hi=50.4, at_start=at_start, extrapolated=False)
+    exact = needing((31.6, 20.0, 50.4), at_start=at_start, extrapolated=False)
     few = replace(exact, n_splits=20)
     assert budget_sentence(few, "beta").startswith(
         "On average over panels, 50 labels, the upper end of [20, 50] after 20 splits, reach within"
     )
-    assert "up to 50" in needed_table(few)["labels"].tolist()
-    assert prepare_label_budget(few, "beta", ()).needed == 50.4
-    assert prepare_label_budget(exact, "beta", ()).needed == 31.6
+    assert "up to 50" in needed_table(few)["labels"].texts()
+    for budget, place in ((few, 50.4), (exact, 31.6)):
+        assert place in {shape.x0 for shape in label_budget(budget, "beta").layout.shapes}
     assert {50.4} == {
         row["quoted"]
         for row in few.summary()["needed"]
@@ -89,15 +91,17 @@ def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_sta
 
 
 def test_few_splits_without_an_upper_end_promise_nothing():
-    few = replace(needing(n=80.2, n_hi=math.nan, extrapolated=True, at_start=False), n_splits=20)
+    open_end = needing((80.2, 40.0, math.nan), extrapolated=True, at_start=False)
+    few = replace(open_end, n_splits=20)
     sentence = target_sentence(few, "beta")
     assert sentence.startswith("How many labels bring all 9 to NLL 0.4 on average over panels is ")
     assert "not shown after 20 splits: 80 labels [" in sentence
-    assert "no limit shown" in needed_table(few)["labels"].tolist()
+    assert "no limit shown" in needed_table(few)["labels"].texts()
 
 
 def test_panels_not_shown_to_beat_the_base_rate_need_no_number():
-    weak = replace(result(), nll_hi=result().nll_hi + 1.0)
+    nll = result().nll
+    weak = replace(result(), nll=replace(nll, hi=nll.hi + 1.0))
     assert not beats_null(weak, "beta")
     assert "not shown to beat the base rate" in budget_sentence(weak, "beta")
 
@@ -113,37 +117,35 @@ def test_a_single_split_answers_nothing():
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("n", "changes", "words"),
     [
-        ({"n": 80.2, "n_hi": float("nan"), "extrapolated": True, "at_start": False}, "80 labels ["),
-        ({"n": float("nan")}, "curve of all 9 with one-coin + beta never falls to NLL 0.4"),
-        ({"n": 20.0, "at_start": True}, "20 labels, perhaps up to "),
+        ((80.2, 40.0, math.nan), {"extrapolated": True, "at_start": False}, "80 labels [40, no"),
+        ((math.nan, 40.0, 60.0), {}, "curve of all 9 with one-coin + beta never falls to NLL 0.4"),
+        ((20.0, 20.0, 41.0), {"at_start": True}, "20 labels, perhaps up to 41"),
     ],
 )
-def test_a_target_is_answered_with_its_doubt(changes, words):
-    sentence = target_sentence(needing(**changes), "beta")
+def test_a_target_is_answered_with_its_doubt(n, changes, words):
+    sentence = target_sentence(needing(n, **changes), "beta")
     assert words in sentence
     assert ("extrapolating" in sentence) == ("extrapolated" in changes)
-    assert ("no limit]" in sentence) == ("n_hi" in changes)
+    assert ("no limit]" in sentence) == math.isnan(n[2])
 
 
 def test_a_target_out_of_reach_still_shows_the_doubt_about_it():
-    doubtful = target_sentence(needing(n=float("nan"), n_lo=44.4, n_hi=float("nan")), "beta")
+    doubtful = target_sentence(needing((math.nan, 44.4, math.nan)), "beta")
     assert doubtful.endswith("but that is not sure: the 95 % interval starts at 44 labels.")
-    never = target_sentence(needing(n=float("nan"), n_lo=float("nan")), "beta")
+    never = target_sentence(needing((math.nan, math.nan, math.nan)), "beta")
     assert never.endswith("never falls to NLL 0.4.")
 
 
 def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
     c = result().row("beta")
-    nll = result().nll[c, -1, -1]
+    nll = result().nll.value[c, -1, -1]
 
-    def priced(gain, lo):
-        parts = {"gain": gain, "gain_lo": lo, "gain_hi": 2 * gain}
-        changed = {name: getattr(result(), name).copy() for name in parts}
-        for name, value in parts.items():
-            changed[name][c, -1, -1] = value
-        return budget_sentence(replace(result(), **changed), "beta")
+    def priced(value, lo):
+        gain = Interval(*(end.copy() for end in result().gain))
+        gain.put((c, -1, -1), (value, lo, 2 * value))
+        return budget_sentence(replace(result(), gain=gain), "beta")
 
     falls = priced(0.2 * nll, 0.1 * nll)
     assert falls.startswith("No plateau yet: the next 100 labels buy about ")
@@ -196,7 +198,7 @@ def test_two_aggregators_are_told_apart_in_words():
     sentence = joint_sentence(both, "beta", "all 9 by majority")
     assert sentence.startswith("all 9 by majority against all 9 by one-coin: ")
     verdicts = budget_table(both, "beta", "all 9 by majority")["verdict"]
-    assert not verdicts.str.contains("keep|curat").any()
+    assert not [verdict for verdict in verdicts.texts() if "keep" in verdict or "curat" in verdict]
 
 
 def test_the_joint_test_says_where_panels_differ():
@@ -204,8 +206,7 @@ def test_the_joint_test_says_where_panels_differ():
     differ = replace(
         result(),
         joint_p=np.full((2, 1), 0.0004),
-        band_lo=np.tile(lo, (2, 1, 1)),
-        band_hi=np.tile(hi, (2, 1, 1)),
+        band=Interval(*(np.tile(end, (2, 1, 1)) for end in ((lo + hi) / 2, lo, hi))),
     )
     assert joint_sentence(differ, "beta", "top-3") == (
         "top-3 against all 9: it costs NLL at 20 and 45 labels (joint p < .001)."
@@ -216,9 +217,9 @@ def test_the_joint_test_says_where_panels_differ():
 
 def test_the_table_has_a_row_a_budget_and_marks_prices_beyond_the_data():
     table = budget_table(result(), "beta", "top-3")
-    assert table["labels"].tolist() == [20, 30, 45, 60]
-    assert table["next 100 buy"].str.endswith("(extrapolated)").all()
-    assert set(table["verdict"]) <= {
+    assert table["labels"].texts() == ["20", "30", "45", "60"]
+    assert all(price.endswith("(extrapolated)") for price in table["next 100 buy"].texts())
+    assert set(table["verdict"].texts()) <= {
         "keep all",
         "curate",
         "no loss from keeping",
@@ -240,7 +241,7 @@ def test_by_default_every_calibrator_and_panel_is_presented():
         assert joint_sentence(result(), calibrator, "top-3") in texts_of(blocks)
     captions = [block.caption for block in blocks if isinstance(block, Table)]
     assert captions.count("Every budget.") == 2
-    assert len(needed_table(result())) == 8
+    assert len(needed_table(result())["labels"]) == 8
     assert captions.count("Labels needed.") == 1
     assert "nan" not in terminal_text(blocks).lower()
 

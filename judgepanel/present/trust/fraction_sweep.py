@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from judgepanel.figures.fraction_sweep import fraction_sweep
+from judgepanel.figures.label_budget import EVERYONE, SMALLER, add_line, add_null
+from judgepanel.figures.style import NEUTRAL, laid_out
 from judgepanel.present.blocks import Answer, Block, Heading, Method, Paragraph, Table, drawing
 from judgepanel.present.trust.label_budget import FIRST_PANEL
 from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.compare import arm_name
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import (
-    capital,
-    counted,
-    fixed,
-    level,
-    with_interval,
-)
+from judgepanel.words.cells import Column, differences, levels, numbers, text
+from judgepanel.words.numbers import capital, counted, fixed, level
 from judgepanel.words.sentences import CALIBRATED, CODING, first_calibrator
+
+_APART = 18.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,9 @@ def _answer(result: FractionSweep, calibrator: str) -> str:
     if needed is None:
         return "Not enough splits yet to say which share should calibrate."
     c, most = result.row(calibrator), _share(result.shares[-1])
-    reached = f"NLL {_level(result, c, -1, -1)}, base rate {fixed(float(result.null_nll[-1]), 3)}"
-    if not result.nll_hi[c, -1, -1] < result.null_nll[-1]:
+    null = fixed(float(result.null_nll[-1]), 3)
+    reached = f"NLL {level(*result.nll[c, -1, -1])}, base rate {null}"
+    if not result.nll[c, -1, -1].below(result.null_nll[-1]):
         are = "is" if result.n_judges == 1 else "are"
         return (
             f"With {most} of the items, {result.arms[-1]} {are} not shown to beat the base rate "
@@ -56,19 +56,20 @@ def _answer(result: FractionSweep, calibrator: str) -> str:
         )
     if len(result.shares) == 1:
         return f"Only one share could be tried, {most} ({reached})."
-    labels = counted(math.floor(result.n_items * needed.share), "label")
+    share, lo, hi = needed.share
+    labels = counted(math.floor(result.n_items * share), "label")
     near = f"within {_share(result.within)} of what {most} give ({reached})"
     if needed.at_start:
-        more = "" if needed.hi == needed.share else f", perhaps up to {_share(needed.hi)},"
-        return f"{_share(needed.share)} of the items ({labels}) or fewer{more} reach {near}."
-    span = f"[{_share(needed.lo)}, {_share(needed.hi)}]"
-    return f"{_share(needed.share)} of the items {span} ({labels}) are enough to come {near}."
+        more = "" if hi == share else f", perhaps up to {_share(hi)},"
+        return f"{_share(share)} of the items ({labels}) or fewer{more} reach {near}."
+    span = f"[{_share(lo)}, {_share(hi)}]"
+    return f"{_share(share)} of the items {span} ({labels}) are enough to come {near}."
 
 
 def why_sentence(result: FractionSweep, calibrator: str) -> str:
     """Why more labels to fit on mean a wider interval; empty from a single split."""
     c = result.row(calibrator)
-    if not math.isfinite(result.nll_hi[c, -1, -1]):
+    if not math.isfinite(result.nll.hi[c, -1, -1]):
         return ""
     best, last = result.narrowest(c), len(result.shares) - 1
     text = (
@@ -77,7 +78,8 @@ def why_sentence(result: FractionSweep, calibrator: str) -> str:
         "split's score rests on fewer items, and calibration sets have more labels in common, so "
         "less is known of how panels vary with their labels."
     )
-    reach = [float(result.nll_hi[c, -1, f] - result.nll_lo[c, -1, f]) / 2 for f in (best, last)]
+    _, lo, hi = result.nll[c, -1, [best, last]]
+    reach = (hi - lo) / 2
     if best == last:
         return (
             f"{text} Here what the labels gain still outweighs that: the interval is narrowest "
@@ -89,53 +91,73 @@ def why_sentence(result: FractionSweep, calibrator: str) -> str:
     )
 
 
-def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> pd.DataFrame:
+def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> dict[str, Column]:
     """All judges and one panel at every share, against the largest share and each other."""
-    c, last = result.row(calibrator), len(result.panels) - 1
-    rows = range(len(result.shares))
-    columns: dict[str, object] = {
-        "share": [_share(share) for share in result.shares],
-        "calibrate": [round(float(n)) for n in result.labels],
-        "evaluate": [round(float(n)) for n in result.evaluated],
-        f"NLL, {result.arms[-1]}": [_level(result, c, last, f) for f in rows],
-        "base rate": result.null_nll,
-        "skill": 1.0 - result.nll[c, last] / result.null_nll,
-        "constant score": result.constant_nll[c],
-        f"against {_share(result.shares[-1])}": [
-            "reference"
-            if f == len(result.shares) - 1
-            else with_interval(
-                float(result.against[c, last, f]),
-                float(result.against_lo[c, last, f]),
-                float(result.against_hi[c, last, f]),
-                sign=True,
-            )
-            for f in rows
-        ],
+    c, n = result.row(calibrator), len(result.shares)
+    columns = {
+        "share": numbers(result.shares, "share"),
+        "calibrate": numbers(result.labels, "whole"),
+        "evaluate": numbers(result.evaluated, "whole"),
+        f"NLL, {result.arms[-1]}": levels(result.nll[c, -1]),
+        "base rate": numbers(result.null_nll),
+        "skill": numbers(1.0 - result.nll.value[c, -1] / result.null_nll, "share"),
+        "constant score": numbers(result.constant_nll[c]),
+        f"against {_share(result.shares[-1])}": differences(
+            result.against[c, -1], {n - 1: "reference"}
+        ),
     }
     if panel is not None:
         p = result.arms.index(panel)
-        columns[f"NLL, {panel}"] = [_level(result, c, p, f) for f in rows]
-        columns["difference"] = [
-            with_interval(
-                float(result.delta[c, p, f]),
-                float(result.delta_lo[c, p, f]),
-                float(result.delta_hi[c, p, f]),
-                sign=True,
-            )
-            for f in rows
-        ]
-        columns["verdict"] = [result.verdict(c, p, f) for f in rows]
-    return pd.DataFrame(columns)
+        columns |= {
+            f"NLL, {panel}": levels(result.nll[c, p]),
+            "difference": differences(result.delta[c, p]),
+            "verdict": text([result.verdict(c, p, f) for f in range(n)]),
+        }
+    return columns
+
+
+def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = None) -> go.Figure:
+    """NLL of all judges and of one panel (``top-5``) against the share that calibrates.
+
+    A tick says the share and how many labels that is.
+    """
+    c, shares = result.row(calibrator), 100.0 * result.shares
+    figure = go.Figure()
+    add_null(figure, shares, result.null_nll, "base rate with %{x:.0f} %: %{y:.3f}")
+    counts = np.stack([result.labels, result.evaluated], axis=1)
+    what = "%{x:.0f} % (%{customdata[0]:,.0f} calibrate, %{customdata[1]:,.0f} evaluate)"
+    everyone = result.arms[-1]
+    for arm in (everyone,) if panel is None else (panel, everyone):
+        nll, listed = result.nll[c, result.arms.index(arm)], arm == everyone
+        look = EVERYONE if listed else SMALLER
+        add_line(figure, shares, nll, arm, look, what, listed=listed)
+        figure.data[-1].customdata = counts
+    needed = result.needed_for(calibrator, everyone)
+    if needed is not None and np.isfinite(needed.share.value):
+        mark = {"color": NEUTRAL, "width": 1, "dash": "dash"}
+        figure.add_vline(x=100.0 * float(needed.share.value), line=mark)
+    x = "share that calibrates, and its labels"
+    laid_out(figure, x=x, y="NLL (nats per item)", height=340)
+    ticks = _apart(shares)
+    figure.update_xaxes(
+        tickvals=shares[ticks],
+        ticktext=[f"{shares[i]:g} %<br>{result.labels[i]:,.0f}" for i in ticks],
+        tickangle=0,
+    )
+    return figure
+
+
+def _apart(shares: NDArray[np.float64]) -> list[int]:
+    """Positions of shares, the largest first, far enough apart for their labels on a phone."""
+    positions = [len(shares) - 1]
+    for position in range(len(shares) - 2, -1, -1):
+        if shares[positions[-1]] - shares[position] >= _APART:
+            positions.append(position)
+    return positions[::-1]
 
 
 def _share(value: float) -> str:
     return f"{100.0 * float(value):.2g} %"
-
-
-def _level(result: FractionSweep, c: int, p: int, f: int) -> str:
-    lo, hi = float(result.nll_lo[c, p, f]), float(result.nll_hi[c, p, f])
-    return level(float(result.nll[c, p, f]), lo, hi)
 
 
 def present(
@@ -165,7 +187,7 @@ def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Blo
         Answer(share_sentence(result, calibrator)),
         drawing(fraction_sweep(result, calibrator, chosen), "every share of the items"),
         Paragraph(reading.strip(), quiet=True),
-        *(Table(as_columns(share_table(result, calibrator, arm))) for arm in arms),
+        *(Table(share_table(result, calibrator, arm)) for arm in arms),
     ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
+from numpy.typing import NDArray
 
 from judgepanel.figures.label_budget import budget_difference, label_budget
 from judgepanel.present.blocks import (
@@ -26,7 +27,7 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelsNeeded,
 )
 from judgepanel.studies.compare import arm_name
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -43,6 +44,8 @@ from judgepanel.words.sentences import (
     first_calibrator,
     pipeline_name,
 )
+
+Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 FIRST_PANEL = 5
@@ -65,7 +68,8 @@ def budget_sentence(result: LabelBudget, calibrator: str) -> str:
 
 def beats_null(result: LabelBudget, calibrator: str) -> bool:
     """Whether all judges on all calibration labels are shown to beat the base rate."""
-    return bool(result.nll_hi[result.row(calibrator), -1, -1] < result.null_nll[-1])
+    nll = result.nll[result.row(calibrator), -1, -1]
+    return bool(nll.below(result.null_nll[-1]))
 
 
 def _needed_answer(result: LabelBudget, calibrator: str) -> str:
@@ -73,7 +77,8 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
     if needed is None:
         return "Not enough splits yet to say."
     c, most = result.row(calibrator), counted(round(float(result.labels[-1])), "label")
-    reached = f"NLL {_level(result, c, -1)}, base rate {fixed(float(result.null_nll[-1]), 3)}"
+    null = fixed(float(result.null_nll[-1]), 3)
+    reached = f"NLL {level(*result.nll[c, -1, -1])}, base rate {null}"
     if not beats_null(result, calibrator):
         return (
             f"At {most}, {result.arms[-1]} {_are(result)} not shown to beat the base rate "
@@ -89,13 +94,14 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
     """How many labels are enough: the estimate, or the upper end while splits are few."""
-    if needed.at_start and needed.n_hi == needed.n:
-        return f"{_count(needed.n)} or fewer"
+    n, _, hi = needed.n
+    if needed.at_start and hi == n:
+        return f"{_count(n)} or fewer"
     if not result.settled:
-        return f"{_count(needed.n_hi)}, the upper end of {_span(needed)} after {_splits(result)},"
+        return f"{_count(hi)}, the upper end of {_span(needed)} after {_splits(result)},"
     if needed.at_start:
-        return f"{_count(needed.n)}, perhaps up to {round(needed.n_hi):,},"
-    return f"{_count(needed.n)} {_span(needed)}"
+        return f"{_count(n)}, perhaps up to {round(hi):,},"
+    return f"{_count(n)} {_span(needed)}"
 
 
 def _splits(result: LabelBudget) -> str:
@@ -104,10 +110,10 @@ def _splits(result: LabelBudget) -> str:
 
 def _still_falls(result: LabelBudget, c: int) -> str:
     """That there is no plateau yet: the next labels are shown to buy something, by far enough."""
-    gain, lo, hi = _gain(result, c, -1)
-    if not (lo > 0 and gain > result.within * float(result.nll[c, -1, -1])):
+    gain = result.gain[c, -1, -1]
+    if not (gain.above() and gain.value > result.within * result.nll.value[c, -1, -1]):
         return ""
-    buy = f"the next {NEXT} labels buy about {with_interval(gain, lo, hi)} NLL"
+    buy = f"the next {NEXT} labels buy about {with_interval(*gain)} NLL"
     return f"No plateau yet: {buy}. Until then "
 
 
@@ -117,18 +123,19 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
     if needed is None:
         return ""
     goal = f"NLL {needed.goal:g}"
-    if not math.isfinite(needed.n):
+    n, lo, _ = needed.n
+    if not math.isfinite(n):
         pipeline = pipeline_name(result.aggregator, calibrator)
         never = f"The fitted curve of {result.arms[-1]} with {pipeline} never falls to {goal}"
-        if not math.isfinite(needed.n_lo):
+        if not math.isfinite(lo):
             return f"{never}."
-        return f"{never}, but that is not sure: the 95 % interval starts at {_count(needed.n_lo)}."
+        return f"{never}, but that is not sure: the 95 % interval starts at {_count(lo)}."
     how = ", by extrapolating the fitted curve," if needed.extrapolated else ""
     arm = result.arms[-1]
     if not math.isfinite(result.quoted(needed)):
         return (
             f"How many labels bring {arm} to {goal} on average over panels is not shown after "
-            f"{_splits(result)}: {_count(needed.n)} {_span(needed)}{how.rstrip(',')}."
+            f"{_splits(result)}: {_count(n)} {_span(needed)}{how.rstrip(',')}."
         )
     enough = _enough(result, needed).rstrip("," * bool(how))
     return f"On average over panels, {enough}{how} bring {arm} to {goal}."
@@ -140,17 +147,17 @@ def next_sentence(result: LabelBudget, calibrator: str) -> str:
     if not math.isfinite(result.curve_a[c, -1]):
         return ""
     have = f"You have {counted(result.have, 'label')}"
-    gain, lo, hi = _gain(result, c, -1)
-    if not math.isfinite(gain):
+    gain = result.gain[c, -1, -1]
+    if not math.isfinite(gain.value):
         return (
             f"{have}, fewer than the smallest budget here ({round(float(result.labels[0])):,}): "
             "what more would buy is not known."
         )
-    text = f"{have}: the next {NEXT} buy you about {with_interval(gain, lo, hi)} NLL."
+    text = f"{have}: the next {NEXT} buy you about {with_interval(*gain)} NLL."
     if not result.curve_b[c, -1] > 0:
         text = (
             f"{have}: the curve does not fall, so the next {NEXT} are not shown to buy you "
-            f"anything (at most {fixed(hi, 3)} NLL)."
+            f"anything (at most {fixed(float(gain.hi), 3)} NLL)."
         )
     if result.extrapolates:
         text += (
@@ -178,7 +185,7 @@ def joint_sentence(result: LabelBudget, calibrator: str, panel: str) -> str:
         return f"{start}: no difference is shown at any budget (joint {p_value(joint)})."
     worse, better = (
         [round(float(n)) for n, differs in zip(result.labels, where, strict=True) if differs]
-        for where in (result.band_lo[c, p] > 0, result.band_hi[c, p] < 0)
+        for where in (result.band[c, p].above(), result.band[c, p].below())
     )
     parts = [
         f"{word} at {_budgets(where)}"
@@ -190,20 +197,20 @@ def joint_sentence(result: LabelBudget, calibrator: str, panel: str) -> str:
     return f"{start}: it {' and '.join(parts)} (joint {p_value(joint)})."
 
 
-def joint_table(result: LabelBudget, calibrator: str) -> pd.DataFrame:
+def joint_table(result: LabelBudget, calibrator: str) -> dict[str, Column]:
     """The joint tests of every panel: ours, and the paper's, which is invalid."""
-    c, rows = result.row(calibrator), range(len(result.panels) - 1)
-    return pd.DataFrame(
-        {
-            "panel": [versus(result, result.arms[p]) for p in rows],
-            "joint p": [_p(result.joint_p[c, p]) for p in rows],
-            "paper's joint p (invalid)": [_p(result.paper_p[c, p]) for p in rows],
-            "paper's largest t (invalid)": [fixed(float(result.paper_t[c, p]), 2) for p in rows],
-            "paper's 95 % limit (invalid)": [
-                fixed(float(result.paper_critical[c, p]), 2) for p in rows
-            ],
-        }
-    )
+    c = result.row(calibrator)
+    return {
+        "panel": text([versus(result, arm) for arm in result.arms[:-1]]),
+        "joint p": numbers(result.joint_p[c], "p"),
+        "paper's joint p (invalid)": numbers(result.paper_p[c], "p"),
+        "paper's largest t (invalid)": _two_decimals(result.paper_t[c]),
+        "paper's 95 % limit (invalid)": _two_decimals(result.paper_critical[c]),
+    }
+
+
+def _two_decimals(values: Floats) -> Column:
+    return Column(values, "number", {i: fixed(value, 2) for i, value in enumerate(values)})
 
 
 def paper_note() -> str:
@@ -215,98 +222,73 @@ def paper_note() -> str:
     )
 
 
-def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> pd.DataFrame:
+def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> dict[str, Column]:
     """All judges and one panel at every budget, differences, and the price of more labels."""
-    c, everyone = result.row(calibrator), len(result.panels) - 1
-    rows = range(len(result.labels))
-    columns: dict[str, object] = {
-        "labels": [round(float(n)) for n in result.labels],
-        f"NLL, {result.arms[-1]}": [_level(result, c, b) for b in rows],
-        "base rate": result.null_nll,
-        "skill": 1.0 - result.nll[c, everyone] / result.null_nll,
-        "constant score": result.constant_nll[c],
+    c = result.row(calibrator)
+    nll = result.nll[c, -1]
+    columns = {
+        "labels": numbers(result.labels, "whole"),
+        f"NLL, {result.arms[-1]}": levels(nll),
+        "base rate": numbers(result.null_nll),
+        "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
+        "constant score": numbers(result.constant_nll[c]),
     }
     if panel is not None:
         p = result.arms.index(panel)
-        columns[f"NLL, {panel}"] = [_level(result, c, b, p) for b in rows]
-        columns["difference"] = [
-            with_interval(
-                float(result.delta[c, p, b]),
-                float(result.delta_lo[c, p, b]),
-                float(result.delta_hi[c, p, b]),
-                sign=True,
-            )
-            for b in rows
-        ]
-        columns["all rows together"] = [
-            interval(float(result.band_lo[c, p, b]), float(result.band_hi[c, p, b]), sign=True)
-            for b in rows
-        ]
-        columns["verdict"] = [result.decided(c, p, b) for b in rows]
-    columns[f"next {NEXT} buy"] = [_price(result, c, b) for b in rows]
-    return pd.DataFrame(columns)
-
-
-def needed_table(result: LabelBudget) -> pd.DataFrame:
-    """Labels needed by every calibrator and panel, to the plateau and to the target."""
-    return pd.DataFrame(
-        {
-            "calibrator": [CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed],
-            "panel": [needed.panel for needed in result.needed],
-            "to reach": [
-                f"NLL {needed.goal:.3f}"
-                + (f", {_share(result)} from the plateau" if needed.kind == "plateau" else "")
-                for needed in result.needed
-            ],
-            "labels": [_words(result, needed) for needed in result.needed],
-            "95 %": [_span(needed) for needed in result.needed],
+        lo, hi = result.band[c, p].lo, result.band[c, p].hi
+        together = [interval(*ends, sign=True) for ends in zip(lo, hi, strict=True)]
+        columns |= {
+            f"NLL, {panel}": levels(result.nll[c, p]),
+            "difference": differences(result.delta[c, p]),
+            "all rows together": Column(lo, "number", dict(enumerate(together))),
+            "verdict": text([result.decided(c, p, b) for b in range(len(result.labels))]),
         }
-    )
+    gain = result.gain[c, -1, :-1]
+    beyond = np.isfinite(gain.value) & (result.labels + NEXT > result.labels[-1])
+    words = {int(b): f"{with_interval(*gain[b])} (extrapolated)" for b in np.flatnonzero(beyond)}
+    return columns | {f"next {NEXT} buy": Column(gain, "estimate", words)}
+
+
+def needed_table(result: LabelBudget) -> dict[str, Column]:
+    """Labels needed by every calibrator and panel, to the plateau and to the target."""
+    near = f", {_share(result)} from the plateau"
+    goals = [
+        f"NLL {needed.goal:.3f}{near if needed.kind == 'plateau' else ''}"
+        for needed in result.needed
+    ]
+    quoted = np.array([result.quoted(needed) for needed in result.needed])
+    words = {row: _words(result, needed) for row, needed in enumerate(result.needed)}
+    spans = {row: _span(needed) for row, needed in enumerate(result.needed)}
+    return {
+        "calibrator": text([CALIBRATOR_NAMES[needed.calibrator] for needed in result.needed]),
+        "panel": text([needed.panel for needed in result.needed]),
+        "to reach": text(goals),
+        "labels": Column(quoted, "whole", words),
+        "95 %": Column(np.array([needed.n.lo for needed in result.needed]), "whole", spans),
+    }
 
 
 def _share(result: LabelBudget) -> str:
     return f"{100.0 * result.within:g} %"
 
 
-def _level(result: LabelBudget, c: int, b: int, p: int = -1) -> str:
-    lo, hi = float(result.nll_lo[c, p, b]), float(result.nll_hi[c, p, b])
-    return level(float(result.nll[c, p, b]), lo, hi)
-
-
-def _gain(result: LabelBudget, c: int, b: int) -> tuple[float, float, float]:
-    """What the next labels buy all judges from a budget on, with its interval."""
-    at = c, -1, b
-    return float(result.gain[at]), float(result.gain_lo[at]), float(result.gain_hi[at])
-
-
-def _price(result: LabelBudget, c: int, b: int) -> str:
-    gain, lo, hi = _gain(result, c, b)
-    text = with_interval(gain, lo, hi)
-    beyond = result.labels[b] + NEXT > result.labels[-1]
-    return f"{text} (extrapolated)" if beyond and math.isfinite(gain) else text
-
-
 def _words(result: LabelBudget, needed: LabelsNeeded) -> str:
-    if not math.isfinite(needed.n):
+    if not math.isfinite(needed.n.value):
         return "never, by the curve"
     if not math.isfinite(result.quoted(needed)):
         return "no limit shown"
     words = f"{round(result.quoted(needed)):,}"
-    if needed.at_start and result.quoted(needed) == needed.n:
+    if needed.at_start and result.quoted(needed) == needed.n.value:
         return f"{words} or fewer"
     words = words if result.settled else f"up to {words}"
     return f"{words} (extrapolated)" if needed.extrapolated else words
 
 
 def _span(needed: LabelsNeeded) -> str:
-    if not math.isfinite(needed.n_lo):
+    _, lo, hi = needed.n
+    if not math.isfinite(lo):
         return "[no limit]"
-    hi = f"{round(needed.n_hi):,}" if math.isfinite(needed.n_hi) else "no limit"
-    return f"[{round(needed.n_lo):,}, {hi}]"
-
-
-def _p(value: float) -> str:
-    return p_value(float(value)).removeprefix("p ").removeprefix("= ")
+    return f"[{round(lo):,}, {f'{round(hi):,}' if math.isfinite(hi) else 'no limit'}]"
 
 
 def _count(n: float) -> str:
@@ -335,7 +317,7 @@ def present(
     if arms:
         blocks.append(Heading("Labels needed, and the joint test", 3))
     if result.needed:
-        blocks.append(Table(as_columns(needed_table(result)), "Labels needed."))
+        blocks.append(Table(needed_table(result), "Labels needed."))
     blocks += _joint(result, first)
     for calibrator in result.calibrators if view.calibrator is None else ():
         if calibrator != first:
@@ -388,7 +370,7 @@ def _difference(result: LabelBudget, calibrator: str, arm: str) -> list[Block]:
 
 
 def _budgets_table(result: LabelBudget, calibrator: str, arm: str | None) -> Table:
-    return Table(as_columns(budget_table(result, calibrator, arm)), "Every budget.")
+    return Table(budget_table(result, calibrator, arm), "Every budget.")
 
 
 def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
@@ -397,7 +379,7 @@ def _joint(result: LabelBudget, calibrator: str) -> list[Block]:
         return []
     return [
         Table(
-            as_columns(joint_table(result, calibrator)),
+            joint_table(result, calibrator),
             "The joint test, and the paper's (invalid).",
         ),
         Paragraph(paper_note(), quiet=True),

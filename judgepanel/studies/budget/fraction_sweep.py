@@ -9,21 +9,29 @@ Cost per split: one evaluation of the panels for every share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.inference import Estimate, estimate, joint_draws
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.learning_curve import first_reached
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.budget.budget_plan import PlannedShares, planned_shares
-from judgepanel.studies.budget.fraction_estimates import fraction_estimates
-from judgepanel.studies.budget.fraction_sweep_result import FractionSweep, panel_names
+from judgepanel.studies.budget.fraction_sweep_result import (
+    FractionSweep,
+    ShareNeeded,
+    panel_names,
+)
 from judgepanel.studies.budget.label_budget import budget_arms
 from judgepanel.studies.budget.readings import check_goals
 from judgepanel.studies.common import (
@@ -33,6 +41,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
+from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -42,6 +51,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+_DRAWS = 2_000
+_ENDS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +165,8 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
         within=spec.within,
-        labels=np.array([one_tally.n_calibration.mean() for one_tally in tallies]),
-        evaluated=np.array([one_tally.n_evaluation.mean() for one_tally in tallies]),
+        labels=np.array([scores.n_calibration.mean() for scores in tallies]),
+        evaluated=np.array([scores.n_evaluation.mean() for scores in tallies]),
         **fraction_estimates(
             tallies,
             ballots.units,
@@ -165,13 +176,106 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
             within=spec.within,
             seed=spec.settings.seed,
         ),
-        null_nll=np.array([one_tally.null_nll.mean() for one_tally in tallies]),
+        null_nll=np.array([scores.null_nll.mean() for scores in tallies]),
         constant_nll=np.stack(
-            [one_tally.constant_nll.mean(axis=0)[:, 0] for one_tally in tallies], axis=1
+            [scores.constant_nll.mean(axis=0)[:, 0] for scores in tallies], axis=1
         ),
         n_judges=ballots.n_judges,
         **run,
         warnings=_warnings(prepared, spec, plan, tallies),
+    )
+
+
+def fraction_estimates(
+    tallies: Sequence[Tally],
+    units: Ints,
+    shares: Floats,
+    *,
+    calibrators: tuple[str, ...],
+    arms: tuple[str, ...],
+    within: float,
+    seed: int,
+) -> dict[str, Any]:
+    """Fields of :class:`FractionSweep` that rest on scores; ends are NaN from a single split.
+
+    Levels and differences of a share use every item that it evaluated. What compares shares uses
+    the items that the largest one evaluated, which the others did, too.
+    """
+    n_c, n_p, n_f = len(calibrators), len(arms), len(shares)
+    nll, against = (Interval.full((n_c, n_p, n_f), np.nan) for _ in range(2))
+    delta = Interval.full((n_c, n_p - 1, n_f), np.nan)
+    for f, scores in enumerate(tallies):
+        means, seen = scores.item_means()
+        for c in range(n_c):
+            level, gap = _of_share(scores, means[0, c, :-1], units[seen], c)
+            nll.put((c, slice(None), f), level)
+            delta.put((c, slice(None), f), gap)
+    needed: list[ShareNeeded] = []
+    common = tallies[-1].evaluated > 0
+    if len(tallies[-1].numbers) >= 2 and len(np.unique(units[common])) >= 2:
+        items = _common_items(tallies, common)
+        for c, p in np.ndindex(n_c, n_p):
+            fitted = _across(tallies, items[:, c, p], units[common], c, p)
+            against.put((c, p), _against_last(fitted))
+            needed.append(_enough(fitted, shares, (calibrators[c], arms[p]), within, seed))
+    return {"nll": nll, "delta": delta, "against": against, "needed": tuple(needed)}
+
+
+def _of_share(scores: Tally, items: Floats, units: Ints, c: int) -> tuple[Interval, Interval]:
+    """Levels (n_panels,) of all panels at one share, and their differences from all judges."""
+    splits = scores.split_means[:, 0, c, :-1]
+    gaps = items[:-1] - items[[-1]]
+    nll, delta = Interval.alone(items.mean(axis=-1)), Interval.alone(gaps.mean(axis=-1))
+    if len(splits) < 2:
+        return nll, delta
+    sizes = mean_sizes(scores)
+    nll = Interval.of(estimate(items, splits, units, *sizes, joint=False)).clip(*RANGES["nll"])
+    if len(gaps):
+        apart = splits[:, :-1] - splits[:, [-1]]
+        delta = Interval.of(estimate(gaps, apart, units, *sizes, joint=False))
+    return nll, delta
+
+
+def _common_items(tallies: Sequence[Tally], common: NDArray[np.bool_]) -> Floats:
+    """Mean NLL (n_shares, C, n_panels, n) of the items that every share evaluated."""
+    means = [scores.item_means() for scores in tallies]
+    return np.stack([items[0, :, :-1][..., common[seen]] for items, seen in means])
+
+
+def _across(tallies: Sequence[Tally], items: Floats, units: Ints, c: int, p: int) -> Estimate:
+    """The levels (n_shares,) of one panel with their covariance."""
+    splits = np.stack([scores.split_means[:, 0, c, p] for scores in tallies], axis=1)
+    n_calibration, n_evaluation = np.array([mean_sizes(scores) for scores in tallies]).T
+    # The draw of n_evaluation of all N items, where the variance over items comes from fewer.
+    draw = 1.0 / n_evaluation - 1.0 / (n_calibration + n_evaluation) + 1.0 / items.shape[-1]
+    return estimate(items, splits, units, n_calibration, 1.0 / draw, n_others=n_evaluation)
+
+
+def _against_last(fitted: Estimate) -> Interval:
+    """NLL at every share minus that at the largest, with its interval."""
+    change = fitted.value - fitted.value[-1]
+    spread = np.diagonal(fitted.covariance)
+    variance = spread + spread[-1] - 2.0 * fitted.covariance[:, -1]
+    reach = float(stats.t.ppf(0.975, fitted.df.min())) * np.sqrt(np.maximum(variance, 0.0))
+    reach[-1] = 0.0
+    return Interval(change, change - reach, change + reach)
+
+
+def _enough(
+    fitted: Estimate, shares: Floats, which: tuple[str, str], within: float, seed: int
+) -> ShareNeeded:
+    """The smallest share whose NLL is near that at the largest one."""
+    drawn = np.maximum(joint_draws(fitted, seed=seed, n_draws=_DRAWS), 0.0)
+    values = np.concatenate([fitted.value[None], drawn])
+    goal = (1.0 + within) * values[:, -1]
+    share = first_reached(shares, values, goal)
+    lo, hi = np.quantile(share[1:], _ENDS, method="nearest")
+    return ShareNeeded(
+        calibrator=which[0],
+        panel=which[1],
+        goal=float(goal[0]),
+        share=Interval(share[0], lo, hi, unit="share"),
+        at_start=bool(share[0] == shares[0]),
     )
 
 
@@ -184,8 +288,8 @@ def _warnings(
     for c, name in enumerate(spec.calibrators):
         cases = [
             f"{count} of {fits} with {100 * share:g} %"
-            for share, one_tally in zip(plan.shares.tolist(), tallies, strict=True)
-            if (count := int(one_tally.replaced[c].sum()))
+            for share, scores in zip(plan.shares.tolist(), tallies, strict=True)
+            if (count := int(scores.replaced[c].sum()))
         ]
         if cases:
             warnings.append(not_fitted(name, ", ".join(cases)))

@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
-from judgepanel.studies.codec import to_plain
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.frames import json_values, long_frame, scalars
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,21 +25,18 @@ def panel_names(panels: Ints) -> tuple[str, ...]:
     return (*(arm_name(int(k)) for k in panels[:-1]), f"all {panels[-1]:,}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ShareNeeded:
     """The smallest calibration share that brings one panel's NLL to ``goal``.
 
-    The goal is near the NLL at the largest share. [``lo``, ``hi``] is a 95 % interval from draws
-    of all shares' levels together. ``at_start``: the smallest share does it, so it is an upper
-    bound.
+    The goal is near the NLL at the largest share. ``share`` has a 95 % interval from draws of all
+    shares' levels together. ``at_start``: the smallest share does it, so it is an upper bound.
     """
 
     calibrator: str
     panel: str
     goal: float
-    share: float
-    lo: float
-    hi: float
+    share: Interval
     at_start: bool
 
 
@@ -64,17 +62,11 @@ class FractionSweep:
     within: float
     labels: Floats
     evaluated: Floats
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
+    nll: Interval
     null_nll: Floats
     constant_nll: Floats
-    delta: Floats
-    delta_lo: Floats
-    delta_hi: Floats
-    against: Floats
-    against_lo: Floats
-    against_hi: Floats
+    delta: Interval
+    against: Interval
     needed: tuple[ShareNeeded, ...]
     orientation: str
     protocol: str
@@ -113,13 +105,17 @@ class FractionSweep:
 
     def narrowest(self, c: int, panel: int = -1) -> int:
         """Position of the share with the narrowest interval of the level."""
-        return int(np.argmin(self.nll_hi[c, panel] - self.nll_lo[c, panel]))
+        return int(np.argmin(self._widths(c, panel)))
+
+    def _widths(self, c: int, panel: int) -> Floats:
+        _, lo, hi = self.nll[c, panel]
+        return np.asarray(hi - lo)
 
     def verdict(self, c: int, panel: int, share: int) -> Verdict:
         """What the interval of ``delta`` decides, against 2 % of NLL(all) there."""
-        lo, hi = self.delta_lo[c, panel, share], self.delta_hi[c, panel, share]
-        margin = MARGIN * float(self.nll[c, -1, share])
-        same = bool(lo == hi == self.delta[c, panel, share] == 0.0)
+        delta, lo, hi = self.delta[c, panel, share]
+        margin = MARGIN * float(self.nll.value[c, -1, share])
+        same = bool(lo == hi == delta == 0.0)
         return verdict(float(lo), float(hi), margin, identical=same)
 
     def needed_for(self, calibrator: str, panel: str) -> ShareNeeded | None:
@@ -132,58 +128,62 @@ class FractionSweep:
     def frame(self) -> pd.DataFrame:
         """One row per calibrator, panel and share."""
         n_c, n_p, n_f = self.nll.shape
-        none = np.full((n_c, 1, n_f), np.nan)
-        columns: dict[str, Any] = {
-            "aggregator": self.aggregator,
-            "calibrator": np.repeat(np.array(self.calibrators, dtype=object), n_p * n_f),
-            "panel": np.tile(np.repeat(np.array(self.arms, dtype=object), n_f), n_c),
-            "k": np.tile(np.repeat(self.panels, n_f), n_c),
-            "share": np.tile(self.shares, n_c * n_p),
-            "n_calibration": np.tile(self.labels, n_c * n_p),
-            "n_evaluation": np.tile(self.evaluated, n_c * n_p),
-            "n_splits": self.n_splits,
-            "nll": self.nll.ravel(),
-            "nll_lo": self.nll_lo.ravel(),
-            "nll_hi": self.nll_hi.ravel(),
-            "null_nll": np.tile(self.null_nll, n_c * n_p),
-            "constant_nll": np.repeat(self.constant_nll, n_p, axis=0).ravel(),
-        }
-        columns["skill"] = 1.0 - columns["nll"] / columns["null_nll"]
-        for name in ("against", "against_lo", "against_hi"):
-            columns[name] = getattr(self, name).ravel()
-        for name in ("delta", "delta_lo", "delta_hi"):
-            columns[name] = np.concatenate([getattr(self, name), none], axis=1).ravel()
-        columns["verdict"] = [
-            self.verdict(c, p, f) if p < n_p - 1 else "reference"
+        verdicts = [
+            [[self.verdict(c, p, f) for f in range(n_f)] for p in range(n_p - 1)]
+            + [["reference"] * n_f]
             for c in range(n_c)
-            for p in range(n_p)
-            for f in range(n_f)
         ]
-        return pd.DataFrame(columns)
+        return long_frame(
+            self.nll.shape,
+            {
+                "aggregator": self.aggregator,
+                "calibrator": np.array(self.calibrators)[:, None, None],
+                "panel": np.array(self.arms)[:, None],
+                "k": self.panels[:, None],
+                "share": self.shares,
+                "n_calibration": self.labels,
+                "n_evaluation": self.evaluated,
+                "n_splits": self.n_splits,
+                "nll": self.nll,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll[:, None],
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "against": self.against,
+                "delta": Interval.joined(
+                    [self.delta, Interval.full((n_c, 1, n_f), np.nan)], axis=1
+                ),
+                "verdict": verdicts,
+            },
+        )
 
     def summary(self) -> dict[str, Any]:
         """The share that is enough, where intervals are narrowest, and what was run."""
         return {
-            "needed": [to_plain(share) for share in self.needed],
+            "needed": [
+                json_values(
+                    {
+                        "calibrator": needed.calibrator,
+                        "panel": needed.panel,
+                        "goal": needed.goal,
+                        **dict(zip(("share", "lo", "hi"), needed.share, strict=True)),
+                        "at_start": needed.at_start,
+                    }
+                )
+                for needed in self.needed
+            ],
             "narrowest": [
                 {
                     "calibrator": name,
                     "panel": arm,
                     "share": float(self.shares[self.narrowest(c, p)]),
-                    "width": float(np.min(self.nll_hi[c, p] - self.nll_lo[c, p])),
+                    "width": float(self._widths(c, p).min()),
                 }
                 for c, name in enumerate(self.calibrators)
                 for p, arm in enumerate(self.arms)
-                if np.isfinite(self.nll_hi[c, p]).all()
+                if np.isfinite(self.nll.hi[c, p]).all()
             ],
-            "within": self.within,
             "shares": self.shares.tolist(),
             "null_nll": self.null_nll.tolist(),
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
+            **scalars(self),
             "partial": self.partial,
         }

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,12 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.descriptive import paper_joint
+from judgepanel.scoring.inference import Estimate, estimate, joint_p, simultaneous_reach
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.budget.budget_plan import Planned, planned_budgets
-from judgepanel.studies.budget.label_budget_estimates import budget_estimates
 from judgepanel.studies.budget.label_budget_result import LabelBudget
 from judgepanel.studies.budget.readings import check_goals, read, unread
 from judgepanel.studies.common import (
@@ -37,6 +40,7 @@ from judgepanel.studies.common import (
     run_fields,
     splits_of,
 )
+from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -240,6 +244,65 @@ def merge(votes: VoteMatrix, spec: LabelBudgetSpec, partial: BudgetTally) -> Lab
         warnings=_warnings(prepared, spec, plan, totals),
     )
     return read(result, within=spec.within, target=spec.target, have=spec.have)
+
+
+def budget_estimates(
+    tally: Tally,
+    units: Ints,
+    labels: Floats,
+    *,
+    n_calibrators: int,
+    n_panels: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Fields of :class:`LabelBudget` that rest on scores; ends are NaN from a single split.
+
+    Arms are panels by budgets, budgets vary fastest; the last panel is the one that the others are
+    held against.
+    """
+    n_c, n_p, n_b = n_calibrators, n_panels, len(labels)
+    item_means, seen = tally.item_means()
+    items = item_means[0, :, :-1].reshape(n_c, n_p, n_b, -1)
+    splits = tally.split_means[:, 0, :, :-1].reshape(-1, n_c, n_p, n_b)
+    levels, gaps = (n_c, n_p, n_b), (n_c, n_p - 1)
+    nll = Interval.alone(items.mean(axis=-1))
+    delta = Interval.alone((items[:, :-1] - items[:, [-1]]).mean(axis=-1))
+    band = Interval.alone(delta.value)
+    rest = {
+        **{name: np.full(levels, np.nan) for name in ("level_se", "level_df")},
+        "level_covariance": np.full((*levels, n_b), np.nan),
+        **{
+            name: np.full(gaps, np.nan)
+            for name in ("joint_p", "paper_t", "paper_critical", "paper_p")
+        },
+    }
+
+    def estimated(item_values: Floats, split_values: Floats) -> Estimate:
+        return estimate(
+            item_values,
+            split_values,
+            units[seen],
+            labels,
+            float(tally.n_evaluation.mean()),
+            n_others=len(units) - labels,
+        )
+
+    for c, p in np.ndindex(levels[:2]) if len(splits) > 1 else ():
+        level = estimated(items[c, p], splits[:, c, p])
+        nll.lo[c, p], nll.hi[c, p] = (np.clip(end, *RANGES["nll"]) for end in (level.lo, level.hi))
+        rest["level_se"][c, p], rest["level_df"][c, p] = level.se, level.df
+        rest["level_covariance"][c, p] = level.covariance
+    for c, p in np.ndindex(gaps) if len(splits) > 1 else ():
+        apart = splits[:, c, p] - splits[:, c, -1]
+        gap = estimated(items[c, p] - items[c, -1], apart)
+        reach = simultaneous_reach(gap, seed=seed) * gap.se
+        delta.lo[c, p], delta.hi[c, p] = gap.lo, gap.hi
+        band.lo[c, p], band.hi[c, p] = gap.value - reach, gap.value + reach
+        paper = paper_joint(apart, seed=seed)
+        rest["joint_p"][c, p] = joint_p(gap, seed=seed)
+        rest["paper_t"][c, p], rest["paper_critical"][c, p] = paper.t, paper.critical
+        rest["paper_p"][c, p] = paper.p
+    return {"nll": nll, "delta": delta, "band": band, **rest}
 
 
 def _warnings(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
-from judgepanel.studies.codec import to_plain
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -39,13 +40,13 @@ _BETWEEN: dict[Verdict, str] = {
 """Verdicts on all judges under a second aggregator against all under the first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LabelsNeeded:
     """Labels that bring one panel's NLL to ``goal``.
 
     ``kind`` is ``plateau`` (within ``within`` of the NLL at the largest budget) or ``target``.
-    [``n_lo``, ``n_hi``] is a 95 % interval from draws of all budgets' levels together. ``n`` is NaN
-    where no number of labels is enough by the fitted curve, ``n_hi`` where there is no upper limit.
+    ``n`` has a 95 % interval from draws of all budgets' levels together; it is NaN where no number
+    of labels is enough by the fitted curve, its upper end where there is no upper limit.
     ``at_start``: the smallest budget does it, so ``n`` is an upper bound. ``extrapolated``: ``n``
     lies beyond the largest budget, on the fitted curve.
     """
@@ -54,9 +55,7 @@ class LabelsNeeded:
     panel: str
     kind: str
     goal: float
-    n: float
-    n_lo: float
-    n_hi: float
+    n: Interval
     at_start: bool
     extrapolated: bool
 
@@ -73,9 +72,9 @@ class LabelBudget(SplitResult):
     n_budgets) go with it; ``null_nll`` (n_budgets,) is the base rate of the same labels,
     ``constant_nll`` (n_calibrators, n_budgets) a constant score through the same calibrator.
 
-    ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(panel) - NLL(all) on the same labels:
-    ``delta_lo`` and ``delta_hi`` bound it budget by budget, ``band_lo`` and ``band_hi`` at all
-    budgets together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at
+    ``delta`` (n_calibrators, n_panels - 1, n_budgets) is NLL(panel) - NLL(all) on the same labels,
+    with an interval budget by budget; ``band`` is the same with intervals that hold at all budgets
+    together. ``joint_p`` (n_calibrators, n_panels - 1) is the p-value of no difference at
     any budget. ``paper_t``, ``paper_critical`` and ``paper_p`` are the paper's joint test, which is
     invalid (see :func:`judgepanel.scoring.descriptive.paper_joint`) and decides nothing.
 
@@ -96,19 +95,14 @@ class LabelBudget(SplitResult):
     within: float
     target: float | None
     have: int
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
+    nll: Interval
     level_se: Floats
     level_df: Floats
     level_covariance: Floats
     null_nll: Floats
     constant_nll: Floats
-    delta: Floats
-    delta_lo: Floats
-    delta_hi: Floats
-    band_lo: Floats
-    band_hi: Floats
+    delta: Interval
+    band: Interval
     joint_p: Floats
     paper_t: Floats
     paper_critical: Floats
@@ -118,9 +112,7 @@ class LabelBudget(SplitResult):
     curve_b: Floats
     curve_c: Floats
     next_from: Floats
-    gain: Floats
-    gain_lo: Floats
-    gain_hi: Floats
+    gain: Interval
     n_judges: int
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -160,9 +152,9 @@ class LabelBudget(SplitResult):
 
     def verdict(self, c: int, panel: int, budget: int) -> Verdict:
         """What the pointwise interval of ``delta`` decides, against 2 % of NLL(all) there."""
-        lo, hi = self.delta_lo[c, panel, budget], self.delta_hi[c, panel, budget]
-        margin = MARGIN * float(self.nll[c, -1, budget])
-        same = bool(lo == hi == self.delta[c, panel, budget] == 0.0)
+        delta, lo, hi = self.delta[c, panel, budget]
+        margin = MARGIN * float(self.nll.value[c, -1, budget])
+        same = bool(lo == hi == delta == 0.0)
         return verdict(float(lo), float(hi), margin, identical=same)
 
     def decided(self, c: int, panel: int, budget: int) -> str:
@@ -193,118 +185,101 @@ class LabelBudget(SplitResult):
 
         NaN where that has no limit.
         """
-        return needed.n if self.settled else needed.n_hi
+        return float(needed.n.value if self.settled else needed.n.hi)
 
     def frame(self) -> pd.DataFrame:
         """One row per calibrator, panel and budget."""
         n_c, n_p, n_b = self.nll.shape
-
-        def spread(values: Floats, blank: Floats) -> Floats:
-            """Differences of the panels; none for all judges."""
-            return np.concatenate([values, blank], axis=1).ravel()
-
-        none = np.full((n_c, 1, n_b), np.nan)
-        columns: dict[str, Any] = {
-            "aggregator": np.tile(
-                np.repeat(np.array([self.aggregator_of(p) for p in range(n_p)], dtype=object), n_b),
-                n_c,
-            ),
-            "calibrator": np.repeat(np.array(self.calibrators, dtype=object), n_p * n_b),
-            "panel": np.tile(np.repeat(np.array(self.arms, dtype=object), n_b), n_c),
-            "k": np.tile(np.repeat(self.panels, n_b), n_c),
-            "budget": np.tile(self.budgets, n_c * n_p),
-            "labels": np.tile(self.labels, n_c * n_p),
-            "n_splits": self.n_splits,
-            "nll": self.nll.ravel(),
-            "nll_lo": self.nll_lo.ravel(),
-            "nll_hi": self.nll_hi.ravel(),
-            "null_nll": np.tile(self.null_nll, n_c * n_p),
-            "constant_nll": np.repeat(self.constant_nll, n_p, axis=0).ravel(),
-        }
-        columns["skill"] = 1.0 - columns["nll"] / columns["null_nll"]
-        for name in ("delta", "delta_lo", "delta_hi", "band_lo", "band_hi"):
-            columns[name] = spread(getattr(self, name), none)
-        columns["verdict"] = [
-            self.decided(c, p, b) if p < n_p - 1 else "reference"
+        none = Interval.full((n_c, 1, n_b), np.nan)
+        verdicts = [
+            [[self.decided(c, p, b) for b in range(n_b)] for p in range(n_p - 1)]
+            + [["reference"] * n_b]
             for c in range(n_c)
-            for p in range(n_p)
-            for b in range(n_b)
         ]
-        for name, test in (
-            ("joint_p", self.joint_p),
-            ("paper_joint_t", self.paper_t),
-            ("paper_joint_p", self.paper_p),
-        ):
-            columns[name] = np.repeat(spread(test, none[:, :, 0]), n_b)
-        for name in ("gain", "gain_lo", "gain_hi"):
-            columns[f"next_{NEXT}_{name}"] = getattr(self, name)[:, :, :-1].ravel()
-        columns["next_extrapolated"] = columns["labels"] + NEXT > self.labels[-1]
-        return pd.DataFrame(columns)
+        joint, paper_t, paper_p = (
+            np.concatenate([test, none.value[:, :, 0]], axis=1)[..., None]
+            for test in (self.joint_p, self.paper_t, self.paper_p)
+        )
+        band = Interval.joined([self.band, none], axis=1)
+        return long_frame(
+            self.nll.shape,
+            {
+                "aggregator": [[self.aggregator_of(p)] for p in range(n_p)],
+                "calibrator": np.array(self.calibrators)[:, None, None],
+                "panel": np.array(self.arms)[:, None],
+                "k": self.panels[:, None],
+                "budget": self.budgets,
+                "labels": self.labels,
+                "n_splits": self.n_splits,
+                "nll": self.nll,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll[:, None],
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "delta": Interval.joined([self.delta, none], axis=1),
+                "band_lo": band.lo,
+                "band_hi": band.hi,
+                "verdict": verdicts,
+                "joint_p": joint,
+                "paper_joint_t": paper_t,
+                "paper_joint_p": paper_p,
+                f"next_{NEXT}_gain": self.gain[..., :-1],
+                "next_extrapolated": self.labels + NEXT > self.labels[-1],
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """Labels needed, the joint tests, the fitted curves and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """Labels needed, the joint tests, the fitted curves and the price of more labels."""
         cells = [
-            (c, p, name, arm)
+            (c, p, {"calibrator": name, "panel": arm})
             for c, name in enumerate(self.calibrators)
             for p, arm in enumerate(self.arms)
         ]
         return {
             "needed": [
-                {**to_plain(need), "quoted": _plain(self.quoted(need))} for need in self.needed
+                json_values({field.name: getattr(need, field.name) for field in fields(need)})
+                | json_values({"quoted": self.quoted(need)})
+                for need in self.needed
             ],
             "joint": [
-                {
-                    "calibrator": name,
-                    "panel": arm,
-                    "p": _plain(self.joint_p[c, p]),
-                    "paper_p": _plain(self.paper_p[c, p]),
-                    "paper_t": _plain(self.paper_t[c, p]),
-                    "paper_critical": _plain(self.paper_critical[c, p]),
-                    "paper_note": PAPER_NOTE,
-                }
-                for c, p, name, arm in cells
+                json_values(
+                    {
+                        **names,
+                        "p": self.joint_p[c, p],
+                        "paper_p": self.paper_p[c, p],
+                        "paper_t": self.paper_t[c, p],
+                        "paper_critical": self.paper_critical[c, p],
+                        "paper_note": PAPER_NOTE,
+                    }
+                )
+                for c, p, names in cells
                 if p < len(self.panels) - 1
             ],
             "curves": [
-                {
-                    "calibrator": name,
-                    "panel": arm,
-                    "a": _plain(self.curve_a[c, p]),
-                    "b": _plain(self.curve_b[c, p]),
-                    "c": _plain(self.curve_c[c, p]),
-                    "scale": float(self.labels[-1]),
-                }
-                for c, p, name, arm in cells
+                json_values(
+                    {
+                        **names,
+                        "a": self.curve_a[c, p],
+                        "b": self.curve_b[c, p],
+                        "c": self.curve_c[c, p],
+                        "scale": self.labels[-1],
+                    }
+                )
+                for c, p, names in cells
             ],
             "next": [
-                {
-                    "calibrator": name,
-                    "panel": arm,
-                    "from": float(self.next_from[-1]),
-                    "more": NEXT,
-                    "gain": _plain(self.gain[c, p, -1]),
-                    "gain_lo": _plain(self.gain_lo[c, p, -1]),
-                    "gain_hi": _plain(self.gain_hi[c, p, -1]),
-                    "extrapolated": self.extrapolates,
-                }
-                for c, p, name, arm in cells
+                json_values(
+                    {
+                        **names,
+                        "from": self.next_from[-1],
+                        "more": NEXT,
+                        "gain": self.gain[c, p, -1],
+                        "extrapolated": self.extrapolates,
+                    }
+                )
+                for c, p, names in cells
             ],
-            "within": self.within,
             "target": self.target,
-            "have": self.have,
             "beside": self.beside,
             "budgets": self.budgets.tolist(),
             "null_nll": self.null_nll.tolist(),
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_evaluation": self.n_evaluation,
-            "partial": self.partial,
         }
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

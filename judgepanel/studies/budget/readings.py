@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import Estimate, joint_draws
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.learning_curve import (
     FEWEST_POINTS,
     LearningCurve,
@@ -56,7 +57,6 @@ def check_goals(within: float, target: float | None, have: int | None) -> None:
 def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> dict[str, Any]:
     """The fields that :func:`read` fills, blank."""
     shape = (n_calibrators, n_panels)
-    gains = ("gain", "gain_lo", "gain_hi")
     return {
         "within": math.nan,
         "target": None,
@@ -64,7 +64,7 @@ def unread(n_calibrators: int, n_panels: int, labels: Floats, n_items: int) -> d
         "needed": (),
         **{name: np.full(shape, np.nan) for name in ("curve_a", "curve_b", "curve_c")},
         "next_from": np.append(labels, float(n_items)),
-        **{name: np.full((*shape, len(labels) + 1), np.nan) for name in gains},
+        "gain": Interval.full((*shape, len(labels) + 1), np.nan),
     }
 
 
@@ -93,8 +93,7 @@ def read(
             for name in "abc":
                 fields[f"curve_{name}"][c, p] = getattr(curve, name)[0]
             gains = _gains(curve, fields["next_from"], float(result.labels[0]))
-            for name, part in zip(("gain", "gain_lo", "gain_hi"), gains, strict=True):
-                fields[name][c, p] = part
+            fields["gain"].put((c, p), gains)
         goals = [("plateau", (1.0 + within) * values[:, -1])]
         if target is not None:
             goals.append(("target", np.full(len(values), target)))
@@ -106,13 +105,14 @@ def read(
 
 def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve | None]:
     """Levels of all budgets, the estimates first and then draws of them, and their curves."""
-    value, se = result.nll[c, p], result.level_se[c, p]
+    value, lo, hi = result.nll[c, p]
+    se = result.level_se[c, p]
     fitted = Estimate(
         value=value,
         se=se,
         df=result.level_df[c, p],
-        lo=result.nll_lo[c, p],
-        hi=result.nll_hi[c, p],
+        lo=lo,
+        hi=hi,
         p=np.full(len(value), np.nan),
         covariance=result.level_covariance[c, p],
     )
@@ -122,15 +122,15 @@ def _levels(result: LabelBudget, c: int, p: int) -> tuple[Floats, LearningCurve 
     return values, fit_learning_curve(result.labels, values, se) if enough else None
 
 
-def _gains(curve: LearningCurve, start: Floats, smallest: float) -> tuple[Floats, Floats, Floats]:
-    """What the next labels take off the curve at every start, with bounds.
+def _gains(curve: LearningCurve, start: Floats, smallest: float) -> Interval:
+    """What the next labels take off the curve at every start.
 
     NaN below the smallest budget: towards 0 labels a power law grows without bound.
     """
     inside = np.where(start < smallest, np.nan, start)
     gains = curve.at(inside) - curve.at(inside + NEXT)
     lo, hi = np.quantile(gains[1:], _ENDS, axis=0)
-    return gains[0], lo, hi
+    return Interval(gains[0], lo, hi)
 
 
 def _needed(
@@ -142,16 +142,11 @@ def _needed(
     if curve is not None:
         beyond = np.maximum(curve.needed(goal), labels[-1])
     n = np.where(np.isfinite(n), n, beyond)
-    lo, hi = np.quantile(n[1:], _ENDS, method="nearest")
+    ends = np.append(n[0], np.quantile(n[1:], _ENDS, method="nearest"))
+    value, lo, hi = np.where(np.isfinite(ends), ends, np.nan)
     return {
         "goal": float(goal[0]),
-        "n": _finite(n[0]),
-        "n_lo": _finite(lo),
-        "n_hi": _finite(hi),
+        "n": Interval(value, lo, hi, unit="count"),
         "at_start": bool(n[0] == labels[0]),
         "extrapolated": bool(n[0] > labels[-1]),
     }
-
-
-def _finite(value: float) -> float:
-    return float(value) if np.isfinite(value) else float("nan")

@@ -21,7 +21,7 @@ def rejections(world, n=N, seed=0):
         np.array([getattr(entry, name)[0, 0] for entry in result])
         for name in ("joint_p", "paper_p")
     )
-    assert np.mean([entry.delta[0, 0] for entry in result]) != 0.0
+    assert np.mean([entry.delta.value[0, 0] for entry in result]) != 0.0
     return np.mean(ours < 0.05), np.mean(papers < 0.05)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from judgepanel.scoring.splits import split
-from judgepanel.studies.budget.fraction_estimates import fraction_estimates
 from judgepanel.studies.budget.fraction_sweep import (
     FRACTION_SWEEP,
     FractionSweepSpec,
     combine_tallies,
+    fraction_estimates,
     merge,
     run_chunk,
 )
@@ -57,12 +57,12 @@ def test_every_share_is_the_panel_curve_of_that_share_to_the_bit():
             ),
             jobs=1,
         )
-        np.testing.assert_array_equal(fraction_sweep.nll[:, :, f], curve.nll[:, [2, 8]])
-        np.testing.assert_array_equal(fraction_sweep.nll_lo[:, :, f], curve.nll_lo[:, [2, 8]])
+        np.testing.assert_array_equal(fraction_sweep.nll.value[:, :, f], curve.nll[:, [2, 8]])
+        np.testing.assert_array_equal(fraction_sweep.nll.lo[:, :, f], curve.nll_lo[:, [2, 8]])
         assert fraction_sweep.null_nll[f] == curve.null_nll
         for c, name in enumerate(fraction_sweep.calibrators):
             same = curve.comparison(name, "top-3")
-            assert fraction_sweep.delta_lo[c, 0, f] == pytest.approx(same.lo, abs=1e-12)
+            assert fraction_sweep.delta.lo[c, 0, f] == pytest.approx(same.lo, abs=1e-12)
             assert fraction_sweep.verdict(c, 0, f) == same.verdict
 
 
@@ -92,23 +92,24 @@ def test_shares_are_compared_on_the_items_that_all_of_them_evaluated():
         entry.item_sums[0, 0, 1] / 2.0**40 / np.maximum(entry.evaluated, 1) for entry in partial
     ]
     expected = [np.mean((level - levels[-1])[common]) for level in levels]
-    np.testing.assert_allclose(estimates["against"][0, 1], expected, atol=1e-12)
-    assert (estimates["against_lo"] <= estimates["against"]).all()
-    assert (estimates["against_hi"] >= estimates["against"]).all()
-    assert (estimates["against_hi"][..., :-1] > estimates["against"][..., :-1]).all()
-    assert not estimates["against_hi"][..., -1].any()
+    against, lo, hi = estimates["against"]
+    np.testing.assert_allclose(against[0, 1], expected, atol=1e-12)
+    assert (lo <= against).all()
+    assert (hi >= against).all()
+    assert (hi[..., :-1] > against[..., :-1]).all()
+    assert not hi[..., -1].any()
 
 
 def test_the_share_that_is_enough_lies_among_the_shares():
-    share = result().needed_for("beta", "all 9")
-    assert 0.2 <= share.lo <= share.share <= share.hi <= 0.7
+    share, lo, hi = result().needed_for("beta", "all 9").share
+    assert 0.2 <= lo <= share <= hi <= 0.7
     assert result().needed_for("beta", "top-7") is None
 
 
 def test_with_one_class_the_null_is_that_of_a_coin_and_nothing_flatters():
     fraction_sweep = run(FRACTION_SWEEP, make_votes(4, 120, 6, one_class=True), spec(), jobs=1)
     np.testing.assert_allclose(fraction_sweep.null_nll, np.log(2))
-    assert fraction_sweep.nll.min() > 0.15
+    assert fraction_sweep.nll.value.min() > 0.15
 
 
 def test_a_share_that_leaves_too_little_says_what_it_needs():
@@ -117,7 +118,7 @@ def test_a_share_that_leaves_too_little_says_what_it_needs():
     calibrate, evaluate = (text for text in fraction_sweep.warnings if "is left out" in text)
     assert "A share of 5 % is left out: 6 labels calibrate there" in calibrate
     assert "A share of 95 % is left out: 6 items evaluate there" in evaluate
-    assert np.isfinite(fraction_sweep.nll).all()
+    assert np.isfinite(fraction_sweep.nll.value).all()
 
 
 def test_a_tiny_file_is_refused_with_what_it_takes():

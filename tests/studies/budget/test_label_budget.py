@@ -11,6 +11,7 @@ import pytest
 
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.budget.label_budget import (
     LABEL_BUDGET,
@@ -78,12 +79,12 @@ def test_the_largest_budget_is_the_panel_curve_to_the_bit():
         jobs=1,
     )
     label_budget = result()
-    np.testing.assert_array_equal(label_budget.nll[:, :, -1], curve.nll[:, [2, 8]])
-    np.testing.assert_array_equal(label_budget.nll_lo[:, :, -1], curve.nll_lo[:, [2, 8]])
+    np.testing.assert_array_equal(label_budget.nll.value[:, :, -1], curve.nll[:, [2, 8]])
+    np.testing.assert_array_equal(label_budget.nll.lo[:, :, -1], curve.nll_lo[:, [2, 8]])
     for c, name in enumerate(label_budget.calibrators):
         same = curve.comparison(name, "top-3")
-        assert label_budget.delta[c, 0, -1] == pytest.approx(same.delta, abs=1e-15)
-        assert label_budget.delta_lo[c, 0, -1] == pytest.approx(same.lo, abs=1e-12)
+        assert label_budget.delta.value[c, 0, -1] == pytest.approx(same.delta, abs=1e-15)
+        assert label_budget.delta.lo[c, 0, -1] == pytest.approx(same.lo, abs=1e-12)
         assert label_budget.verdict(c, 0, -1) == same.verdict
     assert label_budget.null_nll[-1] == curve.null_nll
     np.testing.assert_array_equal(label_budget.constant_nll[:, -1], curve.constant_nll)
@@ -133,9 +134,11 @@ def test_the_variance_is_the_formula_of_its_budget():
 
 def test_the_band_holds_the_intervals_and_agrees_with_the_joint_p():
     label_budget = result()
-    assert (label_budget.band_lo <= label_budget.delta_lo).all()
-    assert (label_budget.band_hi >= label_budget.delta_hi).all()
-    leaves_out = ((label_budget.band_lo > 0) | (label_budget.band_hi < 0)).any(axis=-1)
+    band, delta = label_budget.band, label_budget.delta
+    assert (band.lo <= delta.lo).all()
+    assert (band.hi >= delta.hi).all()
+    np.testing.assert_array_equal(band.value, delta.value)
+    leaves_out = (band.above() | band.below()).any(axis=-1)
     np.testing.assert_array_equal(leaves_out, label_budget.joint_p < 0.05)
 
 
@@ -147,8 +150,8 @@ def test_a_judge_without_a_vote_changes_nothing_at_any_budget():
     others = silent.with_judges([name for name in votes.judges if name != votes.judges[3]])
     outcome, without = (run(LABEL_BUDGET, entry, spec(), jobs=1) for entry in (silent, others))
     assert outcome.frame().equals(without.frame())
-    assert np.isfinite(outcome.delta).all()
-    assert outcome.delta.any()
+    assert np.isfinite(outcome.delta.value).all()
+    assert outcome.delta.value.any()
 
 
 def test_one_judge_has_levels_and_nothing_to_compare():
@@ -161,39 +164,42 @@ def test_one_judge_has_levels_and_nothing_to_compare():
 def test_more_labels_help_and_better_panels_are_told_apart():
     wide = make_votes(5, 300, 25, low=0.6, high=0.65, missing=0.0)
     label_budget = run(LABEL_BUDGET, wide, spec(calibrators=("temperature",)), jobs=1)
-    everyone = label_budget.nll[0, -1]
+    everyone = label_budget.nll.value[0, -1]
     assert everyone[-1] < everyone[0]
     assert label_budget.joint_p[0, 0] < 0.05
-    assert label_budget.band_lo[0, 0].max() > 0
+    assert label_budget.band.lo[0, 0].max() > 0
     assert label_budget.verdict(0, 0, len(label_budget.budgets) - 1) == "keep all"
     needed = label_budget.needed_for("temperature", "all 25")
-    assert label_budget.labels[0] <= needed.n_lo <= needed.n <= label_budget.labels[-1]
+    n, lo, _ = needed.n
+    assert label_budget.labels[0] <= lo <= n <= label_budget.labels[-1]
     assert needed.goal == pytest.approx(1.05 * everyone[-1])
 
 
 def test_a_target_is_read_off_extrapolated_or_given_up():
-    level = result().nll[0, -1]
+    level = result().nll.value[0, -1]
     easy, hard, never = (
         run(LABEL_BUDGET, votes(), spec(budgets=(20, 30, 45), target=goal), jobs=1)
         for goal in (level.max() + 0.01, level.min() - 0.002, 1e-6)
     )
     needed = easy.needed_for("beta", "all 9", "target")
     assert needed.at_start
-    assert needed.n == needed.n_lo == 20
+    assert needed.n.value == needed.n.lo == 20
     beyond = hard.needed_for("beta", "all 9", "target")
-    assert beyond.extrapolated or np.isnan(beyond.n)
-    assert np.isnan(never.needed_for("beta", "all 9", "target").n)
-    assert np.isnan(never.needed_for("beta", "all 9", "target").n_hi)
+    assert beyond.extrapolated or np.isnan(beyond.n.value)
+    given_up = never.needed_for("beta", "all 9", "target").n
+    assert np.isnan(given_up.value)
+    assert np.isnan(given_up.hi)
 
 
 def test_the_next_labels_cost_less_than_the_first_and_never_hurt():
     label_budget = result()
-    assert (np.diff(label_budget.gain, axis=-1) <= 1e-12).all()
-    assert (label_budget.gain_lo >= 0).all()
-    assert (label_budget.gain_lo <= label_budget.gain_hi).all()
+    gain, lo, hi = label_budget.gain
+    assert (np.diff(gain, axis=-1) <= 1e-12).all()
+    assert (lo >= 0).all()
+    assert (lo <= hi).all()
     assert label_budget.next_from.tolist() == [20, 30, 45, 60, 120]
     fall = label_budget.fitted(0, 1, 30.0) - label_budget.fitted(0, 1, 130.0)
-    assert label_budget.gain[0, 1, 1] == pytest.approx(float(fall))
+    assert gain[0, 1, 1] == pytest.approx(float(fall))
 
 
 def test_by_default_nine_budgets_run_from_twenty_to_the_calibration_half():
@@ -225,7 +231,7 @@ def test_the_rarer_class_is_no_matter_where_items_are_used_with_their_swap():
     label_budget = run(LABEL_BUDGET, coded, spec(budgets=(20,)), jobs=1)
     assert label_budget.budgets.tolist() == [20, 60]
     np.testing.assert_allclose(label_budget.null_nll, np.log(2))
-    assert label_budget.nll.min() > 0.15
+    assert label_budget.nll.value.min() > 0.15
 
 
 def test_few_groups_leave_small_budgets_out():
@@ -258,9 +264,9 @@ def test_one_split_has_levels_and_no_intervals():
     wanted = spec(budgets=(20,), settings=Settings(splits=2))
     chunk = replace(LABEL_BUDGET.plan(wanted)[0], count=1)
     label_budget = merge(votes(), wanted, run_chunk(votes(), wanted, chunk))
-    assert np.isfinite(label_budget.nll).all()
-    assert np.isfinite(label_budget.delta).all()
-    assert np.isnan(label_budget.delta_lo).all()
+    assert np.isfinite(label_budget.nll.value).all()
+    assert np.isfinite(label_budget.delta.value).all()
+    assert np.isnan(label_budget.delta.lo).all()
     assert label_budget.needed == ()
     assert label_budget.verdict(0, 0, 0) == "undecided"
 
@@ -276,8 +282,8 @@ def test_any_aggregator_can_be_asked_on_few_labels(aggregator):
         calibrators=("temperature",),
     )
     label_budget = run(LABEL_BUDGET, votes(), wanted, jobs=1)
-    assert np.isfinite(label_budget.nll).all()
-    assert label_budget.nll[0, -1, -1] < label_budget.null_nll[-1]
+    assert np.isfinite(label_budget.nll.value).all()
+    assert label_budget.nll.value[0, -1, -1] < label_budget.null_nll[-1]
 
 
 def test_the_result_survives_json_and_the_table_has_a_row_a_cell():
@@ -304,11 +310,12 @@ def test_a_second_aggregator_is_held_against_the_first_on_the_same_labels():
         name: run(LABEL_BUDGET, votes(), spec(budgets=(20, 40), aggregator=name), jobs=1)
         for name in ("one_coin", "majority")
     }
-    np.testing.assert_array_equal(label_budget.nll[:, 1:], alone["one_coin"].nll)
-    np.testing.assert_array_equal(label_budget.nll[:, 0], alone["majority"].nll[:, -1])
-    np.testing.assert_allclose(
-        label_budget.delta[:, 0], label_budget.nll[:, 0] - label_budget.nll[:, 2]
+    nll, first, second = (
+        entry.nll.value for entry in (label_budget, alone["one_coin"], alone["majority"])
     )
+    np.testing.assert_array_equal(nll[:, 1:], first)
+    np.testing.assert_array_equal(nll[:, 0], second[:, -1])
+    np.testing.assert_allclose(label_budget.delta.value[:, 0], nll[:, 0] - nll[:, 2])
     frame = label_budget.frame()
     rows = frame[frame["panel"] == "all 9 by majority"]
     assert set(rows["aggregator"]) == {"majority"}
@@ -323,15 +330,15 @@ def test_another_goal_is_read_off_without_new_work_as_if_it_had_been_asked_for()
     assert to_plain(read(result(), have=None)) == to_plain(result())
     assert asked.next_from.tolist() == [20, 30, 45, 60, 75]
     assert asked.extrapolates
-    assert asked.gain[0, 1, -1] == pytest.approx(
+    assert asked.gain.value[0, 1, -1] == pytest.approx(
         float(asked.fitted(0, 1, 75.0) - asked.fitted(0, 1, 175.0))
     )
 
 
 def test_no_price_is_read_below_the_smallest_budget():
     few = read(result(), have=5)
-    assert np.isnan(few.gain[..., -1]).all()
-    np.testing.assert_array_equal(few.gain[..., :-1], result().gain[..., :-1])
+    assert np.isnan(few.gain.value[..., -1]).all()
+    np.testing.assert_array_equal(few.gain.value[..., :-1], result().gain.value[..., :-1])
 
 
 def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw():
@@ -348,10 +355,10 @@ def test_the_papers_test_stands_beside_ours_under_its_own_name_and_with_its_flaw
 
 def test_flat_and_rising_levels_cost_nothing_to_extrapolate():
     for levels in (np.full(4, 0.4), np.array([0.30, 0.33, 0.36, 0.39])):
-        flat = replace(result(), nll=np.tile(levels, (2, 2, 1)))
+        flat = replace(result(), nll=Interval.alone(np.tile(levels, (2, 2, 1))))
         label_budget = read(flat, have=None)
-        assert not label_budget.gain.any()
-        assert (label_budget.gain_hi >= 0).all()
+        assert not label_budget.gain.value.any()
+        assert (label_budget.gain.hi >= 0).all()
         assert (label_budget.curve_b == 0).all()
         np.testing.assert_allclose(label_budget.fitted(0, 0, 1e6), levels.mean(), atol=0.03)
 
