@@ -194,11 +194,11 @@ def _counts(strata: dict[Grouping, Strata], hold: Ints) -> Ints:
 
 def combine(left: SetsDone, right: SetsDone) -> SetsDone:
     """Both sets of splits together; exact and in any order."""
-    joined: dict[str, Any] = {
+    both: dict[str, Any] = {
         name: np.concatenate([getattr(left, name), getattr(right, name)])
         for name in (*_PER_SPLIT, "rows")
     }
-    return SetsDone(kinds=np.concatenate([left.kinds, right.kinds], axis=-1), **joined)
+    return SetsDone(kinds=np.concatenate([left.kinds, right.kinds], axis=-1), **both)
 
 
 def merge(votes: VoteMatrix, spec: ConformalSpec, partial: SetsDone) -> Conformal:
