@@ -156,8 +156,8 @@ def _weighted(seed: int, overlap: bool) -> tuple[float, float, float, float]:
     study = run_study(DIFFICULTY_TRANSFER, shared_error(seed, 900), spec, jobs=1)
     cell = study.cell("platt", "weighted", "easy", "hard")
     plain = study.cell("platt", "plain", "easy", "hard")
-    width = (cell.gain_hi - cell.gain_lo) / 4.0
-    return plain.delta, cell.gain, width, cell.effective
+    width = (cell.gain.hi - cell.gain.lo) / 4.0
+    return plain.delta.value, cell.gain.value, width, cell.effective
 
 
 def _several(task: Any, n: int, *arguments: Any) -> list[Any]:

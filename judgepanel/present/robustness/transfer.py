@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
 
-from judgepanel.figures.robustness.transfer_matrix import transfer_matrix
+from judgepanel.figures.style import CURATE_FILL, laid_out, mixed, text_on
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -18,6 +19,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.robustness.difficulty_transfer_result import (
     ABROAD,
@@ -26,12 +28,10 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     Cell,
     DifficultyTransfer,
 )
-from judgepanel.words.cells import as_columns
+from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
-    compared,
     fixed,
     level,
-    p_cell,
     p_value,
     percent,
     with_interval,
@@ -46,7 +46,9 @@ METHOD_NAMES = {
     "weighted": "importance-weighted",
 }
 WAITING = "Not enough splits yet to say."
-_SHARES = ("accuracy", "effective labels")
+_PALE, _DEEP = "#EEF2F7", "#2F5D8C"
+_ROW_HEIGHT = 84
+_NARROW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,12 @@ class TransferView:
 def abroad(result: DifficultyTransfer, calibrator: str, method: str = "plain") -> list[Cell]:
     """Easy to hard and hard to easy: first what is shown to fail, then the larger loss."""
     cells = [result.cell(calibrator, method, SOURCES[s], TARGETS[t]) for s, t in ABROAD]
-    return sorted(cells, key=lambda cell: (not fails(cell), -cell.delta))
+    return sorted(cells, key=lambda cell: (not fails(cell), -cell.delta.value))
 
 
 def fails(cell: Cell) -> bool:
     """Whether a cell is shown to lose against as many labels of its target, after Holm."""
-    return cell.delta > 0.0 and cell.p_holm < ALPHA
+    return bool(cell.delta.value > 0.0) and cell.p_holm < ALPHA
 
 
 def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str = "plain") -> str:
@@ -74,44 +76,45 @@ def transfer_sentence(result: DifficultyTransfer, calibrator: str, method: str =
     if not math.isfinite(worst.p_holm):
         return WAITING
     if fails(worst):
-        text = _failing(worst)
+        answer = _failing(worst)
         if fails(other):
-            text += f" The reverse costs {_loss(other)}."
+            answer += f" The reverse costs {_loss(other)}."
     else:
-        text = (
+        answer = (
             "Labels of easy items alone, or of hard ones alone, are not shown to cost NLL on the "
             f"others: {worst.source} to {worst.target} {_loss(worst)}, {other.source} to "
             f"{other.target} {_loss(other)}."
         )
-        alone = [cell for cell in (worst, other) if cell.delta_lo > 0.0]
+        alone = [cell for cell in (worst, other) if cell.delta.above()]
         if alone:
             p = p_value(min(cell.p_holm for cell in alone))
-            text += f" Each interval is for one way alone; as both are asked, Holm's {p}."
-    return f"{text} {CODING}" if result.measures_coding else text
+            answer += f" Each interval is for one way alone; as both are asked, Holm's {p}."
+    return f"{answer} {CODING}" if result.measures_coding else answer
 
 
 def _failing(cell: Cell) -> str:
     base = f"base rate {fixed(cell.null_nll, 3)}"
-    if cell.nll > cell.null_nll:
+    if cell.nll.value > cell.null_nll:
         base = f"worse than the base rate's {fixed(cell.null_nll, 3)}"
     return (
         f"Calibrated on {cell.source} items it fails on {cell.target} ones: NLL "
-        f"{level(cell.nll, cell.nll_lo, cell.nll_hi)}, {base}; as many labels of {cell.target} "
-        f"items give {fixed(cell.nll - cell.delta, 3)}, {_loss(cell)} apart."
+        f"{level(*cell.nll)}, {base}; as many labels of {cell.target} "
+        f"items give {fixed(float(cell.nll.value - cell.delta.value), 3)}, {_loss(cell)} apart."
     )
 
 
 def difficulty_sentence(result: DifficultyTransfer, calibrator: str) -> str:
     """Whether easy items are the ones that are predicted better; empty where they are."""
     easy, hard = (result.cell(calibrator, "plain", "all", target) for target in TARGETS)
-    if easy.nll <= hard.nll:
+    if easy.nll.value <= hard.nll.value:
         return ""
+    right = [percent(float(cell.accuracy.value), 3) for cell in (easy, hard)]
+    nll = [fixed(float(cell.nll.value), 3) for cell in (easy, hard)]
     what = "that the judges agree on" if result.by == "disagreement" else "called easy"
     return (
         f"Here easy is not what it says: on the items {what} the panel of all items is right "
-        f"{percent(easy.accuracy, 3)} of the time (NLL {fixed(easy.nll, 3)}), on the others "
-        f"{percent(hard.accuracy, 3)} (NLL {fixed(hard.nll, 3)}). Read easy as agreed and hard as "
-        "contested."
+        f"{right[0]} of the time (NLL {nll[0]}), on the others {right[1]} (NLL {nll[1]}). Read "
+        "easy as agreed and hard as contested."
     )
 
 
@@ -121,58 +124,147 @@ def remedy_sentence(result: DifficultyTransfer, calibrator: str) -> str:
     parts = []
     for method in ("stratified", "weighted"):
         cell = result.cell(calibrator, method, worst.source, worst.target)
-        if not math.isfinite(cell.gain_lo):
+        if not math.isfinite(cell.gain.lo):
             return ""
-        if cell.gain == cell.gain_lo == cell.gain_hi == 0.0:
+        if not any(cell.gain):
             parts.append(f"{METHOD_NAMES[method]} calibration comes to the plain one")
             continue
-        change = with_interval(cell.gain, cell.gain_lo, cell.gain_hi, sign=True)
         verdict = "changes nothing that can be shown"
-        if cell.gain_hi < 0.0:
+        if cell.gain.below():
             verdict = "helps"
-        elif cell.gain_lo > 0.0:
+        elif cell.gain.above():
             verdict = "hurts"
-        words = f"{METHOD_NAMES[method]} calibration {verdict}: {change}"
+        words = f"{METHOD_NAMES[method]} calibration {verdict}: "
+        words += with_interval(*cell.gain, sign=True)
         if method == "weighted":
             words += f", with {percent(cell.effective)} of the labels effective"
         parts.append(words)
     return f"From {worst.source} to {worst.target}, {'; '.join(parts)}."
 
 
-def transfer_table(result: DifficultyTransfer, calibrator: str) -> pd.DataFrame:
-    """Every cell under one calibrator; columns in ``SHARES`` are shares."""
-    cells = [cell for cell in result.cells() if cell.calibrator == calibrator]
-    home = [cell.source == cell.target for cell in cells]
-    return pd.DataFrame(
-        {
-            "labels of": [cell.source for cell in cells],
-            "scored on": [cell.target for cell in cells],
-            "calibration": [METHOD_NAMES[cell.method] for cell in cells],
-            "NLL": [level(cell.nll, cell.nll_lo, cell.nll_hi) for cell in cells],
-            "base rate": [cell.null_nll for cell in cells],
-            "constant score": [cell.constant_nll for cell in cells],
-            "accuracy": [cell.accuracy for cell in cells],
-            "accuracy 95 %": [
-                f"[{percent(cell.accuracy_lo, 3)}, {percent(cell.accuracy_hi, 3)}]"
-                if math.isfinite(cell.accuracy_lo)
-                else "[n/a]"
-                for cell in cells
-            ],
-            "loss": [
-                "at home" if stays else _loss(cell) for cell, stays in zip(cells, home, strict=True)
-            ],
-            "p, Holm": [p_cell(cell.p_holm) for cell in cells],
-            "against plain": [
-                "" if cell.method == "plain" else compared(cell.gain, cell.gain_lo, cell.gain_hi)
-                for cell in cells
-            ],
-            "effective labels": [cell.effective for cell in cells],
-        }
+def transfer_table(result: DifficultyTransfer, calibrator: str) -> dict[str, Column]:
+    """Every cell under one calibrator."""
+    frame = result.frame()
+    rows = frame[frame["calibrator"] == calibrator]
+    nll, accuracy, delta, gain = (
+        values[result.calibrators.index(calibrator)].reshape(-1)
+        for values in (result.nll, result.accuracy, result.delta, result.gain)
     )
+    home = np.flatnonzero(rows["source"] == rows["target"]).tolist()
+    return {
+        "labels of": text(rows["source"].tolist()),
+        "scored on": text(rows["target"].tolist()),
+        "calibration": text([METHOD_NAMES[method] for method in rows["method"]]),
+        "NLL": levels(nll),
+        "base rate": numbers(rows["null_nll"]),
+        "constant score": numbers(rows["constant_nll"]),
+        "accuracy": levels(accuracy),
+        "loss": differences(delta, dict.fromkeys(home, "at home")),
+        "p, Holm": numbers(rows["p_holm"], "p"),
+        "against plain": Column(gain.where(rows["method"] != "plain"), "compared"),
+        "effective labels": numbers(rows["effective"], "share"),
+    }
+
+
+def transfer_figure(result: DifficultyTransfer, calibrator: str, method: str) -> go.Figure:
+    """NLL from every source (a row) to every target (a column)."""
+    figure = go.Figure()
+    cells = {
+        (s, t): result.cell(calibrator, method, source, target)
+        for s, source in enumerate(SOURCES)
+        for t, target in enumerate(TARGETS)
+    }
+    for (s, t), cell in cells.items():
+        figure.add_shape(
+            type="rect",
+            x0=t - 0.485,
+            x1=t + 0.485,
+            y0=s - 0.475,
+            y1=s + 0.475,
+            fillcolor=_colour(cell),
+            line={"width": 0},
+            layer="below",
+        )
+    figure.add_scatter(
+        x=[t for _, t in cells],
+        y=[s for s, _ in cells],
+        mode="markers",
+        marker={"size": 40, "opacity": 0.0},
+        text=[_hover_text(cell) for cell in cells.values()],
+        hovertemplate="%{text}<extra></extra>",
+        showlegend=False,
+    )
+    laid_out(figure, x="", y="", height=70 + _ROW_HEIGHT * len(SOURCES))
+    notes = [
+        {
+            "x": t,
+            "y": s,
+            "text": _written(cell),
+            "showarrow": False,
+            "font": {"color": text_on(_colour(cell)), "size": 11},
+        }
+        for (s, t), cell in cells.items()
+    ]
+    figure.update_layout(annotations=notes, xaxis_title=None, yaxis_title=None)
+    figure.update_xaxes(
+        tickvals=list(range(len(TARGETS))),
+        ticktext=[f"on {name} items" for name in TARGETS],
+        range=[-0.5, len(TARGETS) - 0.5],
+        side="top",
+    )
+    figure.update_yaxes(
+        tickvals=list(range(len(SOURCES))),
+        ticktext=[f"{name} items<br>labelled" for name in SOURCES],
+        range=[len(SOURCES) - 0.5, -0.5],
+        showgrid=False,
+    )
+    return figure
+
+
+def _colour(cell: Cell) -> str:
+    """Deeper is better, orange is worse than the base rate of the cell's own labels."""
+    skill = 1.0 - float(cell.nll.value) / cell.null_nll
+    return CURATE_FILL if skill < 0.0 else mixed(_PALE, _DEEP, min(skill, 1.0))
+
+
+def _written(cell: Cell) -> str:
+    """What stands in a cell."""
+    lines = [f"<b>{cell.nll.value:.3f}</b>{_ends(cell.nll, _form(cell.nll))}"]
+    if cell.source != cell.target and math.isfinite(cell.delta.lo):
+        form = "+" + _form(cell.delta)
+        lines.append(f"{cell.delta.value:{form}}{_ends(cell.delta, form)}")
+    return "<br>".join([*lines, f"base rate {cell.null_nll:.3f}"])
+
+
+def _form(values: Interval) -> str:
+    """Two decimals, three for a narrow interval: it must not look empty."""
+    return ".3f" if values.hi - values.lo < _NARROW else ".2f"
+
+
+def _ends(values: Interval, form: str) -> str:
+    _, lo, hi = values
+    return f" [{lo:{form}}, {hi:{form}}]" if math.isfinite(lo) and math.isfinite(hi) else ""
+
+
+def _hover_text(cell: Cell) -> str:
+    """A cell in words, for whoever points at it."""
+    words = (
+        f"{cell.source} items labelled, scored on {cell.target} items<br>"
+        f"NLL {cell.nll.value:.3f}{_ends(cell.nll, '.3f')}<br>"
+        f"base rate of these labels: {cell.null_nll:.3f}<br>accuracy {cell.accuracy.value:.1%}"
+    )
+    if cell.source != cell.target:
+        words += (
+            f"<br>against as many labels of {cell.target} items: {cell.delta.value:+.3f}"
+            f"{_ends(cell.delta, '+.3f')}"
+        )
+    if cell.method == "weighted":
+        words += f"<br>effective labels: {cell.effective:.0%}"
+    return words
 
 
 def _loss(cell: Cell) -> str:
-    return with_interval(cell.delta, cell.delta_lo, cell.delta_hi, sign=True)
+    return with_interval(*cell.delta, sign=True)
 
 
 def present(
@@ -191,14 +283,14 @@ def present(
 
 
 def _matrix(result: DifficultyTransfer, calibrator: str, method: str) -> list[Block]:
-    figure = transfer_matrix(result, calibrator, method)
+    figure = transfer_figure(result, calibrator, method)
     shows = "NLL from the labels of easy, hard and all items to easy and to hard items"
     return [
         Answer(transfer_sentence(result, calibrator, method)),
         *paragraphs(difficulty_sentence(result, calibrator), remedy_sentence(result, calibrator)),
         drawing(figure, shows),
         Paragraph(_reading(result), quiet=True),
-        Table(as_columns(transfer_table(result, calibrator), _SHARES), height=320),
+        Table(transfer_table(result, calibrator), height=320),
     ]
 
 

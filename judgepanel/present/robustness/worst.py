@@ -66,7 +66,7 @@ def _losses(
     if transfer is not None:
         worst = abroad(transfer, calibrator)[0]
         if fails(worst):
-            losses.append((worst.delta, transfer_sentence(transfer, calibrator)))
+            losses.append((float(worst.delta.value), transfer_sentence(transfer, calibrator)))
     if slices is not None and slices.slices:
         g = worst_slice(slices)
         if slices.outcome(g) == "fails":

@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import long_frame
+from judgepanel.studies.robustness.shared import RunResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,35 +27,26 @@ ABROAD: tuple[tuple[int, int], ...] = ((0, 1), (1, 0))
 """Cells that leave home: easy to hard, hard to easy."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """One cell in words and numbers, all in nats; see :class:`DifficultyTransfer`."""
+    """One cell in words and numbers; see :class:`DifficultyTransfer`."""
 
     calibrator: str
     method: str
     source: str
     target: str
-    nll: float
-    nll_lo: float
-    nll_hi: float
-    accuracy: float
-    accuracy_lo: float
-    accuracy_hi: float
+    nll: Interval
+    accuracy: Interval
     null_nll: float
     constant_nll: float
-    delta: float
-    delta_lo: float
-    delta_hi: float
-    p: float
+    delta: Interval
     p_holm: float
-    gain: float
-    gain_lo: float
-    gain_hi: float
+    gain: Interval
     effective: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DifficultyTransfer:
+class DifficultyTransfer(RunResult):
     """Result of :data:`DIFFICULTY_TRANSFER`.
 
     Cells are (n_calibrators, n_methods, n_sources, n_targets) in the order of ``calibrators``,
@@ -82,34 +76,16 @@ class DifficultyTransfer:
     hard_from: float
     n_target: Ints
     n_labels: float
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
+    nll: Interval
+    accuracy: Interval
     null_nll: Floats
     constant_nll: Floats
-    delta: Floats
-    delta_lo: Floats
-    delta_hi: Floats
+    delta: Interval
     p: Floats
     p_holm: Floats
-    gain: Floats
-    gain_lo: Floats
-    gain_hi: Floats
+    gain: Interval
     effective: Floats
     clipped: Floats
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
-    n_judges: int
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -123,88 +99,58 @@ class DifficultyTransfer:
         }
     )
 
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
-
     def cell(self, calibrator: str, method: str, source: str, target: str) -> Cell:
         """One cell by name."""
         c, m = self.calibrators.index(calibrator), self.methods.index(method)
         s, t = SOURCES.index(source), TARGETS.index(target)
         at = (c, m, s, t)
-        values = {name: float(getattr(self, name)[at]) for name in _BY_CELL}
         return Cell(
             calibrator=calibrator,
             method=method,
             source=source,
             target=target,
+            nll=self.nll[at],
+            accuracy=self.accuracy[at],
             null_nll=float(self.null_nll[s, t]),
             constant_nll=float(self.constant_nll[c, s, t]),
+            delta=self.delta[at],
+            p_holm=float(self.p_holm[at]),
+            gain=self.gain[at],
             effective=float(self.effective[s, t]) if method == "weighted" else 1.0,
-            **values,
-        )
-
-    def cells(self) -> tuple[Cell, ...]:
-        """All cells, in the order of the arrays."""
-        return tuple(
-            self.cell(calibrator, method, source, target)
-            for calibrator in self.calibrators
-            for method in self.methods
-            for source in SOURCES
-            for target in TARGETS
         )
 
     def frame(self) -> pd.DataFrame:
         """One row per cell."""
-        table = pd.DataFrame([to_plain(cell) for cell in self.cells()])
-        table.insert(0, "aggregator", self.aggregator)
-        table.insert(5, "labels", self.n_labels)
-        table["skill"] = 1.0 - table["nll"] / table["null_nll"]
-        floats = [name for name in (*_BY_CELL, "effective") if name in table]
-        table[floats] = table[floats].astype(float)
-        return table
+        methods = np.array(self.methods)[:, None, None]
+        return long_frame(
+            self.nll.shape,
+            {
+                "aggregator": self.aggregator,
+                "calibrator": np.array(self.calibrators)[:, None, None, None],
+                "method": methods,
+                "source": np.array(SOURCES)[:, None],
+                "target": TARGETS,
+                "labels": self.n_labels,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "null_nll": self.null_nll,
+                "constant_nll": self.constant_nll[:, None],
+                "delta": self.delta,
+                "p": self.p,
+                "p_holm": self.p_holm,
+                "gain": self.gain,
+                "effective": np.where(methods == "weighted", self.effective, 1.0),
+                "skill": 1.0 - self.nll.value / self.null_nll,
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """Both ways abroad under every calibrator and method, and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """Both ways abroad under every calibrator and method."""
+        cells = self.frame().drop(columns=["aggregator", "labels", "skill"])
+        abroad = cells[(cells["source"] != "all") & (cells["source"] != cells["target"])]
         return {
-            "abroad": [
-                to_plain(self.cell(calibrator, method, SOURCES[s], TARGETS[t]))
-                for calibrator in self.calibrators
-                for method in self.methods
-                for s, t in ABROAD
-            ],
-            "by": self.by,
-            "share": self.share,
-            "easy_to": self.easy_to,
-            "hard_from": self.hard_from,
+            "abroad": to_plain(abroad.to_dict(orient="records")),
             "n_easy": int(self.n_target[0]),
             "n_hard": int(self.n_target[1]),
-            "n_labels": self.n_labels,
             "null_nll": self.null_nll.tolist(),
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "partial": self.partial,
         }
-
-
-_BY_CELL = (
-    "nll",
-    "nll_lo",
-    "nll_hi",
-    "accuracy",
-    "accuracy_lo",
-    "accuracy_hi",
-    "delta",
-    "delta_lo",
-    "delta_hi",
-    "p",
-    "p_holm",
-    "gain",
-    "gain_lo",
-    "gain_hi",
-)

@@ -8,14 +8,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from judgepanel.figures.robustness.transfer_matrix import (
-    plot_transfer,
-    prepare_transfer,
-    transfer_matrix,
-)
 from judgepanel.figures.style import CURATE_FILL
 from judgepanel.present.robustness.permutation import permutation_figure
 from judgepanel.present.robustness.slices import slice_figure
+from judgepanel.present.robustness.transfer import transfer_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import (
     DIFFICULTY_TRANSFER,
@@ -54,35 +50,39 @@ def permutation():
 
 
 def test_every_cell_has_its_nll_its_loss_and_its_base_rate():
-    figure = transfer_matrix(transfer(), "beta", "stratified")
+    figure = transfer_figure(transfer(), "beta", "stratified")
     texts = {(note.y, note.x): note.text for note in figure.layout.annotations}
     assert len(texts) == 6
     cell = transfer().cell("beta", "stratified", "easy", "hard")
-    assert f"<b>{cell.nll:.3f}</b>" in texts[0, 1]
-    assert f"{cell.delta:+.2f}" in texts[0, 1]
+    assert f"<b>{cell.nll.value:.3f}</b>" in texts[0, 1]
+    assert f"{cell.delta.value:+.2f}" in texts[0, 1]
     assert f"base rate {cell.null_nll:.3f}" in texts[0, 1]
     assert "+0.00" not in texts[0, 0]
 
 
 def test_narrow_intervals_get_decimals_enough_to_be_seen():
     result = transfer()
-    narrow = replace(result, nll_lo=result.nll - 0.004, nll_hi=result.nll + 0.004)
-    text = transfer_matrix(narrow, "beta", "plain").layout.annotations[0].text
+    nll = result.nll.value
+    narrow = replace(result, nll=Interval(nll, nll - 0.004, nll + 0.004))
+    text = transfer_figure(narrow, "beta", "plain").layout.annotations[0].text
     cell = narrow.cell("beta", "plain", "easy", "easy")
-    assert f"[{cell.nll_lo:.3f}, {cell.nll_hi:.3f}]" in text
+    assert f"[{cell.nll.lo:.3f}, {cell.nll.hi:.3f}]" in text
 
 
 def test_a_cell_worse_than_its_base_rate_is_orange():
-    matrix = prepare_transfer(transfer(), "beta", "plain")
-    bad = replace(matrix, skill=np.where(np.eye(3, 2) > 0, -0.5, 0.5))
-    fills = [shape.fillcolor for shape in plot_transfer(bad).layout.shapes]
+    result = transfer()
+    nll = np.where(np.eye(3, 2) > 0, 1.5, 0.5) * result.null_nll
+    ends = np.broadcast_to(nll, result.nll.shape)
+    bad = replace(result, nll=Interval(ends, ends, ends))
+    fills = [shape.fillcolor for shape in transfer_figure(bad, "beta", "plain").layout.shapes]
     assert [fill == CURATE_FILL for fill in fills] == [True, False, False, True, False, False]
-    assert bad.colour(0, 1) == plot_transfer(bad).layout.shapes[1].fillcolor
 
 
 def test_without_intervals_the_matrix_shows_values_alone():
-    early = replace(transfer(), nll_lo=np.full((1, 3, 3, 2), np.nan), delta_lo=transfer().p)
-    texts = [note.text for note in transfer_matrix(early, "beta", "plain").layout.annotations]
+    nll, delta = transfer().nll, transfer().delta
+    none = np.full(nll.shape, np.nan)
+    early = replace(transfer(), nll=replace(nll, lo=none), delta=replace(delta, lo=none))
+    texts = [note.text for note in transfer_figure(early, "beta", "plain").layout.annotations]
     assert all("nan" not in text for text in texts)
 
 

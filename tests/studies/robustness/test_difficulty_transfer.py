@@ -114,23 +114,19 @@ def test_a_cell_is_the_one_path_fitted_there_and_scored_here():
 
 def test_losses_are_against_the_target_at_home_and_gains_against_plain():
     difficulty_transfer = result()
-    home = difficulty_transfer.nll[:, :, [0, 1], [0, 1]][:, :, None]
-    np.testing.assert_allclose(
-        difficulty_transfer.delta, difficulty_transfer.nll - home, atol=1e-12
-    )
-    np.testing.assert_allclose(
-        difficulty_transfer.gain,
-        difficulty_transfer.nll - difficulty_transfer.nll[:, [0]],
-        atol=1e-12,
-    )
-    assert not difficulty_transfer.delta[:, :, [0, 1], [0, 1]].any()
+    nll, delta = difficulty_transfer.nll, difficulty_transfer.delta.value
+    home = nll.value[:, :, [0, 1], [0, 1]][:, :, None]
+    np.testing.assert_allclose(delta, nll.value - home, atol=1e-12)
+    gain = nll.value - nll.value[:, [0]]
+    np.testing.assert_allclose(difficulty_transfer.gain.value, gain, atol=1e-12)
+    assert not delta[:, :, [0, 1], [0, 1]].any()
     tested = np.isfinite(difficulty_transfer.p_holm)
     assert tested.sum() == 2 * 3 * 2
     assert (difficulty_transfer.p_holm[tested] >= difficulty_transfer.p[tested]).all()
     assert np.isnan(difficulty_transfer.p[:, :, [0, 1], [0, 1]]).all()
-    assert (difficulty_transfer.nll_lo <= difficulty_transfer.nll + 1e-9).all()
-    assert (difficulty_transfer.nll <= difficulty_transfer.nll_hi + 1e-9).all()
-    assert (difficulty_transfer.accuracy_lo <= difficulty_transfer.accuracy).all()
+    assert (nll.lo <= nll.value + 1e-9).all()
+    assert (nll.value <= nll.hi + 1e-9).all()
+    assert (difficulty_transfer.accuracy.lo <= difficulty_transfer.accuracy.value).all()
     assert (difficulty_transfer.effective <= 1 + 1e-12).all()
 
 
@@ -152,9 +148,10 @@ def test_labels_of_easy_items_alone_fail_on_hard_ones():
     )
     difficulty_transfer = run(DIFFICULTY_TRANSFER, hard, spec(settings=Settings(splits=8)), jobs=1)
     cell = difficulty_transfer.cell("beta", "plain", "easy", "hard")
-    assert cell.delta_lo > 0
+    assert cell.delta.above()
     assert cell.p_holm < 0.05
-    assert cell.nll > difficulty_transfer.cell("beta", "plain", "hard", "hard").nll + 0.1
+    home = difficulty_transfer.cell("beta", "plain", "hard", "hard")
+    assert cell.nll.value > home.nll.value + 0.1
 
 
 def test_weights_repair_a_shift_that_they_can_repair_and_only_that():
@@ -180,10 +177,10 @@ def test_weights_repair_a_shift_that_they_can_repair_and_only_that():
         for by in ("effort", None)
     )
     cell = overlapping.cell("platt", "weighted", "easy", "hard")
-    assert cell.gain_hi < 0
-    assert overlapping.cell("platt", "plain", "easy", "hard").delta > 0.05
+    assert cell.gain.below()
+    assert overlapping.cell("platt", "plain", "easy", "hard").delta.value > 0.05
     assert 0.2 < cell.effective < 0.9
-    assert apart.cell("platt", "weighted", "easy", "hard").gain > cell.gain / 2
+    assert apart.cell("platt", "weighted", "easy", "hard").gain.value > cell.gain.value / 2
 
 
 def test_one_class_votes_get_the_null_of_swapped_items_and_no_flattery():
@@ -197,7 +194,7 @@ def test_one_class_votes_get_the_null_of_swapped_items_and_no_flattery():
     first, other = (
         run(DIFFICULTY_TRANSFER, v, spec(settings=symmetric), jobs=1) for v in (coded, turned)
     )
-    np.testing.assert_allclose(first.nll, other.nll, atol=1e-9)
+    np.testing.assert_allclose(first.nll.value, other.nll.value, atol=1e-9)
 
 
 def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
@@ -210,8 +207,8 @@ def test_chunks_in_any_order_give_the_same_bits_and_one_split_has_no_bounds():
     single = replace(DIFFICULTY_TRANSFER.plan(wanted)[0], count=1)
     early = merge(votes(), wanted, run_chunk(votes(), wanted, single))
     assert early.partial
-    assert np.isfinite(early.nll).all()
-    assert np.isnan(early.nll_lo).all()
+    assert np.isfinite(early.nll.value).all()
+    assert np.isnan(early.nll.lo).all()
     assert np.isnan(early.p_holm).all()
 
 
