@@ -98,7 +98,7 @@ _NOTE = (
 
 def _level(claim: Claim, step: str, panel: str) -> float:
     column = -1 if panel == "all" else claim.sizes.tolist().index(int(panel[4:]))
-    return float(claim.nll[claim.row(step), column])
+    return float(claim.nll.value[claim.row(step), column])
 
 
 def _cells(claim: Claim, step: str) -> list[float]:
@@ -169,8 +169,8 @@ def _reversals(name: str, claim: Claim) -> list[tuple[str, ...]]:
             (
                 name,
                 reversal.calibrated,
-                f"{reversal.raw_delta:+.3f} [{reversal.raw_lo:+.3f}, {reversal.raw_hi:+.3f}]",
-                f"{reversal.delta:+.4f} [{reversal.lo:+.4f}, {reversal.hi:+.4f}]",
+                "{:+.3f} [{:+.3f}, {:+.3f}]".format(*reversal.raw_delta),
+                "{:+.4f} [{:+.4f}, {:+.4f}]".format(*reversal.delta),
                 reversal.outcome,
                 STEPS[reversal.calibrated].measures,
             )

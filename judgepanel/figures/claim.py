@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,9 +14,11 @@ from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
     NEUTRAL,
+    error_bars,
     laid_out,
     with_opacity,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.maps import MAP_NAMES, apply
 
@@ -49,91 +51,40 @@ _P_TICKS = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
 _LOW, _HIGH = 0.0008, 1.2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ProtocolLine:
-    """One step over the panel sizes at which it was tried."""
+def protocol(result: Claim, coding: str) -> go.Figure:
+    """NLL against the number of judges kept, both on logarithmic axes.
 
-    look: str
-    k: Floats
-    value: Floats
-    lo: Floats
-    hi: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Protocol:
-    """What one of the two figures draws; ``ticks`` are sizes with their names, ``range`` the span
-    of the axis of NLL, the same for both.
+    ``coding`` is ``one_class`` or ``honest``, which share the span of the axis of NLL, or
+    ``together`` for one-coin and joint.
     """
-
-    lines: tuple[ProtocolLine, ...]
-    null: float
-    constant: float
-    ticks: tuple[tuple[int, str], ...]
-    range: tuple[float, float]
-
-
-def prepare_protocol(result: Claim, coding: str) -> Protocol:
-    """Lines of the steps under ``one_class`` or ``honest`` coding, or of one-coin and joint
-    ``together``; the first two share an axis.
-    """
-    drawn = [(name, look) for name, look in LINES[coding] if result.has(name)]
-    lines = tuple(_line(result, name, look) for name, look in drawn)
+    lines = [(look, *_line(result, name)) for name, look in LINES[coding] if result.has(name)]
     yardstick = result.row("paper" if coding == "one_class" else "honest_clipped")
     n = int(result.n_judges[yardstick])
-    sizes = [int(k) for k in (1, *result.panels, n) if k <= n]
-    top = max(_HIGH, 1.1 * float(np.nanmax(result.nll)))
-    low = _LOW
+    sizes = list(dict.fromkeys(int(k) for k in (1, *result.panels, n) if k <= n))
+    low, high = _LOW, max(_HIGH, 1.1 * float(np.nanmax(result.nll.value)))
     if coding == "together":
-        low = max(_LOW, 0.9 * min(_lowest(line) for line in lines))
-    return Protocol(
-        lines,
-        float(result.null_nll[yardstick]),
-        float(result.constant_nll[yardstick]),
-        tuple((k, f"all {n:,}" if k == n else f"{k:,}") for k in dict.fromkeys(sizes)),
-        (low, top),
-    )
-
-
-def _lowest(line: ProtocolLine) -> float:
-    """The lowest that is drawn of a line: of its band where it has one."""
-    ends = line.lo if line.look in (*_BANDED, *_APART) else line.value
-    return float(np.nanmin(np.append(line.value, ends)))
-
-
-def _line(result: Claim, name: str, look: str) -> ProtocolLine:
-    row = result.row(name)
-    tried = np.isfinite(result.nll[row])
-    k = np.append(result.sizes, result.n_judges[row]).astype(np.float64)
-    fields = (result.nll[row], result.nll_lo[row], result.nll_hi[row])
-    return ProtocolLine(look, k[tried], *(values[tried] for values in fields))
-
-
-def plot_protocol(steps: Protocol) -> go.Figure:
-    """NLL against the number of judges kept, both on logarithmic axes."""
+        low = max(_LOW, 0.9 * min(_lowest(look, nll) for look, _, nll in lines))
     figure = go.Figure()
-    span = np.array([steps.ticks[0][0], steps.ticks[-1][0]], dtype=np.float64)
     for value, name, dash in (
-        (steps.constant, "constant score", "dashdot"),
-        (steps.null, "base rate", "dot"),
+        (float(result.constant_nll[yardstick]), "constant score", "dashdot"),
+        (float(result.null_nll[yardstick]), "base rate", "dot"),
     ):
         figure.add_scatter(
-            x=span,
+            x=np.array([sizes[0], sizes[-1]], dtype=np.float64),
             y=[value, value],
             mode="lines",
             line={"color": NEUTRAL, "width": 1.5, "dash": dash},
             name=name,
             hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
         )
-    for line in steps.lines:
-        _add(figure, line)
+    for line in lines:
+        _add(figure, *line)
     laid_out(figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=430)
     figure.update_xaxes(
         type="log",
-        tickvals=[k for k, _ in steps.ticks],
-        ticktext=[name for _, name in steps.ticks],
+        tickvals=sizes,
+        ticktext=[f"all {n:,}" if k == n else f"{k:,}" for k in sizes],
     )
-    low, high = steps.range
     ticks = [v for v in _NLL_TICKS if low <= v <= high and (low > _LOW or v not in _CLOSE_TICKS)]
     figure.update_yaxes(
         type="log",
@@ -145,17 +96,28 @@ def plot_protocol(steps: Protocol) -> go.Figure:
     return figure
 
 
-def protocol(result: Claim, coding: str) -> go.Figure:
-    """NLL against k: ``one_class``, ``honest``, or ``together``."""
-    return plot_protocol(prepare_protocol(result, coding))
+def _line(result: Claim, name: str) -> tuple[Floats, Interval]:
+    """Panel sizes at which a step was tried, and its NLL there."""
+    row = result.row(name)
+    k = np.append(result.sizes, result.n_judges[row]).astype(np.float64)
+    tried = np.isfinite(result.nll.value[row])
+    return k[tried], result.nll[row, tried]
 
 
-def _add(figure: go.Figure, line: ProtocolLine) -> None:
-    name, fill, colour, width, dash, symbol = _LOOKS[line.look]
-    if line.look in _BANDED and np.isfinite(line.lo).all():
+def _lowest(look: str, nll: Interval) -> float:
+    """The lowest that is drawn of a line: of its band where it has one."""
+    ends = nll.lo if look in (*_BANDED, *_APART) else nll.value
+    return float(np.nanmin(np.append(nll.value, ends)))
+
+
+def _add(figure: go.Figure, look: str, k: Floats, nll: Interval) -> None:
+    name, fill, colour, width, dash, symbol = _LOOKS[look]
+    known, apart = bool(np.isfinite(nll.lo).all()), look in _APART
+    nll = replace(nll, lo=np.maximum(nll.lo, _LOW))
+    if look in _BANDED and known:
         figure.add_scatter(
-            x=np.concatenate([line.k, line.k[::-1]]),
-            y=np.concatenate([line.hi, np.maximum(line.lo, _LOW)[::-1]]),
+            x=np.concatenate([k, k[::-1]]),
+            y=np.concatenate([nll.hi, nll.lo[::-1]]),
             mode="lines",
             line={"width": 0},
             fill="toself",
@@ -163,45 +125,17 @@ def _add(figure: go.Figure, line: ProtocolLine) -> None:
             hoverinfo="skip",
             showlegend=False,
         )
-    apart = line.look in _APART
+    bars = {**error_bars(nll, colour), "thickness": width, "width": 5}
     figure.add_scatter(
-        x=line.k,
-        y=line.value,
+        x=k,
+        y=nll.value,
         mode="markers" if apart else "lines+markers",
-        error_y=_limits(line, colour, width) if apart and np.isfinite(line.lo).all() else None,
+        error_y=bars if apart and known else None,
         line={"color": colour, "width": width, "dash": dash},
         marker={"color": fill, "symbol": symbol, "size": 8, "line": {"color": colour, "width": 1}},
         name=name,
         hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.4f}}<extra></extra>",
     )
-
-
-def _limits(line: ProtocolLine, colour: str, width: float) -> dict[str, object]:
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": line.hi - line.value,
-        "arrayminus": line.value - np.maximum(line.lo, _LOW),
-        "color": colour,
-        "thickness": width,
-        "width": 5,
-    }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Maps:
-    """Raw probabilities ``p`` and what each map of ``MAP_NAMES`` makes of them, by name."""
-
-    p: Floats
-    mapped: dict[str, Floats]
-
-
-def prepare_maps(result: Claim) -> Maps:
-    """The fitted maps on an even grid of log-odds between 0.001 and 0.999."""
-    odds = np.linspace(-np.log(999.0), np.log(999.0), 121)
-    p = 1.0 / (1.0 + np.exp(-odds))
-    by_name = {name: apply(params, p) for name, params in zip(MAP_NAMES, result.maps, strict=True)}
-    return Maps(p, by_name)
 
 
 _MAPS = (
@@ -211,12 +145,15 @@ _MAPS = (
 )
 
 
-def plot_maps(maps: Maps) -> go.Figure:
-    """Calibrated against raw probability; a diamond for the constant score."""
+def fitted_maps(result: Claim) -> go.Figure:
+    """What each map makes of raw probabilities from 0.001 to 0.999; a diamond for the constant."""
+    odds = np.linspace(-np.log(999.0), np.log(999.0), 121)
+    p = 1.0 / (1.0 + np.exp(-odds))
+    mapped = {name: apply(params, p) for name, params in zip(MAP_NAMES, result.maps, strict=True)}
     figure = go.Figure()
     figure.add_scatter(
-        x=_odds(maps.p),
-        y=maps.p,
+        x=_odds(p),
+        y=p,
         mode="lines",
         line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
         name="as it is",
@@ -224,18 +161,17 @@ def plot_maps(maps: Maps) -> go.Figure:
     )
     for name, label, colour, width, dash in _MAPS:
         figure.add_scatter(
-            x=_odds(maps.p),
-            y=maps.mapped[name],
-            customdata=maps.p,
+            x=_odds(p),
+            y=mapped[name],
+            customdata=p,
             mode="lines",
             line={"color": colour, "width": width, "dash": dash},
             name=label,
             hovertemplate=f"{label}: %{{customdata:.3f}} becomes %{{y:.3f}}<extra></extra>",
         )
-    middle = len(maps.p) // 2
     figure.add_scatter(
         x=[0.0, 0.0],
-        y=[0.5, maps.mapped["constant"][middle]],
+        y=[0.5, mapped["constant"][len(p) // 2]],
         mode="lines+markers",
         line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
         marker={
@@ -253,11 +189,6 @@ def plot_maps(maps: Maps) -> go.Figure:
     )
     figure.update_yaxes(range=[-0.03, 1.03])
     return figure
-
-
-def fitted_maps(result: Claim) -> go.Figure:
-    """What each map makes of a raw probability."""
-    return plot_maps(prepare_maps(result))
 
 
 def _odds(p: Floats) -> Floats:

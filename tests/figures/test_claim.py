@@ -6,13 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from judgepanel.figures.claim import (
-    fitted_maps,
-    plot_protocol,
-    prepare_maps,
-    prepare_protocol,
-    protocol,
-)
+from judgepanel.figures.claim import fitted_maps, protocol
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.runner import run
@@ -36,13 +30,13 @@ def test_both_protocols_share_the_axis_of_nll():
     assert first.layout.yaxis.type == "log"
     low, high = 10.0 ** np.array(first.layout.yaxis.range)
     assert low < result().null_nll.min()
-    assert high > np.nanmax(result().nll)
+    assert high > np.nanmax(result().nll.value)
 
 
 def test_lines_are_the_steps_and_yardsticks_those_of_their_labels():
     entry = named(protocol(result(), "one_class"))
     paper = result().row("paper")
-    np.testing.assert_array_equal(entry["paper's recipe"].y, result().nll[paper])
+    np.testing.assert_array_equal(entry["paper's recipe"].y, result().nll.value[paper])
     assert entry["paper's recipe"].x.tolist() == [1.0, 2.0, 3.0, 5.0, 9.0]
     assert entry["base rate"].y[0] == result().null_nll[paper]
     assert entry["constant score"].y[0] == result().constant_nll[paper]
@@ -61,7 +55,7 @@ def test_joint_is_drawn_where_it_was_tried():
 def test_limits_of_joint_and_one_coin_lie_inside_the_axis():
     figure = protocol(result(), "together")
     joint = named(figure)["joint + beta"]
-    ends = [np.subtract(joint.y, joint.error_y.arrayminus), result().nll_lo[result().row("honest")]]
+    ends = [np.subtract(joint.y, joint.error_y.arrayminus), result().nll.lo[result().row("honest")]]
     low, high = 10.0 ** np.array(figure.layout.yaxis.range)
     assert low < np.nanmin(np.concatenate(ends))
     assert high > np.add(joint.y, joint.error_y.array).max()
@@ -71,15 +65,15 @@ def test_ticks_name_the_panels_compared_and_all():
     axis = protocol(result(), "honest").layout.xaxis
     assert axis.ticktext == ("1", "3", "5", "all 9")
     alone = run(CLAIM, make_votes(3, 40, 1), ClaimSpec(Settings(splits=2)), jobs=1)
-    figure = plot_protocol(prepare_protocol(alone, "one_class"))
+    figure = protocol(alone, "one_class")
     assert figure.layout.xaxis.ticktext == ("all 1",)
 
 
 def test_the_papers_map_falls_in_the_figure_and_a_constant_is_lifted():
-    maps = prepare_maps(result())
-    assert np.diff(maps.mapped["paper"]).min() < 0
-    assert np.diff(maps.mapped["paper_monotone"]).min() > 0
-    assert np.diff(maps.mapped["honest_clipped"]).min() > 0
-    constant = named(fitted_maps(result()))["one class: a constant score"]
+    lines = named(fitted_maps(result()))
+    assert np.diff(lines["one class: the paper's map"].y).min() < 0
+    assert np.diff(lines["one class: kept monotone"].y).min() > 0
+    assert np.diff(lines["honest labels: the paper's map"].y).min() > 0
+    constant = lines["one class: a constant score"]
     assert constant.y[0] == 0.5
     assert constant.y[1] > 0.97

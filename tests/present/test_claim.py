@@ -31,6 +31,7 @@ from judgepanel.present.understand.claim_sentences import (
 )
 from judgepanel.present.understand.published import DATA_SETS, PUBLISHED, looks_like, published_of
 from judgepanel.render.terminal import terminal_text
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.steps import STEPS
@@ -50,22 +51,16 @@ def result(joint: bool = True) -> Claim:
 def with_differences(raw: float, paper: float, honest: float) -> Claim:
     """The result with intervals of +-.01 about these differences of top-5 from all."""
     changed = result()
-    fields = {}
-    for name, shift in (
-        ("against_all", 0.0),
-        ("against_all_lo", -0.01),
-        ("against_all_hi", 0.01),
+    values = changed.against_all.value.copy()
+    at = changed.sizes.tolist().index(5)
+    for step, value in (
+        ("raw_one_class", raw),
+        ("raw_honest", raw),
+        ("paper", paper),
+        ("honest", honest),
     ):
-        values = getattr(changed, name).copy()
-        for step, value in (
-            ("raw_one_class", raw),
-            ("raw_honest", raw),
-            ("paper", paper),
-            ("honest", honest),
-        ):
-            values[changed.row(step), changed.sizes.tolist().index(5)] = value + shift
-        fields[name] = values
-    return replace(changed, **fields)
+        values[changed.row(step), at] = value
+    return replace(changed, against_all=Interval(values, values - 0.01, values + 0.01))
 
 
 def levels(text: str) -> list[float]:
@@ -74,7 +69,7 @@ def levels(text: str) -> list[float]:
 
 def test_the_answer_holds_both_codings_and_marks_the_one():
     text = claim_sentence(result())
-    paper, honest = (float(result().nll[result().row(s), -1]) for s in ("paper", "honest"))
+    paper, honest = (float(result().nll.value[result().row(s), -1]) for s in ("paper", "honest"))
     assert f"With one-class coding NLL {paper:.4f}, which {MEASURES_CODING}; " in text
     assert f"with honest labels {honest:.3f} [" in text
 
@@ -101,10 +96,9 @@ def test_one_judge_and_one_split_are_answered_in_words():
     assert reversal_sentences(alone, "honest") == ()
     assert joint_sentence(alone) == ""
     assert "nan" not in terminal_text(present(alone, ClaimSpec(Settings(splits=2)))).lower()
-    blank = np.full_like(result().nll, np.nan)
-    early = replace(
-        result(), **{f"{n}_{end}": blank for n in ("nll", "change") for end in ("lo", "hi")}
-    )
+    blank = np.full(result().nll.shape, np.nan)
+    nll, change = (replace(part, lo=blank, hi=blank) for part in (result().nll, result().change))
+    early = replace(result(), nll=nll, change=change)
     assert claim_sentence(early).endswith("Not enough splits yet to say.")
 
 
@@ -158,22 +152,24 @@ def test_joint_is_held_against_one_coin():
 
 
 def test_tables_mark_every_row_of_one_class_coding():
-    coded, honest = step_table(result(), "one_class"), step_table(result(), "honest")
-    assert set(coded["measures"]) == {MEASURES_CODING}
-    assert set(honest["measures"]) == {"measures the judges"}
-    assert [float(value) > 0.1 for value in honest["NLL, all"]] == [True] * len(honest)
-    assert coded["skill, all"].tolist()[1] == "far below 0"
+    coded, honest = (
+        step_table(result(), result().steps_for(coding)) for coding in ("one_class", "honest")
+    )
+    assert set(coded["measures"].texts()) == {MEASURES_CODING}
+    assert set(honest["measures"].texts()) == {"measures the judges"}
+    assert (honest["NLL, all"].numbers > 0.1).all()
+    assert coded["skill, all"].texts()[1] == "far below 0"
     assert list(coded)[1:4] == ["NLL, top-3", "NLL, top-5", "NLL, all"]
 
 
 def test_the_papers_figures_stand_beside_ours():
     bench = DATA_SETS[1]
-    table = published_table(result(), bench)
+    table = Table(published_table(result(), bench)).texts()
     assert len(table) == len(list(published_of("RewardBench"))) == 9
     row = table[(table["recipe"] == "beta, clipped") & (table["panel"] == "top-5")].iloc[0]
     assert row["the paper, 104 judges"] == "0.007"
     at = result().row("paper"), result().sizes.tolist().index(5)
-    assert row["ours, one-class coding"].startswith(f"{result().nll[at]:.4f} [")
+    assert row["ours, one-class coding"].startswith(f"{result().nll.value[at]:.4f} [")
     assert table.loc[table["panel"] == "top-10", "ours, honest labels"].tolist() == ["", ""]
     assert "0.020 to 0.023 on four benchmarks" in published_sentence(result())
     assert MEASURES_CODING in published_sentence(result())
@@ -209,8 +205,8 @@ def test_outside_the_boxes_of_one_class_coding_no_number_flatters_unmarked():
     for line in stated:
         if any(value < 0.05 for value in levels(line)):
             assert MEASURES_CODING in line
-    honest = next(block for block in others if isinstance(block, Table))
-    assert (honest.columns["NLL, all"].numbers > 0.1).all()
+    honest = next(block.columns for block in others if isinstance(block, Table))
+    assert (honest["NLL, all"].numbers > 0.1).all()
     assert "nan" not in terminal_text(blocks).lower()
 
 

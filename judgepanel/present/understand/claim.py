@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-import pandas as pd
+import numpy as np
 
 from judgepanel.figures.claim import fitted_maps, protocol
 from judgepanel.present.blocks import (
@@ -37,8 +36,10 @@ from judgepanel.present.understand.claim_sentences import (
 from judgepanel.present.understand.published import PAPER, DataSet, looks_like, published_of
 from judgepanel.studies.claim.claim import ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import compared, fixed, interval, percent, sig
+from judgepanel.studies.claim.steps import Step
+from judgepanel.studies.compare import arm_name
+from judgepanel.words.cells import Column, numbers, text
+from judgepanel.words.numbers import interval, percent, sig
 
 JOINT_TITLE = "Votes seen jointly"
 _CLAIM = (
@@ -81,74 +82,65 @@ class ClaimView:
     data: DataSet | None = None
 
 
-def step_table(result: Claim, coding: str) -> pd.DataFrame:
-    """Every step under one-class coding, or all others: panels, yardsticks, what it changed."""
+def step_table(result: Claim, steps: tuple[Step, ...]) -> dict[str, Column]:
+    """Panels under these steps, yardsticks, and what each step changed."""
+    rows = np.array([result.row(step.name) for step in steps])
+    nll, null = result.nll[rows], result.null_nll[rows]
+    columns = {"step": text([STEP_NAMES[step.name] for step in steps])}
+    for column in result.columns():
+        panel = arm_name(int(result.sizes[column])) if column < len(result.sizes) else "all"
+        columns[f"NLL, {panel}"] = numbers(nll.value[:, column], "significant")
+    _, lo, hi = nll[:, -1]
+    columns |= {
+        "all, 95 %": text([interval(*ends) for ends in zip(lo, hi, strict=True)]),
+        "base rate": numbers(null, "significant"),
+        "skill, all": text([_skill(skill) for skill in 1.0 - nll.value[:, -1] / null]),
+        "constant score": numbers(result.constant_nll[rows], "significant"),
+    }
     k = headline_size(result)
-    rows = []
-    for step in result.steps_for(coding):
-        s = result.row(step.name)
-        cells = {"step": STEP_NAMES[step.name]}
-        for column in result.columns():
-            arm = result.arm(step.name, column)
-            head = arm if column < len(result.sizes) else "all"
-            cells[f"NLL, {head}"] = sig(float(result.nll[s, column]))
-        lo, hi = float(result.nll_lo[s, -1]), float(result.nll_hi[s, -1])
-        cells["all, 95 %"] = interval(lo, hi)
-        cells["base rate"] = sig(float(result.null_nll[s]))
-        cells["skill, all"] = _skill(1.0 - float(result.nll[s, -1] / result.null_nll[s]))
-        cells["constant score"] = sig(float(result.constant_nll[s]))
-        if k is not None:
-            at = result.columns()[result.panels.tolist().index(k)]
-            cells[f"top-{k} less all"] = _difference(result, "against_all", s, at)
-            cells["verdict"] = result.verdict(step.name, at)
-        cells["all, less the step before"] = (
-            "" if step.before is None else _difference(result, "change", s, len(result.sizes))
-        )
-        cells["measures"] = "measures " + step.measures
-        rows.append(cells)
-    return pd.DataFrame(rows)
+    if k is not None:
+        at = result.columns()[result.panels.tolist().index(k)]
+        columns |= {
+            f"top-{k} less all": Column(result.against_all[rows, at], "compared"),
+            "verdict": text([result.verdict(step.name, at) for step in steps]),
+        }
+    return columns | {
+        "all, less the step before": Column(result.change[rows, -1], "compared"),
+        "measures": text(["measures " + step.measures for step in steps]),
+    }
 
 
 def _skill(value: float) -> str:
     return percent(value) if value > -1.0 else "far below 0"
 
 
-def _difference(result: Claim, kind: str, row: int, column: int) -> str:
-    value, lo, hi = (
-        float(getattr(result, f"{kind}{end}")[row, column]) for end in ("", "_lo", "_hi")
-    )
-    return compared(value, lo, hi) if math.isfinite(value) else ""
-
-
-def published_table(result: Claim, data: DataSet) -> pd.DataFrame:
+def published_table(result: Claim, data: DataSet) -> dict[str, Column]:
     """The paper's figures of a benchmark, ours under one-class coding, ours on honest labels."""
-    rows = []
-    for figure in published_of(data.name):
-        rows.append(
-            {
-                "recipe": _RECIPES[figure.step],
-                "panel": figure.panel,
-                f"the paper, {data.n_judges} judges": fixed(figure.nll, 3),
-                "ours, one-class coding": _cell(result, figure.step, figure.panel),
-                "ours, honest labels": _cell(result, _HONEST[figure.step], figure.panel),
-                "one-class columns": MEASURES_CODING,
-                "source": figure.source,
-            }
-        )
-    return pd.DataFrame(rows)
+    figures = tuple(published_of(data.name))
+    honest = [_cell(result, _HONEST[figure.step], figure.panel) for figure in figures]
+    return {
+        "recipe": text([_RECIPES[figure.step] for figure in figures]),
+        "panel": text([figure.panel for figure in figures]),
+        f"the paper, {data.n_judges} judges": numbers([figure.nll for figure in figures]),
+        "ours, one-class coding": text(
+            [_cell(result, figure.step, figure.panel) for figure in figures]
+        ),
+        "ours, honest labels": text(honest),
+        "one-class columns": text([MEASURES_CODING] * len(figures)),
+        "source": text([figure.source for figure in figures]),
+    }
 
 
 def _cell(result: Claim, step: str, panel: str) -> str:
     """NLL and interval of a panel, blank where it was not tried."""
-    row = result.row(step)
     column = -1
     if panel != "all":
         k = int(panel.removeprefix("top-"))
         if k not in result.sizes:
             return ""
         column = result.sizes.tolist().index(k)
-    lo, hi = float(result.nll_lo[row, column]), float(result.nll_hi[row, column])
-    return f"{sig(float(result.nll[row, column]))} {interval(lo, hi)}"
+    value, lo, hi = result.nll[result.row(step), column]
+    return f"{sig(value)} {interval(lo, hi)}"
 
 
 def present(result: Claim, spec: ClaimSpec, view: ClaimView = ClaimView()) -> list[Block]:
@@ -206,7 +198,8 @@ def _constant(result: Claim) -> list[Block]:
 
 def _steps(result: Claim, coding: str) -> list[Block]:
     sentences = (f"{name}: {sentence}" for name, sentence in step_sentences(result, coding))
-    return [Table(as_columns(step_table(result, coding))), *paragraphs(*sentences)]
+    table = step_table(result, result.steps_for(coding))
+    return [Table(table), *paragraphs(*sentences)]
 
 
 def _published(result: Claim, data: DataSet | None) -> list[Block]:
@@ -219,7 +212,7 @@ def _published(result: Claim, data: DataSet | None) -> list[Block]:
         "raw figures."
     )
     blocks: list[Block] = [
-        Table(as_columns(published_table(result, data))),
+        Table(published_table(result, data)),
         Paragraph(published_sentence(result)),
         Paragraph(size, quiet=True),
     ]
@@ -241,7 +234,7 @@ def _joint_alone(result: Claim) -> list[Block]:
     return [
         *([Answer(sentence)] if sentence else []),
         *_together(result),
-        Table(as_columns(step_table(result, "honest").tail(2))),
+        Table(step_table(result, result.steps_for("honest")[-2:])),
         Paragraph(files, quiet=True),
     ]
 

@@ -51,15 +51,15 @@ def headline_size(result: Claim) -> int | None:
 
 def claim_sentence(result: Claim) -> str:
     """One-class coding against honest labels, and where the reversal is."""
-    paper, honest = result.row("paper"), result.row("honest")
+    coded, *_ = result.nll[result.row("paper"), -1]
     text = (
-        f"With one-class coding NLL {sig(float(result.nll[paper, -1]))}, which {MEASURES_CODING}; "
+        f"With one-class coding NLL {sig(coded)}, which {MEASURES_CODING}; "
         f"with honest labels {_level(result, 'honest')}."
     )
     k = headline_size(result)
     if k is None:
         return f"{text} There is one judge only, so there is nothing to reverse."
-    if not math.isfinite(float(result.nll_lo[honest, -1])):
+    if not math.isfinite(result.nll[result.row("honest"), -1].lo):
         return f"{text} {NOT_YET}"
     there, here = _outcome(result, "paper", k), _outcome(result, "honest", k)
     where = f"{_OUTCOMES[there]} with one-class coding, {_OUTCOMES[here]} with honest labels"
@@ -93,7 +93,7 @@ def reversal_sentences(result: Claim, coding: str) -> tuple[str, ...]:
 
 
 def _reversal(reversal: Reversal) -> str:
-    if not math.isfinite(reversal.lo):
+    if not math.isfinite(reversal.delta.lo):
         return NOT_YET
     recipe = {
         "paper": "after the paper's recipe",
@@ -101,8 +101,8 @@ def _reversal(reversal: Reversal) -> str:
         "honest": "after beta on scores that do not know their own label",
         "joint": "with votes seen jointly",
     }[reversal.calibrated]
-    before = with_interval(reversal.raw_delta, reversal.raw_lo, reversal.raw_hi, sign=True)
-    after = with_interval(reversal.delta, reversal.lo, reversal.hi, sign=True)
+    before = with_interval(*reversal.raw_delta, sign=True)
+    after = with_interval(*reversal.delta, sign=True)
     return (
         f"Top-{reversal.k} changes NLL against all judges by {before} before calibration and "
         f"by {after} {recipe}: the reversal is {_OUTCOMES[reversal.outcome]}."
@@ -113,7 +113,7 @@ def constant_sentence(result: Claim) -> str:
     """What no judge at all gets under one-class coding."""
     paper = result.row("paper")
     null, constant = float(result.null_nll[paper]), float(result.constant_nll[paper])
-    lowest = float(np.nanmin(result.nll[paper]))
+    lowest = float(np.nanmin(result.nll.value[paper]))
     return (
         f"No judge is needed: a score that says one half for every item gets NLL {sig(constant)} "
         f"through the paper's calibrator, and the base rate alone gets {sig(null)}. The best panel "
@@ -166,25 +166,15 @@ def step_sentences(result: Claim, coding: str) -> tuple[tuple[str, str], ...]:
 def _step_sentence(result: Claim, name: str) -> str:
     row, step = result.row(name), STEPS[name]
     text = f"{capital(result.arm(name, len(result.sizes)))}: NLL {_level(result, name)}"
-    change = float(result.change[row, -1])
-    if step.before is not None and math.isfinite(float(result.change_lo[row, -1])):
-        moved = with_interval(
-            change, float(result.change_lo[row, -1]), float(result.change_hi[row, -1]), sign=True
-        )
-        same = (
-            abs(change) < _HARDLY and result.n_judges[row] == result.n_judges[_before(result, name)]
-        )
-        text += (
-            f", hardly another than '{STEP_NAMES[step.before]}'"
-            if same
-            else f", {moved} against '{STEP_NAMES[step.before]}'"
-        )
+    change = result.change[row, -1]
+    if step.before is not None and math.isfinite(change.lo):
+        same_judges = result.n_judges[row] == result.n_judges[result.row(step.before)]
+        if same_judges and abs(change.value) < _HARDLY:
+            text += f", hardly another than '{STEP_NAMES[step.before]}'"
+        else:
+            moved = with_interval(*change, sign=True)
+            text += f", {moved} against '{STEP_NAMES[step.before]}'"
     return f"{text}. {_why(result, name)}"
-
-
-def _before(result: Claim, name: str) -> int:
-    before = STEPS[name].before
-    return result.row(name if before is None else before)
 
 
 def _why(result: Claim, name: str) -> str:
@@ -232,7 +222,7 @@ def joint_sentence(result: Claim) -> str:
     if not result.has("joint") or k is None:
         return ""
     joint, honest = result.reversal("joint", k), result.reversal("honest", k)
-    if joint is None or honest is None or not math.isfinite(joint.lo):
+    if joint is None or honest is None or not math.isfinite(joint.delta.lo):
         return NOT_YET
     text = (
         f"{_keeping(honest, 'one-coin, which sees the sum of the votes')}; "
@@ -244,12 +234,11 @@ def joint_sentence(result: Claim) -> str:
 
 def _keeping(reversal: Reversal, under: str) -> str:
     against = f"NLL against top-{reversal.k} under {under}"
-    value, lo, hi = reversal.delta, reversal.lo, reversal.hi
-    if lo > 0.0:
-        return f"keeping all saves {with_interval(value, lo, hi)} {against}"
-    if hi < 0.0:
-        return f"keeping all costs {with_interval(-value, -hi, -lo)} {against}"
-    moved = with_interval(-value, -hi, -lo, sign=True)
+    if reversal.delta.above():
+        return f"keeping all saves {with_interval(*reversal.delta)} {against}"
+    if reversal.delta.below():
+        return f"keeping all costs {with_interval(*-reversal.delta)} {against}"
+    moved = with_interval(*-reversal.delta, sign=True)
     return f"keeping all changes NLL by {moved} against top-{reversal.k} under {under}"
 
 
@@ -267,7 +256,5 @@ def published_sentence(result: Claim) -> str:
 
 
 def _level(result: Claim, name: str) -> str:
-    row = result.row(name)
-    lo, hi = float(result.nll_lo[row, -1]), float(result.nll_hi[row, -1])
-    text = sig(float(result.nll[row, -1]))
-    return f"{text} {interval(lo, hi)}" if math.isfinite(lo) else text
+    value, lo, hi = result.nll[result.row(name), -1]
+    return f"{sig(value)} {interval(lo, hi)}" if math.isfinite(lo) else sig(value)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +23,17 @@ from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.aggregate.prefixes import PrefixScores
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, CalibrationFit, MapShape
 from judgepanel.kernels.evaluate.calibrated import calibrate, evaluate
+from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
-from judgepanel.studies.claim.claim_estimates import claim_estimates
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.codings import Codings, codings
 from judgepanel.studies.claim.maps import fitted_maps
 from judgepanel.studies.claim.steps import LAST, STEPS, Step, one_coin_steps
 from judgepanel.studies.common import check_panels, run_fields, splits_of
+from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Settings
@@ -220,13 +223,77 @@ def merge(votes: VoteMatrix, spec: ClaimSpec, partial: ClaimTally) -> Claim:
         sizes=sizes.drawn,
         panels=sizes.compared,
         n_judges=np.array([result.ballots(step.coding).n_judges for step in named_steps]),
-        **claim_estimates(totals, last, units, steps, sizes.drawn, sizes.compared),
+        **_estimates(totals, last, units, steps, sizes.drawn, sizes.compared),
         falling=np.vstack([falling, np.zeros((len(named_steps) - len(steps), falling.shape[1]))]),
         maps=fitted_maps(result),
         n_calibration=float(totals.n_calibration.mean()),
         **run_fields(result.honest, spec.settings, totals),
         warnings=_warnings(result, steps, totals),
     )
+
+
+def _estimates(
+    tally: Tally,
+    last: Tally | None,
+    units: Ints,
+    steps: tuple[Step, ...],
+    sizes: Ints,
+    panels: Ints,
+) -> dict[str, Any]:
+    """Fields of :class:`Claim` that rest on scores; ``steps`` are those of ``tally``.
+
+    ``last`` holds the steps ``LAST`` at ``panels`` and all judges, of which the second is new.
+    """
+    names = [step.name for step in steps]
+    before = [-1 if step.before is None else names.index(step.before) for step in steps]
+    estimates = _levels_and_changes(tally, units, before)
+    if last is None:
+        return estimates
+    if STEPS["joint"].before != LAST[0]:
+        raise ValueError("joint must come after the step it is compared with")
+    new = LAST.index("joint")
+    extra = _levels_and_changes(last, units, [-1, 0])
+    tried = np.isin(np.append(sizes, 0), np.append(panels, 0))  # 0 stands for all judges
+    places = np.cumsum(tried) - 1
+    for name in ("nll", "against_all", "change"):
+        row = extra[name][new][places].where(tried)
+        estimates[name] = Interval.joined([estimates[name], row[None]])
+    row = np.where(tried, extra["accuracy"][new][places], np.nan)
+    estimates["accuracy"] = np.vstack([estimates["accuracy"], row])
+    for name in ("null_nll", "constant_nll"):
+        estimates[name] = np.append(estimates[name], extra[name][new])
+    return estimates
+
+
+def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[str, Any]:
+    """Levels and differences (C, A); ``before[c]`` is the row that row c changes, or -1."""
+    n = tally.n_arms
+    levels = grid_estimates(tally, units)
+    nll, lo, hi = levels["nll"]
+    item_means, seen = tally.item_means()
+    items, splits = item_means[0, :, :n], tally.split_means[:, 0, :, :n]
+    unknown = Interval.full(n, np.nan)
+
+    def difference(item: Floats, split: Floats) -> Interval:
+        if len(split) < 2 or not len(item):
+            return replace(unknown[: len(item)], value=item.mean(axis=-1))
+        fitted = estimate(item, split, units[seen], *mean_sizes(tally), joint=False)
+        return Interval.of(fitted)
+
+    against_all, change = [], []
+    for c, b in enumerate(before):
+        smaller = difference(items[c, :-1] - items[c, [-1]], splits[:, c, :-1] - splits[:, c, [-1]])
+        against_all.append(Interval.joined([smaller, unknown[:1]]))
+        moved = unknown if b < 0 else difference(items[c] - items[b], splits[:, c] - splits[:, b])
+        change.append(moved)
+    return {
+        "nll": Interval(nll, lo, hi)[:, :n],
+        "accuracy": levels["accuracy"][0][:, :n],
+        "null_nll": tally.null_nll.mean(axis=0),
+        "constant_nll": tally.constant_nll.mean(axis=0),
+        "against_all": Interval.stacked(against_all),
+        "change": Interval.stacked(change),
+    }
 
 
 def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[str, ...]:

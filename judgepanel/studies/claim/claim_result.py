@@ -12,9 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.scoring.inference import MARGIN, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.claim.steps import STEPS, Step
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.split_result import SplitResult
 
 Floats = NDArray[np.float64]
@@ -30,7 +32,7 @@ PAIRS: tuple[tuple[str, str], ...] = (
 """Raw and calibrated steps between which the reversal is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reversal:
     """Do all judges lose to the top k before calibration (step ``raw``) and win after it (step
     ``calibrated``)? Differences are NLL(top-k) - NLL(all), in nats, above 0 where all are better.
@@ -43,21 +45,17 @@ class Reversal:
     raw: str
     calibrated: str
     k: int
-    raw_delta: float
-    raw_lo: float
-    raw_hi: float
-    delta: float
-    lo: float
-    hi: float
+    raw_delta: Interval
+    delta: Interval
 
     @property
     def outcome(self) -> Outcome:
         """What the two intervals say."""
-        if self.raw_hi < 0.0 < self.lo:
+        if self.raw_delta.below() and self.delta.above():
             return "appears"
-        if self.raw_lo > 0.0 or self.hi < 0.0:
+        if self.raw_delta.above() or self.delta.below():
             return "does not appear"
-        return "points that way" if self.raw_delta < 0.0 < self.delta else "undecided"
+        return "points that way" if self.raw_delta.value < 0.0 < self.delta.value else "undecided"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +63,7 @@ class Claim(SplitResult):
     """Result of :data:`CLAIM`.
 
     Arrays are (n_steps, n_sizes + 1) in the order of ``steps`` and ``sizes``, all judges last;
-    NaN where a step was not tried at a size, and for bounds from a single split. NLL is in nats
+    NaN where a step was not tried at a size, as are ends from a single split. NLL is in nats
     per item. ``against_all`` is NLL(top-k) - NLL(all) of the same step and ``change`` the NLL less
     that of the step before (NaN where there is none), each with a 95 % interval for new items.
     ``panels`` are the sizes compared, ``n_judges`` (n_steps,) the judges of the step's coding.
@@ -78,16 +76,10 @@ class Claim(SplitResult):
     sizes: Ints
     panels: Ints
     n_judges: Ints
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
+    nll: Interval
     accuracy: Floats
-    against_all: Floats
-    against_all_lo: Floats
-    against_all_hi: Floats
-    change: Floats
-    change_lo: Floats
-    change_hi: Floats
+    against_all: Interval
+    change: Interval
     null_nll: Floats
     constant_nll: Floats
     falling: Floats
@@ -142,11 +134,8 @@ class Claim(SplitResult):
         if k not in self.panels or not (self.has(raw) and self.has(calibrated)):
             return None
         at = int(np.searchsorted(self.sizes, k))
-        names = ("against_all", "against_all_lo", "against_all_hi")
-        figures = [
-            float(getattr(self, n)[self.row(s), at]) for s in (raw, calibrated) for n in names
-        ]
-        return Reversal(raw, calibrated, k, *figures)
+        before, after = (self.against_all[self.row(step), at] for step in (raw, calibrated))
+        return Reversal(raw, calibrated, k, before, after)
 
     def reversals(self) -> tuple[Reversal, ...]:
         """Every pair of steps at every panel size."""
@@ -158,60 +147,60 @@ class Claim(SplitResult):
         at = self.row(step), column
         if column == len(self.sizes):
             return "reference"
-        lo, hi = float(self.against_all_lo[at]), float(self.against_all_hi[at])
+        _, lo, hi = self.against_all[at]
         if not np.isfinite(lo):
             return ""
-        same = lo == hi == 0.0
-        return verdict(lo, hi, MARGIN * float(self.nll[self.row(step), -1]), identical=same)
+        margin = MARGIN * float(self.nll.value[self.row(step), -1])
+        return verdict(lo, hi, margin, identical=lo == hi == 0.0)
 
     def frame(self) -> pd.DataFrame:
         """One row per step and panel size that was tried, with what its figures measure."""
-        rows = [
-            self._record(name, column)
-            for name in self.steps
-            for column in range(len(self.sizes) + 1)
-            if np.isfinite(self.nll[self.row(name), column])
-        ]
-        return pd.DataFrame(rows)
+        steps = [STEPS[name] for name in self.steps]
+        shape = self.nll.shape
 
-    def _record(self, name: str, column: int) -> dict[str, Any]:
-        step, s = STEPS[name], self.row(name)
-        all_judges = column == len(self.sizes)
-        values = {
-            field: float(getattr(self, field)[s, column])
-            for field in (
-                *("nll", "nll_lo", "nll_hi", "accuracy"),
-                *("against_all", "against_all_lo", "against_all_hi"),
-                *("change", "change_lo", "change_hi", "falling"),
-            )
-        }
-        return {
-            "step": name,
-            "after": step.before or "",
-            "measures": step.measures,
-            "coding": step.coding,
-            "aggregator": step.aggregator,
-            "calibrator": step.calibrator,
-            "input_clipped": step.clips,
-            "own_label": step.own_label,
-            "panel": "all" if all_judges else arm_name(int(self.sizes[column])),
-            "k": int(self.n_judges[s] if all_judges else self.sizes[column]),
-            "n_splits": self.n_splits,
-            **values,
-            "null_nll": float(self.null_nll[s]),
-            "skill": 1.0 - values["nll"] / float(self.null_nll[s]),
-            "constant_nll": float(self.constant_nll[s]),
-            "verdict": self.verdict(name, column),
-        }
+        def by_step(name: str) -> Any:
+            return np.array([getattr(step, name) for step in steps])[:, None]
 
-    def summary(self) -> dict[str, Any]:
-        """All judges under every step, the reversals, and what was run."""
+        sizes = np.broadcast_to(self.sizes, (len(steps), len(self.sizes)))
+        frame = long_frame(
+            shape,
+            {
+                "step": by_step("name"),
+                "after": np.array([step.before or "" for step in steps])[:, None],
+                "measures": by_step("measures"),
+                "coding": by_step("coding"),
+                "aggregator": by_step("aggregator"),
+                "calibrator": by_step("calibrator"),
+                "input_clipped": by_step("clips"),
+                "own_label": by_step("own_label"),
+                "panel": [*map(arm_name, self.sizes.tolist()), "all"],
+                "k": np.column_stack([sizes, self.n_judges]),
+                "n_splits": self.n_splits,
+                "nll": self.nll,
+                "accuracy": self.accuracy,
+                "against_all": self.against_all,
+                "change": self.change,
+                "falling": self.falling,
+                "null_nll": self.null_nll[:, None],
+                "skill": 1.0 - self.nll.value / self.null_nll[:, None],
+                "constant_nll": self.constant_nll[:, None],
+                "verdict": [
+                    [self.verdict(name, column) for column in range(shape[1])]
+                    for name in self.steps
+                ],
+            },
+        )
+        return frame.dropna(subset=["nll"]).reset_index(drop=True)
+
+    def decisions(self) -> dict[str, Any]:
+        """All judges under every step, and the reversals."""
+        ends = ("raw_delta", "raw_lo", "raw_hi", "delta", "lo", "hi")
         return {
             "all_judges": [
                 {
                     "step": name,
                     "measures": STEPS[name].measures,
-                    "nll": float(self.nll[s, -1]),
+                    "nll": float(self.nll.value[s, -1]),
                     "null_nll": float(self.null_nll[s]),
                     "constant_nll": float(self.constant_nll[s]),
                 }
@@ -219,18 +208,16 @@ class Claim(SplitResult):
             ],
             "reversals": [
                 {
-                    **to_plain(reversal),
+                    "raw": reversal.raw,
+                    "calibrated": reversal.calibrated,
+                    "k": reversal.k,
+                    **dict(
+                        zip(ends, to_plain((*reversal.raw_delta, *reversal.delta)), strict=True)
+                    ),
                     "outcome": reversal.outcome,
                     "measures": STEPS[reversal.calibrated].measures,
                 }
                 for reversal in self.reversals()
             ],
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
             "n_judges": int(self.n_judges.max()),
-            "n_splits": self.n_splits,
-            "n_evaluation": self.n_evaluation,
-            "partial": self.partial,
         }

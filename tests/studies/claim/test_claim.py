@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP
 from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec, combine_tallies, merge, run_chunk
 from judgepanel.studies.claim.claim_result import Claim, Reversal
@@ -54,7 +55,7 @@ def one_class_result() -> Claim:
 
 
 def level(claim: Claim, step: str) -> np.ndarray:
-    return claim.nll[claim.row(step)]
+    return claim.nll.value[claim.row(step)]
 
 
 def curve(given_votes, calibrators, protocol="honest"):
@@ -73,8 +74,8 @@ def test_the_papers_rows_are_the_curve_under_the_papers_protocol():
     there = [wanted.k.tolist().index(k) for k in (2, 3, 5, 9)]
     for step, name in zip(steps, names, strict=True):
         c, s = wanted.row(name), claim.row(step)
-        np.testing.assert_allclose(claim.nll[s, at], wanted.nll[c, there], **CLOSE)
-        np.testing.assert_allclose(claim.nll_hi[s, at], wanted.nll_hi[c, there], **CLOSE)
+        np.testing.assert_allclose(claim.nll.value[s, at], wanted.nll[c, there], **CLOSE)
+        np.testing.assert_allclose(claim.nll.hi[s, at], wanted.nll_hi[c, there], **CLOSE)
         assert claim.constant_nll[s] == pytest.approx(wanted.constant_nll[c], abs=1e-12)
         assert claim.null_nll[s] == pytest.approx(wanted.null_nll, abs=1e-12)
 
@@ -86,8 +87,8 @@ def test_the_honest_row_is_the_curve_by_default(given_votes):
     np.testing.assert_allclose(level(claim, "honest")[-1], wanted.nll[0, -1], **CLOSE)
     three = wanted.comparison("beta", "top-3")
     at = claim.row("honest"), claim.sizes.tolist().index(3)
-    assert claim.against_all[at] == pytest.approx(three.delta, abs=1e-12)
-    assert claim.against_all_lo[at] == pytest.approx(three.lo, abs=1e-12)
+    assert claim.against_all.value[at] == pytest.approx(three.delta, abs=1e-12)
+    assert claim.against_all.lo[at] == pytest.approx(three.lo, abs=1e-12)
     assert claim.verdict("honest", at[1]) == three.verdict
 
 
@@ -214,23 +215,23 @@ def test_changes_and_differences_have_the_intervals_of_paired_means():
         60.0,
         60.0,
     )
-    np.testing.assert_allclose(claim.change[row], wanted.value, **CLOSE)
-    np.testing.assert_allclose(claim.change_lo[row], wanted.lo, **CLOSE)
+    np.testing.assert_allclose(claim.change.value[row], wanted.value, **CLOSE)
+    np.testing.assert_allclose(claim.change.lo[row], wanted.lo, **CLOSE)
+    nll = claim.nll.value
     np.testing.assert_allclose(
-        claim.against_all, claim.nll - claim.nll[:, [-1]] + np.array([0.0] * 4 + [np.nan]), **CLOSE
+        claim.against_all.value, nll - nll[:, [-1]] + np.array([0.0] * 4 + [np.nan]), **CLOSE
     )
-    assert np.isnan(claim.change[claim.row("raw_one_class")]).all()
+    assert np.isnan(claim.change.value[claim.row("raw_one_class")]).all()
 
 
 def test_joint_stands_beside_one_coin_at_the_panels_compared():
     claim = one_class_result()
     joint, honest = claim.row("joint"), claim.row("honest")
-    known = np.isfinite(claim.nll[joint])
+    nll, change = claim.nll.value, claim.change.value
+    known = np.isfinite(nll[joint])
     assert claim.sizes.tolist() == [1, 2, 3, 5]
     assert known.tolist() == [False, False, True, True, True]
-    np.testing.assert_allclose(
-        claim.change[joint, known], (claim.nll[joint] - claim.nll[honest])[known], **CLOSE
-    )
+    np.testing.assert_allclose(change[joint, known], (nll[joint] - nll[honest])[known], **CLOSE)
     frame = claim.frame()
     assert frame.loc[frame["step"] == "joint", "panel"].tolist() == ["top-3", "top-5", "all"]
     assert not result().has("joint")
@@ -325,4 +326,5 @@ def test_a_panel_of_nobody_is_refused():
     ],
 )
 def test_the_reversal_needs_both_intervals(raw, calibrated, outcome):
-    assert Reversal("raw_honest", "honest", 5, *raw, *calibrated).outcome == outcome
+    before, after = (Interval(*map(np.float64, ends)) for ends in (raw, calibrated))
+    assert Reversal("raw_honest", "honest", 5, before, after).outcome == outcome

@@ -24,7 +24,7 @@ def claim(path: Path, *, joint: bool = False, splits: int = SPLITS) -> Claim:
 
 def levels(result: Claim, step: str) -> list[float]:
     """NLL of top-3, top-5, top-10 and all judges."""
-    return result.nll[result.row(step), result.columns()].tolist()
+    return result.nll.value[result.row(step), result.columns()].tolist()
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_the_reversal_is_not_there_with_honest_labels(real_votes):
     result = claim(real_votes("rewardbench_correctness_votes.csv"))
     assert result.reversal("honest", 5).outcome == "does not appear"
     assert result.reversal("honest_clipped", 5).outcome == "does not appear"
-    assert result.reversal("paper", 5).delta > 0.0
+    assert result.reversal("paper", 5).delta.value > 0.0
 
 
 def test_it_is_there_where_votes_are_seen_jointly(real_votes):
     result = claim(real_votes("llmbar_votes.csv"), joint=True, splits=5)
     joint = result.reversal("joint", 5)
     assert joint.delta > 0.05
-    assert result.nll[result.row("joint"), -1] < 0.26
-    assert result.change_hi[result.row("joint"), -1] < 0.0
+    assert result.nll.value[result.row("joint"), -1] < 0.26
+    assert result.change[result.row("joint"), -1].below()
