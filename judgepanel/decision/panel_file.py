@@ -109,12 +109,13 @@ def _position_check(result: Recommendation) -> tuple[Check, ...]:
     position = result.position
     if position is None:
         return ()
+    gap, lo, hi = map(float, position.gap)
     numbers: dict[str, float | int | str] = {
         "constant label": position.label,
         "its NLL on the file as given": position.nll,
-        "NLL(panel) - that": position.gap,
-        "lower": position.lo,
-        "upper": position.hi,
+        "NLL(panel) - that": gap,
+        "lower": lo,
+        "upper": hi,
     }
     if position.explains:
         why = "The panel is not shown to beat a constant position on the file as given."

@@ -13,7 +13,6 @@ from judgepanel.decision.absence import Absence
 from judgepanel.decision.preference import Preference
 from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import Verdict
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes.repeats import Repeats
 
@@ -198,7 +197,7 @@ class Recommendation:
             "n_calibration": self.n_calibration,
             "orientation": self.orientation,
             "measures_coding": self.measures_coding,
-            "position": None if self.position is None else to_plain(self.position),
+            "position": None if self.position is None else self.position.plain(),
             "explained_by_position": self.position is not None and self.position.explains,
             "repeated_items": self.repeats.n_repeated if self.repeats.apart else 0,
         }

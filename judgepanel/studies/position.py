@@ -10,19 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.accumulate import Tally
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import mean_sizes
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ConstantPosition:
     """The base rate of the file as given, and a panel against it.
 
@@ -33,14 +36,17 @@ class ConstantPosition:
 
     label: int
     nll: float
-    gap: float
-    lo: float
-    hi: float
+    gap: Interval
 
     @property
     def explains(self) -> bool:
         """Whether the panel is not shown to beat the constant."""
-        return not self.hi < 0.0
+        return not self.gap.below()
+
+    def plain(self) -> dict[str, Any]:
+        """All fields as JSON values, the ends of the gap by themselves."""
+        gap, lo, hi = to_plain(tuple(self.gap))
+        return {"label": self.label, "nll": self.nll, "gap": gap, "lo": lo, "hi": hi}
 
 
 def against_position(
@@ -72,14 +78,14 @@ def against_position(
     )
     means, seen = tally.item_means()
     rows, columns = zip(*arms, strict=True)
-    gap = estimate(
-        means[0, rows, columns] - loss[seen],
-        tally.split_means[:, 0, rows, columns] - constant[:, None],
-        units[seen],
-        *mean_sizes(tally),
-        joint=False,
+    gap = Interval.of(
+        estimate(
+            means[0, rows, columns] - loss[seen],
+            tally.split_means[:, 0, rows, columns] - constant[:, None],
+            units[seen],
+            *mean_sizes(tally),
+            joint=False,
+        )
     )
-    return tuple(
-        ConstantPosition(int(share > 0.5), float(loss.mean()), float(v), float(lo), float(hi))
-        for v, lo, hi in zip(gap.value, gap.lo, gap.hi, strict=True)
-    )
+    label, nll = int(share > 0.5), float(loss.mean())
+    return tuple(ConstantPosition(label, nll, gap[place]) for place in range(len(rows)))

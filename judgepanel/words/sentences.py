@@ -57,7 +57,8 @@ def first_calibrator(calibrators: Sequence[str]) -> str:
 
 def position_sentence(position: ConstantPosition) -> str:
     """That a constant position explains the score, before anything is said about judges."""
-    gap = f"{signed(position.gap)} {interval(position.lo, position.hi, sign=True)}"
+    value, lo, hi = position.gap
+    gap = f"{signed(value)} {interval(lo, hi, sign=True)}"
     return (
         f"A constant position explains this: on the file as given, 'always {position.label}' "
         f"alone gets NLL {fixed(position.nll, 3)}, which the panel is not shown to beat ({gap})."

@@ -28,7 +28,6 @@ from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_spli
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -171,7 +170,7 @@ class PanelCurve(SplitResult):
         """The comparisons with all judges, the null and what was run."""
         return {
             "comparisons": [comparison.plain() for comparison in self.comparisons],
-            "positions": [to_plain(position) for position in self.positions],
+            "positions": [position.plain() for position in self.positions],
             "null_nll": self.null_nll,
             "orientation": self.orientation,
             "protocol": self.protocol,
