@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from judgepanel.figures.outputs import both_orders, parse_levels
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    MISSING_OPACITY,
+    NEUTRAL,
+    WHITE,
+    error_bars,
+    escaped,
+    laid_out,
+    mixed,
+    rank_axis,
+    with_opacity,
+)
 from judgepanel.present.blocks import Block, Heading, Table, drawing, paragraphs
-from judgepanel.studies.outputs.parse_rate import check_outputs
-from judgepanel.studies.outputs.position import positions
+from judgepanel.studies.outputs import Positions, check_outputs, positions
 from judgepanel.votes.coverage import Coverage
-from judgepanel.words.cells import as_columns
+from judgepanel.votes.verdicts import LEVELS
 from judgepanel.words.outputs import (
+    FORM_TITLES,
     coverage_sentence,
     coverage_table,
     position_sentence,
     position_table,
 )
 from judgepanel.words.scope import check_sentences
+
+_TINTS = {
+    **dict.fromkeys(("bracket", "field", "bold", "score"), 0.0),
+    "stated": 0.4,
+    **dict.fromkeys(("closing", "opening", "letter"), 0.7),
+}
+"""The stricter a form, the darker."""
+_SHAPES = {"field": "/", "bold": ".", "opening": "|", "letter": "."}
 
 
 def outputs(coverage: Coverage) -> list[Block]:
@@ -23,11 +48,94 @@ def outputs(coverage: Coverage) -> list[Block]:
     blocks: list[Block] = [Heading("Outputs of the judges")]
     blocks += paragraphs(sentence, check_sentences(check_outputs(coverage)))
     blocks.append(drawing(parse_levels(coverage), f"Share of outputs by form. {sentence}"))
-    blocks.append(Table(as_columns(coverage_table(coverage)), "Outputs by judge"))
+    blocks.append(Table(coverage_table(coverage), "Outputs by judge"))
     result = positions(coverage)
     if result is not None:
         sentence = position_sentence(result)
         blocks += paragraphs(sentence)
         blocks.append(drawing(both_orders(result), f"The same in both orders. {sentence}"))
-        blocks.append(Table(as_columns(position_table(result)), "In both orders"))
+        blocks.append(Table(position_table(result), "In both orders"))
     return blocks
+
+
+def parse_levels(coverage: Coverage) -> go.Figure:
+    """Share of outputs by the form of the verdict, one bar per judge, the least read first."""
+    frame = coverage.frame()
+    x = np.arange(1, len(frame) + 1)
+    names = [escaped(name) for name in frame["judge"]]
+    parts: list[tuple[str, pd.Series, str, str]] = [
+        (level, frame[level], mixed(INCLUDE, WHITE, _TINTS[level]), _SHAPES.get(level, ""))
+        for level in LEVELS
+    ]
+    tied = frame["tie"]
+    rest = frame["outputs"] - frame["read"] - tied
+    parts += [
+        ("tie", tied, with_opacity(NEUTRAL, MISSING_OPACITY), ""),
+        ("not read", rest, CURATE_FILL, "/"),
+    ]
+    figure = go.Figure()
+    for name, counts, colour, pattern in parts:
+        if not counts.any():
+            continue
+        figure.add_bar(
+            x=x,
+            y=counts / frame["outputs"],
+            name=FORM_TITLES.get(name, name),
+            marker={
+                "color": colour,
+                "line": {"width": 0},
+                "pattern": {
+                    "shape": pattern,
+                    "fgcolor": CURATE_LINE if name == "not read" else INCLUDE,
+                    "size": 6,
+                    "solidity": 0.3,
+                },
+            },
+            text=names,
+            textposition="none",
+            customdata=np.column_stack([counts, frame["outputs"]]),
+            hovertemplate="%{text}<br>"
+            + FORM_TITLES.get(name, name)
+            + ": %{customdata[0]:,} of %{customdata[1]:,}<extra></extra>",
+        )
+    figure.update_layout(barmode="stack", bargap=0.15 if len(frame) < 80 else 0.0)
+    laid_out(figure, x="judges, least read first", y="share of outputs", height=320)
+    figure.update_layout(legend_traceorder="normal")
+    figure.update_yaxes(tickformat=".0%", range=[0, 1])
+    rank_axis(figure, len(frame), list(frame["judge"]))
+    return figure
+
+
+def both_orders(positions: Positions) -> go.Figure:
+    """Self-consistency with its interval, the least consistent first; shape and hover: the lean."""
+    judges, lean = positions.judges, positions.lean
+    rank = np.arange(1, len(judges) + 1)
+    hover = np.column_stack([positions.both, *lean])
+    figure = go.Figure()
+    toward = np.where(lean.above(), 1, np.where(lean.below(), -1, 0))
+    for side, name, colour, symbol in (
+        (1, "prefers what is shown first", CURATE_LINE, "triangle-left"),
+        (-1, "prefers what is shown second", CURATE_LINE, "triangle-right"),
+        (0, "no preference shown", INCLUDE, "circle"),
+    ):
+        rows = np.flatnonzero(toward == side)
+        if not len(rows):
+            continue
+        consistent = positions.consistent[rows]
+        figure.add_scatter(
+            x=rank[rows],
+            y=consistent.value,
+            mode="markers",
+            name=f"{name} ({len(rows)})",
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            error_y={**error_bars(consistent, colour), "thickness": 1, "width": 0},
+            text=[escaped(judges[row]) for row in rows],
+            customdata=hover[rows],
+            hovertemplate="%{text}<br>the same in both orders on %{y:.1%} of %{customdata[0]} items"
+            "<br>lean to the first %{customdata[1]:+.1%} [%{customdata[2]:+.1%}, "
+            "%{customdata[3]:+.1%}]<extra></extra>",
+        )
+    laid_out(figure, x="judges, least consistent first", y="same verdict in both orders")
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
+    rank_axis(figure, len(judges), judges)
+    return figure

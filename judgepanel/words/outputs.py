@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import pandas as pd
 
-from judgepanel.figures.outputs import FORM_TITLES
-from judgepanel.studies.outputs.position import Positions
+from judgepanel.studies.outputs import Positions
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.verdicts import LEVELS, REASONS
+from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.numbers import counted, percent
 from judgepanel.words.text import plain
+
+FORM_TITLES = {
+    "bracket": "[[A]]",
+    "field": "JSON field",
+    "bold": "**A**",
+    "stated": "'A is better'",
+    "closing": "named at the end",
+    "opening": "named on the first line",
+    "letter": "bare last letter",
+    "score": "higher score",
+}
+"""What the forms of a verdict are called."""
 
 
 def coverage_sentence(coverage: Coverage) -> str:
@@ -17,61 +29,56 @@ def coverage_sentence(coverage: Coverage) -> str:
     rates = sorted(coverage.judges, key=lambda judge: judge.rate)
     read = f"{percent(coverage.rate, 3)} of {counted(coverage.outputs, 'output')}"
     least: JudgeCoverage = rates[0]
-    text = f"{read} {'is' if coverage.outputs == 1 else 'are'} read as a verdict"
+    answer = f"{read} {'is' if coverage.outputs == 1 else 'are'} read as a verdict"
     if least.rate == 1 or len(rates) == 1:
-        return f"{text}."
-    return f"{text}; {plain(least.judge, 60)} the least, {percent(least.rate, 2)}."
+        return f"{answer}."
+    return f"{answer}; {plain(least.judge, 60)} the least, {percent(least.rate, 2)}."
 
 
-def coverage_table(coverage: Coverage) -> pd.DataFrame:
+def coverage_table(coverage: Coverage) -> dict[str, Column]:
     """The table of the page: forms and reasons that occur, under their names."""
     frame = coverage.frame()
-    empty = [name for name in (*LEVELS, *REASONS) if not frame[name].any()]
-    frame["judge"] = [plain(name, 120) for name in frame["judge"]]
-    return frame.drop(columns=empty).rename(columns=FORM_TITLES)
+    columns = {"judge": text([plain(name, 120) for name in frame["judge"]])}
+    for name in frame.columns[1:]:
+        if frame[name].any() or name not in (*LEVELS, *REASONS):
+            form: Form = "share" if name == "rate" else "whole"
+            columns[FORM_TITLES.get(name, name)] = numbers(frame[name], form)
+    return columns
 
 
 def coverage_text(coverage: Coverage) -> str:
-    """The same table for a terminal, with shares in per cent."""
-    table = coverage_table(coverage)
-    table["rate"] = [percent(rate, 3) for rate in table["rate"]]
-    return table.to_string(index=False)
+    """The same table for a terminal."""
+    cells = {name: column.texts() for name, column in coverage_table(coverage).items()}
+    return pd.DataFrame(cells).to_string(index=False)
 
 
 def position_sentence(positions: Positions) -> str:
     """Who changes its mind when the order is turned around, and which way."""
-    frame = positions.frame()
     # By the upper limit: one item says little of a judge, whatever it says.
-    least = frame.iloc[int(frame["consistent_hi"].argmin())]
+    least = int(positions.consistent.hi.argmin())
+    share, lo, hi = (percent(end, 2) for end in positions.consistent[least])
     lean = [
         f"{counted(int(count), 'judge')} {'prefers' if count == 1 else 'prefer'} what is shown "
         f"{place}"
         for count, place in (
-            ((frame["lean_lo"] > 0).sum(), "first"),
-            ((frame["lean_hi"] < 0).sum(), "second"),
+            (positions.lean.above().sum(), "first"),
+            (positions.lean.below().sum(), "second"),
         )
         if count
     ]
-    text = (
-        f"{counted(len(frame), 'judge')} saw items in both orders. The least consistent by "
-        f"the upper limit, {plain(str(least['judge']), 60)}, says the same in both on "
-        f"{percent(least['consistent'], 2)} [{percent(least['consistent_lo'], 2)}, "
-        f"{percent(least['consistent_hi'], 2)}] of {counted(int(least['items']), 'item')}."
+    answer = (
+        f"{counted(len(positions.judges), 'judge')} saw items in both orders. The least consistent "
+        f"by the upper limit, {plain(positions.judges[least], 60)}, says the same in both on "
+        f"{share} [{lo}, {hi}] of {counted(int(positions.both[least]), 'item')}."
     )
-    return f"{text} {'; '.join(lean) or 'No judge is shown to prefer a place'}."
+    return f"{answer} {'; '.join(lean) or 'No judge is shown to prefer a place'}."
 
 
-def position_table(positions: Positions) -> pd.DataFrame:
+def position_table(positions: Positions) -> dict[str, Column]:
     """One row per judge, columns in words."""
-    frame = positions.frame()
-    frame["judge"] = [plain(name, 120) for name in frame["judge"]]
-    return frame.rename(
-        columns={
-            "consistent": "same in both orders",
-            "consistent_lo": "95 % from",
-            "consistent_hi": "95 % to",
-            "lean": "lean to the first",
-            "lean_lo": "lean from",
-            "lean_hi": "lean to",
-        }
-    )
+    return {
+        "judge": text([plain(name, 120) for name in positions.judges]),
+        "items": numbers(positions.both, "whole"),
+        "same in both orders": levels(positions.consistent),
+        "lean to the first": levels(positions.lean),
+    }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.figures.outputs import parse_levels
 from judgepanel.present.blocks import Table
-from judgepanel.studies.outputs.parse_rate import check_outputs
+from judgepanel.present.outputs import parse_levels
+from judgepanel.studies.outputs import check_outputs
 from judgepanel.ui.frame import PageContext, answer, next_step, notes
 from judgepanel.ui.widgets import check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
-from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.numbers import counted
 from judgepanel.words.outputs import coverage_sentence, coverage_table
@@ -55,7 +54,7 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
     )
     check_card(check)
     st.header("All judges")
-    table(Table(as_columns(coverage_table(coverage), ["rate"]), height=380), key="coverage")
+    table(Table(coverage_table(coverage), height=380), key="coverage")
     st.download_button(
         "Table as CSV",
         data=lambda: csv_text(coverage.frame()),

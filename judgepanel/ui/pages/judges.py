@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from judgepanel.figures.judges.redundancy import judge_card
-from judgepanel.figures.outputs import both_orders
 from judgepanel.present.blocks import Table
+from judgepanel.present.outputs import both_orders
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import so_far
 from judgepanel.present.understand.judges import JudgesView, judges_sentence
@@ -19,7 +19,7 @@ from judgepanel.studies.judges.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecompositionSpec,
 )
-from judgepanel.studies.outputs.position import positions
+from judgepanel.studies.outputs import positions
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import judges_of
@@ -87,12 +87,7 @@ def _both_orders(context: PageContext) -> None:
         "Agresti and Min for the lean) are for one judge alone. A judge that contradicts itself "
         "has no vote on the item."
     )
-    table(Table(as_columns(position_table(orders), _SHARES)), key="orders")
-
-
-_SHARES = frozenset(
-    ("same in both orders", "95 % from", "95 % to", "lean to the first", "lean from", "lean to")
-)
+    table(Table(position_table(orders)), key="orders")
 
 
 def _choice(context: PageContext) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judgepanel.studies.outputs.parse_rate import check_outputs
-from judgepanel.studies.outputs.position import lean_interval, positions
+from judgepanel.studies.outputs import check_outputs, lean_interval, positions
 from judgepanel.votes.coverage import Coverage, JudgeCoverage
 from judgepanel.votes.verdicts import LEVELS, REASONS
 from judgepanel.words.outputs import coverage_sentence, position_sentence
@@ -28,10 +27,10 @@ def test_consistency_and_lean_are_shares_of_items_in_both_orders() -> None:
     result = positions(coverage(judge("x", 200, both=100, same=60, first=30), judge("y", 5)))
     assert result is not None
     assert result.judges == ("x",)
-    assert result.consistent.tolist() == [0.6]
-    assert result.lean.tolist() == [0.2]
-    assert result.consistent_lo[0] < 0.6 < result.consistent_hi[0]
-    assert 0 < result.lean_lo[0] < 0.2 < result.lean_hi[0] < 0.4
+    consistent, lean = result.consistent[0], result.lean[0]
+    assert (consistent.value, lean.value) == (0.6, 0.2)
+    assert consistent.lo < 0.6 < consistent.hi
+    assert 0 < lean.lo < 0.2 < lean.hi < 0.4
 
 
 def test_without_both_orders_there_is_nothing_to_say() -> None:

@@ -1,1 +1,0 @@
-"""What judges wrote: how much of it was read, and does the order shown move their verdicts?"""
