@@ -104,7 +104,7 @@ def jury_table(result: Jury) -> dict[str, Column]:
 def jury_figure(result: Jury) -> go.Figure:
     """Observed errors by panel size against what independence would give, on a log scale."""
 
-    def drawn(errors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above_floor(errors: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.where(errors >= FLOOR, errors, np.nan)
 
     figure = go.Figure()
@@ -113,10 +113,10 @@ def jury_figure(result: Jury) -> go.Figure:
         ("majority", result.majority, CURATE_LINE, CURATE_FILL, "diamond"),
         ("one-coin", result.one_coin, INCLUDE, INCLUDE, "circle"),
     ):
-        seen = Interval(drawn(errors.value), np.maximum(errors.lo, FLOOR), errors.hi)
+        visible = Interval(above_floor(errors.value), np.maximum(errors.lo, FLOOR), errors.hi)
         figure.add_scatter(
             x=result.k,
-            y=seen.value,
+            y=visible.value,
             mode="lines+markers",
             line={"color": line, "width": 2.5},
             marker={
@@ -125,7 +125,7 @@ def jury_figure(result: Jury) -> go.Figure:
                 "size": 8,
                 "line": {"color": line, "width": 1},
             },
-            error_y=error_bars(seen, line),
+            error_y=error_bars(visible, line),
             name=f"{name}, observed",
             hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
         )
@@ -136,7 +136,7 @@ def jury_figure(result: Jury) -> go.Figure:
     ):
         figure.add_scatter(
             x=result.k,
-            y=drawn(bound),
+            y=above_floor(bound),
             mode="lines",
             line={"color": NEUTRAL, "width": width, "dash": dash},
             name=name,
