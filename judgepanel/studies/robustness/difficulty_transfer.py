@@ -33,7 +33,7 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     TARGETS,
     DifficultyTransfer,
 )
-from judgepanel.studies.robustness.shared import about
+from judgepanel.studies.robustness.run_result import about
 from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS
 from judgepanel.studies.robustness.strata import Strata, difficulty_strata
 from judgepanel.studies.robustness.transfer_estimates import transfer_estimates

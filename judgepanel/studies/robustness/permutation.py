@@ -28,7 +28,7 @@ from judgepanel.studies.compare import grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.permutation_result import Permutation
-from judgepanel.studies.robustness.shared import about
+from judgepanel.studies.robustness.run_result import about
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 

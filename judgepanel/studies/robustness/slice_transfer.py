@@ -27,7 +27,7 @@ from judgepanel.studies.common import check_known
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import FEW_LABELS, stand_ins
-from judgepanel.studies.robustness.shared import about
+from judgepanel.studies.robustness.run_result import about
 from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTransfer
 from judgepanel.studies.robustness.slices import Slices, slice_pools, slices_of
 from judgepanel.studies.settings import Prepared, Settings, prepare

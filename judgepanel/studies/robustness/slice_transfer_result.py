@@ -15,7 +15,7 @@ from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import long_frame
-from judgepanel.studies.robustness.shared import RunResult
+from judgepanel.studies.robustness.run_result import RunResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
