@@ -189,7 +189,7 @@ def _on(overlap: Relation) -> str:
 
 def paired_sentence(result: WhatIf) -> str:
     """The difference on the same items; better or worse only where its interval leaves 0 out."""
-    change = with_interval(result.delta, result.delta_lo, result.delta_hi, sign=True)
+    change = with_interval(*result.delta, sign=True)
     pipeline = pipeline_name(result.aggregator, result.calibrator)
     text = (
         f"NLL changes by {change} with {_everyone(result.kept.judges)} after in place of "
@@ -199,12 +199,13 @@ def paired_sentence(result: WhatIf) -> str:
         return "The same judges take part in both: there is no difference."
     if result.measures_coding:
         return f"{text} {CODING}"
-    if result.delta_lo <= 0.0 <= result.delta_hi:
-        small = -result.margin < result.delta_lo and result.delta_hi < result.margin
+    delta, lo, hi = map(float, result.delta)
+    if lo <= 0.0 <= hi:
+        small = -result.margin < lo and hi < result.margin
         return f"No difference is shown: {text}" + " It is below 2 % either way." * small
-    bound = min(abs(result.delta_lo), abs(result.delta_hi))
+    bound = min(abs(lo), abs(hi))
     slight = " It may be less than 2 %." * (bound < result.margin)
-    return f"{'Better' if result.delta < 0 else 'Worse'}: {text}{slight}"
+    return f"{'Better' if delta < 0 else 'Worse'}: {text}{slight}"
 
 
 def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, str, str]]:

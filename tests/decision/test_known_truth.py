@@ -73,6 +73,6 @@ def test_exact_copies_of_a_judge_leave_the_nll_of_the_recommended_panel_where_it
 
     def raw_sum(these):
         spec = WhatIfSpec(SETTINGS, aggregator="one_coin", calibrator="none")
-        return run(WHAT_IF, these, spec, jobs=1).kept.nll
+        return run(WHAT_IF, these, spec, jobs=1).kept.nll.value
 
     assert raw_sum(copied) > raw_sum(votes) + 0.05

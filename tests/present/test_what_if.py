@@ -7,9 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgepanel.figures.what_if import prepare_what_if, what_if
 from judgepanel.present.blocks import Answer, Caveat, Paragraph
-from judgepanel.present.decide.what_if import BY_HAND, present, what_if_sentence, what_if_table
+from judgepanel.present.decide.what_if import (
+    BY_HAND,
+    present,
+    what_if_figure,
+    what_if_sentence,
+    what_if_table,
+)
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -54,9 +59,9 @@ def test_figures_that_measure_the_coding_say_so():
 
 def test_the_table_has_both_panels_and_costs_where_they_are_known():
     table = what_if_table(result())
-    assert list(table["judges"]) == ["2", "6"]
+    assert table["judges"].texts() == ["2", "6"]
     assert "cost" not in table
-    assert list(what_if_table(result(costs=True))["cost"]) == ["3.00", "21.0"]
+    assert what_if_table(result(costs=True))["cost"].texts() == ["3.00", "21.0"]
 
 
 def test_that_picking_by_hand_flatters_limits_the_answer():
@@ -76,11 +81,10 @@ def test_fewer_splits_than_elsewhere_are_told():
 
 def test_both_levels_are_drawn_with_their_intervals():
     outcome = result()
-    levels = prepare_what_if(outcome)
-    assert [row.nll for row in levels.rows] == [outcome.kept.nll, outcome.against.nll]
-    assert levels.null == outcome.null_nll
-    figure = what_if(outcome)
+    figure = what_if_figure(outcome)
     drawn = [trace for trace in figure.data if trace.mode == "markers"]
-    for trace, row in zip(drawn, levels.rows, strict=True):
-        assert trace.x[0] + trace.error_x.array[0] == pytest.approx(row.hi)
-        assert trace.x[0] - trace.error_x.arrayminus[0] == pytest.approx(row.lo)
+    for trace, row in zip(drawn, (outcome.kept, outcome.against), strict=True):
+        assert trace.x[0] == row.nll.value
+        assert trace.x[0] + trace.error_x.array[0] == pytest.approx(row.nll.hi)
+        assert trace.x[0] - trace.error_x.arrayminus[0] == pytest.approx(row.nll.lo)
+    assert set(figure.data[-1].x) == {outcome.null_nll}

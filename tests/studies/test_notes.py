@@ -73,8 +73,8 @@ def test_intervals_of_accurate_panels_allow_for_one_wrong_decision_more():
     assert comparison.band_lo <= comparison.lo < 0.0 < comparison.hi <= comparison.band_hi
     assert comparison.p > 0.05
     hand = run(WHAT_IF, votes, WhatIfSpec(settings, keep=votes.judges[:5]), jobs=1)
-    assert hand.delta_lo < hand.delta - math.log(100.0) / N
-    assert hand.kept.hi > hand.kept.nll + math.log(100.0) / N
+    assert hand.delta.lo < hand.delta.value - math.log(100.0) / N
+    assert hand.kept.nll.hi > hand.kept.nll.value + math.log(100.0) / N
 
 
 def test_panels_with_enough_wrong_decisions_keep_every_bit():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.runner import run
@@ -77,10 +78,10 @@ def test_the_difference_is_that_of_the_two_analyses_on_their_own():
         curve = run(PANEL_CURVE, entry.votes, PanelCurveSpec(entry.settings), jobs=1)
         row = curve.row("beta")
         result = (curve.nll[row, -1], curve.nll_lo[row, -1], curve.nll_hi[row, -1])
-        assert result == pytest.approx((figures.nll, figures.lo, figures.hi))
-    assert pair.delta == pytest.approx(pair.kept.nll - pair.against.nll)
+        assert result == pytest.approx(tuple(figures.nll))
+    assert pair.delta.value == pytest.approx(pair.kept.nll.value - pair.against.nll.value)
     back = difference(after, before)
-    assert (back.delta, back.delta_lo) == pytest.approx((-pair.delta, -pair.delta_hi))
+    assert tuple(back.delta) == pytest.approx(tuple(-pair.delta))
 
 
 def test_two_choices_of_judges_of_one_file_are_measured_on_both_alone():
@@ -174,10 +175,7 @@ def pair():
     ],
 )
 def test_better_and_worse_are_said_only_where_the_interval_leaves_0_out(bounds, start, end):
-    delta, lo, hi = bounds
-    result = replace(
-        pair(), delta=delta, delta_lo=lo, delta_hi=hi, verdict="undecided", margin=0.01
-    )
+    result = replace(pair(), delta=Interval.single(*bounds), verdict="undecided", margin=0.01)
     text = paired_sentence(result)
     assert text.startswith(start)
     assert text.endswith(end)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import plotly.graph_objects as go
 
-from judgepanel.figures.what_if import what_if
+from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.what_if import WhatIfSpec
-from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import counted, fixed, interval, percent, sig, with_interval
+from judgepanel.studies.panel.what_if_result import WhatIf
+from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.words.numbers import counted, fixed, with_interval
 from judgepanel.words.sentences import CODING
 
 BY_HAND = (
@@ -17,6 +18,7 @@ BY_HAND = (
     "worth, the recommendation, trying until it looks best) they look better here than they are "
     "on new items; only what `recommend` expects allows for choosing."
 )
+_NAMES = ("these judges", "compared with")
 _FLATTERS = "if labels had a say in who they are, that flatters them."
 
 
@@ -28,8 +30,8 @@ def what_if_sentence(result: WhatIf) -> str:
 
 def _answer(result: WhatIf) -> str:
     these, other = (counted(len(panel.judges), "judge") for panel in (result.kept, result.against))
-    change = with_interval(result.delta, result.delta_lo, result.delta_hi, sign=True)
-    fewer = with_interval(-result.delta, -result.delta_hi, -result.delta_lo)
+    change = with_interval(*result.delta, sign=True)
+    fewer = with_interval(*-result.delta)
     return {
         "keep all": f"These {these} are worse than the {other} compared with: NLL {change}.",
         "curate": f"With these {these}, NLL is lower by {fewer} than with the {other} compared "
@@ -44,25 +46,53 @@ def _answer(result: WhatIf) -> str:
     }[result.verdict]
 
 
-def what_if_table(result: WhatIf) -> pd.DataFrame:
+def what_if_table(result: WhatIf) -> dict[str, Column]:
     """Both panels, the one that is kept first."""
     both = (result.kept, result.against)
-    columns: dict[str, list[str]] = {
-        "panel": ["these judges", "compared with"],
-        "judges": [f"{len(panel.judges):,}" for panel in both],
-        "NLL": [_level(panel) for panel in both],
-        "skill": [percent(1.0 - panel.nll / result.null_nll) for panel in both],
-        "Brier": [fixed(panel.brier, 3) for panel in both],
-        "accuracy": [percent(panel.accuracy, 3) for panel in both],
-        "ECE": [fixed(panel.ece, 3) for panel in both],
+    nll = Interval.stacked(panel.nll for panel in both)
+    columns = {
+        "panel": text(_NAMES),
+        "judges": numbers([len(panel.judges) for panel in both], "whole"),
+        "NLL": levels(nll),
+        "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
+        "Brier": numbers([panel.brier for panel in both]),
+        "accuracy": numbers([panel.accuracy for panel in both], "share"),
+        "ECE": numbers([panel.ece for panel in both]),
     }
-    if all(panel.cost is not None for panel in both):
-        columns["cost"] = [sig(panel.cost) for panel in both if panel.cost is not None]
-    return pd.DataFrame(columns)
+    costs = [panel.cost for panel in both if panel.cost is not None]
+    return columns | ({"cost": numbers(costs, "significant")} if len(costs) == 2 else {})
 
 
-def _level(panel: PanelFigures) -> str:
-    return f"{fixed(panel.nll, 3)} {interval(panel.lo, panel.hi, 3)}"
+def what_if_figure(result: WhatIf) -> go.Figure:
+    """NLL from left to right, the panel that is kept above the other, the base rate as a line."""
+    figure = go.Figure()
+    both = (result.kept, result.against)
+    names = [f"{name} ({len(p.judges):,})" for name, p in zip(_NAMES, both, strict=True)]
+    styles = ((CURATE_LINE, "diamond"), (INCLUDE, "circle"))
+    for place, (panel, (colour, symbol)) in enumerate(zip(both, styles, strict=True)):
+        nll, lo, hi = panel.nll
+        figure.add_scatter(
+            x=[nll],
+            y=[place],
+            mode="markers",
+            name=names[place],
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=error_bars(panel.nll[None], colour),
+            hovertemplate=f"{names[place]}: {nll:.3f} [{lo:.3f}, {hi:.3f}]<extra></extra>",
+            showlegend=False,
+        )
+    figure.add_scatter(
+        x=[result.null_nll, result.null_nll],
+        y=[-0.6, 1.6],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        name="null: the base rate",
+        hovertemplate="base rate alone: %{x:.3f}<extra></extra>",
+    )
+    laid_out(figure, x="NLL (nats per item)", y="", height=190)
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_yaxes(tickvals=[0, 1], ticktext=names, range=[1.6, -0.6], showgrid=False)
+    return figure
 
 
 def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
@@ -74,8 +104,8 @@ def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
     return [
         Answer(what_if_sentence(result)),
         Caveat(BY_HAND),
-        drawing(what_if(result), "NLL of both panels, with intervals"),
-        Table(as_columns(what_if_table(result))),
+        drawing(what_if_figure(result), "NLL of both panels, with intervals"),
+        Table(what_if_table(result)),
         *([Paragraph(few, quiet=True)] if result.planned_splits < spec.settings.splits else []),
         Method(
             f"Both panels are fitted on the same {result.n_calibration:,.0f} labels of every split "

@@ -22,6 +22,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.scoring.inference import MARGIN, estimate, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import (
     allow_difference,
     allow_level,
@@ -162,6 +163,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     same = bool((panels.masks[0] == panels.masks[1]).all())
     extra = one_more_error(items, of) * errs_rarely(prepared)
     level = allow_level(estimate(items, splits, of, *sizes, joint=False), extra)
+    nll = Interval.of(level).clip(*RANGES["nll"])
     gap = allow_difference(
         estimate(items[1:] - items[:1], splits[:, 1:] - splits[:, :1], of, *sizes, joint=False),
         between(extra[1:], extra[:1]) * (not same),
@@ -170,9 +172,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
     figures = [
         PanelFigures(
             judges=tuple(np.array(prepared.judges, dtype=object)[mask]),
-            nll=float(level.value[arm]),
-            lo=float(np.clip(level.lo[arm], *RANGES["nll"])),
-            hi=float(np.clip(level.hi[arm], *RANGES["nll"])),
+            nll=nll[arm],
             brier=float(averages[1, arm]),
             accuracy=float(averages[2, arm]),
             ece=float(averages[3, arm]),
@@ -180,16 +180,14 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
         )
         for arm, mask in enumerate(panels.masks)
     ]
-    lo, hi, margin = float(gap.lo[0]), float(gap.hi[0]), MARGIN * figures[0].nll
+    margin = MARGIN * float(nll.value[0])
     return WhatIf(
         kept=figures[1],
         against=figures[0],
-        delta=float(gap.value[0]),
-        delta_lo=lo,
-        delta_hi=hi,
+        delta=Interval.of(gap)[0],
         p=float(gap.p[0]),
         margin=margin,
-        verdict=verdict(lo, hi, margin, identical=same),
+        verdict=verdict(float(gap.lo[0]), float(gap.hi[0]), margin, identical=same),
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         null_nll=float(totals.null_nll.mean()),

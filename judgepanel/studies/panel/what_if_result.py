@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row, long_frame
 from judgepanel.studies.split_result import SplitResult
 
 
@@ -19,9 +21,7 @@ class PanelFigures:
     """One panel out of sample; ``cost`` of an item is None where costs are not known."""
 
     judges: tuple[str, ...]
-    nll: float
-    lo: float
-    hi: float
+    nll: Interval
     brier: float
     accuracy: float
     ece: float
@@ -36,9 +36,7 @@ class WhatIf(SplitResult):
 
     kept: PanelFigures
     against: PanelFigures
-    delta: float
-    delta_lo: float
-    delta_hi: float
+    delta: Interval
     p: float
     margin: float
     verdict: Verdict
@@ -57,40 +55,33 @@ class WhatIf(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per panel, the one kept first."""
-        rows = [
+        both = (self.kept, self.against)
+        nll = Interval.stacked(panel.nll for panel in both)
+        return long_frame(
+            (2,),
             {
-                "panel": name,
-                "k": len(panel.judges),
+                "panel": ("kept", "against"),
+                "k": [len(panel.judges) for panel in both],
                 "aggregator": self.aggregator,
                 "calibrator": self.calibrator,
                 "n_splits": self.n_splits,
-                "nll": panel.nll,
-                "nll_lo": panel.lo,
-                "nll_hi": panel.hi,
-                "brier": panel.brier,
-                "ece": panel.ece,
-                "accuracy": panel.accuracy,
+                "nll": nll,
+                "brier": [panel.brier for panel in both],
+                "ece": [panel.ece for panel in both],
+                "accuracy": [panel.accuracy for panel in both],
                 "null_nll": self.null_nll,
-                "skill": 1.0 - panel.nll / self.null_nll,
-                "cost": panel.cost,
-            }
-            for name, panel in (("kept", self.kept), ("against", self.against))
-        ]
-        return pd.DataFrame(rows)
+                "skill": 1.0 - nll.value / self.null_nll,
+                "cost": [panel.cost for panel in both],
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """The comparison as JSON values."""
+    def decisions(self) -> dict[str, Any]:
+        """Both panels and their difference."""
+        delta, lo, hi = to_plain(tuple(self.delta))
         return {
-            "kept": to_plain(self.kept),
-            "against": to_plain(self.against),
-            "delta": self.delta,
-            "delta_lo": self.delta_lo,
-            "delta_hi": self.delta_hi,
-            "p": self.p,
-            "margin": self.margin,
-            "verdict": self.verdict,
-            "null_nll": self.null_nll,
-            "constant_nll": self.constant_nll,
-            "n_splits": self.n_splits,
-            "orientation": self.orientation,
+            "kept": to_plain(flat_row(self.kept, nll="")),
+            "against": to_plain(flat_row(self.against, nll="")),
+            "delta": delta,
+            "delta_lo": lo,
+            "delta_hi": hi,
         }

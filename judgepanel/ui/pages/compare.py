@@ -175,7 +175,7 @@ def _answer(overlap: Relation, pair: WhatIf | None) -> None:
     if pair is None:
         answer(data_sentence(overlap), "open")
         return
-    settled = not pair.delta_lo <= 0.0 <= pair.delta_hi and not pair.measures_coding
+    settled = not pair.delta.lo <= 0.0 <= pair.delta.hi and not pair.measures_coding
     answer(paired_sentence(pair), "keep" if settled else "open")
     section_answer(data_sentence(overlap))
 

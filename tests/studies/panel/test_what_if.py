@@ -59,22 +59,24 @@ def test_both_panels_score_as_if_nobody_else_had_voted(votes, aggregator, calibr
             total[drawn.evaluation] += scores.evaluation[calibrator].nll[0]
             times[drawn.evaluation] += 1
         seen = times > 0
-        assert figures.nll == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-9)
-        assert figures.lo <= figures.nll <= figures.hi
-    assert result.delta == pytest.approx(result.kept.nll - result.against.nll, abs=1e-12)
+        assert figures.nll.value == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-9)
+        assert figures.nll.lo <= figures.nll.value <= figures.nll.hi
+    assert result.delta.value == pytest.approx(
+        result.kept.nll.value - result.against.nll.value, abs=1e-12
+    )
 
 
 def test_a_panel_ties_with_itself(votes):
     result = found_for(votes, keep=None)
     assert result.verdict == "tie"
-    assert (result.delta, result.delta_lo, result.delta_hi) == (0.0, 0.0, 0.0)
+    assert tuple(result.delta) == (0.0, 0.0, 0.0)
     assert len(result.kept.judges) == 8
 
 
 def test_the_panel_compared_with_need_not_be_everybody(votes):
     swapped = found_for(votes, keep=None, against=FEW)
     result = found_for(votes)
-    assert swapped.delta == pytest.approx(-result.delta)
+    assert swapped.delta.value == pytest.approx(-result.delta.value)
     assert swapped.against.judges == result.kept.judges == FEW
 
 
