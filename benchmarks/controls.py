@@ -24,14 +24,11 @@ def controls() -> tuple[Table, bool]:
         if comparison is None:
             raise RuntimeError(f"{name} has no comparison of top-{k} with all judges")
         right &= comparison.verdict == expected
-        low, high = (
-            100 * comparison.lo / comparison.nll_all,
-            100 * comparison.hi / comparison.nll_all,
-        )
+        delta, low, high = (100 * end / comparison.nll_all for end in comparison.delta)
         rows.append(
             (
                 f"{name}, top-{k}",
-                f"{100 * comparison.delta / comparison.nll_all:+.1f} %",
+                f"{delta:+.1f} %",
                 f"{low:+.1f} to {high:+.1f} %",
                 known,
                 comparison.verdict,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -18,9 +16,11 @@ from judgepanel.figures.style import (
     laid_out,
     with_opacity,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.curve.panel_curve import PanelCurve
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _MARKED_SIZES = 20
 
@@ -32,93 +32,61 @@ METRIC_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CurveLines:
-    """What the figure draws: arrays over ``k``; ``raw`` None when the raw score is the line."""
-
-    k: NDArray[np.int64]
-    value: Floats
-    lo: Floats
-    hi: Floats
-    raw: Floats | None
-    null: float | None
-    best: int
-    judge: tuple[str, ...]
-
-
-def prepare_panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll") -> CurveLines:
-    """Lines of one calibrator and metric (``nll``, ``brier``, ``ece``, ``accuracy``)."""
-    row = curve.row(calibrator)
-    values = getattr(curve, metric)
+def panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll") -> go.Figure:
+    """A score (``nll``, ``brier``, ``ece``, ``accuracy``) against the number of judges kept."""
+    row, k = curve.row(calibrator), curve.k
+    every: Interval = getattr(curve, metric)
+    score = every[row]
     has_raw = "none" in curve.calibrators and calibrator != "none"
-    value = values[row]
-    best = int(value.argmax() if metric == "accuracy" else value.argmin())
-    return CurveLines(
-        k=curve.k,
-        value=value,
-        lo=getattr(curve, f"{metric}_lo")[row],
-        hi=getattr(curve, f"{metric}_hi")[row],
-        raw=values[curve.row("none")] if has_raw else None,
-        null=curve.null_nll if metric == "nll" else None,
-        best=best,
-        judge=tuple(curve.ranking[k - 1] for k in curve.k),
-    )
-
-
-def plot_panel_curve(lines: CurveLines, *, calibrator: str, metric: str = "nll") -> go.Figure:
-    """The figure of prepared lines."""
+    raw = every.value[curve.row("none")] if has_raw else None
+    ceiling = _ceiling(score, raw, curve.null_nll) if metric == "nll" else None
     figure = go.Figure()
-    ceiling = _ceiling(lines)
-    banded = np.isfinite(lines.lo).all() and np.isfinite(lines.hi).all()
-    if banded:
+    if np.isfinite([score.lo, score.hi]).all():
         figure.add_scatter(
-            x=np.concatenate([lines.k, lines.k[::-1]]),
-            y=np.concatenate([lines.hi, lines.lo[::-1]]),
+            x=np.concatenate([k, k[::-1]]),
+            y=np.concatenate([score.hi, score.lo[::-1]]),
             fill="toself",
             fillcolor=with_opacity(INCLUDE, BAND_OPACITY),
             line={"width": 0},
             hoverinfo="skip",
             name="95 % interval" if metric != "ece" else "central 95 % of splits",
         )
-    if lines.raw is not None:
+    if raw is not None:
         figure.add_scatter(
-            x=lines.k,
-            y=lines.raw,
+            x=k,
+            y=raw,
             mode="lines",
             line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
-            name="raw" if ceiling is None else f"raw (up to {lines.raw.max():.2f})",
+            name="raw" if ceiling is None else f"raw (up to {raw.max():.2f})",
             hovertemplate="top-%{x} raw: %{y:.3f}<extra></extra>",
         )
-    added = [
-        f"{ordinal(k)} judge added: {escaped(name)}"
-        for k, name in zip(lines.k, lines.judge, strict=True)
-    ]
     figure.add_scatter(
-        x=lines.k,
-        y=lines.value,
-        mode=_mode(lines.k),
+        x=k,
+        y=score.value,
+        mode=_mode(k),
         line={"color": INCLUDE, "width": 3},
         marker={"color": INCLUDE, "size": 7},
         name="raw" if calibrator == "none" else f"calibrated ({calibrator})",
-        customdata=added,
+        customdata=[f"{ordinal(n)} judge added: {escaped(curve.ranking[n - 1])}" for n in k],
         hovertemplate="top-%{x}: %{y:.3f}<br>%{customdata}<extra></extra>",
     )
-    if lines.null is not None:
-        _add_null(figure, lines)
-    _add_marks(figure, lines)
+    if metric == "nll":
+        figure.add_scatter(
+            x=[k[0], k[-1]],
+            y=[curve.null_nll, curve.null_nll],
+            mode="lines",
+            line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+            name="null: the base rate",
+            hovertemplate="base rate alone: %{y:.3f}<extra></extra>",
+        )
+    _add_marks(figure, k, score.value, highest=metric == "accuracy")
     figure = laid_out(figure, x="judges kept, best first", y=METRIC_NAMES[metric])
-    _set_ticks(figure, int(lines.k[-1]))
+    _set_ticks(figure, int(k[-1]))
     if metric == "accuracy":
         figure.update_yaxes(tickformat=".0%")
     if ceiling is not None:
         figure.update_yaxes(range=[0.0, ceiling])
     return figure
-
-
-def panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll") -> go.Figure:
-    """Score against the number of judges kept."""
-    lines = prepare_panel_curve(curve, calibrator, metric)
-    return plot_panel_curve(lines, calibrator=calibrator, metric=metric)
 
 
 def ordinal(k: int) -> str:
@@ -127,19 +95,19 @@ def ordinal(k: int) -> str:
     return f"{k}{'th' if k % 100 in (11, 12, 13) else suffix}"
 
 
-def _mode(k: NDArray[np.int64]) -> str:
+def _mode(k: Ints) -> str:
     """Where few sizes of many are known, each is marked: between them the line is a guess."""
     if len(k) == 1:
         return "markers"
     return "lines+markers" if len(k) <= _MARKED_SIZES and k[-1] - k[0] >= len(k) else "lines"
 
 
-def _ceiling(lines: CurveLines) -> float | None:
+def _ceiling(score: Interval, raw: Floats | None, null: float) -> float | None:
     """Where the axis ends when the raw score is so far off that all else would be flat."""
-    if lines.raw is None or lines.null is None:
+    if raw is None:
         return None
-    rest = max(lines.null, float(np.nanmax(np.append(lines.hi, lines.value))))
-    return 1.5 * rest if lines.raw.max() > 2.0 * rest else None
+    rest = max(null, float(np.nanmax(np.append(score.hi, score.value))))
+    return 1.5 * rest if raw.max() > 2.0 * rest else None
 
 
 def _set_ticks(figure: go.Figure, n: int) -> None:
@@ -152,48 +120,29 @@ def _set_ticks(figure: go.Figure, n: int) -> None:
     figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{k:,}" for k in ticks])
 
 
-def _add_null(figure: go.Figure, lines: CurveLines) -> None:
-    figure.add_scatter(
-        x=[lines.k[0], lines.k[-1]],
-        y=[lines.null, lines.null],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-        name="null: the base rate",
-        hovertemplate="base rate alone: %{y:.3f}<extra></extra>",
-    )
+def _add_marks(figure: go.Figure, k: Ints, value: Floats, *, highest: bool) -> None:
+    """The best panel in hindsight as a diamond, and all judges as a square."""
+    best, last = int(value.argmax() if highest else value.argmin()), len(k) - 1
 
+    def mark(place: int, name: str, hover: str, **marker: object) -> None:
+        figure.add_scatter(
+            x=[k[place]],
+            y=[value[place]],
+            mode="markers",
+            marker={"size": 12, **marker},
+            name=name,
+            hovertemplate=f"{hover}: %{{y:.3f}}<extra></extra>",
+        )
 
-def _add_marks(figure: go.Figure, lines: CurveLines) -> None:
-    at_the_end = lines.best == len(lines.k) - 1
-    if not at_the_end:
-        _add_best(figure, lines)
-    name = f"all {lines.k[-1]:,}" + (", best in hindsight" if at_the_end else "")
-    figure.add_scatter(
-        x=[lines.k[-1]],
-        y=[lines.value[-1]],
-        mode="markers",
-        marker={
-            "symbol": "square",
-            "size": 12,
-            "color": INCLUDE,
-            "line": {"color": "#FFFFFF", "width": 1},
-        },
-        name=name,
-        hovertemplate=f"{name}: %{{y:.3f}}<extra></extra>",
-    )
-
-
-def _add_best(figure: go.Figure, lines: CurveLines) -> None:
-    figure.add_scatter(
-        x=[lines.k[lines.best]],
-        y=[lines.value[lines.best]],
-        mode="markers",
-        marker={
-            "symbol": "diamond",
-            "size": 12,
-            "color": CURATE_FILL,
-            "line": {"color": CURATE_LINE, "width": 1.5},
-        },
-        name=f"best in hindsight (k = {lines.k[lines.best]:,})",
-        hovertemplate=f"best in hindsight, top-{lines.k[lines.best]}: %{{y:.3f}}<extra></extra>",
-    )
+    if best != last:
+        mark(
+            best,
+            f"best in hindsight (k = {k[best]:,})",
+            f"best in hindsight, top-{k[best]}",
+            symbol="diamond",
+            color=CURATE_FILL,
+            line={"color": CURATE_LINE, "width": 1.5},
+        )
+    name = f"all {k[-1]:,}" + ", best in hindsight" * (best == last)
+    line = {"color": "#FFFFFF", "width": 1}
+    mark(last, name, name, symbol="square", color=INCLUDE, line=line)

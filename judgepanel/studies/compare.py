@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.descriptive import paper_inference
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, simultaneous_reach, verdict
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.rare_errors import (
     allow_difference,
@@ -20,6 +21,7 @@ from judgepanel.scoring.rare_errors import (
 )
 from judgepanel.studies.accumulate import ITEM_METRICS, METRICS, Tally
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row
 
 Floats = NDArray[np.float64]
 
@@ -28,17 +30,17 @@ Floats = NDArray[np.float64]
 class Comparison:
     """One arm against the reference (all judges) under one calibrator.
 
-    ``nll`` [``nll_lo``, ``nll_hi``] is the arm's own level on new items;
-    ``delta`` = NLL(arm) - NLL(all) in nats, above 0 where keeping everyone is better; ``lo``,
-    ``hi``, ``p`` are ours (docs/inference.md) and carry the ``verdict`` against ``margin``;
-    ``band_lo`` and ``band_hi`` cover all arms of the calibrator together. The ``paper_`` fields
-    are descriptive. ``k`` is the panel size, the median one for the arm ``best k``, chosen in
-    each split on calibration rows between ``k_lo`` and ``k_hi`` (central 95 %). ``chosen_on`` is
-    the NLL where it was chosen and ``optimism`` = ``nll`` - ``chosen_on``; both NaN for fixed k.
+    ``nll`` is the arm's own level on new items; ``delta`` = NLL(arm) - NLL(all) in nats, above 0
+    where keeping everyone is better; its interval and ``p`` are ours (docs/inference.md) and carry
+    the ``verdict`` against ``margin``; ``band`` covers all arms of the calibrator together. The
+    ``paper_`` fields are descriptive: the median over splits with its bootstrap, t and p. ``k`` is
+    the panel size, the median one for the arm ``best k``, chosen in each split on calibration rows
+    between ``k_lo`` and ``k_hi`` (central 95 %). ``chosen_on`` is the NLL where it was chosen and
+    ``optimism`` = ``nll`` - ``chosen_on``; both NaN for fixed k.
 
     An arm that never differs from all judges is a ``tie`` (but where wrong decisions are rare, only
-    the same panel is): nothing was estimated, so ``lo``,
-    ``hi``, ``p``, the band and the paper's interval and test are NaN (null in JSON).
+    the same panel is): nothing was estimated, so all ends, ``p`` and the paper's test are NaN
+    (null in JSON).
     """
 
     arm: str
@@ -46,29 +48,23 @@ class Comparison:
     k: int
     k_lo: int
     k_hi: int
-    nll: float
-    nll_lo: float
-    nll_hi: float
+    nll: Interval
     nll_all: float
-    delta: float
-    lo: float
-    hi: float
+    delta: Interval
     p: float
-    band_lo: float
-    band_hi: float
+    band: Interval
     margin: float
     verdict: Verdict
     chosen_on: float
     optimism: float
-    paper_median: float
-    paper_lo: float
-    paper_hi: float
+    paper_median: Interval
     paper_t: float
     paper_p: float
 
     def plain(self) -> dict[str, Any]:
         """All fields as JSON values, and the difference as a share of NLL(all)."""
-        return {**to_plain(self), "relative": self.delta / self.nll_all}
+        row: dict[str, Any] = to_plain(flat_row(self, paper_median="paper_"))
+        return {**row, "relative": row["delta"] / self.nll_all}
 
 
 def grid_estimates(
@@ -180,45 +176,49 @@ def _of_calibrator(
     ours = allow_difference(
         estimate(item_differences, split_differences, units, *mean_sizes(tally)), doubt
     )
-    reach = simultaneous_reach(ours, seed=seed)
+    reach = simultaneous_reach(ours, seed=seed) * ours.se
     paper = paper_inference(split_differences, tally.flip_t[:, c], tally.flip_p[:, c], seed=seed)
     nll_all = float(nll[tally.reference].mean())
     chosen_on = float(tally.chosen_on[:, c].min(axis=-1).mean())
+    same = ~item_differences.any(axis=-1) & (doubt == 0.0)
+
+    def known(numbers: Floats) -> Floats:
+        return np.where(same, np.nan, numbers)
+
+    level = Interval.of(levels).clip(*RANGES["nll"])
+    delta = Interval(ours.value, known(ours.lo), known(ours.hi))
+    band = Interval(ours.value, known(ours.value - reach), known(ours.value + reach))
+    median = Interval(paper.median, known(paper.lo), known(paper.hi))
+    p, paper_t, paper_p = (known(part).tolist() for part in (ours.p, paper.t, paper.p))
     rows = []
     for i, arm in enumerate(arms):
         chosen = arm == tally.n_arms
         ks = sizes[tally.chosen[:, c]] if chosen else sizes[[arm]]
-        low, median, high = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest")
-        level = float(levels.value[i])
-        same = not item_differences[i].any() and doubt[i] == 0.0
-        nan = float("nan")
-        lo, hi = (nan, nan) if same else (float(ours.lo[i]), float(ours.hi[i]))
+        k_lo, k, k_hi = np.quantile(ks, (0.025, 0.5, 0.975), method="nearest").astype(int).tolist()
         rows.append(
             Comparison(
-                arm=CHOSEN if chosen else arm_name(int(median)),
+                arm=CHOSEN if chosen else arm_name(k),
                 calibrator=calibrator,
-                k=int(median),
-                k_lo=int(low),
-                k_hi=int(high),
-                nll=level,
-                nll_lo=float(np.clip(levels.lo[i], *RANGES["nll"])),
-                nll_hi=float(np.clip(levels.hi[i], *RANGES["nll"])),
+                k=k,
+                k_lo=k_lo,
+                k_hi=k_hi,
+                nll=level[i],
                 nll_all=nll_all,
-                delta=float(ours.value[i]),
-                lo=lo,
-                hi=hi,
-                p=nan if same else float(ours.p[i]),
-                band_lo=nan if same else float(ours.value[i] - reach * ours.se[i]),
-                band_hi=nan if same else float(ours.value[i] + reach * ours.se[i]),
+                delta=delta[i],
+                p=p[i],
+                band=band[i],
                 margin=MARGIN * nll_all,
-                verdict=verdict(lo, hi, MARGIN * nll_all, identical=same),
-                chosen_on=chosen_on if chosen else nan,
-                optimism=level - chosen_on if chosen else nan,
-                paper_median=float(paper.median[i]),
-                paper_lo=nan if same else float(paper.lo[i]),
-                paper_hi=nan if same else float(paper.hi[i]),
-                paper_t=nan if same else float(paper.t[i]),
-                paper_p=nan if same else float(paper.p[i]),
+                verdict=verdict(
+                    float(delta.lo[i]),
+                    float(delta.hi[i]),
+                    MARGIN * nll_all,
+                    identical=bool(same[i]),
+                ),
+                chosen_on=chosen_on if chosen else float("nan"),
+                optimism=float(level.value[i]) - chosen_on if chosen else float("nan"),
+                paper_median=median[i],
+                paper_t=paper_t[i],
+                paper_p=paper_p[i],
             )
         )
     return rows

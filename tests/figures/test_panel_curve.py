@@ -15,7 +15,6 @@ from judgepanel.figures.panel_curve import (
     METRIC_NAMES,
     ordinal,
     panel_curve,
-    prepare_panel_curve,
 )
 from judgepanel.figures.style import CURATE_FILL, CURATE_LINE
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
@@ -30,6 +29,13 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 def curve_of(n_judges: int = 8, splits: int = 10) -> PanelCurve:
     votes = make_votes(1, 80, n_judges)
     return run(PANEL_CURVE, votes, PanelCurveSpec(settings=Settings(splits=splits)), jobs=1)
+
+
+def with_nll(curve: PanelCurve, calibrator: str, place: int, nll: float) -> PanelCurve:
+    """The curve with another NLL at one size."""
+    value = curve.nll.value.copy()
+    value[curve.row(calibrator), place] = nll
+    return replace(curve, nll=replace(curve.nll, value=value))
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -55,18 +61,18 @@ def named(figure: Any, start: str) -> Any:
 @pytest.mark.parametrize("metric", METRIC_NAMES)
 def test_the_best_is_the_lowest_score_or_the_highest_accuracy(metric: str) -> None:
     curve = curve_of()
-    lines = prepare_panel_curve(curve, "beta", metric)
-    value = getattr(curve, metric)[curve.row("beta")]
+    figure = panel_curve(curve, "beta", metric)
+    value = getattr(curve, metric).value[curve.row("beta")]
     best = max(value) if metric == "accuracy" else min(value)
-    assert lines.value[lines.best] == best
-    assert lines.value.tolist() == value.tolist()
+    (mark,) = (trace for trace in figure.data if "best in hindsight" in trace.name)
+    assert list(mark.y) == [best]
+    assert list(named(figure, "calibrated").y) == value.tolist()
 
 
 def test_the_best_in_the_middle_gets_a_diamond_of_its_own() -> None:
     curve = curve_of()
-    nll = curve.nll.copy()
-    nll[curve.row("beta"), 2] = nll.min() - 0.1
-    figure = panel_curve(replace(curve, nll=nll), "beta")
+    lowest = curve.nll.value.min() - 0.1
+    figure = panel_curve(with_nll(curve, "beta", 2, lowest), "beta")
     best = named(figure, "best in hindsight (k = 3)")
     assert best.marker.symbol == "diamond"
     assert (best.marker.color, best.marker.line.color) == (CURATE_FILL, CURATE_LINE)
@@ -76,9 +82,8 @@ def test_the_best_in_the_middle_gets_a_diamond_of_its_own() -> None:
 
 def test_the_best_at_the_end_shares_the_square_of_all() -> None:
     curve = curve_of()
-    nll = curve.nll.copy()
-    nll[curve.row("beta"), -1] = nll.min() - 0.1
-    figure = panel_curve(replace(curve, nll=nll), "beta")
+    lowest = curve.nll.value.min() - 0.1
+    figure = panel_curve(with_nll(curve, "beta", -1, lowest), "beta")
     assert named(figure, "all 8, best in hindsight").marker.symbol == "square"
     assert not [trace for trace in figure.data if trace.name.startswith("best")]
 
@@ -121,8 +126,8 @@ def test_a_single_judge_is_one_marker() -> None:
 def test_one_split_has_a_line_but_no_band() -> None:
     spec = PanelCurveSpec(settings=Settings(splits=10))
     curve = next(iter(steps(PANEL_CURVE, make_votes(1, 80, 8), spec, jobs=1))).result()
-    blank = np.full_like(curve.nll, np.nan)
-    figure = panel_curve(replace(curve, nll_lo=blank, nll_hi=blank), "beta")
+    blank = np.full(curve.nll.shape, np.nan)
+    figure = panel_curve(replace(curve, nll=replace(curve.nll, lo=blank, hi=blank)), "beta")
     assert curve.partial
     assert np.isfinite(named(figure, "calibrated").y).all()
     assert not [trace for trace in figure.data if trace.fill == "toself"]
@@ -142,11 +147,8 @@ def test_the_base_rate_is_drawn_for_nll_only() -> None:
 def test_many_judges_have_a_log_axis_with_ticks_that_do_not_collide() -> None:
     curve = curve_of(n_judges=40)
     ks = np.arange(1, 1501)
-    wide = {
-        name: np.tile(getattr(curve, name)[:, :1], (1, len(ks)))
-        for name in ("nll", "nll_lo", "nll_hi")
-    }
-    figure = panel_curve(replace(curve, k=ks, ranking=("judge",) * 1500, **wide), "beta")
+    wide = curve.nll[:, np.zeros(len(ks), dtype=int)]
+    figure = panel_curve(replace(curve, k=ks, ranking=("judge",) * 1500, nll=wide), "beta")
     axis = figure.layout.xaxis
     assert axis.type == "log"
     ticks = np.array(axis.tickvals)
@@ -175,11 +177,9 @@ def test_few_sizes_of_many_are_marked_and_all_sizes_are_a_line() -> None:
 
 def test_a_raw_score_far_off_leaves_the_figure_and_the_legend_says_how_far() -> None:
     curve = curve_of()
-    nll = curve.nll.copy()
-    nll[curve.row("none"), -1] = 12.345
-    figure = panel_curve(replace(curve, nll=nll), "beta")
+    figure = panel_curve(with_nll(curve, "none", -1, 12.345), "beta")
     assert named(figure, "raw").name == "raw (up to 12.35)"
     low, high = figure.layout.yaxis.range
     assert low == 0.0
-    assert curve.nll_hi.max() < high < 2.0
+    assert curve.nll.hi.max() < high < 2.0
     assert panel_curve(curve, "beta").layout.yaxis.range is None

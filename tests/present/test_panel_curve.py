@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from judgepanel.present.blocks import Answer, Heading
+from judgepanel.present.blocks import Answer, Heading, Table
 from judgepanel.present.decide.panel_curve import (
     PanelCurveView,
     comparison_table,
@@ -14,6 +14,7 @@ from judgepanel.present.decide.panel_curve import (
     optimism_sentence,
     present,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
@@ -75,7 +76,7 @@ def with_arm(curve, arm="top-5", **changes):
     ],
 )
 def test_every_verdict_has_its_sentence(curve, verdict, delta, lo, hi, sentence):
-    changed = with_arm(curve, verdict=verdict, delta=delta, lo=lo, hi=hi)
+    changed = with_arm(curve, verdict=verdict, delta=Interval.single(delta, lo, hi))
     assert curve_sentence(changed, "beta") == sentence
 
 
@@ -93,7 +94,7 @@ def test_the_headline_is_top_5_else_the_largest_panel_else_the_chosen_k(curve):
 def test_a_chosen_k_that_is_always_all_judges_is_the_same_panel(curve):
     nan = float("nan")
     only = tuple(
-        replace(c, verdict="tie", delta=0.0, lo=nan, hi=nan, k=12, k_lo=12, k_hi=12)
+        replace(c, verdict="tie", delta=Interval.single(0.0, nan, nan), k=12, k_lo=12, k_hi=12)
         for c in curve.comparisons
         if c.arm == "best k"
     )
@@ -104,8 +105,8 @@ def test_a_chosen_k_that_is_always_all_judges_is_the_same_panel(curve):
 
 def test_the_headline_is_the_chosen_k_where_that_is_shown_to_be_better(curve):
     """`Keep all` never stands above a row that says `curate`."""
-    keeps = {"verdict": "keep all", "delta": 0.1, "lo": 0.05, "hi": 0.15}
-    curates = {"verdict": "curate", "delta": -0.2, "lo": -0.25, "hi": -0.15}
+    keeps = {"verdict": "keep all", "delta": Interval.single(0.1, 0.05, 0.15)}
+    curates = {"verdict": "curate", "delta": Interval.single(-0.2, -0.25, -0.15)}
     for arm in ("top-10", "best k"):
         changed = with_arm(with_arm(curve, **keeps), arm=arm, **curates)
         assert headline(changed, "beta").arm == arm
@@ -113,9 +114,8 @@ def test_the_headline_is_the_chosen_k_where_that_is_shown_to_be_better(curve):
 
 
 def test_within_two_per_cent_either_will_do(curve):
-    arm = with_arm(
-        curve, verdict="no loss from keeping", delta=-0.001, lo=-0.002, hi=0.001, margin=0.01
-    )
+    delta = Interval.single(-0.001, -0.002, 0.001)
+    arm = with_arm(curve, verdict="no loss from keeping", delta=delta, margin=0.01)
     assert curve_sentence(arm, "beta").startswith("Either will do: top-5 changes NLL by -0.0010")
 
 
@@ -169,37 +169,37 @@ def test_the_optimism_of_the_chosen_k_is_shown(curve):
 
 def test_all_judges_come_first_as_the_reference(curve):
     table = comparison_table(curve, "beta")
-    assert table["panel"].tolist()[:4] == ["all 12", "top-3", "top-5", "top-10"]
-    assert table["panel"].tolist()[4].startswith("best k")
-    assert table["verdict"].tolist()[0] == "reference"
-    assert table["verdict"].tolist()[1:] == [
+    assert table["panel"].texts()[:4] == ["all 12", "top-3", "top-5", "top-10"]
+    assert table["panel"].texts()[4].startswith("best k")
+    assert table["verdict"].texts()[0] == "reference"
+    assert table["verdict"].texts()[1:] == [
         c.verdict for c in curve.comparisons if c.calibrator == "beta"
     ]
 
 
 def test_a_chosen_k_that_is_always_all_judges_gets_no_interval(curve):
     nan = float("nan")
-    blank = dict.fromkeys(("lo", "hi", "p", "band_lo", "band_hi", "paper_lo", "paper_hi"), nan)
+    none = Interval.single(0.0, nan, nan)
+    blank = {"delta": none, "band": none, "paper_median": none, "p": nan, "paper_p": nan}
     same = tuple(
-        replace(c, verdict="tie", delta=0.0, k=12, k_lo=12, k_hi=12, **blank)
-        if c.arm == "best k"
-        else c
+        replace(c, verdict="tie", k=12, k_lo=12, k_hi=12, **blank) if c.arm == "best k" else c
         for c in curve.comparisons
     )
-    row = comparison_table(replace(curve, comparisons=same), "beta").iloc[4]
+    table = comparison_table(replace(curve, comparisons=same), "beta")
+    row = Table(table).texts().iloc[4]
     assert (row["panel"], row["difference"]) == ("best k", "same panel as all")
     assert not "".join(row[["difference 95 %", "all rows together", "p", "paper's interval"]])
 
 
 def test_only_the_chosen_k_has_an_optimism(curve):
-    optimism = comparison_table(curve, "beta")["optimism"].tolist()
+    optimism = comparison_table(curve, "beta")["optimism"].texts()
     assert optimism[:4] == ["", "", "", ""]
     assert optimism[4][0] in "+-0"
 
 
 def test_p_values_stand_without_their_letter(curve):
     for name in ("p", "paper's p"):
-        cells = comparison_table(curve, "beta")[name].tolist()[1:]
+        cells = comparison_table(curve, "beta")[name].texts()[1:]
         assert all(cell[0] in ".<>" for cell in cells)
 
 

@@ -22,7 +22,7 @@ figures = []
 for aggregator in ("one_coin", "joint"):
     spec = PanelCurveSpec(settings, aggregator, ("none", "temperature", "beta"), ks=(3, 10))
     result = run(PANEL_CURVE, sample_votes("clean_pairwise"), spec, jobs=1)
-    figures += [result.nll.ravel().tolist(), result.nll_hi.ravel().tolist()]
+    figures += [result.nll.value.ravel().tolist(), result.nll.hi.ravel().tolist()]
 print(json.dumps(figures))
 """
 

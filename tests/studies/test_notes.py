@@ -67,10 +67,12 @@ def test_intervals_of_accurate_panels_allow_for_one_wrong_decision_more():
     spec = PanelCurveSpec(settings, calibrators=("temperature",), compare=(5,))
     assert n_errors(prepare(votes, settings)) == 0
     curve = run(PANEL_CURVE, votes, spec, jobs=1)
-    assert curve.nll_hi[0, -1] > curve.nll[0, -1] + 2.0 * math.log(1000.0) / N
+    assert curve.nll.hi[0, -1] > curve.nll.value[0, -1] + 2.0 * math.log(1000.0) / N
     comparison = curve.comparison("temperature", "top-5")
     assert comparison.verdict == "undecided"
-    assert comparison.band_lo <= comparison.lo < 0.0 < comparison.hi <= comparison.band_hi
+    assert (
+        comparison.band.lo <= comparison.delta.lo < 0.0 < comparison.delta.hi <= comparison.band.hi
+    )
     assert comparison.p > 0.05
     hand = run(WHAT_IF, votes, WhatIfSpec(settings, keep=votes.judges[:5]), jobs=1)
     assert hand.delta.lo < hand.delta.value - math.log(100.0) / N

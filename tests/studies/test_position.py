@@ -66,7 +66,7 @@ def test_the_constant_scores_the_entropy_of_the_labels_and_the_gap_is_the_differ
     entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
     position = curve.position("temperature")
     assert position.nll == pytest.approx(entropy)
-    assert position.gap.value == pytest.approx(float(curve.nll[0, -1]) - entropy, abs=0.01)
+    assert position.gap.value == pytest.approx(float(curve.nll.value[0, -1]) - entropy, abs=0.01)
     assert position.gap.lo < position.gap.value < position.gap.hi
 
 

@@ -33,7 +33,7 @@ def curve(path, calibrators, *, splits, protocol="honest", ks=KS):
 def nll(result, calibrator):
     """NLL of top-3, top-5, top-10 and all judges."""
     at = [result.k.tolist().index(k) for k in (*KS, result.n_judges)]
-    return result.nll[result.row(calibrator)][at].tolist()
+    return result.nll.value[result.row(calibrator)][at].tolist()
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,10 @@ def test_rewardbench_has_its_honest_figures(balanced, calibrator, wanted):
 def test_control_rewardbench_is_better_curated(balanced):
     comparison = balanced.comparison("temperature", "top-10")
     assert comparison.verdict == "curate"
-    assert comparison.delta / comparison.nll_all == pytest.approx(-0.38, abs=0.04)
-    assert (comparison.hi - comparison.lo) / 2 / comparison.nll_all == pytest.approx(0.08, abs=0.02)
+    assert comparison.delta.value / comparison.nll_all == pytest.approx(-0.38, abs=0.04)
+    assert (comparison.delta.hi - comparison.delta.lo) / 2 / comparison.nll_all == pytest.approx(
+        0.08, abs=0.02
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,10 +72,9 @@ def test_controls_that_keep_all_and_that_stay_open(real_votes, name, verdict, re
     result = curve(real_votes(f"{name}_votes.csv"), ("temperature",), splits=100, ks=(5,))
     comparison = result.comparison("temperature", "top-5")
     assert comparison.verdict == verdict
-    assert comparison.delta / comparison.nll_all == pytest.approx(relative, abs=0.04)
-    assert (comparison.hi - comparison.lo) / 2 / comparison.nll_all == pytest.approx(
-        reach, abs=0.03
-    )
+    assert comparison.delta.value / comparison.nll_all == pytest.approx(relative, abs=0.04)
+    half = (comparison.delta.hi - comparison.delta.lo) / 2
+    assert half / comparison.nll_all == pytest.approx(reach, abs=0.03)
 
 
 @pytest.mark.real_votes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isnan
 
-import pandas as pd
+import numpy as np
 
 from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
 from judgepanel.kernels.aggregate.aggregation import cross_fits
@@ -18,10 +19,11 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import capital, fixed, interval, p_cell, percent, sig, signed
+from judgepanel.words.cells import Column, Form, numbers, text
+from judgepanel.words.numbers import capital, fixed, interval, sig, signed
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
@@ -77,7 +79,7 @@ def headline(curve: PanelCurve, calibrator: str) -> Comparison | None:
         if arm.arm == CHOSEN:
             return arm
     if better:
-        return min(better, key=lambda arm: arm.delta)
+        return min(better, key=lambda arm: float(arm.delta.value))
     if "top-5" in arms:
         return arms["top-5"]
     return fixed_arms[-1] if fixed_arms else arms.get(CHOSEN)
@@ -88,18 +90,19 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
     chosen = arm.arm == CHOSEN
     name = "the k chosen on calibration rows" if chosen else arm.arm
     size = f"about {arm.k}" if chosen else f"{arm.k}"
-    bounds = interval(arm.lo, arm.hi, sign=True)
-    against = f"{name} changes NLL by {signed(arm.delta)} {bounds}"
-    if arm.delta > 0:
-        against = f"{name} costs {signed(arm.delta)} NLL {bounds}"
+    delta, lo, hi = arm.delta
+    bounds = interval(lo, hi, sign=True)
+    against = f"{name} changes NLL by {signed(delta)} {bounds}"
+    if delta > 0:
+        against = f"{name} costs {signed(delta)} NLL {bounds}"
     if arm.verdict == "tie" and chosen and arm.k_lo == n:
         return f"A tie: the k chosen on calibration rows is the {SAME_PANEL} {n} in every split."
-    if arm.lo > -arm.margin and arm.hi < arm.margin and arm.verdict != "tie":
+    if lo > -arm.margin and hi < arm.margin and arm.verdict != "tie":
         return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
     return {
         "keep all": f"Keep all {n}: {against}.",
-        "curate": f"Curate to {size}: {name} saves {sig(-arm.delta, 2)} NLL "
-        f"{interval(-arm.hi, -arm.lo)} against all {n}.",
+        "curate": f"Curate to {size}: {name} saves {sig(-delta, 2)} NLL "
+        f"{interval(-hi, -lo)} against all {n}.",
         "no loss from keeping": f"At most 2 % is lost by keeping all {n}: {against} against all.",
         "no loss from curating": f"At most 2 % is lost by curating to {size}: {against} against "
         f"all {n}.",
@@ -113,56 +116,58 @@ def optimism_sentence(curve: PanelCurve, calibrator: str) -> str:
     arm = curve.comparison(calibrator, CHOSEN)
     if arm is None:
         return ""
+    nll = sig(float(arm.nll.value))
     return (
         f"Choosing k on calibration rows (median {arm.k}, mostly {arm.k_lo} to {arm.k_hi}) "
-        f"promised NLL {sig(arm.chosen_on)} and gave {sig(arm.nll)} on untouched items: an "
+        f"promised NLL {sig(arm.chosen_on)} and gave {nll} on untouched items: an "
         f"optimism of {signed(arm.optimism)}."
     )
 
 
-def comparison_table(curve: PanelCurve, calibrator: str) -> pd.DataFrame:
+def comparison_table(curve: PanelCurve, calibrator: str) -> dict[str, Column]:
     """All judges and every compared panel under one calibrator."""
-    c, last = curve.row(calibrator), len(curve.k) - 1
-    skill = 1.0 - float(curve.nll[c, last]) / curve.null_nll
-    rows = [
-        {
-            "panel": f"all {curve.n_judges}",
-            "NLL": sig(float(curve.nll[c, last])),
-            "NLL 95 %": interval(float(curve.nll_lo[c, last]), float(curve.nll_hi[c, last]), 3),
-            "skill": percent(skill),
-            "difference": "",
-            "difference 95 %": "",
-            "all rows together": "",
-            "p": "",
-            "verdict": "reference",
-            "optimism": "",
-            "paper's median": "",
-            "paper's interval": "",
-            "paper's p": "",
-        }
-    ]
-    for arm in curve.comparisons:
-        if arm.calibrator != calibrator:
-            continue
-        tie = arm.verdict == "tie"
-        rows.append(
-            {
-                "panel": arm.arm if arm.k_lo == arm.k_hi else f"{arm.arm} ({arm.k_lo}-{arm.k_hi})",
-                "NLL": sig(arm.nll),
-                "NLL 95 %": interval(arm.nll_lo, arm.nll_hi, 3),
-                "skill": percent(1.0 - arm.nll / curve.null_nll),
-                "difference": tie_words(arm.k_lo, curve.n_judges) if tie else signed(arm.delta),
-                "difference 95 %": "" if tie else interval(arm.lo, arm.hi, sign=True),
-                "all rows together": "" if tie else interval(arm.band_lo, arm.band_hi, sign=True),
-                "p": "" if tie else p_cell(arm.p),
-                "verdict": arm.verdict,
-                "optimism": "" if arm.arm.startswith("top") else signed(arm.optimism),
-                "paper's median": "" if tie else signed(arm.paper_median),
-                "paper's interval": "" if tie else interval(arm.paper_lo, arm.paper_hi, sign=True),
-                "paper's p": "" if tie else p_cell(arm.paper_p),
-            }
-        )
-    return pd.DataFrame(rows)
+    arms = [arm for arm in curve.comparisons if arm.calibrator == calibrator]
+    tied = np.array([True, *(arm.verdict == "tie" for arm in arms)])
+    ties = {
+        row: tie_words(arm.k_lo, curve.n_judges)
+        for row, arm in enumerate(arms, start=1)
+        if tied[row]
+    }
+    nll = Interval.stacked([curve.nll[curve.row(calibrator), -1], *(arm.nll for arm in arms)])
+
+    def against(name: str) -> Interval:
+        none = Interval.single(np.nan, np.nan, np.nan)
+        return Interval.stacked([none, *(getattr(arm, name) for arm in arms)]).where(~tied)
+
+    def column(name: str, form: Form) -> Column:
+        return numbers([np.nan, *(getattr(arm, name) for arm in arms)], form)
+
+    delta, paper = against("delta"), against("paper_median")
+    return {
+        "panel": text([f"all {curve.n_judges}", *map(_panel, arms)]),
+        "NLL": numbers(nll.value, "significant"),
+        "NLL 95 %": _ends(nll, 3),
+        "skill": numbers(1.0 - nll.value / curve.null_nll, "share"),
+        "difference": Column(delta.value, "signed", ties),
+        "difference 95 %": _ends(delta, sign=True),
+        "all rows together": _ends(against("band"), sign=True),
+        "p": column("p", "p"),
+        "verdict": text(["reference", *(arm.verdict for arm in arms)]),
+        "optimism": column("optimism", "signed"),
+        "paper's median": numbers(paper.value, "signed"),
+        "paper's interval": _ends(paper, sign=True),
+        "paper's p": column("paper_p", "p"),
+    }
+
+
+def _panel(arm: Comparison) -> str:
+    return arm.arm if arm.k_lo == arm.k_hi else f"{arm.arm} ({arm.k_lo}-{arm.k_hi})"
+
+
+def _ends(intervals: Interval, digits: int = 2, *, sign: bool = False) -> Column:
+    """Both ends of every interval; blank where there is none."""
+    ends = zip(intervals.lo.tolist(), intervals.hi.tolist(), strict=True)
+    return text(["" if isnan(lo) else interval(lo, hi, digits, sign=sign) for lo, hi in ends])
 
 
 def present(
@@ -188,7 +193,7 @@ def _curve(result: PanelCurve, calibrator: str, metric: str) -> list[Block]:
         Paragraph(_reading(result, calibrator, metric), quiet=True),
         *paragraphs(optimism_sentence(result, calibrator)),
         Table(
-            as_columns(comparison_table(result, calibrator)),
+            comparison_table(result, calibrator),
             f"Panels against all judges, with {CALIBRATED[calibrator]}.",
         ),
     ]

@@ -7,6 +7,7 @@ grid of k; 100 splits of 2985 items and 148 judges take seconds. Memory is a few
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,18 +27,19 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
     check_panels,
-    metric_fields,
     run_fields,
     splits_of,
 )
 from judgepanel.studies.compare import Comparison, comparisons, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -53,6 +55,7 @@ CHOICE_FOLDS = 3
 CHOICE_SIZES = 12
 
 _COMPARED = (3, 5, 10)
+_UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +113,8 @@ class PanelCurve(SplitResult):
 
     Arrays over calibrators and panel sizes are (n_calibrators, n_k), in the order of
     ``calibrators`` and ``k``. NLL is in nats per item; Brier, ECE and accuracy are in [0, 1].
-    ``lo`` and ``hi`` bound 95 % intervals for new items (docs/inference.md); those of ECE, which
-    is not a mean over items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is
+    Intervals are of 95 % for new items (docs/inference.md); those of ECE, which is not a mean over
+    items, are the central 95 % over splits. ``constant_nll`` (n_calibrators,) is
     the score of a constant through the same calibrator. ``positions`` (n_calibrators,) hold all
     judges against a constant position, empty where that is no rival. ``ranking`` names the judges
     by rank on all labelled items, ``ranking_accuracy`` their posterior mean accuracy.
@@ -120,18 +123,10 @@ class PanelCurve(SplitResult):
     k: Ints
     calibrators: tuple[str, ...]
     aggregator: str
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
-    brier: Floats
-    brier_lo: Floats
-    brier_hi: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
-    ece: Floats
-    ece_lo: Floats
-    ece_hi: Floats
+    nll: Interval
+    brier: Interval
+    accuracy: Interval
+    ece: Interval
     null_nll: float
     constant_nll: Floats
     comparisons: tuple[Comparison, ...]
@@ -151,36 +146,29 @@ class PanelCurve(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per panel size and calibrator."""
-        n_k, n_c = len(self.k), len(self.calibrators)
-        columns: dict[str, Any] = {
-            "k": np.tile(self.k, n_c),
-            "aggregator": self.aggregator,
-            "calibrator": np.repeat(np.array(self.calibrators, dtype=object), n_k),
-            "n_splits": self.n_splits,
-        }
-        for metric in ("nll", "brier", "ece", "accuracy"):
-            for suffix in ("", "_lo", "_hi"):
-                columns[metric + suffix] = getattr(self, metric + suffix).ravel()
-        columns["null_nll"] = self.null_nll
-        columns["skill"] = 1.0 - self.nll.ravel() / self.null_nll
-        columns["constant_nll"] = np.repeat(self.constant_nll, n_k)
-        return pd.DataFrame(columns)
+        return long_frame(
+            self.nll.shape,
+            {
+                "k": self.k,
+                "aggregator": self.aggregator,
+                "calibrator": np.array(self.calibrators)[:, None],
+                "n_splits": self.n_splits,
+                "nll": self.nll,
+                "brier": self.brier,
+                "ece": self.ece,
+                "accuracy": self.accuracy,
+                "null_nll": self.null_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "constant_nll": self.constant_nll[:, None],
+            },
+        )
 
-    def summary(self) -> dict[str, Any]:
-        """The comparisons with all judges, the null and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """The comparisons with all judges, and with a constant position."""
         return {
             "comparisons": [comparison.plain() for comparison in self.comparisons],
             "positions": [position.plain() for position in self.positions],
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
             "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_calibration": self.n_calibration,
-            "n_evaluation": self.n_evaluation,
-            "partial": self.partial,
         }
 
     def position(self, calibrator: str) -> ConstantPosition | None:
@@ -189,10 +177,8 @@ class PanelCurve(SplitResult):
 
     def comparison(self, calibrator: str, arm: str) -> Comparison | None:
         """The comparison of an arm (``top-5``, ``best k``) with all judges, if there is one."""
-        for comparison in self.comparisons:
-            if comparison.calibrator == calibrator and comparison.arm == arm:
-                return comparison
-        return None
+        arms = (c for c in self.comparisons if (c.calibrator, c.arm) == (calibrator, arm))
+        return next(arms, None)
 
 
 def panel_sizes(
@@ -279,7 +265,6 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     totals = partial.in_order()
     ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
     rare = errs_rarely(prepared)
-    estimates = grid_estimates(totals, prepared.ballots.units, rare=rare)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
@@ -287,7 +272,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         k=ks,
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
-        **metric_fields(estimates, lambda result: result[:, : len(ks)]),
+        **_metrics(grid_estimates(totals, prepared.ballots.units, rare=rare), len(ks)),
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0),
         comparisons=comparisons(
@@ -306,6 +291,13 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         **run_fields(prepared, spec.settings, totals),
         warnings=_warnings(prepared, spec, totals),
     )
+
+
+def _metrics(estimates: Mapping[str, tuple[Floats, Floats, Floats]], n_k: int) -> dict[str, Any]:
+    """Scores of the panels; behind them stand those of the best k."""
+    return {
+        metric: Interval(*estimates[metric], unit=unit)[:, :n_k] for metric, unit in _UNITS.items()
+    }
 
 
 def _warnings(prepared: Prepared, spec: PanelCurveSpec, totals: Tally) -> tuple[str, ...]:

@@ -57,12 +57,12 @@ def test_every_share_is_the_panel_curve_of_that_share_to_the_bit():
             ),
             jobs=1,
         )
-        np.testing.assert_array_equal(fraction_sweep.nll.value[:, :, f], curve.nll[:, [2, 8]])
-        np.testing.assert_array_equal(fraction_sweep.nll.lo[:, :, f], curve.nll_lo[:, [2, 8]])
+        np.testing.assert_array_equal(fraction_sweep.nll.value[:, :, f], curve.nll.value[:, [2, 8]])
+        np.testing.assert_array_equal(fraction_sweep.nll.lo[:, :, f], curve.nll.lo[:, [2, 8]])
         assert fraction_sweep.null_nll[f] == curve.null_nll
         for c, name in enumerate(fraction_sweep.calibrators):
             same = curve.comparison(name, "top-3")
-            assert fraction_sweep.delta.lo[c, 0, f] == pytest.approx(same.lo, abs=1e-12)
+            assert fraction_sweep.delta.lo[c, 0, f] == pytest.approx(same.delta.lo, abs=1e-12)
             assert fraction_sweep.verdict(c, 0, f) == same.verdict
 
 

@@ -79,12 +79,12 @@ def test_the_largest_budget_is_the_panel_curve_to_the_bit():
         jobs=1,
     )
     label_budget = result()
-    np.testing.assert_array_equal(label_budget.nll.value[:, :, -1], curve.nll[:, [2, 8]])
-    np.testing.assert_array_equal(label_budget.nll.lo[:, :, -1], curve.nll_lo[:, [2, 8]])
+    np.testing.assert_array_equal(label_budget.nll.value[:, :, -1], curve.nll.value[:, [2, 8]])
+    np.testing.assert_array_equal(label_budget.nll.lo[:, :, -1], curve.nll.lo[:, [2, 8]])
     for c, name in enumerate(label_budget.calibrators):
         same = curve.comparison(name, "top-3")
-        assert label_budget.delta.value[c, 0, -1] == pytest.approx(same.delta, abs=1e-15)
-        assert label_budget.delta.lo[c, 0, -1] == pytest.approx(same.lo, abs=1e-12)
+        assert label_budget.delta.value[c, 0, -1] == pytest.approx(same.delta.value, abs=1e-15)
+        assert label_budget.delta.lo[c, 0, -1] == pytest.approx(same.delta.lo, abs=1e-12)
         assert label_budget.verdict(c, 0, -1) == same.verdict
     assert label_budget.null_nll[-1] == curve.null_nll
     np.testing.assert_array_equal(label_budget.constant_nll[:, -1], curve.constant_nll)

@@ -74,8 +74,8 @@ def test_the_papers_rows_are_the_curve_under_the_papers_protocol():
     there = [wanted.k.tolist().index(k) for k in (2, 3, 5, 9)]
     for step, name in zip(steps, names, strict=True):
         c, s = wanted.row(name), claim.row(step)
-        np.testing.assert_allclose(claim.nll.value[s, at], wanted.nll[c, there], **CLOSE)
-        np.testing.assert_allclose(claim.nll.hi[s, at], wanted.nll_hi[c, there], **CLOSE)
+        np.testing.assert_allclose(claim.nll.value[s, at], wanted.nll.value[c, there], **CLOSE)
+        np.testing.assert_allclose(claim.nll.hi[s, at], wanted.nll.hi[c, there], **CLOSE)
         assert claim.constant_nll[s] == pytest.approx(wanted.constant_nll[c], abs=1e-12)
         assert claim.null_nll[s] == pytest.approx(wanted.null_nll, abs=1e-12)
 
@@ -84,11 +84,11 @@ def test_the_papers_rows_are_the_curve_under_the_papers_protocol():
 def test_the_honest_row_is_the_curve_by_default(given_votes):
     claim = result() if given_votes is votes else one_class_result()
     wanted = curve(given_votes(), ("beta",))
-    np.testing.assert_allclose(level(claim, "honest")[-1], wanted.nll[0, -1], **CLOSE)
+    np.testing.assert_allclose(level(claim, "honest")[-1], wanted.nll.value[0, -1], **CLOSE)
     three = wanted.comparison("beta", "top-3")
     at = claim.row("honest"), claim.sizes.tolist().index(3)
-    assert claim.against_all.value[at] == pytest.approx(three.delta, abs=1e-12)
-    assert claim.against_all.lo[at] == pytest.approx(three.lo, abs=1e-12)
+    assert claim.against_all.value[at] == pytest.approx(three.delta.value, abs=1e-12)
+    assert claim.against_all.lo[at] == pytest.approx(three.delta.lo, abs=1e-12)
     assert claim.verdict("honest", at[1]) == three.verdict
 
 

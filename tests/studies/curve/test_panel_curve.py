@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from judgepanel.kernels.evaluate.evaluation import evaluate_split, inner_nll
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
 from judgepanel.studies.curve.panel_curve import (
@@ -90,7 +91,7 @@ class TestSeeds:
 
     def test_another_seed_gives_other_numbers(self, votes, result):
         other = curve(votes, spec_of(calibrators=ALL, seed=1))
-        assert (other.nll != result.nll).any()
+        assert (other.nll.value != result.nll.value).any()
 
     @staticmethod
     def tally(votes, spec):
@@ -112,31 +113,33 @@ class TestNumbers:
             times[drawn.evaluation] += 1
         seen = times > 0
         wanted = (total[..., seen] / times[seen]).mean(axis=-1)
-        np.testing.assert_allclose(result.nll, wanted, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(result.nll.value, wanted, rtol=0, atol=1e-11)
 
     def test_every_figure_is_finite_and_intervals_hold_their_value(self, result):
         for field in fields(PanelCurve):
             value = getattr(result, field.name)
-            if isinstance(value, np.ndarray):
-                assert np.isfinite(value).all(), field.name
+            if isinstance(value, np.ndarray | Interval):
+                assert np.isfinite(list(value)).all(), field.name
         for metric in ("nll", "brier", "accuracy"):
-            value = getattr(result, metric)
-            assert (getattr(result, metric + "_lo") <= value).all()
-            assert (value <= getattr(result, metric + "_hi")).all()
+            value, lo, hi = getattr(result, metric)
+            assert (lo <= value).all()
+            assert (value <= hi).all()
 
     def test_deltas_are_differences_to_all_judges(self, result):
         for name in ALL:
             comparison = result.comparison(name, "top-3")
             row = result.row(name)
-            assert comparison.nll == pytest.approx(result.nll[row, 2], abs=1e-12)
-            assert comparison.nll_all == pytest.approx(result.nll[row, -1], abs=1e-12)
-            assert comparison.delta == pytest.approx(comparison.nll - comparison.nll_all, abs=1e-12)
+            assert comparison.nll.value == pytest.approx(result.nll.value[row, 2], abs=1e-12)
+            assert comparison.nll_all == pytest.approx(result.nll.value[row, -1], abs=1e-12)
+            assert comparison.delta.value == pytest.approx(
+                comparison.nll.value - comparison.nll_all, abs=1e-12
+            )
             assert (
-                comparison.band_lo
-                <= comparison.lo
-                <= comparison.delta
-                <= comparison.hi
-                <= comparison.band_hi
+                comparison.band.lo
+                <= comparison.delta.lo
+                <= comparison.delta.value
+                <= comparison.delta.hi
+                <= comparison.band.hi
             )
             assert comparison.margin == pytest.approx(0.02 * comparison.nll_all)
 
@@ -144,7 +147,7 @@ class TestNumbers:
         for name in ALL:
             best = result.comparison(name, "best k")
             assert best.k_lo <= best.k <= best.k_hi
-            assert best.optimism == pytest.approx(best.nll - best.chosen_on, abs=1e-12)
+            assert best.optimism == pytest.approx(best.nll.value - best.chosen_on, abs=1e-12)
 
     def test_the_best_k_is_the_best_of_folds_inside_the_calibration_rows(self):
         votes = make_votes(5, 80, 8)
@@ -175,7 +178,7 @@ class TestNumbers:
 
     def test_all_against_all_is_a_tie(self):
         single = curve(make_votes(3, 40, 1), spec_of(compare=(3, 5, 10)))
-        assert [(c.arm, c.verdict, c.delta) for c in single.comparisons] == [
+        assert [(c.arm, c.verdict, c.delta.value) for c in single.comparisons] == [
             ("best k", "tie", 0.0)
         ] * 3
 
@@ -207,7 +210,9 @@ class TestInvariance:
     def test_swapping_responses_does_change_what_is_taken_as_given(self, votes):
         flip = np.random.default_rng(0).random(votes.n_items) < 0.5
         spec = spec_of(orientation="as_given")
-        assert (curve(flip_items(votes, flip), spec).nll != curve(votes, spec).nll).any()
+        assert (
+            curve(flip_items(votes, flip), spec).nll.value != curve(votes, spec).nll.value
+        ).any()
 
     @pytest.mark.parametrize("orientation", ["as_given", "symmetric"])
     def test_items_without_a_label_change_nothing(self, votes, orientation):
@@ -233,14 +238,14 @@ class TestInvariance:
     def test_temperature_and_platt_are_the_same_bits_under_symmetric(self, votes):
         names = ("temperature", "platt")
         outcome = curve(votes, spec_of(calibrators=names, orientation="symmetric"))
-        np.testing.assert_array_equal(outcome.nll[0], outcome.nll[1])
+        np.testing.assert_array_equal(outcome.nll.value[0], outcome.nll.value[1])
 
     def test_groups_stay_whole_and_count_as_units(self):
         grouped = make_votes(4, 60, 5, groups=12)
         outcome = curve(grouped)
         alone = curve(replace(grouped, groups=None))
         assert outcome.n_items == alone.n_items
-        assert (outcome.nll != alone.nll).any()
+        assert (outcome.nll.value != alone.nll.value).any()
 
 
 class TestOneClass:
@@ -249,7 +254,7 @@ class TestOneClass:
         flip = np.random.default_rng(1).random(80) < 0.5
         coded = curve(votes, spec_of(calibrators=ALL))
         balanced = curve(flip_items(votes, flip), spec_of(calibrators=ALL, orientation="symmetric"))
-        np.testing.assert_array_equal(coded.nll, balanced.nll)
+        np.testing.assert_array_equal(coded.nll.value, balanced.nll.value)
         assert coded.orientation == "symmetric"
         assert coded.one_class
         assert coded.null_nll == pytest.approx(math.log(2))
@@ -259,7 +264,7 @@ class TestOneClass:
     def test_the_papers_protocol_gives_the_tiny_number_and_says_what_it_measures(self):
         votes = make_votes(5, 300, 6, one_class=True)
         paper = curve(votes, spec_of(calibrators=ALL, protocol="paper"))
-        assert paper.nll[paper.row("beta_clipped")].max() < 0.05
+        assert paper.nll.value[paper.row("beta_clipped")].max() < 0.05
         assert paper.constant_nll[paper.row("beta_clipped")] < 0.05
         assert any("measure the coding, not the judges" in notice for notice in paper.warnings)
         assert any("platt could not be fitted" in notice for notice in paper.warnings)
@@ -268,7 +273,7 @@ class TestOneClass:
     def test_no_honest_policy_makes_random_judges_look_skilled(self, policy):
         votes = make_votes(6, 200, 10, one_class=True, low=0.45, high=0.55)
         outcome = curve(votes, spec_of(orientation=policy))
-        calibrated = outcome.nll[[outcome.row("temperature"), outcome.row("beta")]]
+        calibrated = outcome.nll.value[[outcome.row("temperature"), outcome.row("beta")]]
         assert calibrated.min() > 0.66
 
     def test_as_given_is_refused_and_so_is_a_pointwise_task(self):
@@ -288,7 +293,7 @@ class TestOneClass:
         verdicts[:, 0] = 0
         outcome = curve(replace(votes, votes=verdicts), spec_of(orientation="symmetric"))
         rest = curve(votes.with_judges(votes.judges[1:]), spec_of(orientation="symmetric"))
-        np.testing.assert_array_equal(outcome.nll, rest.nll)
+        np.testing.assert_array_equal(outcome.nll.value, rest.nll.value)
         assert any("'judge000' gave one verdict" in notice for notice in outcome.warnings)
 
 
@@ -298,7 +303,7 @@ class TestRunning:
         results = [progress.result() for progress in steps(PANEL_CURVE, votes, spec, jobs=1)]
         assert [outcome.n_splits for outcome in results] == [5, 10, 15]
         assert [outcome.partial for outcome in results] == [True, True, False]
-        assert np.isfinite(results[0].nll_lo).all()
+        assert np.isfinite(results[0].nll.lo).all()
         assert bits(results[1], without=("planned_splits",)) == bits(
             curve(votes, spec_of(splits=10)), without=("planned_splits",)
         )
@@ -330,9 +335,10 @@ class TestCodec:
         back = from_plain(PanelCurve, json.loads(json.dumps(to_plain(result), allow_nan=False)))
         for field in fields(PanelCurve):
             first, other = getattr(result, field.name), getattr(back, field.name)
-            if isinstance(first, np.ndarray):
-                np.testing.assert_array_equal(first, other)
-                assert first.dtype == other.dtype
+            if isinstance(first, np.ndarray | Interval):
+                for part, again in zip(first, other, strict=True):
+                    np.testing.assert_array_equal(part, again)
+                    assert part.dtype == again.dtype
             elif field.name != "comparisons":
                 assert first == other
         assert repr(back.comparisons) == repr(result.comparisons)
@@ -380,7 +386,9 @@ class TestSizes:
     def test_a_grid_is_a_slice_of_the_full_curve(self, votes, result):
         spec = replace(spec_of(calibrators=ALL), ks=(2, 5))
         outcome = curve(votes, spec)
-        np.testing.assert_allclose(outcome.nll, result.nll[:, outcome.k - 1], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(
+            outcome.nll.value, result.nll.value[:, outcome.k - 1], rtol=0, atol=1e-11
+        )
 
 
 @pytest.mark.parametrize(
@@ -410,7 +418,7 @@ def test_a_curve_of_unknown_parts_is_refused(options, why):
 def test_perfect_judges_overflow_nothing():
     votes = make_votes(9, 400, 150, low=1.0, high=1.0, missing=0.0)
     outcome = curve(votes, spec_of(splits=5, calibrators=ALL))
-    np.testing.assert_allclose(outcome.nll[:, -1], -math.log(0.999), atol=0.01)
+    np.testing.assert_allclose(outcome.nll.value[:, -1], -math.log(0.999), atol=0.01)
 
 
 def test_under_the_paper_s_protocol_k_is_still_chosen_on_rows_a_fit_has_not_seen():

@@ -45,7 +45,7 @@ def test_figures_are_those_of_the_panel_curve(votes, result):
     curve = run(PANEL_CURVE, votes, PanelCurveSpec(SETTINGS, calibrators=names), jobs=1)
     for name in names:
         for column, k in enumerate(result.k):
-            wanted = curve.nll[curve.row(name), k - 1]
+            wanted = curve.nll.value[curve.row(name), k - 1]
             assert result.nll[result.calibrators.index(name), column] == pytest.approx(wanted)
     assert result.k.tolist() == [5, 10, 12]
 

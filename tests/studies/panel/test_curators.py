@@ -205,10 +205,10 @@ def test_all_judges_and_top_k_are_those_of_the_panel_curve():
         PanelCurveSpec(settings, calibrators=("temperature",), ks=(3,), compare=(3,)),
         jobs=1,
     )
-    assert result().everyone.nll.value == pytest.approx(float(curve.nll[0, -1]), abs=1e-12)
+    assert result().everyone.nll.value == pytest.approx(float(curve.nll.value[0, -1]), abs=1e-12)
     curator, wanted = result().named("fixed_size"), curve.comparison("temperature", "top-3")
     assert (curator.nll.value, *curator.delta, curator.verdict) == pytest.approx(
-        (wanted.nll, wanted.delta, wanted.lo, wanted.hi, wanted.verdict)
+        (wanted.nll.value, *wanted.delta, wanted.verdict)
     )
 
 
@@ -303,7 +303,7 @@ def test_chosen_judges_can_be_refitted_jointly():
         ),
         jobs=1,
     )
-    assert curators.everyone.nll.value == pytest.approx(float(curve.nll[0, -1]), abs=1e-9)
+    assert curators.everyone.nll.value == pytest.approx(float(curve.nll.value[0, -1]), abs=1e-9)
 
 
 def test_one_class_labels_flatter_nobody():

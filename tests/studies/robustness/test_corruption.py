@@ -87,13 +87,13 @@ def test_the_clean_panels_are_those_of_the_panel_curve():
         PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, calibrators=("beta",), compare=(3,)), jobs=1
     )
     corruption = result()
-    np.testing.assert_allclose(corruption.nll.value[:, 0], curve.nll[0, [2, 8]], atol=1e-12)
-    np.testing.assert_allclose(corruption.nll.lo[:, 0], curve.nll_lo[0, [2, 8]], atol=1e-9)
+    np.testing.assert_allclose(corruption.nll.value[:, 0], curve.nll.value[0, [2, 8]], atol=1e-12)
+    np.testing.assert_allclose(corruption.nll.lo[:, 0], curve.nll.lo[0, [2, 8]], atol=1e-9)
     np.testing.assert_allclose(
-        corruption.accuracy.value[:, 0], curve.accuracy[0, [2, 8]], atol=1e-12
+        corruption.accuracy.value[:, 0], curve.accuracy.value[0, [2, 8]], atol=1e-12
     )
     assert corruption.delta.value[0, 0] == pytest.approx(
-        curve.comparison("beta", "top-3").delta, abs=1e-12
+        curve.comparison("beta", "top-3").delta.value, abs=1e-12
     )
     assert corruption.null_nll == curve.null_nll
 

@@ -53,7 +53,9 @@ def test_undistorted_scores_are_those_of_the_panel_curve(orientation):
     curve = run(PANEL_CURVE, votes(), PanelCurveSpec(settings, calibrators=names), jobs=1)
     for c, name in enumerate(names):
         # Items and their swaps are two rows here and one there; the optimum is the same.
-        assert cell(distortion, "undistorted", name) == pytest.approx(curve.nll[c, -1], abs=2e-5)
+        assert cell(distortion, "undistorted", name) == pytest.approx(
+            curve.nll.value[c, -1], abs=2e-5
+        )
     assert distortion.null_nll == pytest.approx(curve.null_nll)
 
 

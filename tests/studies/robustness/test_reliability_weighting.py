@@ -94,8 +94,8 @@ def test_numeric_features_that_vary_are_signals_both_ways_and_the_rest_is_named(
 def test_the_unweighted_panel_is_the_one_of_the_panel_curve():
     curve = run(PANEL_CURVE, votes(), PanelCurveSpec(SETTINGS, calibrators=("beta",)), jobs=1)
     reliability_weighting = result()
-    assert reliability_weighting.base_nll.value == pytest.approx(curve.nll[0, -1], abs=1e-10)
-    assert reliability_weighting.base_nll.lo == pytest.approx(curve.nll_lo[0, -1], abs=1e-8)
+    assert reliability_weighting.base_nll.value == pytest.approx(curve.nll.value[0, -1], abs=1e-10)
+    assert reliability_weighting.base_nll.lo == pytest.approx(curve.nll.lo[0, -1], abs=1e-8)
     assert reliability_weighting.null_nll == curve.null_nll
     np.testing.assert_allclose(
         reliability_weighting.nll - reliability_weighting.base_nll.value,
