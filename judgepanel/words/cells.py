@@ -146,6 +146,19 @@ def bands(values: Interval) -> Column:
     return Column(values, "band")
 
 
+def ends(
+    values: Interval, digits: int = 2, *, sign: bool = False, words: Mapping[int, str] | None = None
+) -> Column:
+    """Intervals (n,) without what they are intervals of; they sort by their lower ends."""
+    lower = np.asarray(values.lo)
+    texts = {
+        row: interval(lo, hi, digits, sign=sign)
+        for row, (lo, hi) in enumerate(zip(lower.tolist(), values.hi.tolist(), strict=True))
+        if not np.isnan(lo)
+    }
+    return Column(lower, "number", texts | dict(words or {}))
+
+
 def as_columns(frame: pd.DataFrame, shares: Collection[str] = SHARES) -> dict[str, Column]:
     """A frame as columns: floats with three decimals, ``shares`` in per cent, the rest as text."""
     return {str(name): _inferred(frame[name], str(name) in shares) for name in frame.columns}
