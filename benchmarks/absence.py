@@ -15,12 +15,12 @@ from benchmarks.real import real_path
 from benchmarks.report import Report, Table, say
 from judgepanel.decision.absence import Absence, measure_absence
 from judgepanel.decision.absence_nearest import absence_sentence, nearest_absence, on_items
+from judgepanel.decision.panel_blocks import absence_content
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.fallback import Fallback, fit_fallback, in_order
 from judgepanel.models.panel import PanelModel, fit_panel
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
@@ -168,7 +168,7 @@ class _World:
         figures = {"nll": absence.nll, "nll_hi": absence.nll, "null_nll": self.base}
         self.content: dict[str, Any] = {
             "judges": list(model.judges),
-            "absence": to_plain(absence),
+            "absence": absence_content(absence, absence.judges),
             "figures": figures,
         }
 

@@ -11,6 +11,7 @@ from scipy import stats
 
 from judgepanel.decision.absence_threshold import Losses, Threshold
 from judgepanel.scoring.inference import LEVEL, sampling_variance
+from judgepanel.scoring.interval import Interval
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -20,8 +21,8 @@ Index = NDArray[np.int64]
 class AbsenceFigures:
     """``n_absent`` judges (a ``share`` of the panel) absent: mean NLL, and how much it rose.
 
-    ``delta`` = NLL - NLL with nobody absent, [``lo``, ``hi``] its 95 % interval on very many
-    new items, under Student's law with ``df``. A file of m items adds ``item_sd``^2 / m to the
+    ``delta`` = NLL - NLL with nobody absent, its 95 % interval on very many new items, under
+    Student's law with ``df``. A file of m items adds ``item_sd``^2 / m to the
     variance (:func:`decision.absence_nearest.on_items`). ``main_nll`` is the NLL of the panel's own
     rule, had it no fallback.
     """
@@ -29,9 +30,7 @@ class AbsenceFigures:
     n_absent: int
     share: float
     nll: float
-    delta: float
-    lo: float
-    hi: float
+    delta: Interval
     df: float
     item_sd: float
     main_nll: float
@@ -73,14 +72,13 @@ def figures_of(
         rule=rule,
     )
     value = rises.mean(axis=1)
+    delta = Interval(value, value - spread.reach, value + spread.reach)
     figures = [
         AbsenceFigures(
             n_absent=size,
             share=size / n_judges,
             nll=float(items[arm + 1].mean()),
-            delta=float(value[arm]),
-            lo=float(value[arm] - spread.reach[arm]),
-            hi=float(value[arm] + spread.reach[arm]),
+            delta=delta[arm],
             df=float(spread.df[arm]),
             item_sd=float(spread.item_sd[arm]),
             main_nll=float(mains[arm + 1].mean()),

@@ -10,6 +10,7 @@ from scipy import stats
 
 from judgepanel.decision.seen import Seen
 from judgepanel.scoring.inference import LEVEL, sampling_variance
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import group_codes
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
@@ -22,14 +23,12 @@ _LEAST = -float(np.log(0.999))
 
 @dataclass(frozen=True, slots=True)
 class LabelFigures:
-    """Means over labelled new items: ``nll`` [``lo``, ``hi``] in nats, for this panel on items
-    like these; ``null_nll`` that of always saying the panel's base rate (.5 under ``symmetric``).
+    """Means over labelled new items: ``nll`` in nats, for this panel on items like these;
+    ``null_nll`` that of always saying the panel's base rate (.5 under ``symmetric``).
     ``n_wrong`` items have P(true label) < .5: few of them leave the NLL to few items.
     """
 
-    nll: float
-    lo: float
-    hi: float
+    nll: Interval
     null_nll: float
     brier: float
     accuracy: float
@@ -38,7 +37,7 @@ class LabelFigures:
     @property
     def skill(self) -> float:
         """1 - NLL / null NLL."""
-        return 1.0 - self.nll / self.null_nll
+        return 1.0 - float(self.nll.value) / self.null_nll
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +98,7 @@ def _figures(
     reach = float(stats.t.ppf(0.5 + LEVEL / 2.0, n_units - 1)) * float(np.sqrt(variance))
     hit = np.where(p_true == 0.5, 0.5 if symmetric else right, p_true > 0.5)
     return LabelFigures(
-        nll=nll,
-        lo=min(nll, max(nll - reach, _LEAST)),
-        hi=nll + reach,
+        nll=Interval.single(nll, min(nll, max(nll - reach, _LEAST)), nll + reach),
         null_nll=float(-np.log(np.where(right, null, 1.0 - null)).mean()),
         brier=float(((1.0 - p_true) ** 2).mean()),
         accuracy=float(hit.mean()),

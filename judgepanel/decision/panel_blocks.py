@@ -12,6 +12,7 @@ from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.seen import MOST_ROWS, rows_content
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -39,16 +40,20 @@ def blocks_content(
         "conformal": conformal,
         "training": rows_content(fitted, model.judges, list(known), salt),
         "profile": profile_content(fitted, model.judges),
-        "absence": _absence_content(recommendation.absence, model.judges),
+        "absence": absence_content(recommendation.absence, model.judges),
     }
 
 
-def _absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[str, Any] | None:
-    """Nothing where it was not measured, or for another panel than the one exported."""
+def absence_content(absence: Absence | None, judges: tuple[str, ...]) -> dict[str, Any] | None:
+    """The block ``absence``: nothing where it was not measured, or for another panel."""
     if absence is None or absence.judges != judges:
         return None
     content: dict[str, Any] = to_plain(absence)
     del content["judges"], content["fallback"]
+    for kind in ("single", "several"):
+        content[kind] = [to_plain(flat_row(row)) for row in getattr(absence, kind)]
+    for group, row in zip(content["groups"], absence.groups, strict=True):
+        group["figures"] = to_plain(flat_row(row.figures))
     return content
 
 

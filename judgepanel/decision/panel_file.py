@@ -55,6 +55,7 @@ def export_panel(
 ) -> dict[str, Any]:
     """The content of panel.json for a recommendation; it satisfies the JSON Schema."""
     model = recommendation.model
+    nll, nll_lo, nll_hi = map(float, recommendation.nll)
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -76,11 +77,11 @@ def export_panel(
         "n_fit": model.n_fit,
         **blocks_content(recommendation, votes, spec),
         "figures": {
-            "nll": recommendation.nll,
-            "nll_lo": recommendation.lo,
-            "nll_hi": recommendation.hi,
+            "nll": nll,
+            "nll_lo": nll_lo,
+            "nll_hi": nll_hi,
             "null_nll": recommendation.null_nll,
-            "skill": 1.0 - recommendation.nll / recommendation.null_nll,
+            "skill": 1.0 - nll / recommendation.null_nll,
             "brier": recommendation.brier,
             "accuracy": recommendation.accuracy,
             "ece": recommendation.ece,

@@ -39,10 +39,12 @@ from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
+    Verdict,
     estimate,
     labels_to_settle,
     verdict,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import allow_difference, between, one_more_error
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
@@ -268,10 +270,11 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
     )
     overall, reference = figures[-1], figures[totals.reference]
     runner = figures[final.runner_up]
+    behind, least, most = map(float, runner.behind)
     n_calibration, n_evaluation = mean_sizes(totals)
     seen = np.take_along_axis(totals.chosen_on[:, 0], totals.chosen[:, :1], axis=-1)
     chosen_on = float(seen.mean())
-    margin = MARGIN * reference.nll
+    margin = MARGIN * float(reference.nll.value)
     return Recommendation(
         model=model,
         prefer=spec.prefer,
@@ -282,25 +285,21 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         reference=reference,
         candidates=figures[:-1],
         labels_to_settle=labels_to_settle(
-            runner.behind,
-            (runner.behind_hi - runner.behind_lo) / 2.0,
-            MARGIN * figures[final.taken].nll,
+            behind,
+            (most - least) / 2.0,
+            MARGIN * float(figures[final.taken].nll.value),
             prepared.ballots.n_items,
         ),
         nll=overall.nll,
-        lo=overall.lo,
-        hi=overall.hi,
         brier=overall.brier,
         accuracy=overall.accuracy,
         ece=overall.ece,
         chosen_on=chosen_on,
-        optimism=overall.nll - chosen_on,
+        optimism=float(overall.nll.value) - chosen_on,
         delta=overall.delta,
-        delta_lo=overall.delta_lo,
-        delta_hi=overall.delta_hi,
         p=overall.p,
         margin=margin,
-        verdict=verdict(overall.delta_lo, overall.delta_hi, margin, identical=_same(overall)),
+        verdict=_verdict(overall.delta, margin),
         null_nll=float(totals.null_nll.mean()),
         cost=figures[final.taken].cost,
         absence=absence,
@@ -343,34 +342,31 @@ def _figures(
     rare: bool,
 ) -> tuple[CandidateFigures, ...]:
     """Figures of all candidates, then of the nested choice."""
-    table = grid_estimates(totals, units, rare=rare)
-    gaps, behind = (_against(totals, units, arm, rare) for arm in (totals.reference, final.taken))
+    table = {
+        metric: Interval(*ends)[0]
+        for metric, ends in grid_estimates(totals, units, rare=rare).items()
+    }
+    nll = table["nll"]
+    gaps, others = (_against(totals, units, arm, rare) for arm in (totals.reference, final.taken))
+    delta, behind = Interval.of(gaps), Interval.of(others)
     shares = np.bincount(totals.chosen[:, 0], minlength=len(candidates)) / len(totals.chosen)
     null = float(totals.null_nll.mean())
-    margin = MARGIN * float(table["nll"][0][0, final.taken])
+    margin = MARGIN * float(nll.value[final.taken])
     candidate_figures = []
     for i in range(len(candidates) + 1):
-        lo, hi = float(behind.lo[i]), float(behind.hi[i])
-        nll = float(table["nll"][0][0, i])
         candidate_figures.append(
             CandidateFigures(
                 **_described(candidates, final, i),
-                nll=nll,
-                lo=float(table["nll"][1][0, i]),
-                hi=float(table["nll"][2][0, i]),
-                brier=float(table["brier"][0][0, i]),
-                accuracy=float(table["accuracy"][0][0, i]),
-                ece=float(table["ece"][0][0, i]),
-                skill=1.0 - nll / null,
-                delta=float(gaps.value[i]),
-                delta_lo=float(gaps.lo[i]),
-                delta_hi=float(gaps.hi[i]),
+                nll=nll[i],
+                brier=float(table["brier"].value[i]),
+                accuracy=float(table["accuracy"].value[i]),
+                ece=float(table["ece"].value[i]),
+                skill=1.0 - float(nll.value[i]) / null,
+                delta=delta[i],
                 p=float(gaps.p[i]),
                 chosen_share=float(shares[i]) if i < len(candidates) else 1.0,
-                behind=float(behind.value[i]),
-                behind_lo=lo,
-                behind_hi=hi,
-                stands=verdict(lo, hi, margin, identical=behind.value[i] == 0.0 and lo == hi),
+                behind=behind[i],
+                stands=_verdict(behind[i], margin),
             )
         )
     return tuple(candidate_figures)
@@ -416,9 +412,10 @@ def _described(candidates: tuple[Candidate, ...], final: _Final, i: int) -> dict
     }
 
 
-def _same(figures: CandidateFigures) -> bool:
-    """Whether a candidate never differed from the reference."""
-    return figures.delta == 0.0 and figures.delta_lo == figures.delta_hi
+def _verdict(difference: Interval, margin: float) -> Verdict:
+    """A difference of 0 without any width is none: the two never differ."""
+    value, lo, hi = map(float, difference)
+    return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
 def _warnings(contest: _Contest, model: PanelModel, totals: Tally) -> tuple[str, ...]:

@@ -13,6 +13,9 @@ from judgepanel.decision.absence import Absence
 from judgepanel.decision.preference import Preference
 from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import Verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row, scalars
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes.repeats import Repeats
 
@@ -34,24 +37,18 @@ class CandidateFigures:
     k: int
     aggregator: str
     calibrator: str
-    nll: float
-    lo: float
-    hi: float
+    nll: Interval
     brier: float
     accuracy: float
     ece: float
     skill: float
-    delta: float
-    delta_lo: float
-    delta_hi: float
+    delta: Interval
     p: float
     chosen_share: float
     inner_nll: float
     smoothed_nll: float
     tied: bool
-    behind: float
-    behind_lo: float
-    behind_hi: float
+    behind: Interval
     stands: Verdict
     cost: float | None
     allowed: bool
@@ -66,8 +63,8 @@ class CandidateFigures:
 class Recommendation:
     """What to do, and how sure.
 
-    ``model`` is fitted on all ``n_items`` labelled rows that were not held out; ``nll`` [``lo``,
-    ``hi``] is what choosing this way achieves on new items with ``n_calibration`` labels;
+    ``model`` is fitted on all ``n_items`` labelled rows that were not held out; ``nll`` is
+    what choosing this way achieves on new items with ``n_calibration`` labels;
     ``optimism`` = ``nll`` minus the NLL the choices saw. ``delta`` compares it with the reference,
     all judges under one-coin and beta: below 0 the recommendation is better.
 
@@ -90,17 +87,13 @@ class Recommendation:
     reference: CandidateFigures
     candidates: tuple[CandidateFigures, ...]
     labels_to_settle: int
-    nll: float
-    lo: float
-    hi: float
+    nll: Interval
     brier: float
     accuracy: float
     ece: float
     chosen_on: float
     optimism: float
-    delta: float
-    delta_lo: float
-    delta_hi: float
+    delta: Interval
     p: float
     margin: float
     verdict: Verdict
@@ -157,47 +150,39 @@ class Recommendation:
 
     def frame(self) -> pd.DataFrame:
         """One row per candidate, best expected NLL first."""
-        names = CandidateFigures.__dataclass_fields__
-        rows = [{name: getattr(row, name) for name in names} for row in self.candidates]
+        rows = [flat_row(row, nll="", delta="delta_") for row in self.candidates]
         return pd.DataFrame(rows).sort_values("nll", kind="stable").reset_index(drop=True)
 
     def summary(self) -> dict[str, Any]:
         """The decision as JSON values."""
-        return {
+        nll, nll_lo, nll_hi = self.nll
+        delta, delta_lo, delta_hi = self.delta
+        behind, behind_lo, behind_hi = self.runner_up.behind
+        decided = {
             "panel": self.chosen.panel,
             "k": self.chosen.k,
-            "n_judges": self.n_judges,
             "aggregator": self.chosen.aggregator,
             "calibrator": self.chosen.calibrator,
-            "prefer": self.prefer,
             "budget": self.budget,
             "cost": self.cost,
             "judges": list(self.model.judges),
-            "nll": self.nll,
-            "nll_lo": self.lo,
-            "nll_hi": self.hi,
-            "null_nll": self.null_nll,
-            "skill": 1.0 - self.nll / self.null_nll,
-            "optimism": self.optimism,
-            "delta_to_reference": self.delta,
-            "delta_lo": self.delta_lo,
-            "delta_hi": self.delta_hi,
-            "p": self.p,
-            "verdict": self.verdict,
+            "nll": nll,
+            "nll_lo": nll_lo,
+            "nll_hi": nll_hi,
+            "skill": 1.0 - nll / self.null_nll,
+            "delta_to_reference": delta,
+            "delta_lo": delta_lo,
+            "delta_hi": delta_hi,
             "reference": self.reference.name,
             "runner_up": self.runner_up.name,
-            "runner_up_behind": self.runner_up.behind,
-            "runner_up_behind_lo": self.runner_up.behind_lo,
-            "runner_up_behind_hi": self.runner_up.behind_hi,
+            "runner_up_behind": behind,
+            "runner_up_behind_lo": behind_lo,
+            "runner_up_behind_hi": behind_hi,
             "runner_up_stands": self.runner_up.stands,
-            "labels_to_settle": self.labels_to_settle,
             "tied": [candidate.name for candidate in self.tied],
             "undecided": [candidate.name for candidate in self.undecided],
-            "n_splits": self.n_splits,
-            "n_calibration": self.n_calibration,
-            "orientation": self.orientation,
-            "measures_coding": self.measures_coding,
             "position": None if self.position is None else self.position.plain(),
             "explained_by_position": self.position is not None and self.position.explains,
             "repeated_items": self.repeats.n_repeated if self.repeats.apart else 0,
         }
+        return {**to_plain(decided), **scalars(self)}

@@ -12,19 +12,18 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.what_if import WhatIfSpec
 from judgepanel.studies.panel.what_if_result import WhatIf
 from judgepanel.studies.settings import Settings, grouped_votes, prepare
 from judgepanel.votes import VoteMatrix
+from judgepanel.words.cells import Column, ends, numbers, text
 from judgepanel.words.numbers import (
     counted,
-    fixed,
-    interval,
     listed,
     minute,
     percent,
@@ -234,20 +233,32 @@ def data_rows(before: Side, after: Side, overlap: Relation) -> list[tuple[str, s
     return [(name, *both) for name, (*both,) in rows]  # type: ignore[misc]
 
 
-def result_table(results: Sequence[tuple[str, Recommendation]]) -> pd.DataFrame:
+def result_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Column]:
     """All judges under the reference, and the recommendation, of each that is there."""
-    rows = []
+    if not results:
+        return {}
+    rows: list[tuple[str, str, str, str, CandidateFigures | Recommendation, float, str]] = []
     for which, result in results:
-        coding = MARKED if result.measures_coding else ""
+        coding, null = MARKED if result.measures_coding else "", result.null_nll
         model, reference = result.model, result.reference
         method = pipeline_name(reference.aggregator, reference.calibrator)
-        judges = f"{reference.k:,}"
-        rows.append(_row(which, "all judges", judges, method, reference, result.null_nll, coding))
+        rows.append((which, "all judges", f"{reference.k:,}", method, reference, null, coding))
         method = pipeline_name(model.aggregator, model.calibrator)
-        text = f"{len(model.judges):,} of {result.n_judges:,}"
-        rows.append(_row(which, "recommended", text, method, result, result.null_nll, coding))
-    frame = pd.DataFrame(rows)
-    return frame if frame.empty or frame["note"].any() else frame.drop(columns="note")
+        some = f"{len(model.judges):,} of {result.n_judges:,}"
+        rows.append((which, "recommended", some, method, result, null, coding))
+    names, panels, judges, methods, scored, nulls, notes = zip(*rows, strict=True)
+    nll = Interval.stacked(figures.nll for figures in scored)
+    columns = {
+        "analysis": text(names),
+        "panel": text(panels),
+        "judges": text(judges),
+        "method": text(methods),
+        "NLL": numbers(nll.value),
+        "NLL 95 %": ends(nll, 3),
+        "null NLL": numbers(nulls),
+        "skill": numbers(1.0 - nll.value / np.array(nulls), "share"),
+    }
+    return columns | ({"note": text(notes)} if any(notes) else {})
 
 
 def settings_words(settings: Settings) -> str:
@@ -265,28 +276,6 @@ def settings_words(settings: Settings) -> str:
     return ", ".join(
         sentence[name] for name in names if getattr(settings, name) != getattr(_DEFAULT, name)
     )
-
-
-def _row(
-    which: str,
-    panel: str,
-    judges: str,
-    method: str,
-    scored: CandidateFigures | Recommendation,
-    null_nll: float,
-    note: str,
-) -> dict[str, str]:
-    return {
-        "analysis": which,
-        "panel": panel,
-        "judges": judges,
-        "method": method,
-        "NLL": fixed(scored.nll, 3),
-        "NLL 95 %": interval(scored.lo, scored.hi, 3),
-        "null NLL": fixed(null_nll, 3),
-        "skill": percent(1.0 - scored.nll / null_nll),
-        "note": note,
-    }
 
 
 def _shared_rows(before: VoteMatrix, after: VoteMatrix) -> Rows:

@@ -31,7 +31,7 @@ def labelled_sentence(labelled: Labelled) -> str:
     which = "that the panel has not seen" if labelled.checked else "(whether new is not known)"
     text = (
         f"On {counted(labelled.n, 'labelled item')} {which}: NLL "
-        f"{with_interval(figures.nll, figures.lo, figures.hi)}, the base rate alone "
+        f"{with_interval(*figures.nll)}, the base rate alone "
         f"{sig(figures.null_nll)} (skill {percent(figures.skill)}), accuracy "
         f"{percent(figures.accuracy)}."
     )

@@ -48,8 +48,8 @@ def test_without_wrong_answers_the_panels_own_probabilities_give_the_spread():
     figures = figures_of(np.ones(20), p)
     own = 0.98 * 0.02 * np.log(0.98 / 0.02) ** 2
     reach = stats.t.ppf(0.975, 19) * np.sqrt(own / 20)
-    assert figures.figures.hi == pytest.approx(-np.log(0.98) + reach)
-    assert figures.figures.lo == pytest.approx(-np.log(0.999))
+    assert figures.figures.nll.hi == pytest.approx(-np.log(0.98) + reach)
+    assert figures.figures.nll.lo == pytest.approx(-np.log(0.999))
     assert figures.figures.n_wrong == 0
     assert "rests on 0 wrong answers" in labelled_sentence(figures)
 
@@ -57,7 +57,7 @@ def test_without_wrong_answers_the_panels_own_probabilities_give_the_spread():
 def test_no_panel_is_sure_of_a_smaller_loss_than_its_probabilities_allow():
     for p in (0.999, 0.9):
         figures = figures_of(np.ones(5), np.full(5, p)).figures
-        assert 0 < figures.lo <= figures.nll <= figures.hi
+        assert 0 < figures.nll.lo <= figures.nll.value <= figures.nll.hi
 
 
 def test_a_larger_spread_between_groups_is_kept():
@@ -66,7 +66,7 @@ def test_a_larger_spread_between_groups_is_kept():
     losses = -np.log(np.where(labels == 1, 0.8, 0.2))
     figures = figures_of(labels, np.full(100, 0.8), groups=groups).figures
     se = losses[::10].std(ddof=1) / 10**0.5
-    assert figures.hi - figures.nll == pytest.approx(stats.t.ppf(0.975, 9) * se)
+    assert figures.nll.hi - figures.nll.value == pytest.approx(stats.t.ppf(0.975, 9) * se)
 
 
 @pytest.mark.parametrize(
@@ -90,5 +90,5 @@ def test_intervals_of_an_accurate_panel_hold_the_truth():
     for _ in range(300):
         p = rng.choice(p_all, 20)
         figures = figures_of(rng.random(20) < p, p).figures
-        held += figures.lo <= truth <= figures.hi
+        held += figures.nll.lo <= truth <= figures.nll.hi
     assert held >= 0.85 * 300

@@ -70,11 +70,11 @@ def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(votes, result
         times[rows] += 1
     assert tally.chosen[:, 0].tolist() == chosen
     seen = times > 0
-    assert result.nll == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-11)
-    assert result.lo <= result.nll <= result.hi
+    assert result.nll.value == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-11)
+    assert result.nll.lo <= result.nll.value <= result.nll.hi
     shares = [c.chosen_share for c in result.candidates]
     assert sum(shares) == pytest.approx(1.0)
-    assert result.optimism == pytest.approx(result.nll - result.chosen_on)
+    assert result.optimism == pytest.approx(result.nll.value - result.chosen_on)
 
 
 def test_what_is_chosen_does_not_depend_on_evaluation_labels(votes, tally):
@@ -95,7 +95,7 @@ def test_what_is_chosen_does_not_depend_on_evaluation_labels(votes, tally):
 def test_random_judges_are_recommended_at_no_better_than_the_null():
     votes = make_votes(7, 120, 30, low=0.5, high=0.5)
     recommendation = run(RECOMMEND, votes, spec_of(), jobs=1)
-    assert recommendation.nll > recommendation.null_nll - 0.02
+    assert recommendation.nll.value > recommendation.null_nll - 0.02
     assert recommendation.optimism > -0.05
 
 
@@ -124,7 +124,7 @@ def test_joint_over_all_judges_is_recommended_where_judges_repeat_each_other():
     votes = replace(made, votes=noisy, judges=tuple(f"j{j:02d}" for j in range(20)))
     recommendation = run(RECOMMEND, votes, spec_of(splits=3), jobs=1)
     assert recommendation.model.aggregator == "joint"
-    assert recommendation.nll < recommendation.reference.nll
+    assert recommendation.nll.value < recommendation.reference.nll.value
 
 
 def test_the_wide_list_holds_the_default_one_and_names_every_candidate_once():
@@ -144,9 +144,9 @@ def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
         "one_coin",
         "beta",
     )
-    assert (reference.delta, reference.delta_lo, reference.delta_hi) == (0.0, 0.0, 0.0)
-    assert result.delta == pytest.approx(result.nll - reference.nll, abs=1e-11)
-    assert result.margin == pytest.approx(0.02 * reference.nll)
+    assert tuple(reference.delta) == (0.0, 0.0, 0.0)
+    assert result.delta.value == pytest.approx(result.nll.value - reference.nll.value, abs=1e-11)
+    assert result.margin == pytest.approx(0.02 * reference.nll.value)
 
 
 @pytest.mark.parametrize(("n_judges", "panels"), [(1, 1), (3, 3), (5, 3)])
@@ -165,7 +165,7 @@ def test_symmetric_has_no_platt_and_one_class_labels_get_no_flattering_figure():
     assert recommendation.orientation == "symmetric"
     assert "platt" not in {c.calibrator for c in recommendation.candidates}
     assert recommendation.null_nll == pytest.approx(np.log(2))
-    assert recommendation.nll > 0.15
+    assert recommendation.nll.value > 0.15
 
 
 @pytest.fixture(scope="module")
@@ -222,9 +222,11 @@ def test_a_budget_that_no_judge_keeps_within_names_the_cheapest(priced):
 def test_the_runner_up_is_held_against_the_chosen_one(result):
     runner = result.runner_up
     assert runner != result.chosen
-    assert runner.behind == pytest.approx(runner.nll - result.chosen.nll, abs=1e-11)
-    assert runner.behind_lo <= runner.behind <= runner.behind_hi
-    assert (result.chosen.behind, result.chosen.stands) == (0.0, "tie")
+    assert runner.behind.value == pytest.approx(
+        runner.nll.value - result.chosen.nll.value, abs=1e-11
+    )
+    assert runner.behind.lo <= runner.behind.value <= runner.behind.hi
+    assert (result.chosen.behind.value, result.chosen.stands) == (0.0, "tie")
     assert (runner in result.undecided) == (runner.stands == "undecided")
     assert result.labels_to_settle >= result.n_items
 
@@ -268,6 +270,6 @@ def test_the_order_of_the_judges_moves_no_bit(votes, result):
 def test_a_recommendation_survives_json_to_the_last_digit(result):
     text = json.dumps(to_plain(result), allow_nan=False)
     back = from_plain(Recommendation, json.loads(text))
-    assert back == result
+    assert to_plain(back) == to_plain(result)
     assert sorted(set(back.frame()["k"])) == [1, 3, 5, 6, 10, 12]
     assert len(back.frame()) == 6 * (2 * 4 + 2) + 2 * 2

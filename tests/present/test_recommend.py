@@ -10,6 +10,7 @@ import pytest
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.present.blocks import Table
 from judgepanel.present.decide.absence import absence_table, absence_words
 from judgepanel.present.decide.recommend import (
     candidate_table,
@@ -20,6 +21,7 @@ from judgepanel.present.decide.recommend import (
     tied_sentence,
     way_sentence,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
@@ -96,21 +98,22 @@ def test_absences_are_listed_with_the_worst_in_words():
     rows = absence_table(outcome)
     measured = outcome.absence
     n_rows = len(measured.groups) + len(measured.several) + len(measured.single)
-    assert len(rows) == n_rows
-    assert rows["NLL"].tolist() == pytest.approx((outcome.nll + rows["rise"]).tolist())
-    top = rows["rise"].idxmax()
-    assert f"is {rows['absent'][top]}: the NLL changes by" in absence_words(outcome)[0]
+    assert Table(rows).n_rows == n_rows
+    rise = rows["rise"].numbers
+    assert rows["NLL"].numbers == pytest.approx(outcome.nll.value + rise)
+    worst = rows["absent"].texts()[int(rise.argmax())]
+    assert f"is {worst}: the NLL changes by" in absence_words(outcome)[0]
     assert absence_words(replace(outcome, absence=None)) == ()
 
 
 def test_an_absence_above_the_base_rate_is_called_worse():
     outcome = result()
-    worst = replace(outcome.absence.several[-1], delta=9.0, lo=8.0, hi=10.0)
+    worst = replace(outcome.absence.several[-1], delta=Interval.single(9.0, 8.0, 10.0))
     absence = replace(outcome.absence, several=(*outcome.absence.several[:-1], worst))
     bad = replace(outcome, absence=absence)
     assert "worse than" in absence_words(bad)[0]
     rows = absence_table(bad)
-    assert rows["worse than the base rate"][rows["rise"].idxmax()] == "yes"
+    assert rows["worse than the base rate"].texts()[int(rows["rise"].numbers.argmax())] == "yes"
 
 
 def test_judges_are_counted_by_what_becomes_of_them():
@@ -131,9 +134,11 @@ def recommendation():
 
 
 def test_a_panel_no_better_than_the_base_rate_is_said_to_be_none(recommendation):
-    weak = replace(recommendation, nll=0.7, lo=0.6, hi=0.8, null_nll=0.69)
+    weak = replace(recommendation, nll=Interval.single(0.7, 0.6, 0.8), null_nll=0.69)
     assert recommendation_sentence(weak).startswith("No panel is shown to beat the base rate")
-    strong = replace(recommendation, nll=0.3, lo=0.2, hi=0.4, null_nll=0.69, verdict="curate")
+    strong = replace(
+        recommendation, nll=Interval.single(0.3, 0.2, 0.4), null_nll=0.69, verdict="curate"
+    )
     assert recommendation_sentence(strong).startswith("Keep ")
     lucky = replace(weak, null_nll=1.5)
     assert recommendation_sentence(lucky).startswith("No panel is shown to beat the base rate")
@@ -151,7 +156,7 @@ def test_a_panel_no_better_than_the_base_rate_is_said_to_be_none(recommendation)
 def test_fewer_judges_are_kept_only_where_that_is_shown_to_lose_nothing(
     recommendation, stands, words
 ):
-    strong = replace(recommendation, nll=0.3, lo=0.2, hi=0.4, null_nll=0.69)
+    strong = replace(recommendation, nll=Interval.single(0.3, 0.2, 0.4), null_nll=0.69)
     fewer = replace(strong.model, judges=strong.model.judges[:2])
     pipeline = strong.chosen.aggregator, strong.chosen.calibrator
     marked = tuple(
@@ -189,7 +194,7 @@ def test_a_recommendation_names_panel_and_pipeline(recommendation):
         changed = replace(
             recommendation,
             model=replace(model, judges=model.judges[:1] * k, calibrator=calibrator),
-            hi=0.5,
+            nll=Interval.single(0.4, 0.3, 0.5),
             null_nll=0.69,
             verdict="curate",
         )
@@ -209,7 +214,7 @@ def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
 
 def test_candidates_come_best_first_and_the_reference_is_marked_once():
     outcome = run(RECOMMEND, make_votes(0, 60, 7), RecommendSpec(settings=FEW), jobs=1)
-    table = candidate_table(outcome)
+    table = Table(candidate_table(outcome)).texts()
     assert len(table) == len(outcome.candidates)
     assert table["NLL"].astype(float).is_monotonic_increasing
     assert (table["difference"] == "reference").sum() == 1

@@ -199,21 +199,21 @@ def recommended(*, one_class=False):
 def test_results_stand_below_each_other_with_null_and_skill():
     result = recommended()
     rows = result_table([("before", result), ("after", result)])
-    assert rows["analysis"].tolist() == ["before", "before", "after", "after"]
-    assert rows["panel"].tolist() == ["all judges", "recommended"] * 2
-    assert rows["NLL"][1] == f"{result.nll:.3f}"
-    assert rows["null NLL"][0] == f"{result.null_nll:.3f}"
-    assert rows["method"][0] == "one-coin + beta"
+    assert rows["analysis"].texts() == ["before", "before", "after", "after"]
+    assert rows["panel"].texts() == ["all judges", "recommended"] * 2
+    assert rows["NLL"].texts()[1] == f"{result.nll.value:.3f}"
+    assert rows["null NLL"].texts()[0] == f"{result.null_nll:.3f}"
+    assert rows["method"].texts()[0] == "one-coin + beta"
     assert "note" not in rows
-    assert result_table([]).empty
+    assert result_table([]) == {}
 
 
 def test_figures_that_measure_the_coding_are_marked_in_their_own_rows():
     coded = replace(recommended(), measures_coding=True)
     rows = result_table([("before", coded), ("after", recommended())])
-    assert rows["note"].tolist() == [MARKED, MARKED, "", ""]
+    assert rows["note"].texts() == [MARKED, MARKED, "", ""]
     honest = result_table([("before", recommended(one_class=True))])
-    assert min(float(nll) for nll in honest["NLL"]) > 0.1
+    assert honest["NLL"].numbers.min() > 0.1
 
 
 def test_the_data_of_both_stand_side_by_side_as_bounded_text():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pandas as pd
-
 from judgepanel.decision.absence_figures import AbsenceFigures
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.scoring.interval import Interval
 from judgepanel.votes.errors import quote_value
+from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import counted, fixed, percent, with_interval
 from judgepanel.words.text import plain
 
@@ -17,12 +17,12 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
     """The worst absence that was measured, and what the fallback is for; nothing if none was."""
     if result.absence is None:
         return ()
-    name, worst = max(_absences(result), key=lambda row: row[1].delta)
-    nll, base = result.nll + worst.delta, result.null_nll
+    name, worst = max(_absences(result), key=lambda row: float(row[1].delta.value))
+    nll, base = _level(result, worst), result.null_nll
     against = "worse than" if nll > base else "against"
     sentences = [
         f"The worst absence that was measured is {name}: the NLL changes by "
-        f"{with_interval(worst.delta, worst.lo, worst.hi, sign=True)}, to about {fixed(nll, 3)}, "
+        f"{with_interval(*worst.delta, sign=True)}, to about {fixed(nll, 3)}, "
         f"{against} {fixed(base, 3)} of the base rate alone."
     ]
     rule = result.absence.fallback
@@ -36,22 +36,20 @@ def absence_words(result: Recommendation) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def absence_table(result: Recommendation) -> pd.DataFrame:
+def absence_table(result: Recommendation) -> dict[str, Column]:
     """One row per absence: groups, then numbers at random, then single judges, the worst first."""
-    rows = [
-        {
-            "absent": name,
-            "judges absent": figures.n_absent,
-            "NLL": result.nll + figures.delta,
-            "rise": figures.delta,
-            "rise from": figures.lo,
-            "rise to": figures.hi,
-            "NLL without the fallback": _without(result, figures),
-            "worse than the base rate": _against_base(result, figures),
-        }
-        for name, figures in _absences(result)
-    ]
-    return pd.DataFrame(rows)
+    rows = [figures for _, figures in _absences(result)]
+    rise = Interval.stacked(row.delta for row in rows)
+    return {
+        "absent": text([name for name, _ in _absences(result)]),
+        "judges absent": numbers([row.n_absent for row in rows], "whole"),
+        "NLL": numbers([_level(result, row) for row in rows]),
+        "rise": numbers(rise.value),
+        "rise from": numbers(rise.lo),
+        "rise to": numbers(rise.hi),
+        "NLL without the fallback": numbers([_without(result, row) for row in rows]),
+        "worse than the base rate": text([_against_base(result, row) for row in rows]),
+    }
 
 
 def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
@@ -64,16 +62,23 @@ def _absences(result: Recommendation) -> list[tuple[str, AbsenceFigures]]:
         (plain(name, _WIDTH), figures)
         for name, figures in zip(measured.judges, measured.single, strict=True)
     ]
-    parts = (sorted(part, key=lambda row: -row[1].delta) for part in (groups, several, single))
+    parts = (
+        sorted(part, key=lambda row: -float(row[1].delta.value))
+        for part in (groups, several, single)
+    )
     return [row for part in parts for row in part]
+
+
+def _level(result: Recommendation, figures: AbsenceFigures) -> float:
+    return float(result.nll.value + figures.delta.value)
 
 
 def _without(result: Recommendation, figures: AbsenceFigures) -> float:
     """The NLL under an absence, had the panel no fallback."""
-    return result.nll + figures.delta + figures.main_nll - figures.nll
+    return _level(result, figures) + figures.main_nll - figures.nll
 
 
 def _against_base(result: Recommendation, figures: AbsenceFigures) -> str:
-    if result.nll + figures.delta > result.null_nll:
+    if _level(result, figures) > result.null_nll:
         return "yes"
-    return "may be" if result.nll + figures.hi > result.null_nll else "no"
+    return "may be" if result.nll.value + figures.delta.hi > result.null_nll else "no"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from judgepanel.present.blocks import (
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
-from judgepanel.words.cells import Column, Form, numbers, text
+from judgepanel.words.cells import Column, Form, ends, numbers, text
 from judgepanel.words.numbers import capital, fixed, interval, sig, signed
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
@@ -146,28 +145,22 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> dict[str, Column]:
     return {
         "panel": text([f"all {curve.n_judges}", *map(_panel, arms)]),
         "NLL": numbers(nll.value, "significant"),
-        "NLL 95 %": _ends(nll, 3),
+        "NLL 95 %": ends(nll, 3),
         "skill": numbers(1.0 - nll.value / curve.null_nll, "share"),
         "difference": Column(delta.value, "signed", ties),
-        "difference 95 %": _ends(delta, sign=True),
-        "all rows together": _ends(against("band"), sign=True),
+        "difference 95 %": ends(delta, sign=True),
+        "all rows together": ends(against("band"), sign=True),
         "p": column("p", "p"),
         "verdict": text(["reference", *(arm.verdict for arm in arms)]),
         "optimism": column("optimism", "signed"),
         "paper's median": numbers(paper.value, "signed"),
-        "paper's interval": _ends(paper, sign=True),
+        "paper's interval": ends(paper, sign=True),
         "paper's p": column("paper_p", "p"),
     }
 
 
 def _panel(arm: Comparison) -> str:
     return arm.arm if arm.k_lo == arm.k_hi else f"{arm.arm} ({arm.k_lo}-{arm.k_hi})"
-
-
-def _ends(intervals: Interval, digits: int = 2, *, sign: bool = False) -> Column:
-    """Both ends of every interval; blank where there is none."""
-    ends = zip(intervals.lo.tolist(), intervals.hi.tolist(), strict=True)
-    return text(["" if isnan(lo) else interval(lo, hi, digits, sign=sign) for lo, hi in ends])
 
 
 def present(

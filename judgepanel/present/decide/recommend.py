@@ -23,11 +23,12 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.decide.absence import absence_table, absence_words
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import counted, fixed, interval, percent, sig, signed, with_interval
+from judgepanel.words.cells import Column, ends, numbers, text
+from judgepanel.words.numbers import counted, fixed, interval, sig, signed, with_interval
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATOR_NAMES,
@@ -59,7 +60,8 @@ def _answer(result: Recommendation) -> str:
     if total == 1:
         who = "Keep the one judge"
     pipeline = pipeline_name(result.model.aggregator, result.model.calibrator)
-    expected = f"expected NLL {sig(result.nll)} {interval(result.lo, result.hi, 3)} on new items"
+    nll, lo, hi = result.nll
+    expected = f"expected NLL {sig(nll)} {interval(lo, hi, 3)} on new items"
     coding = "".join(f" {sentence}" for sentence in reservations(result))
     if not beats_null(result):
         return (
@@ -105,12 +107,13 @@ def beats_null(result: Recommendation) -> bool:
     """Whether the interval of the expected NLL lies below the base rate's, and below ln 2: a base
     rate learned from few labels may do worse than a coin.
     """
-    return result.hi < min(result.null_nll, math.log(2.0))
+    return bool(result.nll.below(min(result.null_nll, math.log(2.0))))
 
 
 def certainty_sentence(result: Recommendation) -> str:
     """How the choice compares with the paper's default, and how sure that is."""
-    better = f"{signed(result.delta)} NLL {interval(result.delta_lo, result.delta_hi, sign=True)}"
+    delta, lo, hi = result.delta
+    better = f"{signed(delta)} NLL {interval(lo, hi, sign=True)}"
     against = "all judges under one-coin + beta"
     outcome = {
         "keep all": f"{against} is better than choosing this way",
@@ -123,8 +126,8 @@ def certainty_sentence(result: Recommendation) -> str:
     return (
         f"Out of sample, {outcome}: {better}. Panels were chosen and fitted on "
         f"{result.n_calibration:,.0f} labels: the choice saw NLL {sig(result.chosen_on)} and got "
-        f"{sig(result.nll)} (optimism {signed(result.optimism)}); the base rate alone gives "
-        f"{fixed(result.null_nll, 3)}."
+        f"{sig(float(result.nll.value))} (optimism {signed(result.optimism)}); the base rate alone "
+        f"gives {fixed(result.null_nll, 3)}."
     )
 
 
@@ -177,7 +180,7 @@ def rival_sentence(result: Recommendation) -> str:
     rival = result.runner_up
     if rival.name == result.chosen.name:
         return ""
-    change = with_interval(rival.behind, rival.behind_lo, rival.behind_hi, sign=True)
+    change = with_interval(*rival.behind, sign=True)
     text = f"Runner-up: {_candidate(rival)}. Its NLL differs by {change}: "
     return (
         text
@@ -221,32 +224,34 @@ def _candidate(candidate: CandidateFigures) -> str:
     )
 
 
-def candidate_table(result: Recommendation) -> pd.DataFrame:
+def candidate_table(result: Recommendation) -> dict[str, Column]:
     """Every candidate, best expected NLL first."""
-    ranked = sorted(result.candidates, key=lambda row: row.nll)
-    return pd.DataFrame(
-        {
-            "panel": [row.panel for row in ranked],
-            "judges": [row.k for row in ranked],
-            "aggregator": [AGGREGATOR_NAMES[row.aggregator] for row in ranked],
-            "calibrator": [CALIBRATOR_NAMES[row.calibrator] for row in ranked],
-            "NLL": [fixed(row.nll, 3) for row in ranked],
-            "NLL 95 %": [interval(row.lo, row.hi, 3) for row in ranked],
-            "skill": [percent(row.skill) for row in ranked],
-            "difference": [_reference_or(row, signed(row.delta)) for row in ranked],
-            "difference 95 %": [
-                _reference_or(row, interval(row.delta_lo, row.delta_hi, sign=True))
-                for row in ranked
-            ],
-            "Brier": [fixed(row.brier, 3) for row in ranked],
-            "accuracy": [percent(row.accuracy, 3) for row in ranked],
-            "ECE": [fixed(row.ece, 3) for row in ranked],
-            "chosen in": [percent(row.chosen_share) for row in ranked],
-        }
-    )
+    rows = sorted(result.candidates, key=lambda row: float(row.nll.value))
+    nll = Interval.stacked(row.nll for row in rows)
+    delta = Interval.stacked(row.delta for row in rows)
+    reference = {
+        place: "reference"
+        for place, row in enumerate(rows)
+        if (row.panel, row.aggregator, row.calibrator) == REFERENCE
+    }
+    return {
+        "panel": text([row.panel for row in rows]),
+        "judges": numbers([row.k for row in rows], "whole"),
+        "aggregator": text([AGGREGATOR_NAMES[row.aggregator] for row in rows]),
+        "calibrator": text([CALIBRATOR_NAMES[row.calibrator] for row in rows]),
+        "NLL": numbers(nll.value),
+        "NLL 95 %": ends(nll, 3),
+        "skill": numbers([row.skill for row in rows], "share"),
+        "difference": Column(delta.value, "signed", reference),
+        "difference 95 %": ends(delta, words=reference, sign=True),
+        "Brier": numbers([row.brier for row in rows]),
+        "accuracy": numbers([row.accuracy for row in rows], "share"),
+        "ECE": numbers([row.ece for row in rows]),
+        "chosen in": numbers([row.chosen_share for row in rows], "share"),
+    }
 
 
-def weights_table(result: Recommendation) -> pd.DataFrame:
+def weights_frame(result: Recommendation) -> pd.DataFrame:
     """Judges of the panel in panel order with weight and counts, then those that are not in it."""
     model = result.model
     remaining = pd.DataFrame(
@@ -264,8 +269,16 @@ def weights_table(result: Recommendation) -> pd.DataFrame:
     return pd.concat([remaining, rest], ignore_index=True)
 
 
-def _reference_or(row: CandidateFigures, text: str) -> str:
-    return "reference" if (row.panel, row.aggregator, row.calibrator) == REFERENCE else text
+def weights_table(result: Recommendation) -> dict[str, Column]:
+    """The same for people."""
+    frame = weights_frame(result)
+    return {
+        "judge": text(frame["judge"].tolist()),
+        "status": text(frame["status"].tolist()),
+        "weight": numbers(frame["weight"]),
+        "correct": numbers(pd.to_numeric(frame["correct"]), "whole"),
+        "voted": numbers(pd.to_numeric(frame["voted"]), "whole"),
+    }
 
 
 def present(
@@ -286,7 +299,7 @@ def present(
         *([] if view.votes is None else [_judges(result, view.votes)]),
         Heading("The panel", 3),
         Table(
-            as_columns(weights_table(result)),
+            weights_table(result),
             "Judges of the panel in panel order, and those left out.",
             height=320,
         ),
@@ -297,7 +310,7 @@ def present(
             "expected NLL above does.",
             quiet=True,
         ),
-        Table(as_columns(candidate_table(result)), "Candidates, lowest NLL first."),
+        Table(candidate_table(result), "Candidates, lowest NLL first."),
         _method(result, spec),
     ]
 
@@ -316,7 +329,7 @@ def _absences(result: Recommendation) -> list[Block]:
         Heading("When judges are absent", 3),
         *paragraphs(*absence_words(result)),
         Table(
-            as_columns(absence_table(result)),
+            absence_table(result),
             "Rise of the NLL, out of sample, with judges absent and nothing refitted; intervals "
             "are for this panel on very many new items.",
             height=320,

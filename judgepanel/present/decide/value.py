@@ -24,7 +24,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import Copied, JudgeValue, Value
 from judgepanel.votes.errors import listed
-from judgepanel.words.cells import Column, differences, levels, numbers, text
+from judgepanel.words.cells import Column, differences, ends, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, percent, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CODING
 from judgepanel.words.terminal import one_line
@@ -202,9 +202,7 @@ def removal_table(result: Value) -> dict[str, Column]:
         "without": numbers([row.m for row in rows], "whole"),
         "NLL": levels(Interval.stacked(row.nll for row in rows)),
         "against all judges": differences(Interval.stacked(row.delta for row in rows)),
-        "all rows together": text(
-            [interval(lo, hi, sign=True) for _, lo, hi in (row.band for row in rows)]
-        ),
+        "all rows together": ends(Interval.stacked(row.band for row in rows), sign=True),
         "verdict": text([row.verdict for row in rows]),
         "can go": text(["yes" if row.free else "not shown" for row in rows]),
     }

@@ -21,7 +21,6 @@ from judgepanel.ui.pages.home import choose_two, outcome
 from judgepanel.ui.session import COMPARE, PARAMETER, is_reader, workspace
 from judgepanel.ui.widgets import how_study, section_answer, table
 from judgepanel.ui.work import show_result, stored_result
-from judgepanel.words.cells import as_columns
 from judgepanel.words.compare import (
     Relation,
     Side,
@@ -159,7 +158,7 @@ def _results(content: dict[str, Any]) -> None:
     ]
     if not results:
         return
-    table(Table(as_columns(result_table(results))), key="compared")
+    table(Table(result_table(results)), key="compared")
     st.caption(
         "The NLL of a recommendation has its own choice in it. Each interval is one analysis's "
         "own: whether two of them overlap is no test."

@@ -13,7 +13,7 @@ from judgepanel.decision.score import score
 from judgepanel.decision.snippet import script
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Document, Table
-from judgepanel.present.decide.recommend import weights_table
+from judgepanel.present.decide.recommend import weights_frame
 from judgepanel.present.default_specs import value_spec
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
@@ -70,7 +70,7 @@ def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -
     )
     right.download_button(
         "Judges and weights (CSV)",
-        data=lambda: csv_text(weights_table(result)),
+        data=lambda: csv_text(weights_frame(result)),
         file_name=csv_name(context.analysis.name, "panel-judges.csv"),
         mime="text/csv",
         on_click="ignore",
