@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import METRICS
 from judgepanel.studies.contract import Chunk
@@ -68,6 +69,18 @@ def metric_fields(
         for metric in METRICS
         for index, suffix in enumerate(("", "_lo", "_hi"))
     }
+
+
+def metric_intervals(
+    estimates: Mapping[str, tuple[Floats, ...]], arranged: Callable[[Floats], Floats]
+) -> dict[str, Any]:
+    """Fields ``nll``, ``brier``, ... of a result as intervals, each put in its shape."""
+    units: dict[str, Unit] = {"nll": "nats", "accuracy": "share"}
+    fields = {}
+    for metric in METRICS:
+        value, lo, hi = (arranged(end) for end in estimates[metric])
+        fields[metric] = Interval(value, lo, hi, unit=units.get(metric, ""))
+    return fields
 
 
 class Done(Protocol):
