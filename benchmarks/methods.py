@@ -135,7 +135,7 @@ def here(job: Job) -> Cost:
         seconds=seconds,
         peak=peak_bytes() / GIB,
         best=f"{grid.aggregators[a]}, {grid.calibrators[c]}",
-        nll=float(grid.nll[grid.best]),
+        nll=float(grid.nll.value[grid.best]),
         null=grid.null_nll,
     )
 

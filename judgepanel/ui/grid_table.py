@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from judgepanel.figures.methods.method_grid import GridCells
 from judgepanel.figures.style import text_on
 from judgepanel.words.text import in_html
 
 
-def grid_table_html(
-    cells: GridCells,
-    *,
-    aggregator_names: Mapping[str, str],
-    calibrator_names: Mapping[str, str],
-    label: str,
-) -> str:
+def grid_table_html(cells: GridCells, *, label: str) -> str:
     """Row heads stay in sight; the frame can be scrolled from the keyboard."""
-    heads = "".join(f'<th scope="col">{in_html(calibrator_names[n])}</th>' for n in cells.columns)
+    heads = "".join(f'<th scope="col">{in_html(name)}</th>' for name in cells.columns)
     rows = "".join(
-        f'<tr><th scope="row">{in_html(aggregator_names[name])}</th>'
+        f'<tr><th scope="row">{in_html(name)}</th>'
         + "".join(_cell(cells, i, j) for j in range(len(cells.columns)))
         + "</tr>"
         for i, name in enumerate(cells.rows)

@@ -29,7 +29,6 @@ from judgepanel.ui.grid_table import grid_table_html
 from judgepanel.ui.widgets import downloads, table
 from judgepanel.ui.work import show_result
 from judgepanel.words.commands import study_command
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 from judgepanel.words.text import LONGEST, in_html
 
 _PLOT = {"displayModeBar": False}
@@ -194,14 +193,7 @@ def _figure(block: Figure, key: str) -> None:
     with st.container(key="grid_wide"):
         st.plotly_chart(block.figure, key=key, alt=block.alt, config=_PLOT)
     with st.container(key="grid_narrow"):
-        st.html(
-            grid_table_html(
-                block.narrow,
-                aggregator_names=AGGREGATOR_NAMES,
-                calibrator_names=CALIBRATOR_NAMES,
-                label=block.alt,
-            )
-        )
+        st.html(grid_table_html(block.narrow, label=block.alt))
 
 
 def _text(text: str, kind: str) -> None:

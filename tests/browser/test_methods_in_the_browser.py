@@ -145,10 +145,10 @@ def test_downloads_hold_every_cell_to_the_last_digit(
     grid = run(METHOD_GRID, votes, MethodGridSpec(settings), jobs=1)
     table = downloaded(page, "Table as CSV").decode()
     assert table == csv_text(grid.frame())
-    assert len(list(csv.DictReader(io.StringIO(table)))) == grid.nll.size
+    assert len(list(csv.DictReader(io.StringIO(table)))) == grid.tied.size
     content = json.loads(downloaded(page, "Result as JSON"))
     assert content["study"] == "method_grid"
-    assert content["summary"]["chosen_nll"] == grid.chosen_nll
+    assert content["summary"]["chosen_nll"] == grid.chosen_nll.value
     design = run(CALIBRATOR_DESIGN, votes, CalibratorDesignSpec(settings), jobs=1)
     assert downloaded(page, "Table as CSV", nth=2).decode() == csv_text(design.frame())
     guard.check()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 from functools import cache
@@ -24,6 +23,7 @@ from judgepanel.present.understand.method_grid import (
     present,
     ties_sentence,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.methods.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
@@ -33,7 +33,6 @@ from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, Meth
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING, in_words
-from judgepanel.words.tables import PERCENTS
 from tests.helpers import make_votes
 
 AGGREGATED = ("majority", "log_odds", "one_coin")
@@ -64,9 +63,7 @@ def tied(*rows: str) -> MethodGrid:
         grid_of(),
         aggregators=AGGREGATED[: len(rows)],
         calibrators=CALIBRATED[: len(rows[0])],
-        nll=nll,
-        nll_lo=nll - 0.05,
-        nll_hi=nll + 0.05,
+        nll=Interval(nll, nll - 0.05, nll + 0.05),
         tied=mask,
         best=(int(a), int(c)),
         null_nll=0.693,
@@ -145,7 +142,7 @@ def test_one_pair_alone_or_all_of_them_need_no_list_of_ties(rows: tuple[str, ...
 def test_the_choice_without_hindsight_stands_beside_the_lowest() -> None:
     grid = grid_of()
     sentence = grid_choice_sentence(grid)
-    assert f"gets NLL {grid.chosen_nll:.3f} [" in sentence
+    assert f"gets NLL {grid.chosen_nll.value:.3f} [" in sentence
     assert f"(base rate: {grid.null_nll:.3f})" in sentence
     a, c = np.unravel_index(grid.chosen_share.argmax(), grid.chosen_share.shape)
     assert pair_name(grid.aggregators[a], grid.calibrators[c]) in sentence
@@ -153,18 +150,17 @@ def test_the_choice_without_hindsight_stands_beside_the_lowest() -> None:
 
 def test_the_table_holds_every_cell_lowest_first_with_numbers_that_sort() -> None:
     table, grid = grid_table(grid_of()), grid_of()
-    assert len(table) == grid.nll.size
-    assert table["NLL"].tolist() == sorted(grid.nll.ravel())
-    assert (table["against the lowest"] == "lowest").tolist() == [True] + [False] * 11
-    assert (table["tied"] == "yes").sum() == grid.tied.sum()
-    for name in ("NLL", "skill", "chosen in", "Brier", "ECE", "accuracy"):
-        assert table[name].dtype == float
-    assert table["chosen in"].sum() == pytest.approx(1.0)
+    assert table["NLL"].numbers.tolist() == sorted(grid.nll.value.ravel())
+    assert table["against the lowest"].texts().index("lowest") == 0
+    assert table["tied"].texts().count("yes") == grid.tied.sum()
+    for name in ("skill", "chosen in", "Brier", "ECE", "accuracy"):
+        assert len(table[name].numbers) == grid.tied.size
+    assert table["chosen in"].numbers.sum() == pytest.approx(1.0)
 
 
 def test_differences_are_rounded_as_their_intervals_are() -> None:
     pattern = re.compile(r"[+-]?(\d+\.\d+) \[[+-](\d+\.\d+), [+-](\d+\.\d+)\]")
-    for text in grid_table(grid_of())["against the lowest"].tolist()[1:]:
+    for text in grid_table(grid_of())["against the lowest"].texts()[1:]:
         match = pattern.fullmatch(text)
         assert match, text
         assert len({len(part.partition(".")[2]) for part in match.groups()}) == 1
@@ -173,13 +169,13 @@ def test_differences_are_rounded_as_their_intervals_are() -> None:
 
 def test_a_pair_that_came_to_the_lowest_in_every_split_is_the_same() -> None:
     grid = grid_of()
-    a, c = np.unravel_index(grid.nll.argmin(), grid.nll.shape)
+    a, c = grid.best
     other = (c + 1) % len(CALIBRATED)
-    parts = {name: getattr(grid, name).copy() for name in ("delta", "delta_lo", "delta_hi")}
-    for values in parts.values():
-        values[a, other] = 0.0
-    against = grid_table(replace(grid, **parts))["against the lowest"]
-    assert (against == "the same").sum() == 1
+    ends = [end.copy() for end in grid.delta]
+    for end in ends:
+        end[a, other] = 0.0
+    against = grid_table(replace(grid, delta=Interval(*ends)))["against the lowest"]
+    assert against.texts().count("the same") == 1
 
 
 def test_the_metric_changes_the_heat_map_and_nothing_else() -> None:
@@ -205,7 +201,7 @@ def test_the_method_says_who_gets_which_labels(form: str, words: str) -> None:
 
 def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate() -> None:
     nll = np.array([[0.5, 0.5, 0.6], [0.4, 0.4, 0.3], [0.4, 0.4, 0.31], [0.4, 0.4, 0.32]])
-    design = replace(design_of(), nll=nll, nll_lo=nll - 0.1, nll_hi=nll + 0.1, null_nll=0.7)
+    design = replace(design_of(), nll=Interval(nll, nll - 0.1, nll + 0.1), null_nll=0.7)
     assert design_sentence(design) == (
         "On all 6 judges with one-coin, temperature scaling has the lowest NLL, 0.300 "
         "[0.200, 0.400]; the raw score has 0.600 [0.500, 0.700]; the base rate alone 0.700."
@@ -214,7 +210,7 @@ def test_calibrators_are_compared_with_the_raw_score_and_the_base_rate() -> None
 
 def test_a_raw_score_that_nothing_improves_is_not_called_a_calibrator() -> None:
     nll = np.array([[0.3] * 3, [0.4] * 3, [0.4] * 3, [0.4] * 3])
-    design = replace(design_of(), nll=nll, nll_lo=nll - 0.1, nll_hi=nll + 0.1)
+    design = replace(design_of(), nll=Interval(nll, nll - 0.1, nll + 0.1))
     sentence = design_sentence(design)
     assert "no calibrator improves on the raw score: NLL 0.300 [0.200, 0.400]" in sentence
 
@@ -224,14 +220,15 @@ def test_the_table_of_calibrators_has_an_interval_beside_every_nll() -> None:
     columns = [name for name in table if name.startswith("NLL")]
     assert columns == ["NLL, all 6", "NLL, top-3", "NLL, top-2"]
     for name in columns:
-        assert table[name].str.fullmatch(r"\d\.\d{3} \[\d\.\d+, \d\.\d+\]").all()
-    assert table["constant score"].tolist() == design_of().constant_nll.tolist()
+        for cell in table[name].texts():
+            assert re.fullmatch(r"\d\.\d{3} \[\d\.\d+, \d\.\d+\]", cell)
+    assert table["constant score"].numbers.tolist() == design_of().constant_nll.tolist()
 
 
 def test_shares_are_told_from_scores_by_their_column() -> None:
-    displayed = {*grid_table(grid_of()), *design_table(design_of())}
-    assert {"skill", "accuracy", "chosen in"} <= displayed & set(PERCENTS)
-    assert not {"NLL", "Brier", "ECE", "Spearman ρ", "constant score"} & set(PERCENTS)
+    columns = grid_table(grid_of()) | design_table(design_of())
+    shares = {name for name, column in columns.items() if column.form == "share"}
+    assert shares == {"skill", "accuracy", "chosen in"}
 
 
 def test_warnings_name_calibrators_as_the_page_does() -> None:
@@ -244,5 +241,5 @@ def test_warnings_name_calibrators_as_the_page_does() -> None:
 
 def test_no_number_is_missing_from_the_tables() -> None:
     for table in (grid_table(grid_of()), design_table(design_of())):
-        for name in table.select_dtypes(["float"]):
-            assert all(math.isfinite(value) for value in table[name]), name
+        for name, column in table.items():
+            assert column.numbers is None or np.isfinite(column.numbers).all(), name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.figures.style import BLACK, NEUTRAL, WHITE, laid_out, mixed, text_on
-from judgepanel.studies.methods.method_grid import MethodGrid
+from judgepanel.scoring.interval import Interval
 
 Floats = NDArray[np.float64]
 Point = tuple[float, float]
@@ -25,19 +24,17 @@ _INSET = 0.06
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GridCells:
-    """What the heat map draws: rows are aggregators, columns calibrators, best row first.
+    """What the heat map draws: rows are aggregators, columns calibrators, by their names in words.
 
-    ``value``, ``lo`` and ``hi`` (R, C) are of one metric; ``tied`` (R, C) and ``best`` (row and
-    column) are of NLL, whatever is drawn; ``shade`` in [0, 1] is 1 for the best value; ``null`` is
-    the base rate's score, or None where the metric has none.
+    ``score`` (R, C) is of one metric; ``tied`` (R, C) and ``best`` (row and column) are of NLL,
+    whatever is drawn; ``shade`` in [0, 1] is 1 for the best score; ``null`` is the base rate's
+    score, or None where the metric has none.
     """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     metric: str
-    value: Floats
-    lo: Floats
-    hi: Floats
+    score: Interval
     tied: NDArray[np.bool_]
     best: tuple[int, int]
     shade: Floats
@@ -45,56 +42,17 @@ class GridCells:
 
     def text(self, i: int, j: int) -> str:
         """The value of a cell as it is written there."""
-        return f"{self.value[i, j]:{_form(self.metric)}}"
+        return f"{self.score.value[i, j]:{_form(self.metric)}}"
 
     def colour(self, i: int, j: int) -> str:
         """The hex colour of a cell."""
         return mixed(_PALE, _DEEP, float(self.shade[i, j]))
 
 
-def prepare_method_grid(grid: MethodGrid, metric: str = "nll") -> GridCells:
-    """Cells of one metric (``nll``, ``brier``, ``ece``, ``accuracy``), aggregators by lowest NLL.
-
-    Colour saturates at the null for NLL, so that one bad cell does not bleach all others.
-    """
-    order = np.argsort(grid.nll.min(axis=1), kind="stable")
-    value = getattr(grid, metric)[order]
-    worst, best = value.max(), value.min()
-    if metric == "nll":
-        worst = min(worst, max(grid.null_nll, best))
-    if metric == "accuracy":
-        worst, best = best, worst
-    width = best - worst
-    shade = np.clip((value - worst) / width, 0.0, 1.0) if width else np.ones_like(value)
-    row = int(np.flatnonzero(order == grid.best[0])[0])
-    return GridCells(
-        rows=tuple(grid.aggregators[i] for i in order),
-        columns=grid.calibrators,
-        metric=metric,
-        value=value,
-        lo=getattr(grid, f"{metric}_lo")[order],
-        hi=getattr(grid, f"{metric}_hi")[order],
-        tied=grid.tied[order],
-        best=(row, grid.best[1]),
-        shade=shade,
-        null=grid.null_nll if metric == "nll" else None,
-    )
-
-
-def plot_method_grid(
-    cells: GridCells,
-    *,
-    aggregator_names: Mapping[str, str],
-    calibrator_names: Mapping[str, str],
-) -> go.Figure:
-    """The heat map of prepared cells; ``*_names`` are what people call them."""
-    rows = [aggregator_names[name] for name in cells.rows]
-    columns = [calibrator_names[name] for name in cells.columns]
-    places = list(range(len(columns))), list(range(len(rows)))
-    hover = [
-        [_hover_text(cells, i, j, row, column) for j, column in enumerate(columns)]
-        for i, row in enumerate(rows)
-    ]
+def method_grid(cells: GridCells) -> go.Figure:
+    """Every cell of the grid, rows from top to bottom."""
+    places = list(range(len(cells.columns))), list(range(len(cells.rows)))
+    hover = [[_hover_text(cells, i, j) for j in places[0]] for i in places[1]]
     figure = go.Figure(
         go.Heatmap(
             z=cells.shade,
@@ -115,39 +73,27 @@ def plot_method_grid(
     i, j = cells.best
     frame = [[(j + a * (0.5 - _INSET), i + b * (0.5 - _INSET)) for a, b in _SQUARE]]
     _outline(figure, frame, "lowest NLL", _THICK)
-    laid_out(figure, x="", y="", height=86 + _ROW_HEIGHT * len(rows))
+    laid_out(figure, x="", y="", height=86 + _ROW_HEIGHT * len(cells.rows))
     figure.update_layout(
         annotations=_values(cells),
         legend_traceorder="reversed",
         xaxis_title=None,
         yaxis_title=None,
     )
-    wrapped = [name.replace(", ", ",<br>") for name in columns]
+    wrapped = [name.replace(", ", ",<br>") for name in cells.columns]
     figure.update_xaxes(
         tickvals=places[0],
         ticktext=wrapped,
-        range=[-0.55, len(columns) - 0.45],
+        range=[-0.55, len(cells.columns) - 0.45],
         ticklabeloverflow="allow",
     )
     figure.update_yaxes(
-        tickvals=places[1], ticktext=rows, range=[len(rows) - 0.45, -0.55], showgrid=False
+        tickvals=places[1],
+        ticktext=cells.rows,
+        range=[len(cells.rows) - 0.45, -0.55],
+        showgrid=False,
     )
     return figure
-
-
-def method_grid(
-    grid: MethodGrid,
-    metric: str = "nll",
-    *,
-    aggregator_names: Mapping[str, str],
-    calibrator_names: Mapping[str, str],
-) -> go.Figure:
-    """Every cell of the grid; see :func:`prepare_method_grid`."""
-    return plot_method_grid(
-        prepare_method_grid(grid, metric),
-        aggregator_names=aggregator_names,
-        calibrator_names=calibrator_names,
-    )
 
 
 def loops(mask: NDArray[np.bool_]) -> list[Loop]:
@@ -193,12 +139,15 @@ def _form(metric: str) -> str:
     return ".1%" if metric == "accuracy" else ".3f"
 
 
-def _hover_text(cells: GridCells, i: int, j: int, row: str, column: str) -> str:
+def _hover_text(cells: GridCells, i: int, j: int) -> str:
     """A cell in words, for whoever points at it."""
     form = _form(cells.metric)
-    text = f"{row}, {column}<br>{METRIC_NAMES[cells.metric]}: {cells.text(i, j)}"
-    if np.isfinite(cells.lo[i, j]):
-        text += f" [{cells.lo[i, j]:{form}}, {cells.hi[i, j]:{form}}]"
+    _, lo, hi = cells.score[i, j]
+    text = (
+        f"{cells.rows[i]}, {cells.columns[j]}<br>{METRIC_NAMES[cells.metric]}: {cells.text(i, j)}"
+    )
+    if np.isfinite(lo):
+        text += f" [{lo:{form}}, {hi:{form}}]"
     if cells.null is not None:
         text += f"<br>base rate alone: {cells.null:{form}}"
     if (i, j) == cells.best:
@@ -218,7 +167,7 @@ def _values(cells: GridCells) -> list[dict[str, object]]:
             "showarrow": False,
             "font": {"color": text_on(cells.colour(i, j)), "size": 12},
         }
-        for i, j in np.ndindex(cells.value.shape)
+        for i, j in np.ndindex(cells.score.shape)
     ]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pandas as pd
+import numpy as np
 
-from judgepanel.figures.methods.method_grid import plot_method_grid, prepare_method_grid
+from judgepanel.figures.methods.method_grid import GridCells, method_grid
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.present.blocks import (
     Answer,
@@ -18,16 +18,8 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.studies.methods.method_grid import MethodGrid, MethodGridSpec
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import (
-    capital,
-    compared,
-    counted,
-    fixed,
-    interval,
-    listed,
-    percent,
-)
+from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.words.numbers import capital, counted, fixed, level, listed, percent
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, CALIBRATOR_NAMES, CODING
 
 _NAMED = 3
@@ -55,18 +47,17 @@ def grid_sentence(result: MethodGrid) -> str:
     """Which pair has the lowest NLL, against what, and how many cannot be told apart from it."""
     a, c = result.best
     best = pair_name(result.aggregators[a], result.calibrators[c])
-    value, null = fixed(float(result.nll[a, c]), 3), fixed(result.null_nll, 3)
+    nll = result.nll[result.best]
+    value, null = fixed(float(nll.value), 3), fixed(result.null_nll, 3)
     if result.n_splits < 2:
         text = f"{capital(best)} has the lowest NLL, {value} (base rate: {null}); one split says "
         text += "no more."
     else:
-        hi = float(result.nll_hi[a, c])
-        value += f" {interval(float(result.nll_lo[a, c]), hi, 3)}"
-        if hi < result.null_nll:
-            text = f"{capital(best)} has the lowest NLL, {value} (base rate: {null})"
+        if nll.below(result.null_nll):
+            text = f"{capital(best)} has the lowest NLL, {level(*nll)} (base rate: {null})"
         else:
             text = f"Nothing here is shown to beat the base rate (NLL {null}). The lowest is {best}"
-            text += f", {value}"
+            text += f", {level(*nll)}"
         text += f"; {_ties(result)}." if result.tied.size > 1 else "."
     return f"{text} {CODING}" if result.measures_coding else text
 
@@ -87,7 +78,7 @@ def ties_sentence(result: MethodGrid) -> str:
     if result.n_splits < 2 or result.tied.all() or result.tied.sum() < 2:
         return ""
     ways: dict[str, list[str]] = {}
-    for row in result.nll.min(axis=1).argsort(kind="stable"):
+    for row in result.nll.value.min(axis=1).argsort(kind="stable"):
         if result.tied[row].any():
             name = AGGREGATOR_NAMES[result.aggregators[row]]
             ways.setdefault(_way(result, int(row)), []).append(name)
@@ -126,67 +117,71 @@ def grid_choice_sentence(result: MethodGrid) -> str:
     often = pair_name(result.aggregators[a], result.calibrators[c])
     return (
         "The lowest of many looks better than it is. Choosing the pair by cross-validation on the "
-        f"calibration rows alone gets NLL {fixed(result.chosen_nll, 3)} "
-        f"{interval(result.chosen_lo, result.chosen_hi, 3)} (base rate: "
+        f"calibration rows alone gets NLL {level(*result.chosen_nll)} (base rate: "
         f"{fixed(result.null_nll, 3)}); it takes {often} most often, in "
         f"{percent(float(result.chosen_share[a, c]))} of the splits."
     )
 
 
-def grid_table(result: MethodGrid) -> pd.DataFrame:
-    """Every cell, lowest NLL first; columns in ``PERCENTS`` are shares."""
-    frame = result.frame()
-    best = frame.iloc[0]
-    return pd.DataFrame(
-        {
-            "aggregator": [AGGREGATOR_NAMES[name] for name in frame["aggregator"]],
-            "calibrator": [CALIBRATOR_NAMES[name] for name in frame["calibrator"]],
-            "NLL": frame["nll"],
-            "95 %": _intervals(frame, "nll"),
-            "skill": frame["skill"],
-            "against the lowest": [
-                "lowest" if same else compared(value, lo, hi)
-                for same, value, lo, hi in zip(
-                    (frame["aggregator"] == best["aggregator"])
-                    & (frame["calibrator"] == best["calibrator"]),
-                    frame["delta"],
-                    frame["delta_lo"],
-                    frame["delta_hi"],
-                    strict=True,
-                )
-            ],
-            "tied": ["yes" if tied else "no" for tied in frame["tied"]],
-            "chosen in": frame["chosen_share"],
-            "Brier": frame["brier"],
-            "ECE": frame["ece"],
-            "accuracy": frame["accuracy"],
-        }
+def grid_table(result: MethodGrid) -> dict[str, Column]:
+    """Every cell, lowest NLL first."""
+    order = np.argsort(result.nll.value, axis=None, kind="stable")
+    rows, columns = np.divmod(order, len(result.calibrators))
+    cells = rows, columns
+    nll = result.nll[cells]
+    return {
+        "aggregator": text([AGGREGATOR_NAMES[result.aggregators[i]] for i in rows]),
+        "calibrator": text([CALIBRATOR_NAMES[result.calibrators[i]] for i in columns]),
+        "NLL": levels(nll),
+        "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
+        "against the lowest": Column(result.delta[cells], "compared", {0: "lowest"}),
+        "tied": text(["yes" if tied else "no" for tied in result.tied[cells]]),
+        "chosen in": numbers(result.chosen_share[cells], "share"),
+        "Brier": numbers(result.brier.value[cells]),
+        "ECE": numbers(result.ece.value[cells]),
+        "accuracy": numbers(result.accuracy.value[cells], "share"),
+    }
+
+
+def grid_cells(result: MethodGrid, metric: str = "nll") -> GridCells:
+    """Cells of one metric (``nll``, ``brier``, ``ece``, ``accuracy``), aggregators by lowest NLL.
+
+    Colour saturates at the base rate's NLL, so that one bad cell does not bleach all others.
+    """
+    order = np.argsort(result.nll.value.min(axis=1), kind="stable")
+    score = getattr(result, metric)[order]
+    worst, best = score.value.max(), score.value.min()
+    if metric == "nll":
+        worst = min(worst, max(result.null_nll, best))
+    if metric == "accuracy":
+        worst, best = best, worst
+    width = best - worst
+    shade = np.clip((score.value - worst) / width, 0.0, 1.0) if width else np.ones(score.shape)
+    return GridCells(
+        rows=tuple(AGGREGATOR_NAMES[result.aggregators[i]] for i in order),
+        columns=tuple(CALIBRATOR_NAMES[name] for name in result.calibrators),
+        metric=metric,
+        score=score,
+        tied=result.tied[order],
+        best=(order.tolist().index(result.best[0]), result.best[1]),
+        shade=shade,
+        null=result.null_nll if metric == "nll" else None,
     )
-
-
-def _intervals(frame: pd.DataFrame, metric: str) -> list[str]:
-    return [
-        interval(lo, hi, 3)
-        for lo, hi in zip(frame[f"{metric}_lo"], frame[f"{metric}_hi"], strict=True)
-    ]
 
 
 def present(
     result: MethodGrid, spec: MethodGridSpec, view: MethodGridView = MethodGridView()
 ) -> list[Block]:
     """The heat map of one metric, the ties, and every cell in a table."""
-    cells = prepare_method_grid(result, view.metric)
-    figure = plot_method_grid(
-        cells, aggregator_names=AGGREGATOR_NAMES, calibrator_names=CALIBRATOR_NAMES
-    )
+    cells = grid_cells(result, view.metric)
     metric = METRIC_NAMES[view.metric]
     shows = f"{metric} of every aggregator with every calibrator, on all judges."
     return [
         Answer(grid_sentence(result)),
-        Figure(figure, f"Figure: {shows}", narrow=cells),
+        Figure(method_grid(cells), f"Figure: {shows}", narrow=cells),
         Paragraph(_reading(result, view.metric), quiet=True),
         *paragraphs(ties_sentence(result), grid_choice_sentence(result)),
-        Table(as_columns(grid_table(result)), "Every cell, lowest NLL first.", height=320),
+        Table(grid_table(result), "Every cell, lowest NLL first.", height=320),
         _method(result),
     ]
 

@@ -22,6 +22,7 @@ from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator, sigmoid
 from judgepanel.kernels.evaluate.calibrated import SplitScores, calibrate
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import METRICS, Tally, tally
@@ -30,13 +31,14 @@ from judgepanel.studies.common import (
     check_each_once,
     check_known,
     check_panels,
-    metric_fields,
+    metric_intervals,
     run_fields,
     splits_of,
 )
-from judgepanel.studies.compare import grid_estimates
+from judgepanel.studies.compare import arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.curve.panel_curve import panel_arms
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
@@ -105,8 +107,10 @@ class DesignTally:
 class CalibratorDesign(SplitResult):
     """Result of :data:`CALIBRATOR_DESIGN`.
 
-    Arrays are (n_calibrators, n_panels); ``rho`` is Spearman's correlation of raw and calibrated
-    scores, mean over splits; it is 0 in a split where a calibrator maps every item to one score.
+    Arrays are (n_calibrators, n_panels): ``nll`` (nats), ``brier`` and ``accuracy`` with 95 %
+    intervals for new items, ``ece`` with the central 95 % of splits. ``rho`` is Spearman's
+    correlation of raw and calibrated scores, mean and central 95 % of splits; it is 0 in a split
+    where a calibrator maps every item to one score.
     ``shape_raw`` (n_points,) are raw probabilities and ``shape`` (n_calibrators, n_points) what
     each calibrator, fitted on all labelled items and judges, makes of them; ``shape_logit`` are the
     raw logits they belong to. ``taken`` names what each calibrator came to there.
@@ -115,21 +119,11 @@ class CalibratorDesign(SplitResult):
     aggregator: str
     calibrators: tuple[str, ...]
     k: Ints
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
-    brier: Floats
-    brier_lo: Floats
-    brier_hi: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
-    ece: Floats
-    ece_lo: Floats
-    ece_hi: Floats
-    rho: Floats
-    rho_lo: Floats
-    rho_hi: Floats
+    nll: Interval
+    brier: Interval
+    accuracy: Interval
+    ece: Interval
+    rho: Interval
     shape_logit: Floats
     shape_raw: Floats
     shape: Floats
@@ -147,42 +141,28 @@ class CalibratorDesign(SplitResult):
 
     def frame(self) -> pd.DataFrame:
         """One row per panel and calibrator, all judges first."""
-        rows = []
-        for p in range(len(self.k) - 1, -1, -1):
-            for c, name in enumerate(self.calibrators):
-                row: dict[str, Any] = {
-                    "panel": "all" if p == len(self.k) - 1 else f"top-{self.k[p]}",
-                    "k": int(self.k[p]),
-                    "aggregator": self.aggregator,
-                    "calibrator": name,
-                    "n_splits": self.n_splits,
-                }
-                for metric in (*METRICS, "rho"):
-                    for suffix in ("", "_lo", "_hi"):
-                        row[metric + suffix] = float(getattr(self, metric + suffix)[c, p])
-                row["null_nll"] = self.null_nll
-                row["skill"] = 1.0 - row["nll"] / self.null_nll
-                row["constant_nll"] = float(self.constant_nll[c])
-                rows.append(row)
-        return pd.DataFrame(rows)
+        *smaller, _ = self.k
+        frame = long_frame(
+            self.rho.shape,
+            {
+                "panel": [*map(arm_name, smaller), "all"],
+                "k": self.k,
+                "aggregator": self.aggregator,
+                "calibrator": np.array(self.calibrators)[:, None],
+                "n_splits": self.n_splits,
+                **{metric: getattr(self, metric) for metric in (*METRICS, "rho")},
+                "null_nll": self.null_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "constant_nll": self.constant_nll[:, None],
+            },
+        )
+        by_panel = np.arange(len(frame)).reshape(self.rho.shape)[:, ::-1].T.ravel()
+        return frame.iloc[by_panel].reset_index(drop=True)
 
-    def summary(self) -> dict[str, Any]:
-        """The calibrator with the lowest NLL on all judges, and what was run."""
-        best = int(self.nll[:, -1].argmin())
-        return {
-            "aggregator": self.aggregator,
-            "best": self.calibrators[best],
-            "best_nll": float(self.nll[best, -1]),
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_calibration": self.n_calibration,
-            "partial": self.partial,
-        }
+    def decisions(self) -> dict[str, Any]:
+        """The calibrator with the lowest NLL on all judges."""
+        best = int(self.nll.value[:, -1].argmin())
+        return {"best": self.calibrators[best], "best_nll": float(self.nll.value[best, -1])}
 
 
 def run_chunk(votes: VoteMatrix, spec: CalibratorDesignSpec, chunk: Chunk) -> DesignTally:
@@ -254,10 +234,8 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
         aggregator=spec.aggregator,
         calibrators=spec.calibrators,
         k=spec.sizes(prepared.ballots.n_judges),
-        **metric_fields(estimates, lambda result: result[:, :-1]),
-        rho=rho.mean(axis=0),
-        rho_lo=rho_lo,
-        rho_hi=rho_hi,
+        **metric_intervals(estimates, lambda result: result[:, :-1]),
+        rho=Interval(rho.mean(axis=0), rho_lo, rho_hi, unit=""),
         shape_logit=logit,
         shape_raw=sigmoid(logit),
         shape=shape,

@@ -24,16 +24,19 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.grid import FORMS, LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import estimate, simultaneous_reach
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
+from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
-    metric_fields,
+    metric_intervals,
     run_fields,
     splits_of,
 )
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
@@ -103,37 +106,25 @@ class MethodGrid(SplitResult):
     """Result of :data:`METHOD_GRID`.
 
     Arrays are (n_aggregators, n_calibrators) in the order of the names. NLL is in nats per item,
-    Brier, ECE and accuracy in [0, 1]; ``lo`` and ``hi`` bound 95 % intervals for new items (of ECE:
-    the central 95 % of splits). ``delta`` is NLL(cell) - NLL(best cell) with a simultaneous 95 %
-    band; ``tied`` cells are those whose band holds 0. ``best`` is the position of the lowest NLL,
-    in hindsight. ``chosen_nll`` [``chosen_lo``, ``chosen_hi``] is what choosing the cell by
-    cross-validation on the calibration rows achieves, and ``chosen_share`` how often each was.
+    Brier, ECE and accuracy in [0, 1], with 95 % intervals for new items (of ECE: the central 95 %
+    of splits). ``delta`` is NLL(cell) - NLL(best cell) with a simultaneous 95 % band; ``tied``
+    cells are those whose band holds 0. ``best`` is the position of the lowest NLL, in hindsight.
+    ``chosen_nll`` is what choosing the cell by cross-validation on the calibration rows achieves,
+    with its interval, and ``chosen_share`` how often each was.
     ``constant_nll`` (n_calibrators,) scores a constant through the same calibrators.
     """
 
     aggregators: tuple[str, ...]
     calibrators: tuple[str, ...]
     form: str
-    nll: Floats
-    nll_lo: Floats
-    nll_hi: Floats
-    brier: Floats
-    brier_lo: Floats
-    brier_hi: Floats
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
-    ece: Floats
-    ece_lo: Floats
-    ece_hi: Floats
-    delta: Floats
-    delta_lo: Floats
-    delta_hi: Floats
+    nll: Interval
+    brier: Interval
+    accuracy: Interval
+    ece: Interval
+    delta: Interval
     tied: NDArray[np.bool_]
     best: tuple[int, int]
-    chosen_nll: float
-    chosen_lo: float
-    chosen_hi: float
+    chosen_nll: Interval
     chosen_share: Floats
     null_nll: float
     constant_nll: Floats
@@ -148,60 +139,39 @@ class MethodGrid(SplitResult):
         }
     )
 
-    @property
-    def skill(self) -> Floats:
-        """1 - NLL / NLL_null of every cell."""
-        return np.asarray(1.0 - self.nll / self.null_nll)
-
     def frame(self) -> pd.DataFrame:
         """One row per cell, lowest NLL first."""
-        n_c = len(self.calibrators)
-        columns: dict[str, Any] = {
-            "aggregator": np.repeat(np.array(self.aggregators, dtype=object), n_c),
-            "calibrator": np.tile(np.array(self.calibrators, dtype=object), len(self.aggregators)),
-            "n_splits": self.n_splits,
-        }
-        for metric in METRICS:
-            for suffix in ("", "_lo", "_hi"):
-                columns[metric + suffix] = getattr(self, metric + suffix).ravel()
-        columns["null_nll"] = self.null_nll
-        columns["skill"] = self.skill.ravel()
-        for name in ("delta", "delta_lo", "delta_hi", "tied", "chosen_share"):
-            columns[name] = getattr(self, name).ravel()
-        frame = pd.DataFrame(columns)
+        frame = long_frame(
+            self.tied.shape,
+            {
+                "aggregator": np.array(self.aggregators)[:, None],
+                "calibrator": self.calibrators,
+                "n_splits": self.n_splits,
+                **{metric: getattr(self, metric) for metric in METRICS},
+                "null_nll": self.null_nll,
+                "skill": 1.0 - self.nll.value / self.null_nll,
+                "delta": self.delta,
+                "tied": self.tied,
+                "chosen_share": self.chosen_share,
+            },
+        )
         return frame.sort_values("nll", kind="stable", ignore_index=True)
 
-    def summary(self) -> dict[str, Any]:
+    def decisions(self) -> dict[str, Any]:
         """The best cell, those tied with it, and what choosing gets."""
-        a, c = self.best
-        tied = [
-            {"aggregator": self.aggregators[i], "calibrator": self.calibrators[j]}
-            for i, j in np.argwhere(self.tied)
-            if (i, j) != self.best
-        ]
+        nll, nll_lo, nll_hi = to_plain(list(self.nll[self.best]))
+        chosen_nll, chosen_lo, chosen_hi = to_plain(list(self.chosen_nll))
+        tied = [self._cell(i, j) for i, j in np.argwhere(self.tied) if (i, j) != self.best]
         return {
-            "form": self.form,
-            "best": {
-                "aggregator": self.aggregators[a],
-                "calibrator": self.calibrators[c],
-                "nll": float(self.nll[a, c]),
-                "nll_lo": float(self.nll_lo[a, c]),
-                "nll_hi": float(self.nll_hi[a, c]),
-            },
+            "best": {**self._cell(*self.best), "nll": nll, "nll_lo": nll_lo, "nll_hi": nll_hi},
             "tied": tied,
-            "chosen_nll": self.chosen_nll,
-            "chosen_lo": self.chosen_lo,
-            "chosen_hi": self.chosen_hi,
-            "null_nll": self.null_nll,
-            "orientation": self.orientation,
-            "protocol": self.protocol,
-            "one_class": self.one_class,
-            "n_items": self.n_items,
-            "n_judges": self.n_judges,
-            "n_splits": self.n_splits,
-            "n_calibration": self.n_calibration,
-            "partial": self.partial,
+            "chosen_nll": chosen_nll,
+            "chosen_lo": chosen_lo,
+            "chosen_hi": chosen_hi,
         }
+
+    def _cell(self, row: int, column: int) -> dict[str, Any]:
+        return {"aggregator": self.aggregators[row], "calibrator": self.calibrators[column]}
 
 
 def run_chunk(votes: VoteMatrix, spec: MethodGridSpec, chunk: Chunk) -> Tally:
@@ -246,22 +216,18 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
     estimates = grid_estimates(totals, ballots.units)
     best = int(estimates["nll"][0][0, :-1].argmin())
-    delta, lo, hi = (part.reshape(shape).T for part in _against(totals, ballots.units, best, spec))
-    chosen = [float(part[0, -1]) for part in estimates["nll"]]
+    delta, lo, hi = (end.reshape(shape).T for end in _against(totals, ballots.units, best, spec))
+    chosen, chosen_lo, chosen_hi = (end[0, -1] for end in estimates["nll"])
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
     return MethodGrid(
         aggregators=pipelines.aggregators,
         calibrators=pipelines.calibrators,
         form=spec.form,
-        **metric_fields(estimates, lambda result: result[0, :-1].reshape(shape).T),
-        delta=delta,
-        delta_lo=lo,
-        delta_hi=hi,
+        **metric_intervals(estimates, lambda result: result[0, :-1].reshape(shape).T),
+        delta=Interval(delta, lo, hi),
         tied=~(lo > 0.0),
         best=(best % shape[1], best // shape[1]),
-        chosen_nll=chosen[0],
-        chosen_lo=chosen[1],
-        chosen_hi=chosen[2],
+        chosen_nll=Interval(chosen, chosen_lo, chosen_hi),
         chosen_share=share.reshape(shape).T,
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0)[0],

@@ -79,7 +79,7 @@ def _grid_controls() -> tuple[Any, str]:
 
 def _nothing_shown(result: MethodGrid) -> bool:
     """Whether the lowest cell says nothing of the judges, or is not shown to beat the base rate."""
-    return result.measures_coding or not float(result.nll_hi[result.best]) < result.null_nll
+    return result.measures_coding or not result.nll[result.best].below(result.null_nll)
 
 
 def _steps(context: PageContext) -> tuple[Spec, None]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from judgepanel.figures.methods.calibrator_design import (
-    calibrator_shapes,
-    plot_calibrator_shapes,
-    prepare_calibrator_shapes,
-)
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.present.understand.calibrator_design import design_figure
 from judgepanel.studies.methods.calibrator_design import (
     CALIBRATOR_DESIGN,
     CalibratorDesign,
@@ -33,14 +30,14 @@ def design(orientation: str = "auto") -> CalibratorDesign:
 
 
 def test_lines_come_in_the_order_asked_for_and_unknown_ones_are_left_out() -> None:
-    lines = prepare_calibrator_shapes(design(), ("beta", "no such", "none"))
-    assert lines.names == ("beta", "none")
+    lines = design_figure(design(), ("beta", "no such", "none")).data
+    assert [line.name for line in lines] == [CALIBRATOR_NAMES[name] for name in ("beta", "none")]
     row = design().calibrators.index("beta")
-    assert lines.p[0].tolist() == design().shape[row].tolist()
+    assert list(lines[0].y) == design().shape[row].tolist()
 
 
 def test_every_line_is_drawn_over_all_scores_in_order() -> None:
-    figure = calibrator_shapes(design(), CALIBRATORS, calibrator_names=CALIBRATOR_NAMES)
+    figure = design_figure(design())
     assert [trace.name for trace in figure.data] == [CALIBRATOR_NAMES[n] for n in CALIBRATORS]
     for trace, p in zip(figure.data, design().shape, strict=True):
         assert list(trace.x) == design().shape_logit.tolist() == sorted(trace.x)
@@ -49,16 +46,14 @@ def test_every_line_is_drawn_over_all_scores_in_order() -> None:
 
 
 def test_any_two_calibrators_are_told_apart_without_colour() -> None:
-    figure = calibrator_shapes(design(), CALIBRATORS, calibrator_names=CALIBRATOR_NAMES)
+    figure = design_figure(design())
     looks = {trace.name: (trace.line.dash, trace.marker.symbol) for trace in figure.data}
     for first, other in combinations(looks, 2):
         assert looks[first] != looks[other], (first, other)
 
 
 def test_lines_that_lie_on_each_other_are_marked_in_different_places() -> None:
-    figure = calibrator_shapes(
-        design("symmetric"), ("temperature", "platt"), calibrator_names=CALIBRATOR_NAMES
-    )
+    figure = design_figure(design("symmetric"), ("temperature", "platt"))
     first, other = figure.data
     np.testing.assert_allclose(first.y, other.y, atol=1e-6)
     places = [
@@ -69,19 +64,19 @@ def test_lines_that_lie_on_each_other_are_marked_in_different_places() -> None:
 
 
 def test_the_raw_score_is_smooth_where_it_rises() -> None:
-    lines = prepare_calibrator_shapes(design(), ("none",))
-    assert np.abs(np.diff(lines.p[0])).max() < 0.08
+    (line,) = design_figure(design(), ("none",)).data
+    assert np.abs(np.diff(line.y)).max() < 0.08
 
 
 def test_nothing_chosen_is_an_empty_figure_with_its_axes() -> None:
-    figure = calibrator_shapes(design(), (), calibrator_names=CALIBRATOR_NAMES)
+    figure = design_figure(design(), ())
     assert len(figure.data) == 0
     assert figure.layout.xaxis.title.text == "raw score (logit)"
 
 
 @pytest.mark.parametrize("points", [1, 2])
 def test_few_distinct_scores_are_drawn(points: int) -> None:
-    lines = prepare_calibrator_shapes(design(), ("none", "beta"))
-    few = type(lines)(lines.names, lines.logit[:points], lines.p[:, :points])
-    figure = plot_calibrator_shapes(few, calibrator_names=CALIBRATOR_NAMES)
+    some = design()
+    few = replace(some, shape_logit=some.shape_logit[:points], shape=some.shape[:, :points])
+    figure = design_figure(few, ("none", "beta"))
     assert [len(trace.x) for trace in figure.data] == [points, points]

@@ -14,21 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from judgepanel.figures.methods.method_grid import (
-    loops,
-    method_grid,
-    plot_method_grid,
-    prepare_method_grid,
-)
+from judgepanel.figures.methods.method_grid import loops, method_grid
 from judgepanel.figures.panel_curve import METRIC_NAMES
+from judgepanel.present.understand.method_grid import grid_cells
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGrid, MethodGridSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
+from judgepanel.words.sentences import AGGREGATOR_NAMES
 from tests.figures.test_style import contrast
 from tests.helpers import make_votes
 
-NAMES = {"aggregator_names": AGGREGATOR_NAMES, "calibrator_names": CALIBRATOR_NAMES}
 MASKS = arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 6)))
 
 
@@ -51,9 +47,7 @@ def with_values(nll: list[list[float]], tied: list[list[bool]] | None = None) ->
         grid,
         aggregators=grid.aggregators[: len(values)],
         calibrators=grid.calibrators[: values.shape[1]],
-        nll=values,
-        nll_lo=values - 0.1,
-        nll_hi=values + 0.1,
+        nll=Interval(values, values - 0.1, values + 0.1),
         tied=mask,
         best=(int(best[0]), int(best[1])),
     )
@@ -67,21 +61,21 @@ def written(figure: Any) -> dict[tuple[int, int], str]:
 @pytest.mark.parametrize("metric", METRIC_NAMES)
 def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric: str) -> None:
     grid = grid_of()
-    figure = method_grid(grid, metric, **NAMES)
+    figure = method_grid(grid_cells(grid, metric))
     text = written(figure)
     assert len(text) == 12
     form = ".1%" if metric == "accuracy" else ".3f"
     rows = {AGGREGATOR_NAMES[name]: i for i, name in enumerate(grid.aggregators)}
     for i, label in enumerate(figure.layout.yaxis.ticktext):
         for j in range(len(grid.calibrators)):
-            value = getattr(grid, metric)[rows[label], j]
+            value = getattr(grid, metric).value[rows[label], j]
             assert text[i, j].removeprefix("<b>").removesuffix("</b>") == f"{value:{form}}"
     assert list(figure.layout.xaxis.ticktext) == ["raw", "temperature", "beta", "isotonic"]
 
 
 def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold() -> None:
     grid = with_values([[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]], [[False] * 2] * 3)
-    figure = method_grid(grid, **NAMES)
+    figure = method_grid(grid_cells(grid))
     assert list(figure.layout.yaxis.ticktext) == ["log-odds", "majority vote", "one-coin"]
     low, high = figure.layout.yaxis.range
     assert low > high, "rows run downwards"
@@ -90,8 +84,8 @@ def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold() -> None:
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)
 def test_the_best_cell_is_the_darkest_and_shades_follow_the_values(metric: str) -> None:
-    cells = prepare_method_grid(grid_of(), metric)
-    order = np.argsort(cells.value, axis=None, kind="stable")
+    cells = grid_cells(grid_of(), metric)
+    order = np.argsort(cells.score.value, axis=None, kind="stable")
     shades = cells.shade.ravel()[order]
     steps_of = np.diff(shades if metric == "accuracy" else shades[::-1])
     assert (steps_of >= 0).all()
@@ -100,32 +94,34 @@ def test_the_best_cell_is_the_darkest_and_shades_follow_the_values(metric: str) 
 
 def test_cells_at_the_base_rate_or_above_are_equally_pale() -> None:
     null = grid_of().null_nll
-    cells = prepare_method_grid(with_values([[0.2, null], [9.0, null + 0.1], [0.4, 0.3]]))
+    cells = grid_cells(with_values([[0.2, null], [9.0, null + 0.1], [0.4, 0.3]]))
     rows = {name: i for i, name in enumerate(cells.rows)}
-    pale = [cells.shade[rows["majority"], 1], *cells.shade[rows["log_odds"]]]
+    pale = [cells.shade[rows["majority vote"], 1], *cells.shade[rows["log-odds"]]]
     assert pale == [0.0, 0.0, 0.0]
-    assert cells.shade[rows["one_coin"]].min() > 0.5
+    assert cells.shade[rows["one-coin"]].min() > 0.5
 
 
 def test_a_grid_of_equal_cells_is_drawn() -> None:
-    figure = method_grid(with_values([[0.3, 0.3]] * 3), **NAMES)
+    figure = method_grid(grid_cells(with_values([[0.3, 0.3]] * 3)))
     assert np.isfinite(np.asarray(figure.data[0].z, dtype=float)).all()
 
 
 @given(st.floats(0.0, 1.0))
 def test_the_text_of_a_cell_stands_out_whatever_its_shade(shade: float) -> None:
-    cells = prepare_method_grid(grid_of())
-    grid_cells = replace(cells, shade=np.full_like(cells.shade, shade))
-    (colour,) = {a.font.color for a in plot_method_grid(grid_cells, **NAMES).layout.annotations}
-    assert contrast(colour, grid_cells.colour(0, 0)) >= 4.5
+    cells = grid_cells(grid_of())
+    shaded = replace(cells, shade=np.full_like(cells.shade, shade))
+    (colour,) = {a.font.color for a in method_grid(shaded).layout.annotations}
+    assert contrast(colour, shaded.colour(0, 0)) >= 4.5
 
 
 def test_frames_and_hover_speak_of_nll_whatever_is_drawn() -> None:
     for metric in METRIC_NAMES:
-        cells = prepare_method_grid(grid_of(), metric)
+        cells = grid_cells(grid_of(), metric)
         assert cells.tied.sum() == grid_of().tied.sum()
-        assert cells.rows[cells.best[0]] == grid_of().aggregators[grid_of().best[0]]
-        hover = plot_method_grid(cells, **NAMES).data[0].text
+        assert (
+            cells.rows[cells.best[0]] == AGGREGATOR_NAMES[grid_of().aggregators[grid_of().best[0]]]
+        )
+        hover = method_grid(cells).data[0].text
         (row, column) = cells.best
         assert hover[row][column].endswith("lowest NLL")
         assert METRIC_NAMES[metric] in hover[0][0]
@@ -135,7 +131,7 @@ def test_frames_and_hover_speak_of_nll_whatever_is_drawn() -> None:
 def test_hover_gives_the_interval_and_says_which_cells_are_tied() -> None:
     tied = [[False, True], [False, False], [False, True]]
     grid = with_values([[0.5, 0.4], [0.6, 0.8], [0.45, 0.31]], tied)
-    hover = method_grid(grid, **NAMES).data[0].text
+    hover = method_grid(grid_cells(grid)).data[0].text
     assert "one-coin, temperature<br>NLL (nats per item): 0.310 [0.210, 0.410]" in hover[0][1]
     assert hover[1][1].endswith("not told apart from the lowest NLL")
     assert "tied" not in hover[2][0]
@@ -143,7 +139,9 @@ def test_hover_gives_the_interval_and_says_which_cells_are_tied() -> None:
 
 def test_the_legend_explains_the_frames_and_leaves_out_what_is_not_there() -> None:
     def legend(grid: MethodGrid) -> set[str]:
-        return {t.name for t in method_grid(grid, **NAMES).data if t.name and t.type == "scatter"}
+        return {
+            t.name for t in method_grid(grid_cells(grid)).data if t.name and t.type == "scatter"
+        }
 
     values = [[0.5, 0.4], [0.6, 0.3], [0.45, 0.7]]
     alone = [[False, False], [False, True], [False, False]]
@@ -155,9 +153,10 @@ def test_a_single_split_is_drawn_without_intervals() -> None:
     spec = MethodGridSpec(
         settings=Settings(splits=6), aggregators=("one_coin",), calibrators=("none", "beta")
     )
-    cells = prepare_method_grid(next(steps(METHOD_GRID, make_votes(1, 60, 5), spec)).result())
-    blank = replace(cells, lo=np.full_like(cells.lo, np.nan), hi=np.full_like(cells.hi, np.nan))
-    assert "[" not in plot_method_grid(blank, **NAMES).data[0].text[0][0]
+    cells = grid_cells(next(steps(METHOD_GRID, make_votes(1, 60, 5), spec)).result())
+    unknown = np.full(cells.score.shape, np.nan)
+    blank = replace(cells, score=Interval(cells.score.value, unknown, unknown))
+    assert "[" not in method_grid(blank).data[0].text[0][0]
 
 
 @given(MASKS)

@@ -46,7 +46,7 @@ def test_figures_are_those_of_the_panel_curve(votes, result):
     for name in names:
         for column, k in enumerate(result.k):
             wanted = curve.nll.value[curve.row(name), k - 1]
-            assert result.nll[result.calibrators.index(name), column] == pytest.approx(wanted)
+            assert result.nll.value[result.calibrators.index(name), column] == pytest.approx(wanted)
     assert result.k.tolist() == [5, 10, 12]
 
 
@@ -68,8 +68,8 @@ def test_rank_correlation_is_spearman_s(votes):
 
 def test_maps_that_keep_the_order_correlate_fully_and_steps_do_not(result):
     for name in ("none", "temperature", "platt", "beta"):
-        assert result.rho[result.calibrators.index(name)] == pytest.approx(1.0)
-    assert (result.rho[result.calibrators.index("isotonic")] < 1.0).all()
+        assert result.rho.value[result.calibrators.index(name)] == pytest.approx(1.0)
+    assert (result.rho.value[result.calibrators.index("isotonic")] < 1.0).all()
 
 
 def test_shapes_rise_and_the_raw_score_is_its_own(result):
@@ -112,4 +112,4 @@ def test_rank_correlation_does_not_depend_on_how_pairs_were_written_down(votes):
     settings = Settings(splits=4, orientation="symmetric")
     spec = CalibratorDesignSpec(settings, calibrators=("beta_clipped", "isotonic"))
     first, other = (run(CALIBRATOR_DESIGN, which, spec, jobs=1) for which in (votes, turned))
-    np.testing.assert_allclose(first.rho, other.rho, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(first.rho.value, other.rho.value, rtol=0, atol=1e-12)
