@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from judgepanel.present.understand.pipeline_ablation import ablation_sentence, ablation_table
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.methods.ablation_result import PipelineAblation
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
@@ -26,10 +27,10 @@ def result() -> PipelineAblation:
 def moved(step: str, value: float, lo: float, hi: float) -> PipelineAblation:
     """The result with another change of NLL by a step."""
     changed, i = result(), result().steps.index(step)
-    parts = [changed.delta.copy(), changed.delta_lo.copy(), changed.delta_hi.copy()]
-    for part, number in zip(parts, (value, lo, hi), strict=True):
-        part[-1, i] = number
-    return replace(changed, delta=parts[0], delta_lo=parts[1], delta_hi=parts[2])
+    ends = [end.copy() for end in changed.delta]
+    for end, number in zip(ends, (value, lo, hi), strict=True):
+        end[-1, i] = number
+    return replace(changed, delta=Interval(*ends))
 
 
 @pytest.mark.parametrize(
@@ -48,21 +49,20 @@ def test_a_step_lowers_or_raises_nll_only_where_its_interval_says_so(
 
 def test_the_raw_score_stands_beside_the_base_rate_and_sets_beside_their_level() -> None:
     sentence = ablation_sentence(result())
-    assert f"the raw score has NLL {result().nll[-1, 0]:.3f}" in sentence
+    assert f"the raw score has NLL {result().nll.value[-1, 0]:.3f}" in sentence
     assert f"(base rate: {result().null_nll:.3f})" in sentence
     assert "sets meant for 80 % hold the label of" in sentence
     assert "sets meant for 90 % hold the label of" in sentence
 
 
 def test_item_features_are_counted_and_their_gain_is_told_where_it_is_sure() -> None:
-    entry = np.ones(2)
-    changed = replace(
-        result(), features=("length",), residual_lo=-0.2 * entry, residual_hi=-0.1 * entry
-    )
+    ones = np.ones(2)
+    sure = Interval(-0.15 * ones, -0.2 * ones, -0.1 * ones)
+    changed = replace(result(), features=("length",), residual_delta=sure)
     sentence = ablation_sentence(changed)
     assert "Correcting with 1 item feature" in sentence
     assert "Without the correction the beta calibrator alone gets" in sentence
-    unsure = ablation_sentence(replace(changed, residual_hi=0.1 * entry))
+    unsure = ablation_sentence(replace(changed, residual_delta=replace(sure, hi=0.1 * ones)))
     assert "Without the correction" not in unsure
 
 
@@ -73,9 +73,10 @@ def test_one_split_says_nothing_and_coding_is_named() -> None:
 
 def test_the_table_has_every_step_of_every_panel_and_sets_where_they_are() -> None:
     table = ablation_table(result())
-    assert table["panel"].tolist() == ["all 8"] * 5 + ["top-3"] * 5
-    assert table["steps"].tolist() == list(result().steps) * 2
-    assert table["NLL"].tolist() == [*result().nll[-1], *result().nll[0]]
-    known = table["covered at 80 %"].notna()
-    assert table["steps"][known].unique().tolist() == ["1-4"]
-    assert (table["against what it builds on"] == "").tolist() == (table["steps"] == "1").tolist()
+    assert table["panel"].texts() == ["all 8"] * 5 + ["top-3"] * 5
+    assert table["steps"].texts() == list(result().steps) * 2
+    assert table["NLL"].numbers.tolist() == [*result().nll.value[-1], *result().nll.value[0]]
+    steps = np.array(table["steps"].texts())
+    assert set(steps[np.isfinite(table["covered at 80 %"].numbers)]) == {"1-4"}
+    blank = [text == "" for text in table["against what it builds on"].texts()]
+    assert blank == (steps == "1").tolist()

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
-import plotly.graph_objects as go
 
-from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
+from judgepanel.figures.dots import dots
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
-from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.group_change import GroupChangeSpec
 from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.votes.errors import listed
 from judgepanel.words.cells import Column, differences, levels, numbers, text
-from judgepanel.words.numbers import counted, fixed, interval, level, sig, with_interval
+from judgepanel.words.numbers import counted, interval, sig, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 
 VERDICTS = {
@@ -25,8 +21,6 @@ VERDICTS = {
     "undecided": "undecided",
     "tie": "no difference",
 }
-_APART = 0.16
-_ROW_HEIGHT = 56
 
 
 def group_sentence(result: GroupChange, aggregator: str) -> str:
@@ -81,48 +75,6 @@ def group_table(result: GroupChange) -> dict[str, Column]:
     }
 
 
-def with_and_without(
-    aggregators: Sequence[str], panels: Mapping[str, Interval], null: float
-) -> go.Figure:
-    """Aggregators from top to bottom, NLL of one panel or two from left to right.
-
-    ``panels`` (n_aggregators,) are named by who is in them; the base rate is a line.
-    """
-    figure = go.Figure()
-    rows = [AGGREGATOR_NAMES[name] for name in aggregators]
-    places = np.arange(len(rows))
-    styles = ((INCLUDE, "circle", 11), (CURATE_LINE, "diamond-open", 9))
-    for i, (name, nll) in enumerate(panels.items()):
-        colour, symbol, size = styles[i]
-        figure.add_scatter(
-            x=nll.value,
-            y=places + _APART * (i - (len(panels) - 1) / 2),
-            mode="markers",
-            name=name,
-            marker={"color": colour, "symbol": symbol, "size": size, "line": {"width": 2}},
-            error_x=error_bars(nll, colour) if np.isfinite(nll.lo).all() else None,
-            text=[f"{row}, {name}: {_hover(nll[place])}" for place, row in enumerate(rows)],
-            hovertemplate="%{text}<extra></extra>",
-        )
-    figure.add_scatter(
-        x=[null, null],
-        y=[-0.5, len(rows) - 0.5],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-        name="null: the base rate",
-        hovertemplate="base rate alone: %{x:.3f}<extra></extra>",
-    )
-    laid_out(figure, x="NLL (nats per item)", y="", height=120 + _ROW_HEIGHT * len(rows))
-    figure.update_xaxes(rangemode="tozero")
-    bottom_up = [len(rows) - 0.5, -0.5]
-    figure.update_yaxes(tickvals=places, ticktext=rows, range=bottom_up, showgrid=False)
-    return figure
-
-
-def _hover(nll: Interval) -> str:
-    return level(*nll) if np.isfinite(nll.lo) else fixed(float(nll.value), 3)
-
-
 def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
     """The aggregator in use, then those that decide otherwise; one sentence without a group."""
     in_use, *others = result.aggregators
@@ -139,7 +91,7 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
         answer,
         *paragraphs(*otherwise, members_sentence(result)),
         drawing(
-            with_and_without(result.aggregators, panels, result.null_nll),
+            dots([AGGREGATOR_NAMES[name] for name in result.aggregators], panels, result.null_nll),
             "NLL of every aggregator with the group and without it",
         ),
         Table(group_table(result)),

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from judgepanel.figures.dots import dots
 from judgepanel.figures.style import (
     BAND_OPACITY,
     CURATE_LINE,
@@ -29,7 +30,6 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.trust.group_change import with_and_without
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.compatibility import gap_sentence
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
@@ -313,7 +313,7 @@ def switch_figure(result: Scope) -> go.Figure:
     if np.isfinite(rest).all():
         unknown = np.full(len(arms), np.nan)
         panels["without those that miss votes"] = Interval(rest, unknown, unknown)
-    return with_and_without([arm.aggregator for arm in arms], panels, result.null_nll)
+    return dots([AGGREGATOR_NAMES[arm.aggregator] for arm in arms], panels, result.null_nll)
 
 
 def missing_table(result: Scope) -> dict[str, Column]:

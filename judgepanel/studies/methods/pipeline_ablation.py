@@ -11,7 +11,6 @@ each for all panels at once.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +29,14 @@ from judgepanel.kernels.evaluate.pipeline import (
 from judgepanel.models.residual import feature_columns
 from judgepanel.scoring.conformal import LEVELS, labels_needed
 from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.studies import accumulate
 from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import (
     check_known,
     check_panels,
-    metric_fields,
+    metric_intervals,
     run_fields,
     splits_of,
 )
@@ -185,10 +185,7 @@ def merge(
     ballots, totals, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
     estimates = grid_estimates(totals, ballots.units)
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
-    delta, delta_lo, delta_hi = _differences(totals, ballots.units, pairs)
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
-    residual = _differences(totals, ballots.units, behind)
-    fields: dict[str, Any] = {**set_estimates(sets, ballots.units, totals)}
     run = run_fields(prepared, spec.settings, totals)
     run["measures_coding"] |= bool(spec.features) and features_leak(prepared)
     return PipelineAblation(
@@ -197,15 +194,11 @@ def merge(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         features=tuple(features_of(prepared, spec.features) or ()),
-        **metric_fields(estimates, lambda result: result[:, :-1]),
-        delta=delta,
-        delta_lo=delta_lo,
-        delta_hi=delta_hi,
-        residual_delta=residual[0][:, 0],
-        residual_lo=residual[1][:, 0],
-        residual_hi=residual[2][:, 0],
+        **metric_intervals(estimates, lambda result: result[:, :-1]),
+        delta=_differences(totals, ballots.units, pairs),
+        residual_delta=_differences(totals, ballots.units, behind)[:, 0],
         levels=LEVELS,
-        **fields,
+        **set_estimates(sets, ballots.units, totals),
         n_slice=float(sets.n_slice.mean()),
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0),
@@ -216,12 +209,10 @@ def merge(
     )
 
 
-def _differences(
-    totals: Tally, units: Ints, pairs: list[tuple[int, int]]
-) -> tuple[Floats, Floats, Floats]:
-    """NLL(first) - NLL(second) of every panel and pair of steps, (n_panels, n_pairs), with bounds.
+def _differences(totals: Tally, units: Ints, pairs: list[tuple[int, int]]) -> Interval:
+    """NLL(first) - NLL(second) of every panel and pair of steps, (n_panels, n_pairs).
 
-    Bounds are NaN from a single split.
+    Ends are NaN from a single split.
     """
     item_means, seen = totals.item_means()
     first, second = (np.array(positions) for positions in zip(*pairs, strict=True))
@@ -231,15 +222,15 @@ def _differences(
     shape = delta.shape[:2]
     if len(moves) < 2:
         blank = np.full(shape, np.nan)
-        return delta.mean(axis=-1), blank, blank
-    interval = estimate(
+        return Interval(delta.mean(axis=-1), blank, blank)
+    fitted = estimate(
         delta.reshape(-1, delta.shape[-1]),
         moves.reshape(len(moves), -1),
         units[seen],
         *mean_sizes(totals),
         joint=False,
     )
-    return interval.value.reshape(shape), interval.lo.reshape(shape), interval.hi.reshape(shape)
+    return Interval.of(fitted).reshape(*shape)
 
 
 def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, totals: Tally) -> list[str]:

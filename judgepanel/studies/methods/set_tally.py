@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.pipeline import PipelineScores
 from judgepanel.scoring.conformal import ONE, ZERO, Kinds, covers
 from judgepanel.scoring.inference import estimate
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import mean_sizes
@@ -75,34 +77,38 @@ def combine_sets(left: SetTally, right: SetTally) -> SetTally:
     )
 
 
-def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Floats]:
-    """Coverage and size, each (L, C) with bounds, and shares (L, C, 4).
+def set_estimates(sets: SetTally, units: Ints, tally: Tally) -> dict[str, Any]:
+    """Fields ``coverage`` and ``size``, intervals (L, C), and ``shares`` (L, C, 4).
 
-    Bounds are 95 % intervals for new items (docs/inference.md), NaN from a single split.
+    Intervals are for new items (docs/inference.md), unknown from a single split.
     """
     seen = tally.evaluated > 0
     items = sets.item_sums[..., seen] / (_WHOLE * tally.evaluated[seen])
     splits = sets.split_sums / (_WHOLE * tally.n_evaluation[:, None, None, None])
-    shares = items.mean(axis=-1)
-    estimates = {"shares": shares[..., :_COVERED]}
-    weights = {"coverage": np.array([0, 0, 0, 0, 1.0]), "size": np.array([0, 1.0, 1.0, 2.0, 0])}
-    for name, weight in weights.items():
+    shares = items.mean(axis=-1)[..., :_COVERED]
+
+    def measured(weight: Floats, unit: Unit) -> Interval:
         per_item = np.einsum("lckn,k->lcn", items, weight)
         per_split = splits @ weight
-        shape = per_item.shape[:2]
-        lo = hi = np.full(shape, np.nan)
-        if len(splits) > 1:
-            fitted = estimate(
-                per_item.reshape(-1, per_item.shape[-1]),
-                per_split.reshape(len(splits), -1),
-                units[seen],
-                *mean_sizes(tally),
-                joint=False,
-            )
-            top = weight.max()
-            lo, hi = (np.clip(end, 0.0, top).reshape(shape) for end in (fitted.lo, fitted.hi))
-        estimates |= {name: per_item.mean(axis=-1), f"{name}_lo": lo, f"{name}_hi": hi}
-    return estimates
+        unknown = np.full(per_item.shape[:2], np.nan)
+        figure = Interval(per_item.mean(axis=-1), unknown, unknown, unit=unit)
+        if len(splits) < 2:
+            return figure
+        fitted = estimate(
+            per_item.reshape(-1, per_item.shape[-1]),
+            per_split.reshape(len(splits), -1),
+            units[seen],
+            *mean_sizes(tally),
+            joint=False,
+        )
+        lo, hi = (end.reshape(figure.shape) for end in (fitted.lo, fitted.hi))
+        return replace(figure, lo=lo, hi=hi).clip(0.0, weight.max())
+
+    return {
+        "coverage": measured(np.array([0, 0, 0, 0, 1.0]), "share"),
+        "size": measured(np.array([0, 1.0, 1.0, 2.0, 0]), "count"),
+        "shares": shares,
+    }
 
 
 def _halves(kinds: Kinds, labels: Ints, *, symmetric: bool) -> Ints:

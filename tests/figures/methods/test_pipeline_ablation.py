@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from judgepanel.figures.methods.pipeline_ablation import (
-    pipeline_ablation,
-    plot_pipeline_ablation,
-    prepare_pipeline_ablation,
-)
+from judgepanel.present.understand.pipeline_ablation import ablation_figure
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.methods.ablation_result import PipelineAblation
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION, PipelineAblationSpec
 from judgepanel.studies.runner import run
@@ -32,7 +29,7 @@ def named(figure: Any, name: str) -> Any:
 
 
 def test_all_judges_come_first_and_every_dot_is_where_the_result_says() -> None:
-    figure = pipeline_ablation(result())
+    figure = ablation_figure(result())
     assert [trace.name for trace in figure.data] == [
         "all 8",
         "top-5",
@@ -41,17 +38,17 @@ def test_all_judges_come_first_and_every_dot_is_where_the_result_says() -> None:
     ]
     for row, name in ((-1, "all 8"), (1, "top-5"), (0, "top-3")):
         trace = named(figure, name)
-        assert list(trace.x) == result().nll[row].tolist()
+        assert list(trace.x) == result().nll.value[row].tolist()
         np.testing.assert_allclose(
-            np.array(trace.x) + trace.error_x.array, result().nll_hi[row], rtol=1e-12
+            np.array(trace.x) + trace.error_x.array, result().nll.hi[row], rtol=1e-12
         )
         np.testing.assert_allclose(
-            np.array(trace.x) - trace.error_x.arrayminus, result().nll_lo[row], rtol=1e-12
+            np.array(trace.x) - trace.error_x.arrayminus, result().nll.lo[row], rtol=1e-12
         )
 
 
 def test_panels_of_a_step_lie_beside_each_other_near_its_label() -> None:
-    figure = pipeline_ablation(result())
+    figure = ablation_figure(result())
     rows = np.array([named(figure, name).y for name in ("all 8", "top-5", "top-3")])
     assert (np.diff(rows, axis=0) > 0.1).all()
     assert (np.abs(rows - np.array(figure.layout.yaxis.tickvals)) < 0.5).all()
@@ -59,25 +56,25 @@ def test_panels_of_a_step_lie_beside_each_other_near_its_label() -> None:
 
 
 def test_the_base_rate_is_a_line_across_all_steps() -> None:
-    line = named(pipeline_ablation(result()), "null: the base rate")
+    line = named(ablation_figure(result()), "null: the base rate")
     assert list(line.x) == [result().null_nll] * 2
     assert line.y[0] <= -0.5
     assert line.y[1] >= len(result().steps) - 0.5
 
 
 def test_panels_differ_in_symbol_and_not_in_colour_alone() -> None:
-    figure = pipeline_ablation(result())
+    figure = ablation_figure(result())
     assert len({trace.marker.symbol for trace in figure.data[:3]}) == 3
 
 
 def test_more_panels_than_can_be_told_apart_leave_out_the_smallest() -> None:
-    dots = prepare_pipeline_ablation(result((2, 3, 4, 5)))
-    assert dots.panels == ("all 8", "top-5", "top-4")
+    *dots, _ = ablation_figure(result((2, 3, 4, 5))).data
+    assert [trace.name for trace in dots] == ["all 8", "top-5", "top-4"]
 
 
 def test_no_interval_is_drawn_where_there_is_none() -> None:
-    blank = np.full_like(result().nll, np.nan)
-    dots = prepare_pipeline_ablation(replace(result(), nll_lo=blank, nll_hi=blank))
-    trace = plot_pipeline_ablation(dots).data[0]
+    nll = result().nll.value
+    blank = np.full_like(nll, np.nan)
+    trace = ablation_figure(replace(result(), nll=Interval(nll, blank, blank))).data[0]
     assert trace.error_x.array is None
     assert "[" not in trace.text[0]

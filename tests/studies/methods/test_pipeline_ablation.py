@@ -10,6 +10,7 @@ import pytest
 
 from judgepanel.kernels.evaluate.pipeline import STEPS, evaluate_pipeline
 from judgepanel.scoring.conformal import BOTH, covers, set_sizes
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
@@ -82,9 +83,9 @@ class TestNumbers:
             times[rows] += 1
         seen = times > 0
         for got, total in (
-            (result.nll, nll),
-            (result.coverage, covered),
-            (result.size, size),
+            (result.nll.value, nll),
+            (result.coverage.value, covered),
+            (result.size.value, size),
             (result.shares, kinds),
         ):
             wanted = (total[..., seen] / times[seen]).mean(axis=-1)
@@ -93,31 +94,30 @@ class TestNumbers:
     def test_every_figure_is_finite_and_intervals_hold_their_value(self, result):
         for field in fields(PipelineAblation):
             value = getattr(result, field.name)
+            if isinstance(value, Interval):
+                assert (value.lo <= value.value).all() or field.name == "ece", field.name
+                assert (value.value <= value.hi).all() or field.name == "ece", field.name
+                value = np.array(list(value))
             if isinstance(value, np.ndarray):
                 assert np.isfinite(value).all(), field.name
-        for name in ("nll", "brier", "accuracy", "delta", "coverage", "size"):
-            lo, hi = getattr(result, name + "_lo"), getattr(result, name + "_hi")
-            assert (lo <= getattr(result, name)).all()
-            assert (getattr(result, name) <= hi).all()
-        assert (result.residual_lo <= result.residual_delta).all()
-        assert (result.residual_delta <= result.residual_hi).all()
 
     def test_differences_are_to_the_step_before(self, result):
         for i, step in enumerate(STEPS):
             before = STEPS.index(BEFORE[step])
-            np.testing.assert_allclose(result.delta[:, i], result.nll[:, i] - result.nll[:, before])
-        assert not result.delta[:, 0].any()
+            nll = result.nll.value
+            np.testing.assert_allclose(result.delta.value[:, i], nll[:, i] - nll[:, before])
+        assert not result.delta.value[:, 0].any()
         assert set(BEFORE) == set(STEP_WORDS) == set(STEPS)
-        behind, alone = (result.nll[:, STEPS.index(step)] for step in ("1-3", "1+3"))
-        np.testing.assert_allclose(result.residual_delta, behind - alone)
+        behind, alone = (result.nll.value[:, STEPS.index(step)] for step in ("1-3", "1+3"))
+        np.testing.assert_allclose(result.residual_delta.value, behind - alone)
 
     def test_sets_are_of_four_kinds_and_wider_at_the_higher_level(self, result):
         np.testing.assert_allclose(result.shares.sum(axis=-1), 1.0)
         np.testing.assert_allclose(
-            result.size, result.shares @ np.array([0.0, 1.0, 1.0, 2.0]), atol=1e-12
+            result.size.value, result.shares @ np.array([0.0, 1.0, 1.0, 2.0]), atol=1e-12
         )
-        assert (result.coverage[1] >= result.coverage[0]).all()
-        assert (result.size[1] >= result.size[0]).all()
+        assert (result.coverage.value[1] >= result.coverage.value[0]).all()
+        assert (result.size.value[1] >= result.size.value[0]).all()
 
     def test_all_judges_are_the_last_panel_whatever_sizes_are_asked_for(self, votes):
         outcome = ablation(votes, spec_of(splits=5, panels=(50, 3, 8, 2)))
@@ -126,11 +126,11 @@ class TestNumbers:
     def test_a_judge_alone_is_a_panel(self):
         outcome = ablation(make_votes(2, 60, 1), spec_of(splits=5))
         assert outcome.k.tolist() == [1]
-        assert np.isfinite(outcome.nll).all()
+        assert np.isfinite(outcome.nll.value).all()
 
     def test_coverage_is_at_least_the_level(self):
         outcome = ablation(make_votes(3, 400, 8), spec_of(splits=20))
-        for level, covered in zip(outcome.levels, outcome.coverage, strict=True):
+        for level, covered in zip(outcome.levels, outcome.coverage.value, strict=True):
             assert (covered > level - 0.02).all()
             assert (covered < level + 0.04).all()
 
@@ -139,11 +139,11 @@ class TestNumbers:
         rng = np.random.default_rng(0)
         message = pd.DataFrame({"hint": votes.labels + rng.normal(size=400)})
         outcome = ablation(replace(votes, features=message))
-        assert (outcome.residual_hi < 0.0).all()
+        assert outcome.residual_delta.below().all()
         assert outcome.constant_nll[STEPS.index("1-3")] < outcome.null_nll - 0.05
         blind = ablation(replace(votes, features=message), replace(spec_of(), features=()))
         assert blind.features == ()
-        assert (outcome.nll[:, 1] < blind.nll[:, 1]).all()
+        assert (outcome.nll.value[:, 1] < blind.nll.value[:, 1]).all()
 
 
 class TestSeeds:
@@ -169,8 +169,8 @@ class TestSeeds:
         results = [step.result() for step in steps(PIPELINE_ABLATION, votes, spec, jobs=1)]
         assert [outcome.partial for outcome in results] == [True, False]
         short = ablation(votes, spec_of(splits=5))
-        np.testing.assert_array_equal(results[0].nll, short.nll)
-        np.testing.assert_array_equal(results[0].coverage_lo, short.coverage_lo)
+        np.testing.assert_array_equal(results[0].nll.value, short.nll.value)
+        np.testing.assert_array_equal(results[0].coverage.lo, short.coverage.lo)
 
     def test_a_single_split_has_no_intervals_and_json_says_null(self, votes):
         spec = spec_of(splits=6)
@@ -178,7 +178,7 @@ class TestSeeds:
         partial = PIPELINE_ABLATION.run_chunk(votes, spec, last)
         merge = PIPELINE_ABLATION.merge(votes, spec, partial)
         assert merge.n_splits == 1
-        assert np.isnan(merge.coverage_lo).all()
+        assert np.isnan(merge.coverage.lo).all()
         assert merge.summary()["sets"][0]["coverage_lo"] is None
         json.dumps(to_plain(merge), allow_nan=False)
 
@@ -197,12 +197,12 @@ class TestOrientation:
         assert outcome.orientation == "symmetric"
         assert outcome.null_nll == pytest.approx(math.log(2))
         np.testing.assert_allclose(outcome.constant_nll, math.log(2), atol=1e-12)
-        assert outcome.nll[:, 1:].min() > 0.66
+        assert outcome.nll.value[:, 1:].min() > 0.66
 
     def test_the_papers_protocol_does_and_says_what_it_measures(self):
         votes = make_votes(5, 200, 8, one_class=True, low=0.45, high=0.55)
         outcome = ablation(votes, spec_of(protocol="paper", calibrator="beta_clipped"))
-        assert outcome.nll[:, STEPS.index("1+3")].max() < 0.06
+        assert outcome.nll.value[:, STEPS.index("1+3")].max() < 0.06
         assert outcome.measures_coding
         text = " ".join(outcome.warnings)
         assert "measure the coding, not the judges" in text
@@ -232,16 +232,16 @@ class TestWords:
         wanted = {"coverage_80", "coverage_90_lo", "size_80_hi", "share_90_both", "skill", "delta"}
         assert wanted <= set(frame.columns)
         own = frame[frame["step"] == "1-4"]
-        np.testing.assert_array_equal(own["coverage_90"], result.coverage[1])
+        np.testing.assert_array_equal(own["coverage_90"], result.coverage.value[1])
         np.testing.assert_array_equal(own["share_80_neither"], result.shares[0, :, 0])
         assert frame[frame["step"] != "1-4"]["coverage_80"].isna().all()
         for metric in METRICS:
-            np.testing.assert_array_equal(frame[metric], getattr(result, metric).ravel())
+            np.testing.assert_array_equal(frame[metric], getattr(result, metric).value.ravel())
 
     def test_the_summary_is_about_all_judges(self, result):
         summary = result.summary()
         assert [step["step"] for step in summary["steps"]] == list(STEPS)
-        assert summary["steps"][2]["nll"] == result.nll[-1, 2]
+        assert summary["steps"][2]["nll"] == result.nll.value[-1, 2]
         assert summary["sets"][1]["shares"]["{0, 1}"] == result.shares[1, -1, BOTH]
         json.dumps(summary, allow_nan=False)
 
@@ -276,11 +276,11 @@ def test_a_feature_the_votes_do_not_have_is_refused_with_those_they_have(votes):
 def test_on_real_votes_sets_cover_and_features_bend_the_slope(real_votes):
     votes = load_votes(real_votes("rewardbench_votes.csv")).votes
     outcome = ablation(votes, spec_of(splits=10, panels=(5,), orientation="symmetric"))
-    for level, covered in zip(outcome.levels, outcome.coverage, strict=True):
+    for level, covered in zip(outcome.levels, outcome.coverage.value, strict=True):
         assert (covered > level - 0.01).all()
     assert 0.10 < outcome.shares[0, -1, 0] < 0.25
-    assert outcome.residual_hi[-1] < 0.0
-    assert outcome.nll[-1, STEPS.index("1-3")] == pytest.approx(0.165, abs=0.015)
+    assert outcome.residual_delta[-1].below()
+    assert outcome.nll.value[-1, STEPS.index("1-3")] == pytest.approx(0.165, abs=0.015)
 
 
 def length_followers(seed, n=300):
@@ -305,7 +305,7 @@ def test_features_of_one_response_flatter_nobody_where_labels_are_of_one_class()
     outcome = ablation(length_followers(0), spec_of(splits=4))
     assert outcome.orientation == "symmetric"
     assert outcome.features == ()
-    assert (outcome.nll > 0.6).all()
+    assert (outcome.nll.value > 0.6).all()
     assert any("Labels are lopsided" in sentence for sentence in outcome.warnings)
 
 
@@ -328,5 +328,5 @@ def test_turning_items_round_moves_no_set_even_where_scores_tie():
     turned = flip_items(votes, np.random.default_rng(1).random(200) < 0.5)
     spec = spec_of(splits=6, calibrator="none", orientation="symmetric")
     first, other = ablation(votes, spec), ablation(turned, spec)
-    np.testing.assert_array_equal(first.coverage, other.coverage)
-    np.testing.assert_array_equal(first.size, other.size)
+    np.testing.assert_array_equal(first.coverage.value, other.coverage.value)
+    np.testing.assert_array_equal(first.size.value, other.size.value)
