@@ -297,8 +297,8 @@ def _real() -> Table:
             (
                 name,
                 f"{result.n_items} x {len(result.judges)}",
-                f"{result.judge_share:.3f}",
-                f"{result.judge_share_lo:.3f} to {result.judge_share_hi:.3f}",
+                f"{result.judge_share.value:.3f}",
+                f"{result.judge_share.lo:.3f} to {result.judge_share.hi:.3f}",
                 result.verdict,
                 f"{result.logit_judges:.2f} / {result.logit_items:.2f} / "
                 f"{result.logit_interaction:.2f}",

@@ -8,11 +8,13 @@ from functools import cache
 
 import pytest
 
+from judgepanel.present.blocks import Table
 from judgepanel.present.understand.variance_decomposition import (
     ability_table,
     variance_sentence,
     variance_words,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecomposition,
@@ -42,9 +44,7 @@ def test_the_answer_follows_the_interval_and_gives_both_shares(
 ) -> None:
     changed = replace(
         result(),
-        judge_share=share,
-        judge_share_lo=lo,
-        judge_share_hi=hi,
+        judge_share=Interval(share, lo, hi),
         logit_judges=0.8 * share,
         logit_items=0.8 * (1.0 - share),
     )
@@ -56,12 +56,12 @@ def test_the_answer_follows_the_interval_and_gives_both_shares(
 
 
 def test_a_share_of_next_to_nothing_is_no_exponent() -> None:
-    changed = replace(result(), judge_share=0.95, judge_share_lo=2e-11, judge_share_hi=1.0)
+    changed = replace(result(), judge_share=Interval(0.95, 2e-11, 1.0))
     assert "[0 %, 100 %]" in variance_sentence(changed)
 
 
 def test_measures_that_disagree_are_said_to() -> None:
-    judges = replace(result(), judge_share=0.8, judge_share_lo=0.7, judge_share_hi=0.9)
+    judges = replace(result(), judge_share=Interval(0.8, 0.7, 0.9))
     against = replace(judges, logit_judges=0.1, logit_items=0.4, logit_interaction=0.5)
     along = replace(judges, logit_judges=0.6, logit_items=0.3, logit_interaction=0.1)
     assert against.verdict == "undecided"
@@ -76,7 +76,7 @@ def test_measures_that_disagree_are_said_to() -> None:
 
 def test_the_table_has_every_judge_most_able_first() -> None:
     table = ability_table(result())
-    assert sorted(table["judge"]) == sorted(result().judges)
-    abilities = [float(value) for value in table["ability"]]
+    assert sorted(table["judge"].texts()) == sorted(result().judges)
+    abilities = table["ability"].numbers.tolist()
     assert abilities == sorted(abilities, reverse=True)
-    assert not re.search(r"nan|\d\.\d{6}", table.to_string())
+    assert not re.search(r"nan|\d\.\d{6}", Table(table).texts().to_string())

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from judgepanel.figures.judges.variance_decomposition import judge_abilities, share_bars
+from judgepanel.figures.style import (
+    CURATE_FILL,
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    error_bars,
+    escaped,
+    laid_out,
+    with_opacity,
+)
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.studies.judges.variance_decomposition import (
     VarianceDecomposition,
     VarianceDecompositionSpec,
 )
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import fixed, interval, percent
+from judgepanel.words.cells import Column, levels, numbers, text
+from judgepanel.words.numbers import fixed
 from judgepanel.words.terminal import one_line
+
+_POPULATION_ROW = "ability : difficulty"
+_LOGIT_ROW = "fitted logits"
+_WHISKERS = 30
 
 
 def variance_sentence(result: VarianceDecomposition) -> str:
     """Which varies more, with the share of judges and its interval."""
+    judges, lo, hi = map(_whole, result.judge_share)
     share = (
-        f"{_whole(result.judge_share)} of the variance is between judges "
-        f"[{_whole(result.judge_share_lo)}, {_whole(result.judge_share_hi)}], "
+        f"{judges} of the variance is between judges [{lo}, {hi}], "
         f"{_whole(result.item_share)} between items"
     )
     start = {
@@ -47,19 +62,94 @@ def variance_words(result: VarianceDecomposition) -> str:
     return text
 
 
-def ability_table(result: VarianceDecomposition) -> pd.DataFrame:
+def ability_table(result: VarianceDecomposition) -> dict[str, Column]:
     """Every judge, most able first."""
-    frame = result.frame()
-    columns: dict[str, list[str]] = {"judge": [one_line(name, 40) for name in frame["judge"]]}
-    for name in ("ability", "discrimination"):
-        columns[name] = [fixed(value, 2) for value in frame[name]]
-        columns[f"{name} 95 %"] = [
-            interval(lo, hi)
-            for lo, hi in zip(frame[f"{name}_lo"], frame[f"{name}_hi"], strict=True)
-        ]
-    columns["accuracy"] = [percent(share, 3) for share in frame["accuracy"]]
-    columns["of"] = [f"{voted:,}" for voted in frame["voted"]]
-    return pd.DataFrame(columns)
+    order = np.argsort(-result.ability.value, kind="stable")
+    return {
+        "judge": text([one_line(result.judges[j], 40) for j in order]),
+        "ability": levels(result.ability[order]),
+        "discrimination": levels(result.discrimination[order]),
+        "accuracy": numbers(result.accuracy[order], "share"),
+        "of": numbers(result.voted[order], "whole"),
+    }
+
+
+def ability_figure(result: VarianceDecomposition) -> go.Figure:
+    """Ability and discrimination of every judge with their intervals."""
+    figure = go.Figure()
+    # The whiskers of many judges lie over each other and over the points.
+    reach = with_opacity(INCLUDE, min(1.0, max(0.2, _WHISKERS / max(len(result.judges), 1))))
+    thin = {"thickness": 1, "width": 0}
+    figure.add_scatter(
+        x=result.ability.value,
+        y=result.discrimination.value,
+        mode="markers",
+        name="judge",
+        marker={"color": INCLUDE, "size": 8},
+        error_x=error_bars(result.ability, reach) | thin,
+        error_y=error_bars(result.discrimination, reach) | thin,
+        text=[escaped(name) for name in result.judges],
+        customdata=result.accuracy,
+        hovertemplate="%{text}<br>ability %{x:.2f}, discrimination %{y:.2f}<br>"
+        "accuracy %{customdata:.1%}<extra></extra>",
+        showlegend=False,
+    )
+    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
+    laid_out(figure, x="ability (0 = the mean item's difficulty)", y="discrimination, log scale")
+    ticks = _log_ticks(result.discrimination.value)
+    figure.update_yaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    return figure
+
+
+def _log_ticks(values: NDArray[np.float64]) -> list[float]:
+    """Ones, twos and fives about the values; ones alone where they span many decades."""
+    low, high = (int(np.floor(np.log10(end))) for end in (values.min(), values.max()))
+    steps = (1, 2, 5) if high - low < 3 else (1,)
+    return [step * 10.0**e for e in range(low - 1, high + 2) for step in steps]
+
+
+def share_figure(result: VarianceDecomposition) -> go.Figure:
+    """Var(ability) : Var(difficulty) with its interval, and the parts of the fitted logits."""
+    figure = go.Figure()
+    share, lo, hi = map(float, result.judge_share)
+    rows = [_LOGIT_ROW, _POPULATION_ROW]
+    for name, colour, pattern, values in (
+        ("judges", INCLUDE, "", (result.logit_judges, share)),
+        ("items", CURATE_FILL, "/", (result.logit_items, result.item_share)),
+        ("interaction", NEUTRAL, "x", (result.logit_interaction, 0.0)),
+    ):
+        figure.add_bar(
+            x=values,
+            y=rows,
+            orientation="h",
+            name=name,
+            marker={
+                "color": colour,
+                "line": {"width": 0},
+                "pattern": {
+                    "shape": pattern,
+                    "fillmode": "overlay",
+                    "fgcolor": CURATE_LINE,
+                    "size": 6,
+                    "solidity": 0.3,
+                },
+            },
+            hovertemplate="%{y}<br>" + name + ": %{x:.1%}<extra></extra>",
+        )
+    figure.add_scatter(
+        x=[share],
+        y=[_POPULATION_ROW],
+        mode="markers",
+        name="95 % interval",
+        marker={"color": NEUTRAL, "symbol": "line-ns-open", "size": 12},
+        error_x=error_bars(result.judge_share[None], "black") | {"thickness": 2, "width": 6},
+        hovertemplate=f"judges {share:.1%} [{lo:.1%}, {hi:.1%}]<extra></extra>",
+    )
+    figure.update_layout(barmode="stack", bargap=0.35)
+    laid_out(figure, x="share of variance", y="", height=260)
+    figure.update_layout(legend_traceorder="normal", margin_r=28)  # Room for the last tick's label.
+    figure.update_xaxes(tickformat=".0%", range=[0, 1.002], dtick=0.25)
+    return figure
 
 
 def _whole(share: float) -> str:
@@ -71,12 +161,10 @@ def present(result: VarianceDecomposition, spec: VarianceDecompositionSpec) -> l
     """The shares of variance, and every judge's ability and discrimination."""
     return [
         Answer(variance_sentence(result)),
-        drawing(share_bars(result), "shares of variance of judges and items"),
+        drawing(share_figure(result), "shares of variance of judges and items"),
         Paragraph(variance_words(result)),
-        drawing(judge_abilities(result), "every judge with its intervals"),
-        Table(
-            as_columns(ability_table(result)), "Every judge, most able first.", most=200, height=320
-        ),
+        drawing(ability_figure(result), "every judge with its intervals"),
+        Table(ability_table(result), "Every judge, most able first.", most=200, height=320),
         Method(
             "A two-parameter logistic model: a judge is right on an item with probability "
             "σ(α (θ - β)), where θ is the ability and α the discrimination of the judge, and β "

@@ -16,8 +16,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
+from judgepanel.kernels.judges.irt import (
+    Shares,
+    TwoPLFit,
+    fit_two_pl,
+    logit_variance,
+    variance_shares,
+)
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk, Study
+from judgepanel.studies.frames import long_frame, scalars
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
@@ -38,32 +46,27 @@ class VarianceDecompositionSpec:
 class VarianceDecomposition:
     """Result of :data:`VARIANCE_DECOMPOSITION`.
 
-    ``judge_share`` is Var(ability) / (Var(ability) + Var(difficulty)), in [0, 1], with 95 % limits
-    for a population of judges and items like these; the interaction, Var(discrimination) times
-    squared distance, is in neither share. ``logit_judges``, ``logit_items`` and
+    ``judge_share`` is Var(ability) / (Var(ability) + Var(difficulty)), in [0, 1], with a 95 %
+    interval for a population of judges and items like these; the interaction, Var(discrimination)
+    times squared distance, is in neither share. ``logit_judges``, ``logit_items`` and
     ``logit_interaction`` add up to 1: parts of the variance of the fitted logits of these very
     judges, interaction included.
 
-    Arrays are (n_judges,), in the order of ``judges``. Abilities are in standard deviations of
-    item difficulty, 0 is the mean difficulty. ``accuracy`` is (correct + 1) / (voted + 2).
-    ``mu``, ``sigma`` and ``m``, ``t`` are mean and standard deviation of ability and of log
-    discrimination over the population of judges. ``ability_accuracy`` is the correlation of
-    ability and accuracy, None where either is constant. ``log_likelihood`` is in nats.
+    Arrays are (n_judges,), in the order of ``judges``; ``ability`` and ``discrimination`` have 95 %
+    intervals. Abilities are in standard deviations of item difficulty, 0 is the mean difficulty.
+    ``accuracy`` is (correct + 1) / (voted + 2). ``mu``, ``sigma`` and ``m``, ``t`` are mean and
+    standard deviation of ability and of log discrimination over the population of judges.
+    ``ability_accuracy`` is the correlation of ability and accuracy, None where either is constant.
+    ``log_likelihood`` is in nats.
     """
 
     judges: tuple[str, ...]
     correct: Ints
     voted: Ints
     accuracy: Floats
-    ability: Floats
-    ability_lo: Floats
-    ability_hi: Floats
-    discrimination: Floats
-    discrimination_lo: Floats
-    discrimination_hi: Floats
-    judge_share: float
-    judge_share_lo: float
-    judge_share_hi: float
+    ability: Interval
+    discrimination: Interval
+    judge_share: Interval
     logit_judges: float
     logit_items: float
     logit_interaction: float
@@ -91,7 +94,7 @@ class VarianceDecomposition:
     @property
     def item_share(self) -> float:
         """What the judges' share leaves."""
-        return 1.0 - self.judge_share
+        return 1.0 - float(self.judge_share.value)
 
     @property
     def verdict(self) -> Verdict:
@@ -108,9 +111,9 @@ class VarianceDecomposition:
         return self._by_shares() not in (larger, "undecided")
 
     def _by_shares(self) -> Verdict:
-        if self.judge_share_lo > 0.5:
+        if self.judge_share.above(0.5):
             return "judges"
-        return "items" if self.judge_share_hi < 0.5 else "undecided"
+        return "items" if self.judge_share.below(0.5) else "undecided"
 
     @property
     def partial(self) -> bool:
@@ -119,23 +122,33 @@ class VarianceDecomposition:
 
     def frame(self) -> pd.DataFrame:
         """One row per judge, ablest first."""
-        columns: dict[str, Any] = {"judge": list(self.judges)}
-        for name in ("ability", "discrimination"):
-            for suffix in ("", "_lo", "_hi"):
-                columns[name + suffix] = getattr(self, name + suffix)
-        columns |= {"accuracy": self.accuracy, "correct": self.correct, "voted": self.voted}
-        frame = pd.DataFrame(columns)
+        frame = long_frame(
+            (len(self.judges),),
+            {
+                "judge": self.judges,
+                "ability": self.ability,
+                "discrimination": self.discrimination,
+                "accuracy": self.accuracy,
+                "correct": self.correct,
+                "voted": self.voted,
+            },
+        )
         return frame.sort_values("ability", ascending=False, kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
         """Shares, verdict and population."""
-        names = (
-            *("judge_share", "judge_share_lo", "judge_share_hi", "item_share", "verdict"),
-            *("logit_judges", "logit_items", "logit_interaction", "mu", "sigma", "m", "t"),
-            *("ability_accuracy", "log_likelihood", "orientation", "protocol", "n_items"),
-            *("n_groups", "iterations", "converged", "partial"),
-        )
-        return {name: getattr(self, name) for name in names} | {"n_judges": len(self.judges)}
+        share, lo, hi = map(float, self.judge_share)
+        return {
+            "judge_share": share,
+            "judge_share_lo": lo,
+            "judge_share_hi": hi,
+            "item_share": self.item_share,
+            "verdict": self.verdict,
+            "ability_accuracy": self.ability_accuracy,
+            "n_judges": len(self.judges),
+            "partial": self.partial,
+            **scalars(self),
+        }
 
 
 def run_chunk(votes: VoteMatrix, spec: VarianceDecompositionSpec, chunk: Chunk) -> TwoPLFit:
@@ -160,23 +173,15 @@ def merge(
     parts = logit_variance(partial)
     whole = parts.judges + parts.items + parts.interaction
     accuracy = (partial.n_right + 1.0) / (partial.n_voted + 2.0)
-    ability_lo, ability_hi = partial.theta_interval()
-    discrimination_lo, discrimination_hi = partial.alpha_interval()
     population = partial.population
     return VarianceDecomposition(
         judges=prepared.judges,
         correct=partial.n_right.astype(np.int64),
         voted=partial.n_voted.astype(np.int64),
         accuracy=accuracy,
-        ability=partial.theta,
-        ability_lo=ability_lo,
-        ability_hi=ability_hi,
-        discrimination=partial.alpha,
-        discrimination_lo=discrimination_lo,
-        discrimination_hi=discrimination_hi,
-        judge_share=shares.judges,
-        judge_share_lo=shares.lo,
-        judge_share_hi=shares.hi,
+        ability=Interval(partial.theta, *partial.theta_interval(), unit=""),
+        discrimination=Interval(partial.alpha, *partial.alpha_interval(), unit=""),
+        judge_share=_share(shares),
         logit_judges=parts.judges / whole,
         logit_items=parts.items / whole,
         logit_interaction=parts.interaction / whole,
@@ -195,6 +200,11 @@ def merge(
         seed=spec.settings.seed,
         warnings=(*prepared.oriented.notices, *partial.warnings),
     )
+
+
+def _share(shares: Shares) -> Interval:
+    judges, lo, hi = map(np.asarray, (shares.judges, shares.lo, shares.hi))
+    return Interval(judges, lo, hi, unit="share")
 
 
 def _correlation(entry: Floats, other: Floats) -> float | None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.judges.variance_decomposition import judge_abilities, share_bars
+from judgepanel.present.understand.variance_decomposition import ability_figure, share_figure
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.variance_decomposition import (
     VARIANCE_DECOMPOSITION,
     VarianceDecompositionSpec,
@@ -25,41 +26,39 @@ def result():
 
 
 def test_every_judge_is_a_point_with_its_limits(result):
-    (points,) = judge_abilities(result).data
-    np.testing.assert_allclose(points.x, result.ability)
-    np.testing.assert_allclose(points.y, result.discrimination)
-    np.testing.assert_allclose(points.x - points.error_x.array, result.ability_lo)
-    np.testing.assert_allclose(points.y + points.error_y.array, result.discrimination_hi)
-    np.testing.assert_allclose(points.y - points.error_y.arrayminus, result.discrimination_lo)
+    (points,) = ability_figure(result).data
+    np.testing.assert_allclose(points.x, result.ability.value)
+    np.testing.assert_allclose(points.y, result.discrimination.value)
+    np.testing.assert_allclose(points.x - points.error_x.arrayminus, result.ability.lo)
+    np.testing.assert_allclose(points.y + points.error_y.array, result.discrimination.hi)
+    np.testing.assert_allclose(points.y - points.error_y.arrayminus, result.discrimination.lo)
     assert list(points.text) == list(result.judges)
 
 
 def test_both_bars_fill_the_whole(result):
-    bars = [trace for trace in share_bars(result).data if trace.type == "bar"]
+    bars = [trace for trace in share_figure(result).data if trace.type == "bar"]
     assert [bar.name for bar in bars] == ["judges", "items", "interaction"]
     np.testing.assert_allclose(np.sum([bar.x for bar in bars], axis=0), [1.0, 1.0])
 
 
 def test_the_interval_is_drawn_at_the_judges_share(result):
-    (mark,) = (trace for trace in share_bars(result).data if trace.type == "scatter")
-    assert mark.x[0] == result.judge_share
-    assert mark.x[0] + mark.error_x.array[0] == pytest.approx(result.judge_share_hi)
-    assert mark.x[0] - mark.error_x.arrayminus[0] == pytest.approx(result.judge_share_lo)
+    (mark,) = (trace for trace in share_figure(result).data if trace.type == "scatter")
+    assert mark.x[0] == result.judge_share.value
+    assert mark.x[0] + mark.error_x.array[0] == pytest.approx(result.judge_share.hi)
+    assert mark.x[0] - mark.error_x.arrayminus[0] == pytest.approx(result.judge_share.lo)
 
 
 def test_colours_are_not_the_only_difference_between_the_parts(result):
-    bars = [trace for trace in share_bars(result).data if trace.type == "bar"]
+    bars = [trace for trace in share_figure(result).data if trace.type == "bar"]
     assert len({bar.marker.pattern.shape for bar in bars}) == 3
 
 
 def test_discriminations_over_many_decades_have_few_ticks(result):
     spread = np.geomspace(0.001, 10.0, 7)
-    figure = judge_abilities(
+    figure = ability_figure(
         replace(
             result,
-            discrimination=spread,
-            discrimination_lo=spread / 2,
-            discrimination_hi=spread * 2,
+            discrimination=Interval(spread, spread / 2, spread * 2),
         )
     )
     assert 4 <= len(figure.layout.yaxis.tickvals) <= 10
@@ -67,7 +66,7 @@ def test_discriminations_over_many_decades_have_few_ticks(result):
 
 def test_judges_called_html_are_text(result):
     hostile = replace(result, judges=tuple(f"{HOSTILE}{i}" for i in range(7)))
-    text = json.dumps(json.loads(judge_abilities(hostile).to_json()))
+    text = json.dumps(json.loads(ability_figure(hostile).to_json()))
     assert "onerror" in text
     assert "<img" not in text
 
@@ -76,17 +75,12 @@ def test_limits_of_many_judges_are_paler_than_their_points(result):
     n = 120
     many = replace(
         result,
-        **{
-            name: np.resize(getattr(result, name), n)
-            for name in ("accuracy", "ability", "ability_lo", "ability_hi")
-        },
-        **{
-            f"discrimination{end}": np.resize(getattr(result, f"discrimination{end}"), n)
-            for end in ("", "_lo", "_hi")
-        },
+        accuracy=np.resize(result.accuracy, n),
+        ability=Interval(*(np.resize(end, n) for end in result.ability)),
+        discrimination=Interval(*(np.resize(end, n) for end in result.discrimination)),
         judges=tuple(f"j{i}" for i in range(n)),
     )
-    (few,), (points,) = judge_abilities(result).data, judge_abilities(many).data
+    (few,), (points,) = ability_figure(result).data, ability_figure(many).data
     assert few.error_x.color.endswith(",1.0)")
     assert points.error_x.color.endswith(",0.25)")
     assert points.error_y.color == points.error_x.color

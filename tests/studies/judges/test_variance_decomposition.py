@@ -44,8 +44,8 @@ def decomposed(votes, **settings) -> VarianceDecomposition:
 def test_the_verdict_names_what_varies_more(sigma, verdict):
     result = decomposed(panel(1, sigma=sigma))
     assert result.verdict == verdict
-    assert result.judge_share_lo < result.judge_share < result.judge_share_hi
-    assert result.item_share == 1 - result.judge_share
+    assert result.judge_share.lo < result.judge_share.value < result.judge_share.hi
+    assert result.item_share == 1 - result.judge_share.value
 
 
 def test_a_few_judges_leave_it_undecided():
@@ -57,7 +57,10 @@ def test_a_few_judges_leave_it_undecided():
 def test_there_is_one_round_whatever_the_number_of_splits():
     votes = panel(3, 80, 6)
     assert len(VARIANCE_DECOMPOSITION.plan(VarianceDecompositionSpec(Settings(splits=100)))) == 1
-    assert decomposed(votes, splits=5).judge_share == decomposed(votes, splits=50).judge_share
+    assert (
+        decomposed(votes, splits=5).judge_share.value
+        == decomposed(votes, splits=50).judge_share.value
+    )
     fit = fit_two_pl(np.ones((3, 2), np.int8))
     assert combine(fit, fit) is fit
 
@@ -67,14 +70,16 @@ def test_the_order_of_pairs_changes_nothing(orientation):
     votes = panel(4, 120, 8)
     flipped = flip_items(votes, np.random.default_rng(0).random(120) < 0.5)
     first, other = decomposed(votes), decomposed(flipped, orientation=orientation)
-    assert other.judge_share == pytest.approx(first.judge_share, abs=1e-9)
-    np.testing.assert_allclose(other.ability, first.ability, atol=1e-9)
+    assert other.judge_share.value == pytest.approx(first.judge_share.value, abs=1e-9)
+    np.testing.assert_allclose(other.ability.value, first.ability.value, atol=1e-9)
 
 
 def test_labels_of_one_class_are_no_obstacle():
     votes = panel(5, 120, 8)
     coded = flip_items(votes, votes.labels == 0)
-    assert decomposed(coded).judge_share == pytest.approx(decomposed(votes).judge_share, abs=1e-9)
+    assert decomposed(coded).judge_share.value == pytest.approx(
+        decomposed(votes).judge_share.value, abs=1e-9
+    )
 
 
 def test_constant_judges_stay_aside_where_the_orientation_sets_them_aside():
@@ -99,7 +104,7 @@ def test_unlabelled_items_play_no_part():
     part = decomposed(replace(votes, labels=labels))
     assert part.n_items == 100
     result = decomposed(votes.with_items(np.arange(20, 120)))
-    assert part.judge_share == result.judge_share
+    assert part.judge_share.value == result.judge_share.value
 
 
 def test_groups_widen_the_interval_and_are_counted():
@@ -107,8 +112,8 @@ def test_groups_widen_the_interval_and_are_counted():
     names = tuple(f"g{i // 20}" for i in range(200))
     alone, grouped = decomposed(whole), decomposed(replace(whole, groups=names))
     assert (alone.n_groups, grouped.n_groups) == (200, 10)
-    assert grouped.judge_share == alone.judge_share
-    assert grouped.judge_share_hi != alone.judge_share_hi
+    assert grouped.judge_share.value == alone.judge_share.value
+    assert grouped.judge_share.hi != alone.judge_share.hi
 
 
 def test_the_table_has_a_row_a_judge_ablest_first():
@@ -157,7 +162,7 @@ def test_one_judge_and_judges_that_are_always_right_give_finite_figures():
         result = decomposed(odd)
         numbers = result.frame().select_dtypes("number").to_numpy()
         assert np.isfinite(numbers).all()
-        assert 0 <= result.judge_share_lo <= result.judge_share_hi <= 1
+        assert 0 <= result.judge_share.lo <= result.judge_share.hi <= 1
 
 
 def test_without_votes_on_labelled_items_nothing_can_be_said():
@@ -173,5 +178,5 @@ def test_without_votes_on_labelled_items_nothing_can_be_said():
 def test_on_real_votes_items_vary_more_than_judges(real_votes, name, share, verdict):
     result = decomposed(load_votes(real_votes(f"{name}_votes.csv")).votes)
     assert result.converged
-    assert result.judge_share == pytest.approx(share, abs=0.02)
+    assert result.judge_share.value == pytest.approx(share, abs=0.02)
     assert result.verdict == verdict
