@@ -29,7 +29,7 @@ from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.present.study import caveats
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
-from judgepanel.studies.judges.judge_table import JudgeTable, wilson
+from judgepanel.studies.judges.judge_table import JudgeTable, share_right
 from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.from_frame import read_frame
@@ -82,11 +82,9 @@ class Panel:
         """Accuracy of every judge of the panel on the labels it was fitted on, with intervals."""
         model = self.file.model
         correct, voted = np.array(model.correct), np.array(model.voted)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            accuracy = correct / voted
-        coverage, constant = voted / max(model.n_fit, 1), np.zeros(len(voted), dtype=bool)
-        intervals = wilson(correct, voted)
-        table = JudgeTable(model.judges, correct, voted, accuracy, *intervals, coverage, constant)
+        accuracy, coverage = share_right(correct, voted), voted / max(model.n_fit, 1)
+        constant = np.zeros(len(voted), dtype=bool)
+        table = JudgeTable(model.judges, correct, voted, accuracy, coverage, constant)
         return on_white(kept_judges(table, model.judges, ()))
 
     def summary(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import PageContext
 from judgepanel.votes.checks import Check
-from judgepanel.words.cells import Form
+from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.commands import study_command
 from judgepanel.words.scope import CHECK_MARKS, check_numbers
 from judgepanel.words.tables import csv_text
@@ -109,11 +109,17 @@ def _browsed(numbers: NDArray[np.float64], form: Form) -> Any:
     return numbers * (100.0 if form == "share" else 1.0)
 
 
-def judge_rows(judges: JudgeTable) -> pd.DataFrame:
-    """The judge table with names that fit a cell."""
-    frame = judges.frame()
-    frame["judge"] = [plain(name, 120) for name in frame["judge"]]
-    return frame.rename(columns={"lo": "95 % from", "hi": "95 % to"})
+def judge_rows(judges: JudgeTable) -> dict[str, Column]:
+    """Every judge, most accurate first; names that fit a cell."""
+    order = np.argsort(-np.nan_to_num(judges.accuracy.value, nan=-1.0), kind="stable")
+    return {
+        "judge": text([plain(judges.judges[j], 120) for j in order]),
+        "accuracy": levels(judges.accuracy[order]),
+        "correct": numbers(judges.correct[order], "whole"),
+        "voted": numbers(judges.voted[order], "whole"),
+        "coverage": numbers(judges.coverage[order], "share"),
+        "constant": text(["yes" if constant else "" for constant in judges.constant[order]]),
+    }
 
 
 def how(words: str, command: str) -> None:

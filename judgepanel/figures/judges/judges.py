@@ -11,6 +11,7 @@ from judgepanel.figures.style import (
     INCLUDE,
     MISSING_OPACITY,
     NEUTRAL,
+    error_bars,
     escaped,
     laid_out,
     rank_axis,
@@ -23,12 +24,12 @@ def coverage_strip(table: JudgeTable) -> go.Figure:
     """Share of items with a right, a wrong or no verdict, one bar per judge, most accurate
     first.
     """
-    order = np.argsort(-np.nan_to_num(table.accuracy, nan=-1.0), kind="stable")
+    order = np.argsort(-np.nan_to_num(table.accuracy.value, nan=-1.0), kind="stable")
     names = [escaped(table.judges[j]) for j in order]
     x = np.arange(1, len(order) + 1)
     coverage = table.coverage[order]
     with np.errstate(invalid="ignore"):
-        right = np.where(table.voted[order] > 0, table.accuracy[order], 0.0)
+        right = np.where(table.voted[order] > 0, table.accuracy.value[order], 0.0)
     figure = go.Figure()
     for share, name, colour, pattern in (
         (coverage * right, "right where labelled", INCLUDE, ""),
@@ -60,7 +61,7 @@ def kept_judges(
     table: JudgeTable, remaining: tuple[str, ...], set_aside: tuple[str, ...]
 ) -> go.Figure:
     """Accuracy with its interval, kept, left out and set aside told apart by colour and shape."""
-    order = np.argsort(-np.nan_to_num(table.accuracy, nan=-1.0), kind="stable")
+    order = np.argsort(-np.nan_to_num(table.accuracy.value, nan=-1.0), kind="stable")
     order = order[table.voted[order] > 0]
     rank = np.arange(1, len(order) + 1)
     chosen, aside = set(remaining), set(set_aside)
@@ -79,21 +80,13 @@ def kept_judges(
         accuracy = table.accuracy[rows]
         figure.add_scatter(
             x=rank[status == code],
-            y=accuracy,
+            y=accuracy.value,
             mode="markers",
             name=f"{name} ({len(rows)})",
             marker={"color": colour, "symbol": symbol, "size": 8},
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": table.hi[rows] - accuracy,
-                "arrayminus": accuracy - table.lo[rows],
-                "color": colour,
-                "thickness": 1,
-                "width": 0,
-            },
+            error_y=error_bars(accuracy, colour) | {"thickness": 1, "width": 0},
             text=[escaped(table.judges[j]) for j in rows],
-            customdata=np.column_stack([table.lo[rows], table.hi[rows], table.voted[rows]]),
+            customdata=np.column_stack([accuracy.lo, accuracy.hi, table.voted[rows]]),
             hovertemplate="%{text}<br>accuracy %{y:.1%} [%{customdata[0]:.1%}, "
             "%{customdata[1]:.1%}] on %{customdata[2]} items<extra></extra>",
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from judgepanel.figures.judges.redundancy import correlation_map
 from judgepanel.present.blocks import (
@@ -19,54 +20,16 @@ from judgepanel.present.blocks import (
     Table,
     paragraphs,
 )
+from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judges import JudgesSpec
-from judgepanel.studies.judges.judges_result import MAP_JUDGES, Estimate, Judges
-from judgepanel.words.cells import as_columns
+from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
+from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.terminal import one_line
 from judgepanel.words.text import plain
 
 _FAMILIES_NAMED = 3
-_FIRST = (
-    "judge",
-    "family",
-    "accuracy",
-    "accuracy_lo",
-    "accuracy_hi",
-    "voted",
-    "cluster",
-    "with_cluster",
-    "with_rest",
-    "nearest",
-    "nearest_correlation",
-)
-"""Columns of the table that come first; a document has no others."""
-_HEADS = {
-    "accuracy_lo": "95 % from",
-    "accuracy_hi": "95 % to",
-    "correct": "right",
-    "voted": "of",
-    "leaning": "leans to label 1",
-    "set_aside": "set aside",
-    "with_cluster": "errs with cluster",
-    "with_rest": "errs with rest",
-    "stability": "cluster stability",
-    "ability_lo": "ability from",
-    "ability_hi": "ability to",
-    "discrimination_lo": "discrimination from",
-    "discrimination_hi": "discrimination to",
-    "nearest_correlation": "errs with nearest",
-}
-_SHARES = (
-    "accuracy",
-    "95 % from",
-    "95 % to",
-    "coverage",
-    "leans to label 1",
-    "cluster stability",
-    "together in halves",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +60,21 @@ def judges_sentence(result: Judges) -> str:
     return f"{answer}; {'they form' if n > 2 else 'both are in'} {whole} that err together."
 
 
-def worth_text(estimate: Estimate) -> str:
+def worth_text(estimate: Interval) -> str:
     """An effective number with its interval."""
-    text = sig(estimate.value, 2)
-    known = math.isfinite(estimate.lo) and math.isfinite(estimate.hi)
-    return f"{text} {interval(estimate.lo, estimate.hi)}" if known else text
+    value, lo, hi = map(float, estimate)
+    known = math.isfinite(lo) and math.isfinite(hi)
+    return f"{sig(value, 2)} {interval(lo, hi)}" if known else sig(value, 2)
 
 
 def worth_sentences(result: Judges) -> str:
     """What the effective number rests on, and what it does not say."""
     if not math.isfinite(result.correlation.value):
         return ""
-    rho = result.correlation
-    span = f" {interval(rho.lo, rho.hi)}" if math.isfinite(rho.lo) else ""
+    rho, lo, hi = map(float, result.correlation)
+    span = f" {interval(lo, hi)}" if math.isfinite(lo) else ""
     return (
-        f"The errors of two judges correlate {fixed(rho.value, 2)}{span} on average. Counting a "
+        f"The errors of two judges correlate {fixed(rho, 2)}{span} on average. Counting a "
         "judge that is always against another as its copy, the panel has about "
         f"{worth_text(result.dimensions)} independent directions. Neither number says how accurate "
         "a judge is."
@@ -138,26 +101,23 @@ def families_sentence(result: Judges) -> str:
     return text
 
 
-def cluster_table(result: Judges) -> pd.DataFrame:
+def cluster_table(result: Judges) -> dict[str, Column]:
     """One row per cluster: size, how much its judges err together, how stable, whose they are."""
-    rows = []
-    for label, (size, stable) in enumerate(
-        zip(result.cluster_sizes, result.cluster_stability, strict=True), start=1
-    ):
-        members = np.flatnonzero(result.cluster == label)
-        best = members[np.argmax(np.nan_to_num(result.accuracy[members], nan=-1.0))]
-        row = {
-            "cluster": label,
-            "judges": int(size),
-            "error correlation within": float(result.with_cluster[members].mean()),
-            "with the rest": _mean(result.with_rest[members]),
-            "together in halves": float(stable),
-            "most accurate": one_line(result.judges[best]),
-        }
-        if result.families is not None:
-            row["families"] = _composition([result.family[j] for j in members])
-        rows.append(row)
-    return pd.DataFrame(rows)
+    labels = range(1, result.n_clusters + 1)
+    members = [np.flatnonzero(result.cluster == label) for label in labels]
+    accuracy = np.nan_to_num(result.accuracy.value, nan=-1.0)
+    columns = {
+        "cluster": numbers(labels, "whole"),
+        "judges": numbers(result.cluster_sizes, "whole"),
+        "error correlation within": numbers([result.with_cluster[m].mean() for m in members]),
+        "with the rest": numbers([_mean(result.with_rest[m]) for m in members]),
+        "together in halves": numbers(result.cluster_stability, "share"),
+        "most accurate": text([one_line(result.judges[m[accuracy[m].argmax()]]) for m in members]),
+    }
+    if result.families is not None:
+        families = [_composition([result.family[j] for j in m]) for m in members]
+        columns["families"] = text(families)
+    return columns
 
 
 def _mean(values: np.ndarray) -> float:
@@ -174,27 +134,42 @@ def _composition(families: list[str]) -> str:
     return ", ".join(parts) + (f", others {rest}" if rest else "")
 
 
-def judges_table(result: Judges, *, every_column: bool = False) -> pd.DataFrame:
+def judges_table(result: Judges, *, every_column: bool = False) -> dict[str, Column]:
     """Every judge, most accurate first; what is known of none or true of none has no column."""
-    frame = result.frame().dropna(axis="columns", how="all")
-    for name in ("judge", "family", "nearest"):
-        frame[name] = [plain(text, 120) for text in frame[name]]
-    frame["cluster"] = frame["cluster"].astype("Int64").mask(frame["cluster"] == 0)
-    if not frame["family"].any():
-        frame = frame.drop(columns="family")
-    if not frame["set_aside"].any():
-        frame = frame.drop(columns="set_aside")
-    first = [name for name in _FIRST if name in frame]
-    rest = [name for name in frame if name not in first] if every_column else []
-    frame = frame[[*first, *rest]]
-    return frame.rename(columns={name: _head(str(name)) for name in frame})
+    order = np.argsort(-np.nan_to_num(result.accuracy.value, nan=-1.0), kind="stable")
 
+    def words(values: Sequence[object]) -> Column:
+        return text([plain(str(values[j]), 120) for j in order])
 
-def _head(name: str) -> str:
-    if name.startswith("weight_"):
-        kind = name.removeprefix("weight_")
-        return f"weight: {AGGREGATOR_NAMES.get(kind, kind.replace('_', ' '))}"
-    return _HEADS.get(name, name)
+    def marks(values: NDArray[np.bool_]) -> Column:
+        return text(["yes" if value else "" for value in values[order]])
+
+    cluster = np.where(result.cluster > 0, result.cluster, np.nan)
+    columns = {
+        "judge": words(result.judges),
+        "family": words(result.family),
+        "accuracy": levels(result.accuracy[order]),
+        "of": numbers(result.voted[order], "whole"),
+        "cluster": numbers(cluster[order], "whole"),
+        "errs with cluster": numbers(result.with_cluster[order]),
+        "errs with rest": numbers(result.with_rest[order]),
+        "nearest": words(result.nearest),
+        "errs with nearest": numbers(result.nearest_correlation[order]),
+    }
+    if every_column:
+        columns |= {
+            "right": numbers(result.correct[order], "whole"),
+            "coverage": numbers(result.coverage[order], "share"),
+            "leans to label 1": numbers(result.leaning[order], "share"),
+            "constant": marks(result.constant),
+            "set aside": marks(result.set_aside),
+            "cluster stability": numbers(result.stability[order], "share"),
+            "ability": levels(result.ability[order]),
+            "discrimination": levels(result.discrimination[order]),
+        }
+        for name, weights in zip(result.aggregators, result.weights, strict=True):
+            columns[f"weight: {AGGREGATOR_NAMES[name]}"] = numbers(weights[order])
+    return {name: column for name, column in columns.items() if any(column.texts())}
 
 
 def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -> list[Block]:
@@ -204,11 +179,7 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
         Heading("Map of all pairs", 3),
         *_map(result, view.judge),
         Heading("All judges", 3),
-        Table(
-            as_columns(judges_table(result, every_column=view.every_column), _SHARES),
-            most=200,
-            height=420,
-        ),
+        Table(judges_table(result, every_column=view.every_column), most=200, height=420),
         *_clusters(result),
         _method(result),
     ]
@@ -243,7 +214,7 @@ def _clusters(result: Judges) -> list[Block]:
     if result.families is None:
         advice = "Give a judge table with a column 'family' to compare families with clusters."
         blocks.append(Paragraph(advice, quiet=True))
-    return [*blocks, Table(as_columns(cluster_table(result), _SHARES))]
+    return [*blocks, Table(cluster_table(result))]
 
 
 def _method(result: Judges) -> Method:

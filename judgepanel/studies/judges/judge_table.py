@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from judgepanel.scoring.interval import Interval
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.orientation import constant_judges
 
@@ -23,16 +24,14 @@ class JudgeTable:
     """All arrays are (n_judges,), in the order of the file.
 
     ``correct`` of ``voted`` labelled items; ``accuracy`` their ratio (NaN without votes) with a
-    95 % Wilson interval ``lo``, ``hi``; ``coverage`` in [0, 1] over all items; ``constant`` marks
-    judges with one verdict on every item.
+    95 % Wilson interval; ``coverage`` in [0, 1] over all items; ``constant`` marks judges with one
+    verdict on every item.
     """
 
     judges: tuple[str, ...]
     correct: Ints
     voted: Ints
-    accuracy: Floats
-    lo: Floats
-    hi: Floats
+    accuracy: Interval
     coverage: Floats
     constant: NDArray[np.bool_]
 
@@ -41,9 +40,9 @@ class JudgeTable:
         frame = pd.DataFrame(
             {
                 "judge": list(self.judges),
-                "accuracy": self.accuracy,
-                "lo": self.lo,
-                "hi": self.hi,
+                "accuracy": self.accuracy.value,
+                "lo": self.accuracy.lo,
+                "hi": self.accuracy.hi,
                 "correct": self.correct,
                 "voted": self.voted,
                 "coverage": self.coverage,
@@ -58,19 +57,22 @@ def judge_table(votes: VoteMatrix) -> JudgeTable:
     cast = votes.votes[votes.labelled]
     voted = (cast != MISSING).sum(axis=0)
     correct = (cast == votes.labels[votes.labelled, None]).sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        accuracy = correct / voted
-    lo, hi = wilson(correct, voted)
     return JudgeTable(
         judges=votes.judges,
         correct=correct,
         voted=voted,
-        accuracy=accuracy,
-        lo=lo,
-        hi=hi,
+        accuracy=share_right(correct, voted),
         coverage=votes.coverage,
         constant=constant_judges(votes),
     )
+
+
+def share_right(correct: Ints, voted: Ints) -> Interval:
+    """Accuracy with its Wilson interval; NaN without votes."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        accuracy = correct / voted
+    lo, hi = wilson(correct, voted)
+    return Interval(accuracy, lo, hi, unit="share")
 
 
 def families_of(votes: VoteMatrix) -> tuple[str, ...]:

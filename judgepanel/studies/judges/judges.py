@@ -34,10 +34,11 @@ from judgepanel.kernels.judges.redundancy import (
     error_counts,
 )
 from judgepanel.models.weights import judge_weights
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of, judge_table
-from judgepanel.studies.judges.judges_result import MAP_JUDGES, STABLE, Estimate, Judges
+from judgepanel.studies.judges.judges_result import MAP_JUDGES, STABLE, Judges
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import listed
@@ -60,14 +61,14 @@ class JudgesSpec:
 class Fitted:
     """What is fitted to all labelled items and all K judges.
 
-    ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (3, K) as in :class:`Judges`,
+    ``weights`` (n_aggregators, K); ``ability`` and ``discrimination`` (K,) as in :class:`Judges`,
     ``converged`` whether their model came to rest.
     """
 
     aggregators: tuple[str, ...]
     weights: Floats
-    ability: Floats
-    discrimination: Floats
+    ability: Interval
+    discrimination: Interval
     converged: bool
 
 
@@ -127,16 +128,16 @@ def run_chunk(votes: VoteMatrix, spec: JudgesSpec, chunk: Chunk) -> Halves:
 def _fit(ballots: Ballots) -> Fitted:
     weights = judge_weights(ballots)
     marks = (ballots.votes * ballots.signs[:, None]).astype(np.int8)
-    ability = np.full((3, ballots.n_judges), np.nan)
-    discrimination = ability.copy()
+    ability = discrimination = Interval.full(ballots.n_judges, np.nan, "")
     converged = True
     if marks.any():
         fit = fit_two_pl(marks)
-        reach = np.array([[0.0], [-Z_95], [Z_95]])
-        voted = fit.n_voted > 0
-        ability = np.where(voted, fit.theta + reach * fit.theta_se, np.nan)
-        log_alpha = fit.log_alpha + reach * fit.log_alpha_se
-        discrimination = np.where(voted, np.exp(log_alpha), np.nan)
+        voted, reach = fit.n_voted > 0, Z_95 * fit.theta_se
+        ability = Interval(fit.theta, fit.theta - reach, fit.theta + reach, unit="").where(voted)
+        log_alpha, reach = fit.log_alpha, Z_95 * fit.log_alpha_se
+        ends = log_alpha, log_alpha - reach, log_alpha + reach
+        alpha, lo, hi = map(np.exp, ends)
+        discrimination = Interval(alpha, lo, hi, unit="").where(voted)
         converged = fit.converged
     return Fitted(
         tuple(weights), np.stack(list(weights.values())), ability, discrimination, converged
@@ -201,8 +202,6 @@ def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dic
         "correct": table.correct,
         "voted": table.voted,
         "accuracy": table.accuracy,
-        "accuracy_lo": table.lo,
-        "accuracy_hi": table.hi,
         "coverage": table.coverage,
         "leaning": np.divide(
             excess, table.voted, out=np.full(len(names), np.nan), where=scored_alone
@@ -213,20 +212,15 @@ def _alone(votes: VoteMatrix, names: tuple[str, ...], prepared: Prepared) -> dic
 def _fitted(fitted: Fitted | None, n_judges: int) -> dict[str, Any]:
     """Fitted figures of all judges: nothing until the last half is done, or for those set aside."""
     if fitted is None:
-        unknown = np.full((3, n_judges), np.nan)
-        empty = np.zeros((0, n_judges))
-        return {
-            "aggregators": (),
-            "weights": empty,
-            "ability": unknown,
-            "discrimination": unknown,
-        }
+        unknown = Interval.full(n_judges, np.nan, "")
+        fitted = Fitted((), np.zeros((0, n_judges)), unknown, unknown, converged=True)
     aside = n_judges - fitted.weights.shape[1]
+    unknown = Interval.full(aside, np.nan, "")
     return {
         "aggregators": fitted.aggregators,
         "weights": _padded(fitted.weights, aside, 0.0),
-        "ability": _padded(fitted.ability, aside, np.nan),
-        "discrimination": _padded(fitted.discrimination, aside, np.nan),
+        "ability": Interval.joined([fitted.ability, unknown]),
+        "discrimination": Interval.joined([fitted.discrimination, unknown]),
     }
 
 
@@ -271,30 +265,36 @@ def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, 
     """Mean correlation and effective numbers; both are monotone in what their intervals rest on."""
     order = np.argsort(partial.numbers)
     mean, spread = partial.mean[order], partial.spread[order]
-    rho = _estimate(correlation.mean, mean)
-    square = _estimate(correlation.mean**2 + correlation.spread**2, mean**2 + spread**2)
+    rho = _interval(correlation.mean, mean)
+    square = _interval(correlation.mean**2 + correlation.spread**2, mean**2 + spread**2)
     return {
-        "correlation": Estimate(rho.value, max(rho.lo, -1.0), min(rho.hi, 1.0)),
-        "effective": Estimate(*(_worth_of(n, r) for r in (rho.value, rho.hi, rho.lo))),
-        "dimensions": Estimate(
-            *(_worth_of(n, max(r, 0.0)) for r in (square.value, square.hi, square.lo))
-        ),
+        "correlation": rho.clip(-1.0, 1.0),
+        "effective": _worth_of(n, rho),
+        "dimensions": _worth_of(n, square, least=0.0),
     }
 
 
-def _worth_of(n: int, rho: float) -> float:
-    if n < 2:
-        return float(n)
-    return effective_number(n, rho) if np.isfinite(rho) else float("nan")
+def _worth_of(n: int, rho: Interval, least: float = -np.inf) -> Interval:
+    """The effective number of n judges; it falls as their mean correlation rises."""
+
+    def worth(mean: float) -> Floats:
+        if n < 2:
+            return np.asarray(float(n))
+        known = np.isfinite(mean)
+        return np.asarray(effective_number(n, max(mean, least)) if known else np.nan)
+
+    value, lo, hi = map(float, rho)
+    return Interval(worth(value), worth(hi), worth(lo), unit="count")
 
 
-def _estimate(value: float, halves: Floats) -> Estimate:
+def _interval(value: float, halves: Floats) -> Interval:
     """A value with a 95 % interval from its standard deviation over halves, by Student's t."""
     known = halves[np.isfinite(halves)]
-    if len(known) < 2 or not np.isfinite(value):
-        return Estimate(value, float("nan"), float("nan"))
-    reach = float(stats.t.ppf(0.975, len(known) - 1) * known.std(ddof=1))
-    return Estimate(value, value - reach, value + reach)
+    reach = np.nan
+    if len(known) >= 2:
+        reach = float(stats.t.ppf(0.975, len(known) - 1) * known.std(ddof=1))
+    middle = np.asarray(value)
+    return Interval(middle, middle - reach, middle + reach, unit="")
 
 
 def _map(point: _Point, partial: Halves) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import squareform
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
+from judgepanel.scoring.interval import Interval
+from judgepanel.studies.frames import long_frame, scalars
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,15 +22,6 @@ Bools = NDArray[np.bool_]
 
 MAP_JUDGES = 300
 STABLE = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with a 95 % interval; NaN where it cannot be had."""
-
-    value: float
-    lo: float
-    hi: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,9 +37,9 @@ class Judges:
     see :func:`judgepanel.models.weights.judge_weights`; empty until all halves are done, 0 for a
     judge set aside.
 
-    ``ability`` and ``discrimination`` (3, n_judges) are value, lower and upper 95 % limit of a 2PL
-    model of correctness (:mod:`kernels.judges.irt`), ability in standard deviations of item
-    difficulty; NaN until all halves are done, for judges set aside and for those without votes.
+    ``ability`` and ``discrimination``, with 95 % intervals, are those of a 2PL model of correctness
+    (:mod:`kernels.judges.irt`), ability in standard deviations of item difficulty; NaN until all
+    halves are done, for judges set aside and for those without votes.
 
     ``cluster`` numbers clusters by size from 1, 0 for a judge without a known pair;
     ``with_cluster`` and ``with_rest`` are mean error correlations with the judges of the same
@@ -70,24 +63,22 @@ class Judges:
     constant: Bools
     correct: Ints
     voted: Ints
-    accuracy: Floats
-    accuracy_lo: Floats
-    accuracy_hi: Floats
+    accuracy: Interval
     coverage: Floats
     leaning: Floats
     aggregators: tuple[str, ...]
     weights: Floats
-    ability: Floats
-    discrimination: Floats
+    ability: Interval
+    discrimination: Interval
     cluster: Ints
     with_cluster: Floats
     with_rest: Floats
     stability: Floats
     nearest: tuple[str, ...]
     nearest_correlation: Floats
-    correlation: Estimate
-    effective: Estimate
-    dimensions: Estimate
+    correlation: Interval
+    effective: Interval
+    dimensions: Interval
     spread: float
     cut: float
     families: FamilyAgreement | None
@@ -160,26 +151,23 @@ class Judges:
 
     def frame(self) -> pd.DataFrame:
         """One row per judge, most accurate first."""
-        columns: dict[str, Any] = {"judge": list(self.judges), "family": list(self.family)}
-        for name in _COLUMNS:
-            columns[name] = getattr(self, name)
-        for name in ("ability", "discrimination"):
-            for suffix, values in zip(("", "_lo", "_hi"), getattr(self, name), strict=True):
-                columns[name + suffix] = values
-        columns["nearest"] = list(self.nearest)
-        columns["nearest_correlation"] = self.nearest_correlation
-        for name, weights in zip(self.aggregators, self.weights, strict=True):
-            columns[f"weight_{name}"] = weights
-        frame = pd.DataFrame(columns)
+        weights = dict(zip(self.aggregators, self.weights, strict=True))
+        columns = {
+            "judge": self.judges,
+            "family": self.family,
+            **{name: getattr(self, name) for name in _COLUMNS},
+            **{f"weight_{name}": values for name, values in weights.items()},
+        }
+        frame = long_frame((len(self.judges),), columns)
         return frame.sort_values("accuracy", ascending=False, kind="stable", ignore_index=True)
 
     def summary(self) -> dict[str, Any]:
         """Redundancy, clusters and families as JSON values."""
-        names = ("n_items", "n_pairs", "known_pairs", "spread", "cut", "orientation", "protocol")
-        content: dict[str, Any] = {name: getattr(self, name) for name in names}
+        content = scalars(self)
         for name in ("correlation", "effective", "dimensions"):
-            estimate: Estimate = getattr(self, name)
-            content |= {name: estimate.value, f"{name}_lo": estimate.lo, f"{name}_hi": estimate.hi}
+            content[name], content[f"{name}_lo"], content[f"{name}_hi"] = map(
+                float, getattr(self, name)
+            )
         if self.families is not None:
             content |= {
                 f"family_{field.name}": getattr(self.families, field.name)
@@ -190,22 +178,11 @@ class Judges:
             "n_clusters": self.n_clusters,
             "stable_clusters": self.stable_clusters,
             "n_halves": self.n_rounds,
-            "seed": self.seed,
         }
 
 
 _COLUMNS = (
-    "accuracy",
-    "accuracy_lo",
-    "accuracy_hi",
-    "correct",
-    "voted",
-    "coverage",
-    "leaning",
-    "constant",
-    "set_aside",
-    "cluster",
-    "with_cluster",
-    "with_rest",
-    "stability",
+    *("accuracy", "correct", "voted", "coverage", "leaning", "constant", "set_aside"),
+    *("cluster", "with_cluster", "with_rest", "stability", "ability", "discrimination"),
+    *("nearest", "nearest_correlation"),
 )

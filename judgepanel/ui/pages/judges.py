@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
 import streamlit as st
 
 from judgepanel.figures.judges.redundancy import judge_card
@@ -25,8 +24,9 @@ from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.widgets import section_answer, table
 from judgepanel.ui.work import show_result
-from judgepanel.words.cells import as_columns
-from judgepanel.words.numbers import percent
+from judgepanel.words.cells import Column, numbers
+from judgepanel.words.cells import text as words
+from judgepanel.words.numbers import percent, share_level
 from judgepanel.words.outputs import position_sentence, position_table
 from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.text import in_html, plain
@@ -130,10 +130,10 @@ def _card(result: Judges, judge: str) -> None:
         config={"displayModeBar": False},
     )
     st.caption("Every tick is a judge, from the lowest to the highest; the dot is this one.")
-    near = _nearest(result, j)
-    if len(near):
+    near = Table(_nearest(result, j))
+    if near.n_rows:
         st.caption("Errs most like (correlation of errors, items in common)")
-        table(Table(as_columns(near)), key="nearest")
+        table(near, key="nearest")
 
 
 def _about(result: Judges, j: int) -> str:
@@ -141,9 +141,8 @@ def _about(result: Judges, j: int) -> str:
     family = f"(family {plain(result.family[j], 60)}) " if result.family[j] else ""
     if not result.voted[j]:
         return f"{family}has no vote on a labelled item."
-    span = f"[{percent(result.accuracy_lo[j], 3)}, {percent(result.accuracy_hi[j], 3)}]"
     text = (
-        f"{family}is right on {percent(result.accuracy[j], 3)} {span} of {result.voted[j]:,} "
+        f"{family}is right on {share_level(*result.accuracy[j])} of {result.voted[j]:,} "
         f"labelled items, votes on {percent(result.coverage[j], 3)} of all."
     )
     if result.set_aside[j]:
@@ -165,24 +164,20 @@ def _about(result: Judges, j: int) -> str:
     )
 
 
-def _nearest(result: Judges, j: int) -> pd.DataFrame:
+def _nearest(result: Judges, j: int) -> dict[str, Column]:
     """The judges on the map that err most like this one."""
     place = {int(k): i for i, k in enumerate(result.order)}
     if j not in place:
         near = [j] if result.nearest[j] else []
-        return pd.DataFrame(
-            {
-                "correlation": result.nearest_correlation[near],
-                "judge": [plain(result.nearest[k], 120) for k in near],
-            }
-        )
+        return {
+            "correlation": numbers(result.nearest_correlation[near]),
+            "judge": words([plain(result.nearest[k], 120) for k in near]),
+        }
     row = result.square(result.map_correlation)[place[j]]
     joint = result.square(result.map_joint)[place[j]]
-    known = [i for i in (-row).argsort(kind="stable") if joint[i] > 0 and i != place[j]]
-    return pd.DataFrame(
-        {
-            "correlation": [float(row[i]) for i in known[:_NEAREST]],
-            "items": [int(joint[i]) for i in known[:_NEAREST]],
-            "judge": [plain(result.judges[result.order[i]], 120) for i in known[:_NEAREST]],
-        }
-    )
+    known = [i for i in (-row).argsort(kind="stable") if joint[i] > 0 and i != place[j]][:_NEAREST]
+    return {
+        "correlation": numbers(row[known]),
+        "items": numbers(joint[known], "whole"),
+        "judge": words([plain(result.judges[j], 120) for j in result.order[known]]),
+    }

@@ -138,7 +138,7 @@ def _rows(
         {
             "keep": keep,
             "judge": [labels[name] for name in names],
-            "accuracy": judges.accuracy[columns],
+            "accuracy": judges.accuracy.value[columns],
             "coverage": judges.coverage[columns],
         }
     )

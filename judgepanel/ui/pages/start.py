@@ -31,7 +31,6 @@ from judgepanel.votes.checks import item_checks
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
-from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
@@ -292,4 +291,4 @@ def _strip(votes: VoteMatrix) -> None:
         alt="Share of items with a right, wrong or missing verdict, one bar per judge.",
         config={"displayModeBar": False},
     )
-    table(Table(as_columns(judge_rows(judges))), key="judges")
+    table(Table(judge_rows(judges)), key="judges")

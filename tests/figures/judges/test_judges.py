@@ -39,7 +39,7 @@ def test_right_wrong_and_missing_fill_every_bar() -> None:
 def test_the_most_accurate_judge_comes_first_and_the_silent_one_last() -> None:
     table = table_of(silent=2)
     names = list(coverage_strip(table).data[0].text)
-    assert names[0] == table.judges[int(np.nanargmax(table.accuracy))]
+    assert names[0] == table.judges[int(np.nanargmax(table.accuracy.value))]
     assert names[-1] == table.judges[2]
 
 

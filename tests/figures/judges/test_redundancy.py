@@ -10,8 +10,7 @@ from judgepanel.figures.judges.redundancy import (
     NAMED_JUDGES,
     correlation_map,
     judge_card,
-    prepare_correlation_map,
-    prepare_judge_card,
+    judge_scales,
 )
 from judgepanel.figures.style import CURATE_LINE, INCLUDE
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
@@ -33,34 +32,32 @@ def result():
 
 
 def test_every_pair_is_drawn_and_the_diagonal_is_blank(result):
-    drawn = prepare_correlation_map(result)
-    assert np.isnan(np.diag(drawn.value)).all()
-    np.testing.assert_array_equal(drawn.value, drawn.value.T)
-    assert np.isfinite(drawn.value[~np.eye(9, dtype=bool)]).all()
-    assert drawn.together.max() <= 1
+    drawn = np.array(correlation_map(result).data[0].z)
+    assert np.isnan(np.diag(drawn)).all()
+    np.testing.assert_array_equal(drawn, drawn.T)
+    assert np.isfinite(drawn[~np.eye(9, dtype=bool)]).all()
 
 
 def test_clusters_of_two_or_more_are_outlined_where_their_judges_stand(result):
-    drawn = prepare_correlation_map(result)
-    assert sorted(last - first + 1 for first, last, _ in drawn.bounds) == [2, 3, 4]
-    for first, last, label in drawn.bounds:
-        names = drawn.names[first : last + 1]
-        assert {result.cluster[result.judges.index(name)] for name in names} == {label}
     boxes = [shape for shape in correlation_map(result).layout.shapes if shape.type == "rect"]
-    assert len(boxes) == 3
+    assert sorted(box.x1 - box.x0 for box in boxes) == [2, 3, 4]
+    labels = result.cluster[result.order]
+    for label, box in enumerate(boxes, start=1):
+        assert set(labels[int(box.x0) : int(box.x1)]) == {label}
+        assert (box.y0, box.y1) == (box.x0, box.x1)
 
 
 def test_unknown_pairs_are_blank():
     votes = family_votes()
     cells = np.array(votes.votes)
     cells[:200, 0], cells[200:, 8] = -1, -1
-    drawn = prepare_correlation_map(
-        run(JUDGES, replace(votes, votes=cells), JudgesSpec(Settings(splits=4)), jobs=1)
-    )
-    i, j = (drawn.names.index(name) for name in ("judge00", "judge08"))
-    assert np.isnan(drawn.value[i, j])
-    assert drawn.joint[i, j] == 0
-    assert np.count_nonzero(np.isnan(drawn.value)) == 9 + 2
+    apart = run(JUDGES, replace(votes, votes=cells), JudgesSpec(Settings(splits=4)), jobs=1)
+    heat = correlation_map(apart).data[0]
+    names = [apart.judges[k] for k in apart.order]
+    i, j = (names.index(name) for name in ("judge00", "judge08"))
+    assert np.isnan(heat.z[i][j])
+    assert "no two items in common<br>0 items in common" in heat.text[i][j]
+    assert np.count_nonzero(np.isnan(np.array(heat.z))) == 9 + 2
 
 
 def test_the_hover_names_both_judges_and_the_value(result):
@@ -82,7 +79,7 @@ def test_names_stand_at_the_side_only_where_they_fit(result):
 
 def test_the_chosen_judge_is_marked_by_shapes_at_both_ends(result):
     name = result.judges[4]
-    place = prepare_correlation_map(result, name).chosen + 1
+    place = [result.judges[j] for j in result.order].index(name) + 1
     row, column = correlation_map(result, name).data[1:]
     assert set(row.x) == {place}
     assert set(column.y) == {place}
@@ -95,15 +92,15 @@ def test_both_ends_of_the_scale_stand_out_from_white():
 
 
 def test_the_card_ranks_a_judge_on_every_scale_that_is_known(result):
-    best = int(result.accuracy.argmax())
-    card = prepare_judge_card(result, result.judges[best], {"one_coin": "one-coin"})
-    assert card.scales[0] == "accuracy"
-    assert card.rank[0] == 1
-    assert "weight: one-coin" in card.scales
-    assert "weight: majority vote" not in card.scales
-    assert "ability" in card.scales or np.isnan(result.ability).all()
-    ticks = judge_card(result, result.judges[best]).data[0]
+    best = result.judges[int(result.accuracy.value.argmax())]
+    scales = judge_scales(result, best, {"one_coin": "one-coin"})
+    assert next(iter(scales)) == "accuracy"
+    assert "weight: one-coin" in scales
+    assert "weight: majority vote" not in scales
+    assert "ability" in scales
+    ticks, *_, own = judge_card(result, best).data
     assert (min(ticks.x), max(ticks.x)) == (0.0, 1.0)
+    assert own.customdata[0].endswith("rank 1 of 9")
 
 
 def test_a_card_of_one_judge_can_be_drawn():

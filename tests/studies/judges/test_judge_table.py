@@ -44,8 +44,8 @@ def test_only_labelled_items_count_for_accuracy_and_all_for_coverage():
     table = judge_table(votes)
     assert table.correct.tolist() == [1, 0]
     assert table.voted.tolist() == [2, 0]
-    assert table.accuracy[0] == 0.5
-    assert math.isnan(table.accuracy[1])
+    assert table.accuracy.value[0] == 0.5
+    assert math.isnan(table.accuracy.value[1])
     assert table.coverage.tolist() == [0.75, 0.0]
 
 
