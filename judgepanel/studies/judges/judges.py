@@ -277,14 +277,13 @@ def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, 
 def _worth_of(n: int, rho: Interval, least: float = -np.inf) -> Interval:
     """The effective number of n judges; it falls as their mean correlation rises."""
 
-    def worth(mean: float) -> Floats:
+    def worth(mean: float) -> float:
         if n < 2:
-            return np.asarray(float(n))
-        known = np.isfinite(mean)
-        return np.asarray(effective_number(n, max(mean, least)) if known else np.nan)
+            return float(n)
+        return effective_number(n, max(mean, least)) if np.isfinite(mean) else np.nan
 
     value, lo, hi = map(float, rho)
-    return Interval(worth(value), worth(hi), worth(lo), unit="count")
+    return Interval.single(worth(value), worth(hi), worth(lo), "count")
 
 
 def _interval(value: float, halves: Floats) -> Interval:
@@ -293,8 +292,7 @@ def _interval(value: float, halves: Floats) -> Interval:
     reach = np.nan
     if len(known) >= 2:
         reach = float(stats.t.ppf(0.975, len(known) - 1) * known.std(ddof=1))
-    middle = np.asarray(value)
-    return Interval(middle, middle - reach, middle + reach, unit="")
+    return Interval.single(value, value - reach, value + reach, "")
 
 
 def _map(point: _Point, partial: Halves) -> dict[str, Any]:

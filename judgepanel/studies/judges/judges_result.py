@@ -14,7 +14,7 @@ from scipy.spatial.distance import squareform
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.frames import long_frame, scalars
+from judgepanel.studies.frames import json_values, long_frame, scalars
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -163,11 +163,8 @@ class Judges:
 
     def summary(self) -> dict[str, Any]:
         """Redundancy, clusters and families as JSON values."""
-        content = scalars(self)
-        for name in ("correlation", "effective", "dimensions"):
-            content[name], content[f"{name}_lo"], content[f"{name}_hi"] = map(
-                float, getattr(self, name)
-            )
+        worth = ("correlation", "effective", "dimensions")
+        content = scalars(self) | json_values({name: getattr(self, name) for name in worth})
         if self.families is not None:
             content |= {
                 f"family_{field.name}": getattr(self.families, field.name)

@@ -16,16 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgepanel.kernels.judges.irt import (
-    Shares,
-    TwoPLFit,
-    fit_two_pl,
-    logit_variance,
-    variance_shares,
-)
+from judgepanel.kernels.judges.irt import TwoPLFit, fit_two_pl, logit_variance, variance_shares
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.frames import long_frame, scalars
+from judgepanel.studies.frames import json_values, long_frame, scalars
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
@@ -137,11 +131,8 @@ class VarianceDecomposition:
 
     def summary(self) -> dict[str, Any]:
         """Shares, verdict and population."""
-        share, lo, hi = map(float, self.judge_share)
         return {
-            "judge_share": share,
-            "judge_share_lo": lo,
-            "judge_share_hi": hi,
+            **json_values({"judge_share": self.judge_share}),
             "item_share": self.item_share,
             "verdict": self.verdict,
             "ability_accuracy": self.ability_accuracy,
@@ -181,7 +172,7 @@ def merge(
         accuracy=accuracy,
         ability=Interval(partial.theta, *partial.theta_interval(), unit=""),
         discrimination=Interval(partial.alpha, *partial.alpha_interval(), unit=""),
-        judge_share=_share(shares),
+        judge_share=Interval.single(shares.judges, shares.lo, shares.hi, "share"),
         logit_judges=parts.judges / whole,
         logit_items=parts.items / whole,
         logit_interaction=parts.interaction / whole,
@@ -200,11 +191,6 @@ def merge(
         seed=spec.settings.seed,
         warnings=(*prepared.oriented.notices, *partial.warnings),
     )
-
-
-def _share(shares: Shares) -> Interval:
-    judges, lo, hi = map(np.asarray, (shares.judges, shares.lo, shares.hi))
-    return Interval(judges, lo, hi, unit="share")
 
 
 def _correlation(entry: Floats, other: Floats) -> float | None:

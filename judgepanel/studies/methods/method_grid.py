@@ -36,7 +36,7 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.frames import long_frame
+from judgepanel.studies.frames import json_values, long_frame
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
@@ -159,11 +159,10 @@ class MethodGrid(SplitResult):
 
     def decisions(self) -> dict[str, Any]:
         """The best cell, those tied with it, and what choosing gets."""
-        nll, nll_lo, nll_hi = to_plain(list(self.nll[self.best]))
         chosen_nll, chosen_lo, chosen_hi = to_plain(list(self.chosen_nll))
         tied = [self._cell(i, j) for i, j in np.argwhere(self.tied) if (i, j) != self.best]
         return {
-            "best": {**self._cell(*self.best), "nll": nll, "nll_lo": nll_lo, "nll_hi": nll_hi},
+            "best": self._cell(*self.best) | json_values({"nll": self.nll[self.best]}),
             "tied": tied,
             "chosen_nll": chosen_nll,
             "chosen_lo": chosen_lo,

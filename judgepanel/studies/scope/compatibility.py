@@ -9,7 +9,6 @@ another aggregator is shown to be better by more than 2 % of NLL.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from judgepanel.scoring.inference import MARGIN, estimate, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
-from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.scope.missingness import POOLED, Missingness, MissingTest
 from judgepanel.votes.checks import Check, Outcome
@@ -51,21 +49,6 @@ class SwitchArm:
     nll_without: float
     partly: Interval
     partly_verdict: str
-
-    def plain(self) -> dict[str, Any]:
-        """All figures as JSON values: ``lo`` and ``hi`` are the ends of ``nll``."""
-        ends = {"": self.nll, "switch_": self.switch, "partly_": self.partly}
-        return {
-            "aggregator": self.aggregator,
-            "pays": self.pays,
-            "nll_without": to_plain(self.nll_without),
-            "partly_verdict": self.partly_verdict,
-            "nll": float(self.nll.value),
-            "switch": float(self.switch.value),
-            "partly": to_plain(self.partly.value),
-            **{f"{name}lo": to_plain(figure.lo) for name, figure in ends.items()},
-            **{f"{name}hi": to_plain(figure.hi) for name, figure in ends.items()},
-        }
 
 
 def partly_missing(covered: Floats) -> Bools:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.frames import flat_row
 from judgepanel.studies.scope.compatibility import SwitchArm
 from judgepanel.studies.scope.missingness import Missingness
 from judgepanel.studies.scope.saturation import Saturation
@@ -164,7 +165,7 @@ class Scope(SplitResult):
             "checks": to_plain(self.checks),
             "passed": self.counted("pass"),
             "suggested": to_plain(self.suggested),
-            "switch": [arm.plain() for arm in self.switch],
+            "switch": to_plain([flat_row(arm, nll="") for arm in self.switch]),
             "partly_missing": list(self.partly),
             "missing_tests": self.missing.n_tests,
             "missing_related": self.missing.n_related,
