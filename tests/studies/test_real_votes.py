@@ -108,7 +108,7 @@ def test_the_same_file_by_default_gives_no_flattering_figure(real_votes):
 def test_the_recommendation_on_llmbar_beats_its_null_and_shows_its_interval(real_votes):
     spec = RecommendSpec(settings=Settings(splits=5))
     result = run(RECOMMEND, votes_of(real_votes("llmbar_votes.csv")), spec)
-    assert 0.18 < result.nll < 0.27
+    assert 0.18 < result.nll.value < 0.27
     assert result.model.aggregator == "joint"
-    assert result.lo < result.nll < result.hi < result.null_nll
+    assert result.nll.lo < result.nll.value < result.nll.hi < result.null_nll
     assert result.n_judges == 65
