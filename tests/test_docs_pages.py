@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import judgepanel.models
+from judgepanel.present.registry import ENTRIES, STUDIES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -32,6 +33,13 @@ def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", IN_FENCE.sub("", text_of(page)), re.MULTILINE)
     plain = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
     return {heading.strip().replace(" ", "-") for heading in plain}
+
+
+def test_the_readme_lists_every_study_with_its_page() -> None:
+    listed = re.findall(r"^\| `(\w+)` \| .* \| ([A-Z][\w ]+) \|$", text_of(LINKED[0]), re.MULTILINE)
+    assert {name: page for name, page in listed if name in STUDIES} == {
+        name: entry.page.title for name, entry in ENTRIES.items()
+    }
 
 
 def test_every_public_estimator_has_its_name_in_a_page() -> None:

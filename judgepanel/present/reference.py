@@ -32,8 +32,8 @@ from judgepanel.votes.samples import sample_votes
 
 study = study_named("panel_curve")
 spec = study.spec(settings=Settings(splits=4), ks=(3,), compare=(3,))
-found = run(study, sample_votes("clean_pairwise"), spec, jobs=1)
-assert set(found.frame()["k"]) >= {3}
+result = run(study, sample_votes("clean_pairwise"), spec, jobs=1)
+assert set(result.frame()["k"]) >= {3}
 ```
 """
 
