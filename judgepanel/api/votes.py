@@ -24,7 +24,6 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.orientation import Oriented, Policy, orient
 from judgepanel.votes.transcripts import transcribed
-from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
@@ -246,7 +245,7 @@ class Inspection:
             *(printable(line) for check in self.checks for line in _check_lines(check)),
             f"Items are used {self.oriented.policy}.",
             f"\nSHA-256 {self.votes.matrix.sha256}\n",
-            accuracy_table(self.judges).to_string(index=False),
+            Table(accuracy_table(self.judges)).texts().to_string(index=False),
         )
         return "\n".join(lines)
 
@@ -255,9 +254,7 @@ class Inspection:
     def _repr_html_(self) -> str:
         blocks: list[Block] = [Answer(self._size())]
         blocks += [Paragraph(" ".join(_check_lines(check)).strip()) for check in self.checks]
-        blocks.append(
-            Table(as_columns(accuracy_table(self.judges)), "Every judge, most accurate first.")
-        )
+        blocks.append(Table(accuracy_table(self.judges), "Every judge, most accurate first."))
         return blocks_html([*blocks, *caveats(self.warnings)])
 
     def _size(self) -> str:

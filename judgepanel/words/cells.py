@@ -22,14 +22,11 @@ from judgepanel.words.numbers import (
     level,
     p_cell,
     percent,
-    share_interval,
     share_level,
     sig,
     signed,
     with_interval,
 )
-from judgepanel.words.sort_keys import sort_keys
-from judgepanel.words.tables import PERCENTS
 
 Floats = NDArray[np.float64]
 Form = Literal[
@@ -42,11 +39,9 @@ Form = Literal[
     "p",
     "level",
     "share level",
-    "share interval",
     "estimate",
     "difference",
     "compared",
-    "band",
 ]
 _NUMBERS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
@@ -62,14 +57,12 @@ _INTERVALS: Mapping[str, Callable[[Any, Any, Any], str]] = MappingProxyType(
     {
         "level": level,
         "share level": share_level,
-        "share interval": share_interval,
         "estimate": with_interval,
         "difference": lambda value, lo, hi: with_interval(value, lo, hi, sign=True),
         "compared": compared,
-        "band": lambda value, lo, hi: interval(lo, hi, sign=True),
     }
 )
-SHARES = (*PERCENTS, "parse rate", "coded ties", "share", "coverage")
+SHARES = ("skill", "accuracy", "share", "coverage", "parse rate", "coded ties")
 """Columns that hold shares in every frame."""
 
 
@@ -81,11 +74,10 @@ class Column:
     ----------
     values : sequence of str, array (n,) or Interval (n,)
         Text for the form ``text``; an interval for ``level`` (three decimals), ``share level``
-        and ``share interval`` (per cent), ``estimate``, ``difference`` (with a sign) and
-        ``compared`` (``the same`` where all of it is rounded away); else numbers. NaN is a blank
-        cell.
+        (per cent), ``estimate``, ``difference`` (with a sign) and ``compared`` (``the same`` where
+        all of it is rounded away); else numbers. NaN is a blank cell.
     form : str
-        How a cell is shown; ``band`` is the ends of an interval alone.
+        How a cell is shown.
     words : mapping of int to str
         Rows that show words in place of a number, such as ``reference``; they sort by the number.
     """
@@ -141,11 +133,6 @@ def differences(values: Interval, words: Mapping[int, str] | None = None) -> Col
     return Column(values, "difference", words or {})
 
 
-def bands(values: Interval) -> Column:
-    """Ends of intervals (n,) with their signs; the column sorts by the values."""
-    return Column(values, "band")
-
-
 def ends(
     values: Interval, digits: int = 2, *, sign: bool = False, words: Mapping[int, str] | None = None
 ) -> Column:
@@ -169,6 +156,4 @@ def _inferred(series: pd.Series[Any], share: bool) -> Column:
         return numbers(series.to_numpy(), "share" if share else "number")
     if series.dtype.kind in "iu":
         return numbers(series.to_numpy(), "whole")
-    texts = ["" if pd.isna(value) else str(value) for value in series.tolist()]
-    keys = sort_keys(texts)
-    return text(texts) if keys is None else Column(keys, "number", dict(enumerate(texts)))
+    return text(["" if pd.isna(value) else str(value) for value in series.tolist()])

@@ -71,13 +71,8 @@ def level(value: float, lo: float, hi: float) -> str:
     return f"{fixed(value, 3)} {interval(lo, hi, 3, most=3)}"
 
 
-def share_level(value: float, lo: float, hi: float) -> str:
-    """``71.2 % [64.0 %, 78.1 %]``: a share and its interval in per cent."""
-    return f"{percent(value, 3)} [{percent(lo, 3)}, {percent(hi, 3)}]"
-
-
-def share_interval(value: float, lo: float, hi: float, *, digits: int = 3) -> str:
-    """``89.1 % [85.6, 92.3]``: the same in short; n/a where there is no number."""
+def share_level(value: float, lo: float, hi: float, *, digits: int = 3) -> str:
+    """``89.1 % [85.6, 92.3]``: a share and its interval in per cent; n/a where there is none."""
     if not math.isfinite(value):
         return "n/a"
     if not (math.isfinite(lo) and math.isfinite(hi)):

@@ -1,4 +1,4 @@
-"""Results as tables for people: one row per arm, numbers already in words."""
+"""The table of judges, and frames as CSV."""
 
 from __future__ import annotations
 
@@ -8,43 +8,28 @@ import pandas as pd
 
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.votes import csv_safe
-from judgepanel.words.numbers import fixed, percent
+from judgepanel.words.cells import Column, numbers, text
+from judgepanel.words.numbers import percent
 from judgepanel.words.terminal import one_line
-
-PERCENTS = ("skill", "accuracy", "chosen in", "covered at 80 %", "covered at 90 %")
-"""Columns of the tables here that hold shares."""
 
 _QUOTED = frozenset(',;\t"\r\n')
 
 
-def accuracy_table(judges: JudgeTable) -> pd.DataFrame:
+def accuracy_table(judges: JudgeTable) -> dict[str, Column]:
     """Every judge, most accurate first; names as a terminal can show them."""
     frame = judges.frame()
-    return pd.DataFrame(
-        {
-            "judge": [one_line(name) for name in frame["judge"]],
-            "accuracy": [percent(share, 3) for share in frame["accuracy"]],
-            "95 %": [
-                f"[{percent(lo, 3)}, {percent(hi, 3)}]"
-                for lo, hi in zip(frame["lo"], frame["hi"], strict=True)
-            ],
-            "right": frame["correct"],
-            "of": frame["voted"],
-            "coverage": [percent(share, 3) for share in frame["coverage"]],
-        }
-    )
-
-
-def printed(table: pd.DataFrame) -> str:
-    """A table as text: shares in per cent, other numbers to three decimals, blanks blank."""
-    displayed = table.copy()
-    for name in displayed.select_dtypes(["float"]):
-        share = name in PERCENTS
-        displayed[name] = [
-            "" if math.isnan(value) else percent(value, 3) if share else fixed(value, 3)
-            for value in displayed[name]
-        ]
-    return displayed.to_string(index=False)
+    ends = [
+        f"[{percent(lo, 3)}, {percent(hi, 3)}]"
+        for lo, hi in zip(frame["lo"], frame["hi"], strict=True)
+    ]
+    return {
+        "judge": text([one_line(name) for name in frame["judge"]]),
+        "accuracy": numbers(frame["accuracy"], "share"),
+        "95 %": Column(frame["lo"].to_numpy(), "share", dict(enumerate(ends))),
+        "right": numbers(frame["correct"], "whole"),
+        "of": numbers(frame["voted"], "whole"),
+        "coverage": numbers(frame["coverage"], "share"),
+    }
 
 
 def csv_text(frame: pd.DataFrame) -> str:

@@ -22,7 +22,7 @@ def interval(*rows: tuple[float, float, float], unit: str = "nats") -> Interval:
     ("column", "shown"),
     [
         (levels(interval((0.3312, 0.2151, 0.4479))), "0.331 [0.215, 0.448]"),
-        (levels(interval((0.712, 0.64, 0.7812), unit="share")), "71.2 % [64.0 %, 78.1 %]"),
+        (levels(interval((0.712, 0.64, 0.7812), unit="share")), "71.2 % [64.0, 78.1]"),
         (differences(interval((0.05, 0.02, 0.08))), "+0.050 [+0.020, +0.080]"),
         (Column(interval((0.0, 0.0, 0.0)), "compared"), "the same"),
         (Column(interval((0.54, 0.27, 0.81)), "estimate"), "0.54 [0.27, 0.81]"),

@@ -18,7 +18,7 @@ from judgepanel.words.numbers import (
     listed,
     p_value,
     percent,
-    share_interval,
+    share_level,
     sig,
     signed,
     with_interval,
@@ -195,7 +195,7 @@ def test_what_is_rounded_away_whole_is_the_same():
 
 
 def test_shares_without_a_value_or_an_interval_say_so():
-    assert share_interval(float("nan"), 0.1, 0.2) == "n/a"
-    assert share_interval(0.891, float("nan"), 0.2, digits=2) == "89 % [n/a]"
-    assert share_interval(0.891, 0.856, 0.923, digits=2) == "89 % [86, 92]"
-    assert share_interval(0.8914, 0.8561, 0.9234) == "89.1 % [85.6, 92.3]"
+    assert share_level(float("nan"), 0.1, 0.2) == "n/a"
+    assert share_level(0.891, float("nan"), 0.2, digits=2) == "89 % [n/a]"
+    assert share_level(0.891, 0.856, 0.923, digits=2) == "89 % [86, 92]"
+    assert share_level(0.8914, 0.8561, 0.9234) == "89.1 % [85.6, 92.3]"

@@ -18,9 +18,9 @@ from tests.helpers import make_votes
 def test_judges_come_most_accurate_first_with_harmless_names():
     votes = make_votes(0, 30, 3)
     table = accuracy_table(judge_table(votes))
-    shares = [float(cell.removesuffix(" %")) for cell in table["accuracy"]]
+    shares = table["accuracy"].numbers.tolist()
     assert shares == sorted(shares, reverse=True)
-    assert set(table["judge"]) == set(votes.judges)
+    assert set(table["judge"].texts()) == set(votes.judges)
 
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=8)

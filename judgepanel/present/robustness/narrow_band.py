@@ -11,7 +11,7 @@ from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, 
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
-from judgepanel.words.cells import Column, bands, differences, numbers, text
+from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import fixed, listed, percent, sig
 
 _LOOKS = (
@@ -74,7 +74,7 @@ def band_table(result: NarrowBand) -> dict[str, Column]:
         "kept": numbers(frame["share"], "share"),
         "NLL, all": numbers(frame["nll"]),
         "pruned - all": differences(result.delta.reshape(-1)),
-        "all cells together": bands(result.band.reshape(-1)),
+        "all cells together": ends(result.band.reshape(-1), sign=True),
         "wins": text(frame["winner"].tolist()),
         "accuracy, all": numbers(frame["accuracy"]),
         "accuracy lost by pruning": differences(result.loss.reshape(-1)),

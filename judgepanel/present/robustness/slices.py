@@ -20,7 +20,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, d
 from judgepanel.present.robustness.transfer import WAITING
 from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
 from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
-from judgepanel.words.cells import Column, bands, differences, levels, numbers, text
+from judgepanel.words.cells import Column, differences, ends, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
     counted,
@@ -92,7 +92,7 @@ def slice_table(result: SliceTransfer) -> dict[str, Column]:
         "NLL, from elsewhere": levels(result.nll[:, 1]),
         "base rate": numbers(result.null_nll[:, 1]),
         "loss": differences(result.delta[:, 1]),
-        "all slices together": bands(result.band[:, 1]),
+        "all slices together": ends(result.band[:, 1], sign=True),
         "p, Holm": numbers(result.p_holm[:, 1], "p"),
         "outcome": text([result.outcome(g) for g in range(len(result.slices))]),
         "more labels": numbers(result.labels[:, 2], "whole"),

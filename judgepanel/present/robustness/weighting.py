@@ -18,7 +18,7 @@ from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, d
 from judgepanel.studies.robustness.reliability_weighting import ReliabilityWeightingSpec
 from judgepanel.studies.robustness.signals import AGREEMENT, COVERAGE, RANDOM
 from judgepanel.studies.robustness.weighting_result import ReliabilityWeighting
-from judgepanel.words.cells import Column, bands, differences, numbers, text
+from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import counted, fixed, level, sig, with_interval
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
@@ -71,7 +71,7 @@ def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:
         "what counts for more": text([signal_name(result, i) for i in range(n)]),
         "NLL": numbers(result.nll),
         "difference": differences(result.delta),
-        "all rows together": bands(result.band),
+        "all rows together": ends(result.band, sign=True),
         "p of no effect": numbers(result.p, "p"),
         f"within {result.margin:g}": text(result.absolute),
         "TOST p": numbers(result.p_absolute, "p"),

@@ -23,7 +23,7 @@ from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.studies.confidence.conformal import ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
 from judgepanel.words.cells import Column, levels, numbers, text
-from judgepanel.words.numbers import fixed, listed, percent, share_interval
+from judgepanel.words.numbers import fixed, listed, percent, share_level
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
 
@@ -45,7 +45,7 @@ def conformal_sentence(result: Conformal, level: int) -> str:
     """Whether plain sets hold the label as often as they promise, and what they look like."""
     if result.n_splits < 2:
         return NOT_YET
-    held = share_interval(*result.coverage[0, level, 0])
+    held = share_level(*result.coverage[0, level, 0])
     meant = percent(result.levels[level])
     kinds = result.kinds[0, level, 0]
     text = (
@@ -75,7 +75,7 @@ def groups_sentence(result: Conformal, level: int, grouping: Grouping) -> str:
     if not short:
         return f"By {by}, plain sets are nowhere shown to fall short of the level."
     plain, mended = (
-        [share_interval(*result.coverage[m, level, g]) for g in short] for m in (0, within)
+        [share_level(*result.coverage[m, level, g]) for g in short] for m in (0, within)
     )
     names = [f"{one_line(result.groups[g])} ({held})" for g, held in zip(short, plain, strict=True)]
     left = [g for g in short if result.kept(within, level, g) == "falls short"]
@@ -101,11 +101,11 @@ def coverage_table(result: Conformal, level: int, grouping: Grouping) -> dict[st
         "items": text([one_line(result.groups[g]) for _, g in rows]),
         "how many": numbers(result.items[g], "whole"),
         "sets": text(["plain" if m == 0 else "within each group" for m, _ in rows]),
-        "hold the label": Column(result.coverage[m, level, g], "share interval"),
+        "hold the label": Column(result.coverage[m, level, g], "share level"),
         "promised": text(["yes" if result.promised(m, g) else "no" for m, g in rows]),
         "mean size": levels(result.size[m, level, g]),
         **shares,
-        "sets of one label right": Column(result.one_right[m, level, g], "share interval"),
+        "sets of one label right": Column(result.one_right[m, level, g], "share level"),
     }
 
 

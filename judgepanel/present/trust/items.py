@@ -17,7 +17,7 @@ from judgepanel.studies.confidence.items_result import Items, StratumGrouping
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
 from judgepanel.words.cells import Column, levels, numbers, text
-from judgepanel.words.numbers import share_interval
+from judgepanel.words.numbers import share_level
 from judgepanel.words.sentences import CODING
 from judgepanel.words.terminal import one_line
 
@@ -41,7 +41,7 @@ def items_sentence(result: Items) -> str:
         return "The votes are too alike to tell easy items from hard ones."
     parts = [
         f"Where {_stratum(result.strata[g])} it is right "
-        f"{share_interval(*result.accuracy[AFTER, g])} and says "
+        f"{share_level(*result.accuracy[AFTER, g])} and says "
         f"{share_text(float(result.confidence[AFTER, g]))}{_verdict(result, g)}"
         for g in (rows[0], rows[-1])
     ]
@@ -74,7 +74,7 @@ def strata_table(result: Items, grouping: StratumGrouping) -> dict[str, Column]:
     return {
         "items": text([one_line(result.strata[g]) for g in rows]),
         "how many": numbers(result.stratum_items[rows], "whole"),
-        "right": Column(result.accuracy[AFTER, rows], "share interval"),
+        "right": Column(result.accuracy[AFTER, rows], "share level"),
         "says on average": numbers(result.confidence[AFTER, rows], "share"),
         "NLL (stratum)": levels(result.nll_by[AFTER, rows]),
         "base rate": numbers(result.null_by[rows]),

@@ -38,7 +38,7 @@ from judgepanel.words.numbers import (
     interval,
     p_value,
     percent,
-    share_interval,
+    share_level,
     with_interval,
 )
 from judgepanel.words.sentences import CODING
@@ -63,7 +63,7 @@ def reliability_sentence(result: Reliability) -> str:
     if result.n_splits < 2:
         return NOT_YET
     bins, b = result.binned(STATED_BINS), asked_bin(result)
-    right = share_interval(*bins.accuracy[AFTER, b], digits=2)
+    right = share_level(*bins.accuracy[AFTER, b], digits=2)
     says = _says(bins, b)
     seldom = "" if _asked(bins) == b else f"It hardly ever says {percent(ASKED)}. "
     text = f"{seldom}When it says {says}, it is right {right} of the time"
@@ -167,7 +167,7 @@ def bins_table(result: Reliability, name: str) -> dict[str, Column]:
         items = bins.items[stage, rows]
         columns |= {
             f"{when}: says on average": numbers(bins.confidence[stage, rows], "share"),
-            f"{when}: right": Column(bins.accuracy[stage, rows], "share interval"),
+            f"{when}: right": Column(bins.accuracy[stage, rows], "share level"),
             f"{when}: items": items_column(np.where(items > 0, items, np.nan)),
         }
     return columns

@@ -15,7 +15,7 @@ from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
 from judgepanel.studies.confidence.selective import SelectiveSpec
 from judgepanel.studies.confidence.selective_result import Selective
 from judgepanel.words.cells import Column
-from judgepanel.words.numbers import fixed, percent, share_interval, with_interval
+from judgepanel.words.numbers import fixed, percent, share_level, with_interval
 from judgepanel.words.sentences import CODING
 
 _CLOSE = 0.08
@@ -26,14 +26,14 @@ def selective_sentence(result: Selective) -> str:
     """What is answered where it is 90 % sure, and how much of that is right."""
     if result.n_splits < 2:
         return NOT_YET
-    everything = share_interval(*result.accuracy[AFTER])
+    everything = share_level(*result.accuracy[AFTER])
     i = _limit(result)
     if i is None:
         return f"It is hardly ever sure. Answering everything, it is right {everything}."
     text = (
         f"Answering only where it is at least {percent(result.confidences[i])} sure: "
-        f"{share_interval(*result.share[AFTER, i])} of the items, "
-        f"{share_interval(*result.right[AFTER, i])} of them right. Answering everything: "
+        f"{share_level(*result.share[AFTER, i])} of the items, "
+        f"{share_level(*result.right[AFTER, i])} of them right. Answering everything: "
         f"{everything} right. Answering the surest first, the area under the curve (AUAC) is "
         f"{fixed(result.auac.value[AFTER], 3)}, {with_interval(*result.gain[AFTER])} above an "
         "order that says nothing; a perfect order would gain "
@@ -61,8 +61,8 @@ def selective_table(result: Selective) -> dict[str, Column]:
         share = Interval.joined([whole, result.share[stage]])
         right = Interval.joined([result.accuracy[[stage]], result.right[stage]])
         columns |= {
-            f"{when}: answered": Column(share, "share interval", {0: "100 %"}),
-            f"{when}: right": Column(right, "share interval", never),
+            f"{when}: answered": Column(share, "share level", {0: "100 %"}),
+            f"{when}: right": Column(right, "share level", never),
             f"{when}: items": items_column(np.append(result.n_items, items)),
         }
     return columns
