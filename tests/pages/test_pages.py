@@ -142,7 +142,7 @@ def test_one_class_votes_get_a_notice_and_nothing_flattering_on_any_page() -> No
         assert "Every label is 1" in notices
         assert "together with its swap" in notices
         tables = [displayed(frame) for frame in app.dataframe if "NLL" in frame.value]
-        levels = [float(n) for n in NUMBER.findall(" ".join(tables[-1]["NLL"]))]
+        levels = [float(n) for n in NUMBER.findall(" ".join(map(str, tables[-1]["NLL"])))]
         stated = re.findall(r"NLL (?:of )?(\.?\d[\d.]*)", text_of(app))
         levels += [float(number.rstrip(".")) for number in stated]
         assert len(levels) > 5

@@ -113,7 +113,7 @@ def escalation_rows(
     brier = np.where(asked, (of.p[1] - signs01) ** 2, (of.p[0] - signs01) ** 2)
     picked = escalation.picked
     chosen = np.take_along_axis(escalation.promised, picked[:, None], axis=1).mean()
-    columns = intervals | {
+    columns = {
         "threshold": np.append(limits, np.quantile(limits[picked], 0.5, method="higher")),
         "brier": of.mean(brier).value,
         "latency": of.mean(first + np.where(asked, then, 0.0)).value,
@@ -121,9 +121,14 @@ def escalation_rows(
         "promised": np.append(escalation.promised.mean(axis=0), chosen),
         "chosen_share": np.append(np.bincount(picked, minlength=len(limits)) / len(picked), 1.0),
     }
+
+    def at(place: int) -> dict[str, Any]:
+        numbers = {name: float(part[place]) for name, part in columns.items()}
+        return numbers | {name: part[place] for name, part in intervals.items()}
+
     rows = [
         EscalationFigures(
-            **{name: part[place] for name, part in columns.items()},
+            **at(place),
             margin=margin,
             verdict=verdict(
                 float(ours.lo[place]),
