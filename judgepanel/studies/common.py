@@ -94,15 +94,20 @@ class Done(Protocol):
 
 
 def run_fields(prepared: Prepared, settings: Settings, scores: Done) -> dict[str, Any]:
-    """Fields of a result that say on what it rests."""
+    """Fields of a :class:`~judgepanel.studies.split_result.SplitResult`, all but its warnings."""
+    evaluated = float(scores.n_evaluation.mean())
+    return fields_of_run(prepared, settings, len(scores.numbers)) | {"n_evaluation": evaluated}
+
+
+def fields_of_run(prepared: Prepared, settings: Settings, n_splits: int) -> dict[str, Any]:
+    """Fields of a :class:`~judgepanel.studies.split_result.RunResult`, all but its warnings."""
     return {
         "orientation": prepared.oriented.policy,
         "protocol": settings.protocol,
         "one_class": prepared.oriented.one_class,
         "measures_coding": prepared.oriented.measures_coding,
         "n_items": prepared.ballots.n_items,
-        "n_evaluation": float(scores.n_evaluation.mean()),
-        "n_splits": len(scores.numbers),
+        "n_splits": n_splits,
         "planned_splits": settings.splits,
         "seed": settings.seed,
     }

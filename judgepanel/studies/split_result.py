@@ -9,12 +9,11 @@ from judgepanel.studies.frames import scalars
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SplitResult:
-    """On what a result rests; :func:`judgepanel.studies.common.run_fields` fills it in.
+class RunResult:
+    """On what a result rests; :func:`judgepanel.studies.common.fields_of_run` fills it in.
 
-    ``n_evaluation`` is the mean number of items on the evaluation side of the ``n_splits`` splits
-    that are in, of ``planned_splits``. ``measures_coding`` says that figures tell how the labels
-    were coded and not how good the judges are.
+    ``n_splits`` splits are in it, of ``planned_splits``. ``measures_coding`` says that figures tell
+    how the labels were coded and not how good the judges are.
     """
 
     orientation: str
@@ -22,7 +21,6 @@ class SplitResult:
     one_class: bool
     measures_coding: bool
     n_items: int
-    n_evaluation: float
     n_splits: int
     planned_splits: int
     seed: int
@@ -40,3 +38,13 @@ class SplitResult:
     def summary(self) -> dict[str, Any]:
         """Decisions, and every field that is one number or text."""
         return {**self.decisions(), **scalars(self), "partial": self.partial}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitResult(RunResult):
+    """A result whose splits all score the items of one evaluation side.
+
+    ``n_evaluation`` is their mean number; :func:`judgepanel.studies.common.run_fields` fills it in.
+    """
+
+    n_evaluation: float

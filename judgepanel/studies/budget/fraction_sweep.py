@@ -38,7 +38,7 @@ from judgepanel.studies.common import (
     check_each_once,
     check_known,
     check_panels,
-    run_fields,
+    fields_of_run,
     splits_of,
 )
 from judgepanel.studies.compare import RANGES, mean_sizes
@@ -157,8 +157,6 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
     plan = planned(prepared, spec)
     sizes = spec.sizes(ballots.n_judges)
     tallies = tuple(entry.in_order() for entry in partial)
-    run = run_fields(prepared, spec.settings, tallies[-1])
-    del run["n_evaluation"]
     return FractionSweep(
         shares=plan.shares,
         panels=sizes,
@@ -181,7 +179,7 @@ def merge(votes: VoteMatrix, spec: FractionSweepSpec, partial: Tallies) -> Fract
             [scores.constant_nll.mean(axis=0)[:, 0] for scores in tallies], axis=1
         ),
         n_judges=ballots.n_judges,
-        **run,
+        **fields_of_run(prepared, spec.settings, len(tallies[-1].numbers)),
         warnings=_warnings(prepared, spec, plan, tallies),
     )
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from judgepanel.scoring.inference import MARGIN, Verdict, verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.frames import json_values, long_frame, scalars
+from judgepanel.studies.frames import json_values, long_frame
+from judgepanel.studies.split_result import RunResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,7 +42,7 @@ class ShareNeeded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FractionSweep:
+class FractionSweep(RunResult):
     """Result of :data:`FRACTION_SWEEP`.
 
     ``shares`` (n_shares,) of the items calibrate, rising: ``labels`` of them on average, while
@@ -68,16 +69,7 @@ class FractionSweep:
     delta: Interval
     against: Interval
     needed: tuple[ShareNeeded, ...]
-    orientation: str
-    protocol: str
-    one_class: bool
-    measures_coding: bool
-    n_items: int
     n_judges: int
-    n_splits: int
-    planned_splits: int
-    seed: int
-    warnings: tuple[str, ...]
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
@@ -88,11 +80,6 @@ class FractionSweep:
             "delta": "NLL of the panel less that of all judges at the same share, in nats.",
         }
     )
-
-    @property
-    def partial(self) -> bool:
-        """Whether splits are still missing."""
-        return self.n_splits < self.planned_splits
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -156,8 +143,8 @@ class FractionSweep:
             },
         )
 
-    def summary(self) -> dict[str, Any]:
-        """The share that is enough, where intervals are narrowest, and what was run."""
+    def decisions(self) -> dict[str, Any]:
+        """The share that is enough, and where intervals are narrowest."""
         return {
             "needed": [
                 json_values(
@@ -184,6 +171,4 @@ class FractionSweep:
             ],
             "shares": self.shares.tolist(),
             "null_nll": self.null_nll.tolist(),
-            **scalars(self),
-            "partial": self.partial,
         }

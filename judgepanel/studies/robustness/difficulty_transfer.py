@@ -25,7 +25,7 @@ from judgepanel.kernels.evaluate.transfer import (
 )
 from judgepanel.scoring.splits import Split, nested_rows
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
-from judgepanel.studies.common import check_each_once, check_known, splits_of
+from judgepanel.studies.common import check_each_once, check_known, fields_of_run, splits_of
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.difficulty_transfer_result import (
@@ -33,7 +33,6 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     TARGETS,
     DifficultyTransfer,
 )
-from judgepanel.studies.robustness.run_result import about
 from judgepanel.studies.robustness.slices import FEWEST_OF_A_CLASS
 from judgepanel.studies.robustness.strata import Strata, difficulty_strata
 from judgepanel.studies.robustness.transfer_estimates import transfer_estimates
@@ -314,7 +313,8 @@ def merge(
         **transfer_estimates(tallies, prepared.ballots.units, strata),
         effective=partial.effective[order].mean(axis=0) / float(tallies[0].n_calibration.mean()),
         clipped=partial.clipped[order].mean(axis=0),
-        **about(prepared, spec.settings, len(tallies[0].numbers) + partial.skipped),
+        n_judges=prepared.ballots.n_judges,
+        **fields_of_run(prepared, spec.settings, len(tallies[0].numbers) + partial.skipped),
         warnings=_warnings(prepared, spec, tallies, partial),
     )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import long_frame
-from judgepanel.studies.robustness.run_result import RunResult
+from judgepanel.studies.split_result import RunResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,6 +86,7 @@ class DifficultyTransfer(RunResult):
     gain: Interval
     effective: Floats
     clipped: Floats
+    n_judges: int
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {

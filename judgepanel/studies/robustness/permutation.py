@@ -23,12 +23,11 @@ from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split, split
 from judgepanel.studies.accumulate import Arms, Tally, tally
-from judgepanel.studies.common import check_known
+from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import grid_estimates
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.robustness.permutation_result import Permutation
-from judgepanel.studies.robustness.run_result import about
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 
@@ -238,7 +237,8 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
         planned=spec.permutations,
         movable=movable(prepared.ballots),
         identical=len(np.unique(prepared.ballots.signs)) == 1 and not prepared.ballots.symmetric,
-        **about(prepared, spec.settings, spec.n_splits) | {"planned_splits": spec.n_splits},
+        n_judges=prepared.ballots.n_judges,
+        **fields_of_run(prepared, spec.settings, spec.n_splits) | {"planned_splits": spec.n_splits},
         warnings=_warnings(prepared, spec, partial),
     )
 

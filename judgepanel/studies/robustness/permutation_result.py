@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import long_frame
-from judgepanel.studies.robustness.run_result import RunResult
+from judgepanel.studies.split_result import RunResult
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,7 @@ class Permutation(RunResult):
     planned: int
     movable: float
     identical: bool
+    n_judges: int
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {

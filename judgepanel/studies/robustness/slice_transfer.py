@@ -23,11 +23,10 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.multiplicity import bonferroni_reach, holm
 from judgepanel.scoring.splits import Split, nested_rows, subsplit
 from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
-from judgepanel.studies.common import check_known
+from judgepanel.studies.common import check_known, fields_of_run
 from judgepanel.studies.compare import RANGES
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import FEW_LABELS, stand_ins
-from judgepanel.studies.robustness.run_result import about
 from judgepanel.studies.robustness.slice_transfer_result import ARMS, SliceTransfer
 from judgepanel.studies.robustness.slices import Slices, slice_pools, slices_of
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -191,7 +190,8 @@ def merge(votes: VoteMatrix, spec: SliceTransferSpec, partial: SliceTally) -> Sl
         n_slice=np.array([len(rows) for rows in slices.rows], dtype=np.int64),
         labels=labels,
         **_estimates(tallies, prepared.ballots.units, slices, labels),
-        **about(prepared, spec.settings, partial.n_splits),
+        n_judges=prepared.ballots.n_judges,
+        **fields_of_run(prepared, spec.settings, partial.n_splits),
         warnings=_warnings(prepared, spec, slices, tallies, labels),
     )
 

@@ -15,7 +15,7 @@ from judgepanel.scoring.inference import MARGIN
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import long_frame
-from judgepanel.studies.robustness.run_result import RunResult
+from judgepanel.studies.split_result import RunResult
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,6 +56,7 @@ class SliceTransfer(RunResult):
     band: Interval
     p: Floats
     p_holm: Floats
+    n_judges: int
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
