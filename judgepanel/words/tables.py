@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 
 from judgepanel.studies.judges.judge_table import JudgeTable
@@ -22,9 +23,11 @@ def accuracy_table(judges: JudgeTable) -> dict[str, Column]:
         f"[{percent(lo, 3)}, {percent(hi, 3)}]"
         for lo, hi in zip(frame["lo"], frame["hi"], strict=True)
     ]
+    accuracy = frame["accuracy"].to_numpy()
+    unknown = np.flatnonzero(np.isnan(accuracy)).tolist()
     return {
         "judge": text([one_line(name) for name in frame["judge"]]),
-        "accuracy": numbers(frame["accuracy"], "share"),
+        "accuracy": Column(accuracy, "share", dict.fromkeys(unknown, "n/a")),
         "95 %": Column(frame["lo"].to_numpy(), "share", dict(enumerate(ends))),
         "right": numbers(frame["correct"], "whole"),
         "of": numbers(frame["voted"], "whole"),
