@@ -59,7 +59,7 @@ def statuses_of(votes: VoteMatrix, spec: ValueSpec, result: Value) -> tuple[Judg
 
 def failures_of(prepared: Prepared, aggregator: Aggregator) -> dict[str, str]:
     """Judges that fail P0 or P1 on all labelled items, and why: those that were set aside, those
-    with too few verdicts or one verdict only, and, where the aggregator cannot turn votes round,
+    with too few verdicts or one verdict only, and, where the aggregator cannot turn votes around,
     those below chance.
     """
     legibility = legible(prepared.ballots, limits=False)

@@ -47,6 +47,7 @@ ROW = 35
 """Height of a row of a table, in pixels."""
 _CHARACTER, _PADDING = 8, 18
 """Width of a character in a table and of the space around a cell, in pixels."""
+_MOST_STYLED = 2_000
 _BROWSER = MappingProxyType({"number": "%.3f", "share": "%.1f %%", "whole": "localized"})
 """Forms of numbers that the browser writes itself."""
 
@@ -77,10 +78,9 @@ def table(block: Table, *, key: str) -> None:
     config: dict[str, Any] = {}
     styled = []
     for name, column in block.columns.items():
-        ours = column.form not in _BROWSER or bool(column.words)
         if column.numbers is None:
             frame[name] = column.texts()
-        elif ours:
+        elif column.form not in _BROWSER or column.words or _has_blanks(column.numbers):
             texts = column.texts()
             shown = list(map(_Shown, column.numbers.tolist(), texts))
             frame[name] = pd.Series(shown, dtype=object)
@@ -100,6 +100,11 @@ def table(block: Table, *, key: str) -> None:
         height=block.height if block.height and ROW * (block.n_rows + 1) > block.height else "auto",
         column_config=config,
     )
+
+
+def _has_blanks(numbers: NDArray[np.float64]) -> bool:
+    """Whether the browser would write None; long tables have that rather than a slow page."""
+    return len(numbers) <= _MOST_STYLED and bool(np.isnan(numbers).any())
 
 
 def _browsed(numbers: NDArray[np.float64], form: Form) -> Any:

@@ -228,7 +228,7 @@ def _advice(unreadable: int, patchy: int, below: int, *, usable: bool) -> str:
         parts.append("Look at the raw outputs that were not read.")
     if below and usable:
         parts.append(
-            "Keep judges below chance: the aggregator turns their votes round, and they inform. "
+            "Keep judges below chance: the aggregator turns their votes around, and they inform. "
             "Check that their labels are not inverted."
         )
     elif below:

@@ -1,4 +1,4 @@
-"""Tables that are drawn for several visitors at once: what one page does changes no other."""
+"""Tables of pages: what one page draws changes no other, and blanks are blank."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -10,7 +10,7 @@ import pytest
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
 from judgepanel.ui import widgets
-from judgepanel.words.cells import levels
+from judgepanel.words.cells import levels, numbers
 
 LONG = 30
 
@@ -39,3 +39,12 @@ def test_a_table_does_not_set_the_limit_of_another(monkeypatch, rows):
         list(pool.map(draw, rows))
     assert limits == [before, before]
     assert pd.get_option("styler.render.max_elements") == before
+
+
+def test_a_number_that_is_not_known_is_a_blank_cell_and_comes_first(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(widgets.st, "dataframe", lambda cells, **_: drawn.append(cells))
+    widgets.table(Table({"share": numbers([0.5, float("nan")], "share")}), key="blank")
+    (styler,) = drawn
+    assert [cell.text for cell in styler.data["share"]] == ["50.0 %", ""]
+    assert sorted(styler.data["share"])[0].text == ""
