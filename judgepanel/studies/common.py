@@ -60,17 +60,6 @@ def evaluated_by(
     return sides
 
 
-def metric_fields(
-    estimates: Mapping[str, tuple[Floats, ...]], arranged: Callable[[Floats], Floats]
-) -> dict[str, Any]:
-    """Fields ``nll``, ``nll_lo``, ``nll_hi``, ``brier``, ... of a result, each put in its shape."""
-    return {
-        f"{metric}{suffix}": arranged(estimates[metric][index])
-        for metric in METRICS
-        for index, suffix in enumerate(("", "_lo", "_hi"))
-    }
-
-
 def metric_intervals(
     estimates: Mapping[str, tuple[Floats, ...]], arranged: Callable[[Floats], Floats]
 ) -> dict[str, Any]:

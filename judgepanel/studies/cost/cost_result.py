@@ -99,12 +99,7 @@ class Cost(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "size_lo": "Smallest number of judges in the central 95 % of the splits.",
-            "size_hi": "Largest number of judges in the central 95 % of the splits.",
-            "optimism_lo": "Lower end of the central 95 % of the optimism over splits.",
-            "optimism_hi": "Upper end of the central 95 % of the optimism over splits.",
-            "lo": "Lower end of the 95 % interval of delta.",
-            "hi": "Upper end of the 95 % interval of delta.",
+            **CuratorFigures.COLUMNS,
             "budget": "Most that the panel may cost on one item.",
             "cost_lo": "Lowest cost in the central 95 % of the splits.",
             "cost_hi": "Highest cost in the central 95 % of the splits.",

@@ -64,6 +64,17 @@ class CuratorFigures:
     looked_best_share: float
     note: str
 
+    COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "size_lo": "Smallest number of judges in the central 95 % of the splits.",
+            "size_hi": "Largest number of judges in the central 95 % of the splits.",
+            "optimism_lo": "Lower end of the central 95 % of the optimism over splits.",
+            "optimism_hi": "Upper end of the central 95 % of the optimism over splits.",
+            "lo": "Lower end of the 95 % interval of delta.",
+            "hi": "Upper end of the 95 % interval of delta.",
+        }
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class SelectorFigures:
@@ -109,12 +120,7 @@ class Curators(SplitResult):
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
-            "size_lo": "Smallest number of judges in the central 95 % of the splits.",
-            "size_hi": "Largest number of judges in the central 95 % of the splits.",
-            "optimism_lo": "Lower end of the central 95 % of the optimism over splits.",
-            "optimism_hi": "Upper end of the central 95 % of the optimism over splits.",
-            "lo": "Lower end of the 95 % interval of delta.",
-            "hi": "Upper end of the 95 % interval of delta.",
+            **CuratorFigures.COLUMNS,
             "curator": "The way of choosing judges.",
             "title": "The way of choosing in words.",
             "deployable": "Whether it could be used outside a study: an oracle could not.",
