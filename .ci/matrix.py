@@ -32,7 +32,7 @@ KERNEL_TESTS = ("tests/kernels", "tests/scoring")
 """Where arrays are multiplied and solved, and what is inferred from them."""
 NUMERICAL_TESTS = (*KERNEL_TESTS, "tests/models", "tests/properties")
 """Without the oracles: those are held to their newest versions, which need newer libraries."""
-STORED_TESTS = ("tests/service", "tests/cli", "tests/studies/test_codec.py", "tests/test_setup.py")
+STORED_TESTS = ("tests/service", "tests/cli", "tests/studies/test_codec.py", "tests/setup")
 STORED_TESTS += ("tests/studies/test_result_file.py",)
 """Where results are written, read back and shown."""
 PROBE = """

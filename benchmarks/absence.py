@@ -20,6 +20,7 @@ from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.fallback import Fallback, fit_fallback, in_order
+from judgepanel.models.mixture import Mixture, mixture_of
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.settings import Prepared, Settings, prepare
@@ -130,13 +131,14 @@ def absences(
     past, new = halves(votes, n_labels, seed)
     prepared = prepare(past, Settings())
     aggregator, calibrator, k = pipeline
-    model = fit_panel(
+    fitted = fit_panel(
         prepared.ballots,
         prepared.judges,
         k or len(prepared.judges),
         aggregator=aggregator,
         calibrator=calibrator,
     )
+    model = mixture_of([fitted], [1.0])
     families = families_of(past.with_judges(prepared.judges))
     absence = measure_absence(prepared, Settings(), model, families)
     if absence is None:
@@ -158,7 +160,7 @@ def halves(votes: VoteMatrix, n_labels: int, seed: int) -> tuple[VoteMatrix, Vot
 class _World:
     """A panel, what was measured of it, and items it has not seen."""
 
-    def __init__(self, model: PanelModel, absence: Absence, new: VoteMatrix) -> None:
+    def __init__(self, model: Mixture, absence: Absence, new: VoteMatrix) -> None:
         self.model = model
         self.votes = new.with_judges(model.judges)
         self.usual = self.nll(self.votes.votes, model)
@@ -172,7 +174,7 @@ class _World:
             "figures": figures,
         }
 
-    def nll(self, cast: NDArray[np.int8], model: PanelModel) -> float:
+    def nll(self, cast: NDArray[np.int8], model: Mixture) -> float:
         return float(_nll(model.score(cast), self.votes.labels).mean())
 
     def count(self, positions: tuple[int, ...], count: Count) -> None:
@@ -299,7 +301,7 @@ class _Ways:
     def scores(self, cast: NDArray[np.int8]) -> Iterator[Floats]:
         place = {name: j for j, name in enumerate(self.names)}
 
-        def of(model: PanelModel) -> Floats:
+        def of(model: PanelModel | Mixture) -> Floats:
             return model.score(cast[:, [place[name] for name in model.judges]])
 
         joint, one_coin = self.models
@@ -307,7 +309,8 @@ class _Ways:
         always: Fallback = in_order(self.fallback, order, 0.0)
         yield of(joint)
         yield of(one_coin)
-        yield of(replace(one_coin, fallback=replace(always, beyond=-1.0)))
+        guarded = mixture_of([one_coin], [1.0])
+        yield of(replace(guarded, fallback=replace(always, beyond=-1.0)))
         yield of(self.dropped)
 
 

@@ -62,8 +62,8 @@ planned = len(pairs) * len(plan.judges)
 marks = {planned // 10, planned}
 began = time.perf_counter()
 with Journal(Path(sys.argv[3])) as journal:
-    found = collect(pairs, plan, journal, on_progress=progress)
-print(json.dumps({"made": found.made, "seconds": time.perf_counter() - began, "peak": peak}))
+    outcome = collect(pairs, plan, journal, on_progress=progress)
+print(json.dumps({"made": outcome.made, "seconds": time.perf_counter() - began, "peak": peak}))
 """
 
 

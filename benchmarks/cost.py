@@ -89,12 +89,12 @@ def _frontier(name: str, result: Cost) -> list[tuple[str, ...]]:
         (
             name,
             percent(point.share),
-            sig(point.found.size, 2),
-            fixed(point.found.nll.value, 3),
-            interval(point.found.nll.lo, point.found.nll.hi, 3),
-            with_interval(*point.found.delta, sign=True),
-            point.found.verdict,
-            fixed(point.found.stability, 2),
+            sig(point.figures.size, 2),
+            fixed(point.figures.nll.value, 3),
+            interval(point.figures.nll.lo, point.figures.nll.hi, 3),
+            with_interval(*point.figures.delta, sign=True),
+            point.figures.verdict,
+            fixed(point.figures.stability, 2),
         )
         for point in result.points
     ]

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,7 +98,7 @@ def crowd_kit(answers: pd.DataFrame, tol: float = 1e-5) -> tuple[Floats, int]:
     return model.probas_.sort_index()[1].to_numpy(), len(model.loss_history_)
 
 
-def ours(X: Floats, **options: float) -> tuple[Floats, int]:
+def ours(X: Floats, **options: Any) -> tuple[Floats, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = DawidSkene(smoothing=0.0, **options).fit(X)
@@ -235,7 +236,14 @@ def _here(name: str) -> Cost:
         panels = time.perf_counter() - started
     missing = float(np.mean(votes.votes == MISSING))
     return Cost(
-        *votes.votes.shape, missing, seconds, model.n_iter_, accuracy, panels, peak_bytes() / GIB
+        n_items=votes.n_items,
+        n_judges=votes.n_judges,
+        missing=missing,
+        seconds=seconds,
+        steps=model.n_iter_,
+        accuracy=accuracy,
+        panels_seconds=panels,
+        peak=peak_bytes() / GIB,
     )
 
 

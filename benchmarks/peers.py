@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import ALPHA, LAMBDA, apply_map, fit, softplus
+from judgepanel.kernels.calibrate.fits import MapFit
 from judgepanel.scoring.splits import Split, split
 
 Floats = NDArray[np.float64]
@@ -82,7 +83,9 @@ def agreement(ballots: Ballots, sample: list[tuple[int, int]]) -> Agreement:
         top, weights = ranked(ballots, one_split.calibration)
         raw = ballots.votes[one_split.calibration][:, top[:k]] @ weights[top[:k]]
         signs = ballots.signs[one_split.calibration].astype(np.float64)
-        ours = fit(("beta",), raw[None], signs)["beta"].params[0]
+        fitted = fit(("beta",), raw[None], signs)["beta"]
+        assert isinstance(fitted, MapFit)
+        ours = fitted.params[0]
         difference = _objective(elastic_net(raw, signs > 0), raw, signs) - _objective(
             ours, raw, signs
         )

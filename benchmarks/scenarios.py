@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
-from judgepanel.scoring.splits import Split, group_codes, split
+from judgepanel.scoring.splits import Split, split
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
 
@@ -62,7 +62,7 @@ def draw(scenario: Scenario, n_items: int, seed: int) -> Ballots:
     return Ballots(
         votes=np.where(votes.votes < 0, 0, 2 * votes.votes - 1).astype(np.int8),
         signs=(2 * votes.labels - 1).astype(np.int8),
-        units=group_codes(votes.groups, n_items),
+        units=votes.units,
     )
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-ENGINE = 8
+ENGINE = 9
 """Raised whenever golden figures change; stored results of an older engine are marked."""
 
 _WHERE = {

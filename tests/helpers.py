@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.models.mixture import mixture_of
+from judgepanel.models.panel import fit_panel
 from judgepanel.votes import MISSING, VoteMatrix
 
 
@@ -88,6 +92,29 @@ def same_values(left, right):
             same_values(first, other)
     else:
         assert left == right or (math.isnan(left) and math.isnan(right))
+
+
+def same_bits(left, right):
+    """Assert that two values are alike to the bit and in every type: NaN and the sign of zero."""
+    assert type(left) is type(right)
+    if isinstance(left, np.ndarray | np.generic):
+        assert (left.dtype, left.shape) == (right.dtype, right.shape)
+        assert left.tobytes() == right.tobytes()
+    elif isinstance(left, float):
+        assert struct.pack(">d", left) == struct.pack(">d", right)
+    elif isinstance(left, tuple):
+        assert len(left) == len(right)
+        for first, other in zip(left, right, strict=True):
+            same_bits(first, other)
+    elif isinstance(left, dict):
+        same_bits(tuple(left.items()), tuple(right.items()))
+    elif isinstance(left, pd.DataFrame):
+        pd.testing.assert_frame_equal(left, right, check_exact=True)
+    elif is_dataclass(left):
+        for field in fields(left):
+            same_bits(getattr(left, field.name), getattr(right, field.name))
+    else:
+        assert left == right
 
 
 def flip_items(votes, flip):
@@ -171,3 +198,8 @@ def transcripts(n_items: int = 60) -> bytes:
                 for judge, text in sentence.items()
             ]
     return "\n".join(map(json.dumps, rows)).encode()
+
+
+def single_panel(ballots, names, k, **pipeline):
+    """The k best judges under one pipeline, as a panel that can be taken away."""
+    return mixture_of([fit_panel(ballots, names, k, **pipeline)], [1.0])

@@ -38,7 +38,7 @@ from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command
 from judgepanel.words.numbers import counted, with_interval
 from judgepanel.words.output import check_output, write_whole
-from judgepanel.words.sentences import pipeline_name
+from judgepanel.words.sentences import panel_pipelines
 from judgepanel.words.terminal import printable
 
 DOCUMENTS = (".html", ".md")
@@ -67,12 +67,17 @@ class Panel:
         return tuple(self.file.content["warnings"])
 
     def frame(self) -> pd.DataFrame:
-        """One row per judge in panel order: judge, weight, correct, voted."""
+        """One row per judge in panel order: judge, share, weight, correct, voted.
+
+        ``share`` is the weight of the pipelines that use the judge, ``weight`` what its vote weighs
+        in the heaviest of them (NaN where that does not use it).
+        """
         model = self.file.model
         return pd.DataFrame(
             {
                 "judge": list(model.judges),
-                "weight": list(model.weights),
+                "share": list(model.shares),
+                "weight": list(model.main_weights),
                 "correct": list(model.correct),
                 "voted": list(model.voted),
             }
@@ -88,12 +93,19 @@ class Panel:
         return on_white(kept_judges(table, model.judges, ()))
 
     def summary(self) -> dict[str, Any]:
-        """The figures of the panel file, its judges, aggregator and calibrator."""
+        """The figures of the panel file, its judges, and the pipelines that are averaged."""
         content, model = self.file.content, self.file.model
         return {
             "judges": list(model.judges),
-            "aggregator": model.aggregator,
-            "calibrator": model.calibrator,
+            "members": [
+                {
+                    "weight": member.weight,
+                    "k": len(member.columns),
+                    "aggregator": member.model.aggregator,
+                    "calibrator": member.model.calibrator,
+                }
+                for member in model.members
+            ],
             "task": content["task"],
             "orientation": content["orientation"],
             **content["figures"],
@@ -178,7 +190,7 @@ class Panel:
     def _answer(self) -> str:
         model, figures = self.file.model, self.file.content["figures"]
         expected = with_interval(figures["nll"], figures["nll_lo"], figures["nll_hi"], 3)
-        pipeline = pipeline_name(model.aggregator, model.calibrator)
+        pipeline = panel_pipelines(model)
         return f"{counted(len(model.judges), 'judge')} with {pipeline}; expected NLL {expected}."
 
 

@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 
 from judgepanel.present.blocks import Block, Figure, flat
 from judgepanel.render.html import fragment
+from judgepanel.render.style import IN_NOTEBOOK
 from judgepanel.votes import InputError
-
-_STYLE = "<style>.judgepanel .wide{overflow-x:auto}.judgepanel .answer{font-weight:600}</style>"
 
 
 def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
@@ -37,4 +36,4 @@ def on_white(figure: go.Figure) -> go.Figure:
 
 def blocks_html(blocks: Iterable[Block]) -> str:
     """Blocks for a notebook, escaped; ``plot()`` has the figures."""
-    return f'<div class="judgepanel">{_STYLE}{fragment(blocks)}</div>'
+    return f'<div class="judgepanel"><style>{IN_NOTEBOOK}</style>{fragment(blocks)}</div>'

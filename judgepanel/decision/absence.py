@@ -1,10 +1,11 @@
 """What a panel loses when its judges are absent: their votes missing, nothing refitted.
 
-The judges of the panel are kept as they are, and their pipeline and the fallback are fitted
-``FOLDS`` times, each time without one fold of the items: on most of the labels, since what a
-panel loses depends on how many labels it was fitted to. The fold is then scored with all votes,
-without each judge in turn, without each family and each cluster of judges that err together
-(:mod:`decision.absence_arms`), and without random shares of the judges (``DRAWS`` draws a fold).
+The judges of the panel, its pipelines and their weights are kept as they are; the pipelines and
+the fallback are fitted ``FOLDS`` times, each time without one fold of the items: on most of the
+labels, since what a panel loses depends on how many labels it was fitted to. The fold is then
+scored with all votes, without each judge in turn, without each family and each cluster of judges
+that err together (:mod:`decision.absence_arms`), and without random shares of the judges
+(``DRAWS`` draws a fold).
 The judges themselves were chosen on all labels, so that the NLL here may flatter; what is used is
 the difference to the same panel with nobody absent, item by item.
 
@@ -33,7 +34,8 @@ from judgepanel.decision.absence_scores import fallback_without, scores_without
 from judgepanel.decision.absence_threshold import NEVER, Losses, Scored, threshold
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.fallback import Fallback, fit_fallback, in_order
-from judgepanel.models.panel import PanelModel, fit_panel
+from judgepanel.models.mixture import Mixture, mixture_of
+from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import Split, folds
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import MISSING
@@ -91,7 +93,7 @@ class _Arms:
 
 
 def measure_absence(
-    prepared: Prepared, settings: Settings, model: PanelModel, families: Sequence[str] = ()
+    prepared: Prepared, settings: Settings, model: Mixture, families: Sequence[str] = ()
 ) -> Absence | None:
     """Measure the loss for a panel that is fitted on ``prepared``; None for a single judge.
 
@@ -136,19 +138,24 @@ def _at_once(names: Sequence[str], groups: Sequence[JudgeGroup], rng: np.random.
 
 def _fitted(
     ballots: Ballots,
-    model: PanelModel,
+    model: Mixture,
     names: Sequence[str],
     groups: Sequence[JudgeGroup],
     rng: np.random.Generator,
-) -> PanelModel:
+) -> Mixture:
     """The panel on some rows, with the fallback beside it, which scores nothing yet."""
-    fitted = fit_panel(
-        ballots,
-        tuple(names),
-        len(names),
-        aggregator=model.aggregator,
-        calibrator=model.calibrator,
-    )
+    models = []
+    for member in model.members:
+        columns = sorted(names.index(name) for name in member.model.judges)
+        panel = fit_panel(
+            _of_columns(ballots, columns),
+            tuple(names[column] for column in columns),
+            len(columns),
+            aggregator=member.model.aggregator,
+            calibrator=member.model.calibrator,
+        )
+        models.append(panel)
+    fitted = mixture_of(models, [member.weight for member in model.members])
     fallback = _fallback(ballots, names, groups, rng)
     if fallback is None:
         return fitted
@@ -180,7 +187,7 @@ def _some(rows: Index, most: int, rng: np.random.Generator) -> Index:
 def _losses(
     ballots: Ballots,
     drawn: Split,
-    fitted: PanelModel,
+    fitted: Mixture,
     names: Sequence[str],
     arms: _Arms,
     rng: np.random.Generator,
@@ -218,7 +225,7 @@ def _nll(p: Floats, right: Bools) -> Floats:
 
 def _figures(
     ballots: Ballots,
-    model: PanelModel,
+    model: Mixture,
     names: list[str],
     groups: tuple[JudgeGroup, ...],
     measured: tuple[list[Losses], list[Losses]],
@@ -257,14 +264,16 @@ def _figures(
 
 def _of_judges(prepared: Prepared, names: list[str]) -> Ballots:
     place = {name: column for column, name in enumerate(prepared.judges)}
-    columns = [place[name] for name in names]
-    whole = prepared.ballots
-    others = whole.unlabelled
+    return _of_columns(prepared.ballots, [place[name] for name in names])
+
+
+def _of_columns(ballots: Ballots, columns: list[int]) -> Ballots:
+    others = ballots.unlabelled
     return Ballots(
-        votes=whole.votes[:, columns],
-        signs=whole.signs,
-        units=whole.units,
-        symmetric=whole.symmetric,
+        votes=ballots.votes[:, columns],
+        signs=ballots.signs,
+        units=ballots.units,
+        symmetric=ballots.symmetric,
         unlabelled=None if others is None else others[:, columns],
     )
 

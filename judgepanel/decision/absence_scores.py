@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.calibrate.maps import sigmoid
 from judgepanel.models.fallback import Fallback
+from judgepanel.models.mixture import Mixture, pooled
 from judgepanel.models.panel import PanelModel
 from judgepanel.models.rules import JointSum
 from judgepanel.scoring.metrics import CLIP
@@ -18,10 +19,22 @@ Floats = NDArray[np.float64]
 Votes = NDArray[np.int8]
 
 
-def scores_without(model: PanelModel, votes: Votes, absent: list[list[int]]) -> Floats:
+def scores_without(panel: Mixture, votes: Votes, absent: list[list[int]]) -> Floats:
     """P(label = 1), (n_arms, n_items), of votes (n_items, n_judges) in panel order, with the judges
-    at the positions of each arm absent; as ``model.score`` of votes set missing, up to rounding.
+    at the positions of each arm absent; as ``panel.score`` of votes set missing, up to rounding and
+    without the fallback. Where nobody is left that is the prior.
     """
+    scores = []
+    for member in panel.members:
+        place = {column: j for j, column in enumerate(member.columns)}
+        positions = [[place[j] for j in arm if j in place] for arm in absent]
+        scores.append(_member_without(member.model, votes[:, list(member.columns)], positions))
+    flat = [values.ravel() for values in scores]
+    weights = [member.weight for member in panel.members]
+    return pooled(flat, weights).reshape(len(absent), len(votes))
+
+
+def _member_without(model: PanelModel, votes: Votes, absent: list[list[int]]) -> Floats:
     scores = np.empty((len(absent), len(votes)))
     likeness = _Likeness.of(model, votes) if isinstance(model.rule, JointSum) else None
     for arm, positions in enumerate(absent):
@@ -37,7 +50,7 @@ def scores_without(model: PanelModel, votes: Votes, absent: list[list[int]]) -> 
 
 
 def fallback_without(
-    fallback: Fallback, model: PanelModel, votes: Votes, absent: list[list[int]]
+    fallback: Fallback, panel: Mixture, votes: Votes, absent: list[list[int]]
 ) -> tuple[Floats, Floats]:
     """P(label = 1) by the fallback alone, and the share of its weight that is missing, each
     (n_arms, n_items); arms as in :func:`scores_without`, up to rounding.
@@ -51,7 +64,7 @@ def fallback_without(
     logits = ((weights * signs) @ there).T / fallback.temperature(present)
     p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
     empty = (np.abs(signs) @ there == 0.0).T
-    return np.where(empty, model.prior, p), 1.0 - present
+    return np.where(empty, panel.prior, p), 1.0 - present
 
 
 @dataclass(frozen=True, slots=True, eq=False)

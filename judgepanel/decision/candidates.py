@@ -1,4 +1,4 @@
-"""The candidates a recommendation chooses among."""
+"""The candidates of a recommendation: panels that are averaged or chosen among."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe
 from judgepanel.studies.panel.curator_list import CURATORS
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Panels = tuple[tuple[str, int], ...]
 
+EVERYONE = "all"
 TOP = (1, 3, 5, 10, 20)
 MAPS: tuple[Calibrator, ...] = ("none", "temperature", "platt", "beta")
 SCALES: tuple[Calibrator, ...] = ("none", "temperature")
@@ -38,6 +40,25 @@ class Candidate:
     calibrator: Calibrator
     ranking: Ranking = "accuracy"
     curator: str | None = None
+
+
+FAVOURITE = (EVERYONE, "joint", "none")
+LEAD = 0.8
+"""Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
+single pipeline."""
+OTHERS = (
+    ("top-3", "one_coin", "temperature"),
+    ("top-5", "one_coin", "temperature"),
+    ("top-10", "one_coin", "temperature"),
+    (EVERYONE, "one_coin", "temperature"),
+    ("top-5", "joint", "none"),
+    ("top-10", "joint", "none"),
+    (EVERYONE, "stacking", "none"),
+    (EVERYONE, "majority", "temperature"),
+    (EVERYONE, "accuracy_weighted", "beta"),
+    (EVERYONE, "dawid_skene_semi", "temperature"),
+)
+"""Members beside the favourite; they share the rest of the prior alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +115,43 @@ class Candidates:
         """All candidates; positions follow :mod:`decision.contest`."""
         return tuple(candidate for family in self.families for candidate in family.candidates())
 
+    def prior(self) -> Floats:
+        """Prior weight (n_candidates,) in the average; 0 for those that are no members.
+
+        Members that need more judges than there are leave their share to the others.
+        """
+        listed = self.all()
+        leading = np.array([_leads(candidate) for candidate in listed], dtype=np.float64)
+        others = np.array([_follows(candidate) for candidate in listed], dtype=np.float64)
+        weights = LEAD * leading / max(leading.sum(), 1.0)
+        weights = weights + (1.0 - LEAD) * others / max(others.sum(), 1.0)
+        return np.asarray(weights / weights.sum())
+
+
+BUDGET = "budget"
+"""The curator of the best panel that keeps within a budget."""
+
+
+def _leads(candidate: Candidate) -> bool:
+    """Joint over everyone, or over the best panel that keeps within a budget."""
+    if candidate.curator == BUDGET:
+        return (candidate.aggregator, candidate.calibrator) == FAVOURITE[1:]
+    return _names(candidate) == FAVOURITE
+
+
+def _follows(candidate: Candidate) -> bool:
+    if candidate.curator == BUDGET:
+        return (candidate.aggregator, candidate.calibrator) == ("one_coin", "temperature")
+    return _names(candidate) in OTHERS
+
+
+def _names(candidate: Candidate) -> tuple[str, str, str]:
+    return candidate.name, candidate.aggregator, candidate.calibrator
+
 
 def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
     """{top-1, 3, 5, 10, 20, top half, all}, each size once, ascending."""
-    sizes: dict[int, str] = {n_judges: "all"}
+    sizes: dict[int, str] = {n_judges: EVERYONE}
     for k in top:
         if k < n_judges:
             sizes.setdefault(k, f"top-{k}")
@@ -108,27 +162,31 @@ def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
 
 
 def _default(n_judges: int) -> tuple[Family | Curation, ...]:
-    """Sums of votes at every size; joint at the larger ones, which it is for."""
+    """Sums of votes and joint at every size, and what else the average takes of everyone."""
     every = panels(n_judges)
+    everyone = ((EVERYONE, n_judges),)
     return (
         Family("majority", every, MAPS),
         Family("one_coin", every, MAPS),
-        Family("joint", panels(n_judges, (20,)), SCALES),
+        Family("joint", panels(n_judges, TOP[1:]), SCALES),
         Family("accuracy_weighted", every, WEIGHTED),
+        Family("stacking", everyone, SCALES),
+        Family("dawid_skene_semi", everyone, SCALES),
     )
 
 
 def _wide(n_judges: int) -> tuple[Family | Curation, ...]:
     """The default ones, every other aggregator, isotonic, judges far from chance, and curators."""
     every, most = panels(n_judges), panels(n_judges, (20,))
+    some = tuple(panel for panel in most if panel[1] < n_judges)
     return (
         *_default(n_judges),
         Family("joint", panels(n_judges, (3, 5, 10)), ("beta",)),
         Family("log_odds", every, ("temperature", "beta")),
         Family("one_coin", every, ("isotonic", "beta_cv")),
         Family("dawid_skene", most, SCALES),
-        Family("dawid_skene_semi", most, SCALES),
-        Family("stacking", most, SCALES),
+        Family("dawid_skene_semi", some, SCALES),
+        Family("stacking", some, SCALES),
         Family("one_coin", _far(n_judges), ("temperature", "beta"), "informativeness"),
         Family("joint", _far(n_judges), SCALES, "informativeness"),
         *(Curation(name, "one_coin", ("temperature", "beta")) for name in SUMMED),
@@ -161,7 +219,7 @@ def candidates_of(name: str, n_judges: int, *, symmetric: bool, budget: bool = F
             families.append(replace(family, calibrators=calibrators))
     if budget:
         families += [
-            Curation("budget", "one_coin", ("temperature", "beta")),
-            Curation("budget", "joint", SCALES),
+            Curation(BUDGET, "one_coin", ("temperature", "beta")),
+            Curation(BUDGET, "joint", SCALES),
         ]
     return Candidates(tuple(families))

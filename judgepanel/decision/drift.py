@@ -30,7 +30,6 @@ from scipy import stats
 from judgepanel.scoring.association import fisher
 from judgepanel.scoring.clustered import design_effect, unit_counts
 from judgepanel.scoring.multiplicity import holm
-from judgepanel.scoring.splits import group_codes
 from judgepanel.votes import MISSING, VoteMatrix
 from judgepanel.votes.errors import quote_value
 
@@ -229,7 +228,7 @@ def _counted(votes: VoteMatrix) -> _Counts:
     compared = voted & (others != 0)
     tried = {"voted": np.ones_like(voted), "ones": voted, "agreed": compared}
     right = {"voted": voted, "ones": cast == 1, "agreed": compared & (signs * others > 0)}
-    units = group_codes(votes.groups, votes.n_items)
+    units = votes.units
     effects = {}
     for measure in MEASURES:
         counts = unit_counts(right[measure], tried[measure], units)

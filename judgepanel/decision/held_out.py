@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.models.panel import PanelModel
+from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.conformal import (
     LEVELS,
     label_scores,
@@ -24,7 +24,7 @@ from judgepanel.scoring.conformal import (
     threshold,
     too_few,
 )
-from judgepanel.scoring.splits import group_codes, subsplit
+from judgepanel.scoring.splits import subsplit
 from judgepanel.votes import InputError, VoteMatrix
 
 Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ def slices(votes: VoteMatrix, share: float, seed: int) -> Slices:
     """
     if share == 0.0:
         return Slices(votes, None)
-    units = group_codes(votes.groups, votes.n_items)
+    units = votes.units
     labelled = np.flatnonzero(votes.labelled)
     _, held = subsplit(units, labelled, fraction=1.0 - share, seed=seed, key=_KEY)
     away = np.isin(units, units[held])
@@ -95,7 +95,7 @@ def one_each(held: VoteMatrix) -> NDArray[np.int64]:
     Without groups, all of them. The stream is ``SeedSequence(0, spawn_key=(7, 14))``: the run's
     seed has already drawn the slice, and no vote or label takes part.
     """
-    units = group_codes(held.groups, held.n_items)
+    units = held.units
     rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=_ONE_EACH_KEY))
     order = rng.permutation(held.n_items)
     _, first = np.unique(units[order], return_index=True)
@@ -110,7 +110,7 @@ def _too_few_groups(n: int, level: float, whose: str, until_then: str) -> str:
 
 
 def conformal_content(
-    model: PanelModel, held: VoteMatrix, share: float, rows: dict[str, Any]
+    model: Mixture, held: VoteMatrix, share: float, rows: dict[str, Any]
 ) -> dict[str, Any]:
     """The block ``conformal``: thresholds of 1 - p(label) on the slice, in the file's own order.
 

@@ -11,7 +11,6 @@ from scipy import stats
 from judgepanel.decision.seen import Seen
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
-from judgepanel.scoring.splits import group_codes
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
 
@@ -86,7 +85,7 @@ def labelled_figures(
 def _figures(
     votes: VoteMatrix, p: Floats, new: Bools, null: float, *, symmetric: bool
 ) -> LabelFigures | None:
-    units = group_codes(votes.groups, votes.n_items)[new]
+    units = votes.units[new]
     n_units = len(np.unique(units))
     if n_units < 2:
         return None

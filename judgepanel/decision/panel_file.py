@@ -21,21 +21,22 @@ from judgepanel.decision.panel_blocks import (
     check_blocks,
 )
 from judgepanel.decision.panel_parts import (
-    aggregator_content,
-    calibrator_content,
     fallback_content,
+    members_content,
     model_of,
 )
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.models.panel import PanelModel
+from judgepanel.models.mixture import Mixture
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import first_repeated, quote_value
 
 FORMAT = "judgepanel/panel"
-VERSION = 4
+VERSION = 5
+_PARTS = ("aggregator", "calibrator")
+"""What a member holds, each tagged by its kind."""
 _LARGEST = 1e12
 
 
@@ -43,7 +44,7 @@ _LARGEST = 1e12
 class PanelFile:
     """A panel read from a file: the model that scores, and all the file says (``content``)."""
 
-    model: PanelModel
+    model: Mixture
     content: dict[str, Any]
 
 
@@ -70,8 +71,7 @@ def export_panel(
             "n_labelled": int(votes.labelled.sum()),
         },
         "judges": list(model.judges),
-        "aggregator": aggregator_content(model),
-        "calibrator": calibrator_content(model.shape),
+        "members": members_content(model),
         "fallback": fallback_content(model),
         "prior": model.prior,
         "n_fit": model.n_fit,
@@ -181,12 +181,14 @@ def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
     """A file of an older version as one of this: what it does not say is null.
 
     Version 1 knew fewer kinds than version 2; neither knew training rows, drift, absence or sets.
-    Version 3 knew no fallback and measured no groups of absent judges.
+    Version 3 knew no fallback and measured no groups of absent judges, version 4 no average: its
+    panel is the only member.
     """
     version = content.get("version")
-    if version not in (1, 2, 3) or version is True:
+    if version not in (1, 2, 3, 4) or version is True:
         return content
-    later = ("fallback",) if version == 3 else (*BLOCKS, "fallback")
+    content = _with_members(content, version, name)
+    later = () if version == 4 else ("fallback",) if version == 3 else (*BLOCKS, "fallback")
     for key in later:
         if key in content:
             raise InputError(
@@ -195,14 +197,32 @@ def _migrated(content: dict[str, Any], name: str | None) -> dict[str, Any]:
     if version < 3 and content.get("conformal") is not None:
         raise InputError(f"panel files of version {version} hold no conformal slice", file=name)
     content = {**content, **dict.fromkeys(later), "version": VERSION}
-    if isinstance(content.get("absence"), dict):
+    if version < 4 and isinstance(content.get("absence"), dict):
         content["absence"] = absence_of_version_3(content["absence"], name)
     return content
 
 
+def _with_members(content: dict[str, Any], version: int, name: str | None) -> dict[str, Any]:
+    """One member from the ``aggregator`` and ``calibrator`` of an older file.
+
+    A part that is missing stays missing, for the schema to refuse.
+    """
+    if "members" in content:
+        raise InputError(
+            f"panel files of version {version} have no such key", file=name, column="members"
+        )
+    parts = {key: content[key] for key in _PARTS if key in content}
+    judges = content.get("judges")
+    columns = list(range(len(judges))) if isinstance(judges, list) else []
+    rest = {key: value for key, value in content.items() if key not in _PARTS}
+    return {**rest, "members": [{"weight": 1.0, "columns": columns, **parts}]}
+
+
 def _validate(content: dict[str, Any], name: str | None) -> None:
-    for part in ("aggregator", "calibrator"):
-        _check_kind(content, part, name)
+    members = content.get("members")
+    for member in members if isinstance(members, list) else []:
+        for part in _PARTS if isinstance(member, dict) else ():
+            _check_kind(member, part, name)
     errors = sorted(Draft202012Validator(schema()).iter_errors(content), key=lambda e: e.json_path)
     if errors:
         worst = _inner(errors[0])
@@ -225,19 +245,19 @@ def _inner(error: ValidationError) -> ValidationError:
     """What is wrong inside the branch of a union that the kind names."""
     if error.validator != "oneOf" or not isinstance(error.instance, dict):
         return error
-    wanted = _kinds(str(error.path[0])).index(error.instance["kind"])
+    wanted = _kinds(str(error.path[-1])).index(error.instance["kind"])
     return next(inner for inner in error.context if inner.schema_path[0] == wanted)
 
 
 def _kinds(part: str) -> list[str]:
-    branches = schema()["properties"][part]["oneOf"]
+    branches = schema()["$defs"][part]["oneOf"]
     return [branch["properties"]["kind"]["const"] for branch in branches]
 
 
-def _check_kind(content: dict[str, Any], part: str, name: str | None) -> None:
+def _check_kind(member: dict[str, Any], part: str, name: str | None) -> None:
     """Name an unknown kind, which a union in the schema can only call unfit."""
     kinds = _kinds(part)
-    block = content.get(part)
+    block = member.get(part)
     if isinstance(block, dict) and block.get("kind") not in kinds:
         raise InputError(
             f"unknown kind of {part}",
@@ -250,11 +270,16 @@ def _check_kind(content: dict[str, Any], part: str, name: str | None) -> None:
 
 def _numbers_in(content: dict[str, Any]) -> Iterator[tuple[str, float]]:
     """Every number that scoring computes with."""
-    for part in ("aggregator", "calibrator", "fallback"):
-        for key, value in (content[part] or {}).items():
+    blocks = {
+        f"members[{m}].{part}": member[part]
+        for m, member in enumerate(content["members"])
+        for part in _PARTS
+    }
+    for name, block in {**blocks, "fallback": content["fallback"]}.items():
+        for key, value in (block or {}).items():
             for number in value if isinstance(value, list) else [value]:
                 if isinstance(number, int | float):
-                    yield f"{part}.{key}", number
+                    yield f"{name}.{key}", number
 
 
 def _refuse_constant(text: str) -> float:

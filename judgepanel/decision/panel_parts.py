@@ -1,4 +1,4 @@
-"""Aggregator, calibrator and fallback of a panel file, written and read."""
+"""Members and fallback of a panel file, written and read."""
 
 from __future__ import annotations
 
@@ -7,12 +7,28 @@ from typing import Any
 
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, KnotShape, MapShape, Shape
 from judgepanel.models.fallback import Fallback
+from judgepanel.models.mixture import Member, Mixture
 from judgepanel.models.panel import PanelModel
 from judgepanel.models.rules import JointSum, Rule, TwoCoin, VoteFraction, VoteSum
 from judgepanel.votes import InputError
 
+_SUM_OF_WEIGHTS = 1e-9
+"""How far the weights of members may be from 1 in sum."""
 _A_JUDGE = ("correct", "voted", "weights", "ones", "zeros", "shares")
 _SUMS = ("log_odds", "stacking")
+
+
+def members_content(model: Mixture) -> list[dict[str, Any]]:
+    """Members as JSON values, heaviest first; ``columns`` are positions in the panel's judges."""
+    return [
+        {
+            "weight": member.weight,
+            "columns": list(member.columns),
+            "aggregator": aggregator_content(member.model),
+            "calibrator": calibrator_content(member.model.shape),
+        }
+        for member in model.members
+    ]
 
 
 def aggregator_content(model: PanelModel) -> dict[str, Any]:
@@ -61,7 +77,7 @@ def calibrator_content(shape: Shape) -> dict[str, Any]:
     return {"kind": kind, **parameters.get(kind, {"a": shape.a, "b": shape.b, "c": shape.c})}
 
 
-def fallback_content(model: PanelModel) -> dict[str, Any] | None:
+def fallback_content(model: Mixture) -> dict[str, Any] | None:
     """The fallback as JSON values, null where the panel has none."""
     rule = model.fallback
     if rule is None:
@@ -75,19 +91,66 @@ def fallback_content(model: PanelModel) -> dict[str, Any] | None:
     }
 
 
-def model_of(content: dict[str, Any], name: str | None) -> PanelModel:
+def model_of(content: dict[str, Any], name: str | None) -> Mixture:
     """The model of a file that satisfies the schema.
 
     Raises
     ------
     InputError
-        Lists whose lengths do not fit, a judge right more often than it voted, knots that fall.
+        Lists whose lengths do not fit, columns that no judge has or that two have, a judge that no
+        member uses, weights that do not add up to 1, a judge right more often than it voted, knots
+        that fall.
     """
-    judges, aggregator = content["judges"], content["aggregator"]
-    for key in _A_JUDGE:
-        if key in aggregator and len(aggregator[key]) != len(judges):
+    judges: list[str] = content["judges"]
+    members = tuple(
+        _member(member, f"members[{number}]", content, name)
+        for number, member in enumerate(content["members"])
+    )
+    total = sum(member.weight for member in members)
+    if abs(total - 1.0) > _SUM_OF_WEIGHTS:
+        raise InputError(
+            "weights of the panel's members do not add up to 1", file=name, value=f"{total:.6g}"
+        )
+    used = {column for member in members for column in member.columns}
+    for column, judge in enumerate(judges):
+        if column not in used:
+            raise InputError("no member of the panel uses a judge", file=name, value=judge)
+    return Mixture(tuple(judges), members, _fallback(content["fallback"], len(judges), name))
+
+
+def _member(content: dict[str, Any], key: str, panel: dict[str, Any], name: str | None) -> Member:
+    columns, judges = content["columns"], panel["judges"]
+    if max(columns) >= len(judges):
+        raise InputError(
+            f"{key}.columns names a judge that is not there",
+            file=name,
+            value=max(columns),
+            allowed=f"0 to {len(judges) - 1}",
+        )
+    aggregator, shape = content["aggregator"], _shape(content["calibrator"], name)
+    _check_aggregator(aggregator, len(columns), key, name)
+    model = PanelModel(
+        judges=tuple(judges[column] for column in columns),
+        rule=_rule(aggregator, len(columns), name),
+        correct=tuple(aggregator["correct"]),
+        voted=tuple(aggregator["voted"]),
+        calibrator=shape.kind,
+        shape=shape,
+        replaced=False,
+        prior=float(panel["prior"]),
+        n_fit=panel["n_fit"],
+    )
+    return Member(float(content["weight"]), tuple(columns), model)
+
+
+def _check_aggregator(
+    aggregator: dict[str, Any], n_judges: int, key: str, name: str | None
+) -> None:
+    for part in _A_JUDGE:
+        if part in aggregator and len(aggregator[part]) != n_judges:
             raise InputError(
-                f"aggregator.{key} has {len(aggregator[key])} entries for {len(judges)} judges",
+                f"{key}.aggregator.{part} has {len(aggregator[part])} entries for "
+                f"{n_judges} judges",
                 file=name,
             )
     for c, n in zip(aggregator["correct"], aggregator["voted"], strict=True):
@@ -98,19 +161,6 @@ def model_of(content: dict[str, Any], name: str | None) -> PanelModel:
                 value=c,
                 allowed=f"at most {n}",
             )
-    shape = _shape(content["calibrator"], name)
-    return PanelModel(
-        judges=tuple(judges),
-        rule=_rule(aggregator, len(judges), name),
-        correct=tuple(aggregator["correct"]),
-        voted=tuple(aggregator["voted"]),
-        calibrator=shape.kind,
-        shape=shape,
-        replaced=False,
-        prior=float(content["prior"]),
-        n_fit=content["n_fit"],
-        fallback=_fallback(content["fallback"], len(judges), name),
-    )
 
 
 def _fallback(content: dict[str, Any] | None, n_judges: int, name: str | None) -> Fallback | None:

@@ -1,26 +1,30 @@
-"""Which of the candidates is taken: the lowest NLL, or another that is as good as can be told.
+"""What is taken: the average of candidates, or one of them by another preference.
 
-Cross-validated NLL is noisy, and the lowest of many is often lucky. So candidates are compared by
-what they would lose if labels followed the *blend* of all plausible candidates: much of the noise
-of labels drops out, and how far a candidate is from what all say together is left. Such a reference
-model overfits the choice less than cross-validation alone (Piironen and Vehtari 2017,
-doi:10.1007/s11222-016-9649-y, section 3.5). In the blend a candidate weighs
-exp(-``POWER`` n (NLL - lowest NLL)), n clusters of items (Yao et al. 2018, doi:10.1214/17-BA1091,
-section 3.4, have power 1).
+Under ``nll`` and ``everyone`` members are averaged (:mod:`decision.average`), under ``everyone``
+those that keep all judges; under ``single`` the member with the largest weight is taken alone.
 
-Differences are paired. A candidate is *tied* with the best one while it is behind by no more than
-one standard error of the difference in NLL (the one-standard-error rule of Breiman et al. 1984,
-*Classification and Regression Trees*, section 3.4).
+The others take one of the candidates that cannot be told from the best. Cross-validated NLL is
+noisy, and the lowest of many is often lucky, so candidates are compared by what they would lose if
+labels followed the *blend* of all plausible candidates: much of the noise of labels drops out, and
+how far a candidate is from what all say together is left. Such a reference model overfits the
+choice less than cross-validation alone (Piironen and Vehtari 2017, doi:10.1007/s11222-016-9649-y,
+section 3.5). In the blend a candidate weighs exp(-``POWER`` n (NLL - lowest NLL)), n clusters of
+items (Yao et al. 2018, doi:10.1214/17-BA1091, section 3.4, have power 1). Differences are paired. A
+candidate is *tied* with the best one while it is behind by no more than one standard error of the
+difference in NLL (the one-standard-error rule of Breiman et al. 1984, *Classification and
+Regression Trees*, section 3.4).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.candidates import Candidate
+from judgepanel.decision.average import average_weights
+from judgepanel.decision.candidates import EVERYONE, Candidate, Candidates
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.scoring.inference import sampling_variance
@@ -30,18 +34,28 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-Preference = Literal["nll", "simplest", "cheapest", "fewest"]
+Preference = Literal["nll", "single", "everyone", "simplest", "cheapest", "fewest"]
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 
-EVERYONE = "all"
-FAVOURITE = (EVERYONE, "joint", "none")
 POWER = 0.5
 """Power of the likelihood in the blend's weights."""
-SHOWN_BETTER = 1.645
-"""Standard errors by which a choice of judges must beat the best panel that keeps everyone: with
-fewer it is not shown to be better, at one-sided 5 %."""
-HEAD_START = 0.5
-"""Standard errors by which any panel must beat the favourite: joint on everyone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """``weights`` (A,) of the average; ``taken`` is the one candidate that is taken in its place,
+    None where the average is.
+    """
+
+    weights: Floats
+    taken: int | None
+
+    @property
+    def used(self) -> Floats:
+        """Weights (A,) of what is taken: of one candidate all, or those of the average."""
+        if self.taken is None:
+            return self.weights
+        return np.asarray(np.arange(len(self.weights)) == self.taken, dtype=np.float64)
 
 
 def smoothed_nll(losses: Floats, units: Ints, allowed: Bools) -> Floats:
@@ -66,48 +80,56 @@ def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
     return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
 
 
-def pick(
+def choose(
     losses: Floats,
     panels: Bools,
     units: Ints,
-    candidates: tuple[Candidate, ...],
+    candidates: Candidates,
     prefer: Preference,
+    rng: np.random.Generator,
     *,
     costs: Floats | None = None,
     budget: float | None = None,
-) -> int:
-    """Position of the candidate that is taken.
+) -> Choice:
+    """What is taken of the candidates.
 
     ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) what they cost an
-    item; a ``budget`` excludes panels that cost more. Ties of the preference go to the lower
-    smoothed NLL.
+    item; a ``budget`` excludes panels that cost more, and members that would make the average cost
+    more, lightest first. ``rng`` draws the bootstrap. Ties of a preference for simple, cheap or
+    few go to the lower smoothed NLL.
     """
     allowed = affordable(panels, costs, budget)
+    listed = candidates.all()
+    prior = candidates.prior() * allowed
+    if prefer == "everyone":
+        everyone = np.array([candidate.name == EVERYONE for candidate in listed])
+        prior = prior * everyone if (prior * everyone).any() else prior
     smoothed = smoothed_nll(losses, units, allowed)
-    if prefer == "nll":
-        return _lowest(smoothed, losses, units, candidates)
+    if not prior.any():
+        prior = (np.arange(len(prior)) == smoothed.argmin()).astype(np.float64)
+    weights = average_weights(losses, units, prior, rng)
+    weights = _within(weights, panels, costs, budget)
+    if prefer in ("nll", "everyone"):
+        return Choice(weights, None)
+    if prefer == "single":
+        return Choice(weights, int(weights.argmax()))
     order = sorted(
         np.flatnonzero(tied_with_best(losses, units, allowed)).tolist(),
-        key=lambda i: (*_rank(candidates[i], panels[i], prefer, costs), smoothed[i], i),
+        key=lambda i: (*_rank(listed[i], panels[i], prefer, costs), smoothed[i], i),
     )
-    return int(order[0])
+    return Choice(weights, int(order[0]))
 
 
-def _lowest(
-    smoothed: Floats, losses: Floats, units: Ints, candidates: tuple[Candidate, ...]
-) -> int:
-    """The lowest, unless it is not shown to beat everyone, or the favourite is just behind."""
-    best = int(smoothed.argmin())
-    everyone = [i for i, candidate in enumerate(candidates) if candidate.name == EVERYONE]
-    favourite = [i for i in everyone if _names(candidates[i]) == FAVOURITE]
-    for kind, lead in ((everyone, SHOWN_BETTER), (favourite, HEAD_START)):
-        if not kind:
-            continue
-        rival = min(kind, key=lambda i: smoothed[i])
-        reach = lead * _standard_errors(losses, units, best)[rival]
-        if smoothed[rival] - smoothed[best] <= reach:
-            best = rival
-    return best
+def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float | None) -> Floats:
+    """Weights of the members that together keep within the budget, heaviest first."""
+    if budget is None or costs is None:
+        return weights
+    result, judges = np.zeros_like(weights), np.zeros(panels.shape[1], dtype=bool)
+    for member in np.argsort(-weights, kind="stable"):
+        joined = judges | panels[member]
+        if weights[member] > 0.0 and affordable(joined[None], costs, budget)[0]:
+            result[member], judges = weights[member], joined
+    return np.asarray(result / result.sum())
 
 
 def _standard_errors(losses: Floats, units: Ints, best: int) -> Floats:
@@ -125,10 +147,6 @@ def affordable(panels: Bools, costs: Floats | None, budget: float | None) -> Boo
 def cost_of(panels: Bools, costs: Floats) -> Floats:
     """What each panel costs an item, (A,)."""
     return np.asarray(np.where(panels, costs, 0.0).sum(axis=1))
-
-
-def _names(candidate: Candidate) -> tuple[str, str, str]:
-    return candidate.name, candidate.aggregator, candidate.calibrator
 
 
 def _rank(

@@ -1,9 +1,10 @@
 """Which judges and which pipeline? A choice nested inside the splits, so that its NLL is honest.
 
-In every outer split all candidates are cross-validated on the calibration rows alone, one is taken
-by the same preference and within the same budget as in the end, refitted there and scored on the
-evaluation rows. The mean of that score is what *the recommendation itself* achieves on new items,
-selection included. The panel that is exported repeats the choice on all labelled rows.
+In every outer split all candidates are cross-validated on the calibration rows alone; they are
+averaged, or one is taken, by the same preference and within the same budget as in the end, and
+scored on the evaluation rows. The mean of that score is what *the recommendation itself* achieves
+on new items, selection included. The panel that is exported repeats the choice on all labelled
+rows.
 
 Cost per split: folds + 1 evaluations of at most 7 panel sizes for each closed form, and one
 cross-fitting (6 fits) a panel size for joint, which is most of it. The wide list takes about ten
@@ -13,29 +14,30 @@ times as long, since curators choose again in every inner fold.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.decision.average import average_losses, average_scores
 from judgepanel.decision.candidates import LISTS, Candidate, Candidates, candidates_of
 from judgepanel.decision.contest import FINAL, Standing, Terms, compete, final_panel, stand
 from judgepanel.decision.held_out import check_share, fitting_votes, held_out_warnings
 from judgepanel.decision.preference import (
     PREFERENCES,
+    Choice,
     Preference,
     affordable,
+    choose,
     cost_of,
-    pick,
     smoothed_nll,
     tied_with_best,
 )
-from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
+from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.models.panel import PanelModel
+from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.inference import (
     MARGIN,
     Estimate,
@@ -56,11 +58,13 @@ from judgepanel.studies.panel.evidence import Rules, known_judges
 from judgepanel.studies.position import ConstantPosition, against_position
 from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.matrix import cached
 from judgepanel.votes.repeats import find_repeats
 
 Floats = NDArray[np.float64]
 
+_BOOTSTRAP = 67
+"""Where the random stream of the average's weights begins."""
 REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
 """What the recommendation is held against: the paper's default, all judges with one-coin + beta."""
 
@@ -82,7 +86,12 @@ class RecommendSpec:
     )
     folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
     prefer: Preference = field(
-        default="nll", metadata={"help": "what to take among candidates tied with the best"}
+        default="nll",
+        metadata={
+            "help": "what to take: the average of lowest NLL (nll), its heaviest pipeline alone "
+            "(single), the average over everyone, or the simplest, cheapest, or fewest judges "
+            "among candidates tied with the best"
+        },
     )
     budget: float | None = field(
         default=None, metadata={"help": "most that the panel may cost per item (no limit)"}
@@ -143,6 +152,15 @@ def _contest(votes: VoteMatrix, spec: RecommendSpec) -> _Contest:
             value=spec.budget,
             allowed=f"{costs.min():g} or more, what the cheapest judge costs",
         )
+    if costs is not None and spec.budget is not None and spec.prefer == "everyone":
+        total = float(costs.sum())
+        if spec.budget < total:
+            raise InputError(
+                "keeping everyone exceeds the budget",
+                value=spec.budget,
+                allowed=f"{total:g} or more, what all judges cost",
+                remedy="raise the budget or take another preference",
+            )
     rules = Rules(seed=spec.settings.seed, budget=spec.budget, tables=False)
     choices = candidates_of(
         spec.candidates,
@@ -167,17 +185,25 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Tally:
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
         held = compete(ballots, drawn, contest.choices, contest.terms)
-        taken = _pick(held.standing, ballots.units[drawn.calibration], contest, spec)
+        rows, losses = drawn.calibration, held.standing.losses
+        choice = _choose(held.standing, ballots.units[rows], contest, spec, (drawn.number, 1))
+        signs = ballots.signs[drawn.evaluation].astype(np.float64)
+        average = average_scores(held.items, choice.weights, signs, symmetric=ballots.symmetric)
+        inner = np.append(losses.mean(axis=1), average_losses(losses, choice.weights).mean())
+        nll, brier, hit, ece = (
+            np.concatenate([getattr(held.items, part), getattr(average, part)])[None]
+            for part in ("nll", "brier", "hit", "ece")
+        )
         return drawn, Arms(
-            nll=held.items.nll[None],
-            brier=held.items.brier[None],
-            hit=held.items.hit[None],
-            ece=held.items.ece[None],
-            chosen_on=held.standing.losses.mean(axis=1)[None],
+            nll=nll,
+            brier=brier,
+            hit=hit,
+            ece=ece,
+            chosen_on=inner[None],
             null_nll=held.null_nll,
             constant_nll=np.array([held.constant_nll]),
             replaced=np.array([held.replaced]),
-            taken=np.array([taken]),
+            taken=np.array([len(losses) if choice.taken is None else choice.taken]),
         )
 
     return tally(
@@ -188,15 +214,22 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Tally:
     )
 
 
-def _pick(
-    standing: Standing, units: NDArray[np.int64], contest: _Contest, spec: RecommendSpec
-) -> int:
-    return pick(
+def _choose(
+    standing: Standing,
+    units: NDArray[np.int64],
+    contest: _Contest,
+    spec: RecommendSpec,
+    key: tuple[int, ...],
+) -> Choice:
+    return choose(
         standing.losses,
         standing.panels,
         units,
-        contest.choices.all(),
+        contest.choices,
         spec.prefer,
+        np.random.default_rng(
+            np.random.SeedSequence(spec.settings.seed, spawn_key=(*key, _BOOTSTRAP))
+        ),
         costs=contest.costs,
         budget=spec.budget,
     )
@@ -204,17 +237,18 @@ def _pick(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Final:
-    """The choice on all labelled rows: positions of candidates, and the panel.
+    """The choice on all labelled rows; arms are the candidates, then their average.
 
-    ``inner`` (n_candidates,) is the NLL the choice saw, ``smoothed`` that by which it compared
-    (infinite where not allowed); ``tied`` and ``allowed`` (n_candidates,)
-    are marks; ``size`` and ``cost`` (n_candidates,) are those of the panels.
+    ``taken`` and ``lowest`` are positions of arms, ``weights`` (n_arms,) are those in the average.
+    ``inner`` (n_arms,) is the NLL the choice saw, ``smoothed`` that by which single candidates are
+    compared (infinite where not allowed, NaN for the average); ``tied`` and ``allowed`` (n_arms,)
+    are marks; ``size`` and ``cost`` (n_arms,) are those of the panels.
     """
 
     taken: int
     lowest: int
-    runner_up: int
-    model: PanelModel
+    model: Mixture
+    weights: Floats
     inner: Floats
     smoothed: Floats
     tied: NDArray[np.bool_]
@@ -223,53 +257,51 @@ class _Final:
     cost: Floats | None
 
 
-@lru_cache(maxsize=4)
-def _final(keyed: Keyed, spec: RecommendSpec) -> _Final:
+@cached(4)
+def _final(votes: VoteMatrix, spec: RecommendSpec) -> _Final:
     """It rests on votes and spec alone, so that no refresh of a partial result repeats it."""
-    contest = _contest(keyed.votes, spec)
-    ballots = contest.prepared.ballots
+    contest = _contest(votes, spec)
+    ballots, candidates = contest.prepared.ballots, contest.choices.all()
     everyone = np.arange(ballots.n_items)
     standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
-    taken = _pick(standing, ballots.units, contest, spec)
+    choice = _choose(standing, ballots.units, contest, spec, FINAL)
     allowed = affordable(standing.panels, contest.costs, spec.budget)
     smoothed = smoothed_nll(standing.losses, ballots.units, allowed)
-    order = [int(i) for i in np.argsort(smoothed, kind="stable")]
-    others = [i for i in order if i != taken and allowed[i]]
+    panels = np.vstack([standing.panels, standing.panels[choice.weights > 0.0].any(axis=0)])
+    average = average_losses(standing.losses, choice.weights)
     return _Final(
-        taken=taken,
-        lowest=order[0],
-        runner_up=others[0] if others else taken,
-        model=final_panel(
-            ballots, contest.prepared.judges, contest.choices.all()[taken], contest.terms
-        ),
-        inner=standing.losses.mean(axis=1),
-        smoothed=smoothed,
-        tied=tied_with_best(standing.losses, ballots.units, allowed),
-        allowed=allowed,
-        size=standing.panels.sum(axis=1),
-        cost=None if contest.costs is None else cost_of(standing.panels, contest.costs),
+        taken=len(candidates) if choice.taken is None else choice.taken,
+        lowest=int(smoothed.argmin()),
+        model=final_panel(ballots, contest.prepared.judges, candidates, choice.used, contest.terms),
+        weights=np.append(choice.weights, 1.0),
+        inner=np.append(standing.losses.mean(axis=1), average.mean()),
+        smoothed=np.append(smoothed, np.nan),
+        tied=np.append(tied_with_best(standing.losses, ballots.units, allowed), False),
+        allowed=np.append(allowed, True),
+        size=panels.sum(axis=1),
+        cost=None if contest.costs is None else cost_of(panels, contest.costs),
     )
 
 
-@lru_cache(maxsize=4)
-def _absence(keyed: Keyed, spec: RecommendSpec) -> Absence | None:
-    contest = _contest(keyed.votes, spec)
-    model, families = _final(keyed, spec).model, contest.terms.known.families
+@cached(4)
+def _absence(votes: VoteMatrix, spec: RecommendSpec) -> Absence | None:
+    contest = _contest(votes, spec)
+    model, families = _final(votes, spec).model, contest.terms.known.families
     return measure_absence(contest.prepared, spec.settings, model, families)
 
 
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendation:
     """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
-    contest, final, totals = _contest(votes, spec), _final(Keyed(votes), spec), partial.in_order()
+    contest, final, totals = _contest(votes, spec), _final(votes, spec), partial.in_order()
     complete = len(totals.numbers) >= spec.settings.splits
-    absence = _absence(Keyed(votes), spec) if complete else None
+    absence = _absence(votes, spec) if complete else None
     prepared = contest.prepared
     model = replace(final.model, fallback=absence.fallback if absence else None)
     figures = _figures(
         totals, prepared.ballots.units, contest.choices.all(), final, rare=errs_rarely(prepared)
     )
     overall, reference = figures[-1], figures[totals.reference]
-    runner = figures[final.runner_up]
+    runner = _runner_up(figures[:-1], final)
     behind, least, most = map(float, runner.behind)
     n_calibration, n_evaluation = mean_sizes(totals)
     seen = np.take_along_axis(totals.chosen_on[:, 0], totals.chosen[:, :1], axis=-1)
@@ -314,7 +346,7 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
         planned_splits=spec.settings.splits,
         seed=spec.settings.seed,
         measures_coding=prepared.oriented.measures_coding,
-        position=next(iter(_position(votes, spec, prepared, totals)), None),
+        position=next(iter(_position(prepared, spec, totals)), None),
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
         warnings=(
             *_warnings(contest, model, totals),
@@ -325,12 +357,24 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Tally) -> Recommendat
     )
 
 
+def _runner_up(figures: tuple[CandidateFigures, ...], final: _Final) -> CandidateFigures:
+    """Of the others within the budget the one of lowest NLL out of sample.
+
+    An average of one pipeline is that pipeline, and neither is the other's rival.
+    """
+    same = {final.taken}
+    if len(final.model.members) == 1:
+        alone = np.flatnonzero(final.weights == 1.0).tolist()
+        same |= set(alone) if final.taken in alone else set()
+    others = [row for arm, row in enumerate(figures) if arm not in same and row.allowed]
+    return min(others, key=lambda row: float(row.nll.value), default=figures[final.taken])
+
+
 def _position(
-    votes: VoteMatrix, spec: RecommendSpec, prepared: Prepared, totals: Tally
+    prepared: Prepared, spec: RecommendSpec, totals: Tally
 ) -> tuple[ConstantPosition, ...]:
     """The choice itself against the base rate of the file as given."""
-    fitted = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
-    return against_position(fitted, prepared, spec.settings, totals, [(0, totals.n_arms)])
+    return against_position(prepared, spec.settings, totals, [(0, totals.n_arms)])
 
 
 def _figures(
@@ -341,19 +385,16 @@ def _figures(
     *,
     rare: bool,
 ) -> tuple[CandidateFigures, ...]:
-    """Figures of all candidates, then of the nested choice."""
-    table = {
-        metric: Interval(*ends)[0]
-        for metric, ends in grid_estimates(totals, units, rare=rare).items()
-    }
+    """Figures of all candidates and of their average, then of the nested choice."""
+    table = {metric: level[0] for metric, level in grid_estimates(totals, units, rare=rare).items()}
     nll = table["nll"]
     gaps, others = (_against(totals, units, arm, rare) for arm in (totals.reference, final.taken))
     delta, behind = Interval.of(gaps), Interval.of(others)
-    shares = np.bincount(totals.chosen[:, 0], minlength=len(candidates)) / len(totals.chosen)
+    shares = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.chosen)
     null = float(totals.null_nll.mean())
     margin = MARGIN * float(nll.value[final.taken])
     candidate_figures = []
-    for i in range(len(candidates) + 1):
+    for i in range(totals.n_arms + 1):
         candidate_figures.append(
             CandidateFigures(
                 **_described(candidates, final, i),
@@ -364,7 +405,7 @@ def _figures(
                 skill=1.0 - float(nll.value[i]) / null,
                 delta=delta[i],
                 p=float(gaps.p[i]),
-                chosen_share=float(shares[i]) if i < len(candidates) else 1.0,
+                chosen_share=float(shares[i]) if i < totals.n_arms else 1.0,
                 behind=behind[i],
                 stands=_verdict(behind[i], margin),
             )
@@ -385,25 +426,22 @@ def _against(totals: Tally, units: NDArray[np.int64], arm: int, rare: bool) -> E
 
 
 def _described(candidates: tuple[Candidate, ...], final: _Final, i: int) -> dict[str, Any]:
-    """What a candidate is, and what the final choice made of it; the nested choice comes last."""
+    """What an arm is, and what the final choice made of it; the nested choice comes last."""
+    if i > len(candidates):
+        return {**_described(candidates, final, final.taken), "panel": "recommended"}
     if i == len(candidates):
-        return {
-            "panel": "recommended",
-            "k": 0,
-            "aggregator": "chosen",
-            "calibrator": "chosen",
-            "inner_nll": float("nan"),
-            "smoothed_nll": float("nan"),
-            "tied": False,
-            "cost": None,
-            "allowed": True,
+        named = {"panel": AVERAGE, "aggregator": AVERAGE, "calibrator": "none"}
+    else:
+        candidate = candidates[i]
+        named = {
+            "panel": candidate.name,
+            "aggregator": candidate.aggregator,
+            "calibrator": candidate.calibrator,
         }
-    candidate = candidates[i]
     return {
-        "panel": candidate.name,
+        **named,
         "k": int(final.size[i]),
-        "aggregator": candidate.aggregator,
-        "calibrator": candidate.calibrator,
+        "weight": float(final.weights[i]),
         "inner_nll": float(final.inner[i]),
         "smoothed_nll": float(final.smoothed[i]) if final.allowed[i] else float("nan"),
         "tied": bool(final.tied[i]),
@@ -418,18 +456,19 @@ def _verdict(difference: Interval, margin: float) -> Verdict:
     return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
 
 
-def _warnings(contest: _Contest, model: PanelModel, totals: Tally) -> tuple[str, ...]:
+def _warnings(contest: _Contest, model: Mixture, totals: Tally) -> tuple[str, ...]:
     prepared = contest.prepared
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
     if totals.replaced.any():
         cases = len(totals.numbers) * len(contest.choices.all())
         warnings.append(not_fitted("Calibrators", f"{int(totals.replaced.sum())} of {cases} cases"))
-    if model.replaced:
-        warnings.append(
-            f"{model.calibrator} could not be fitted on all labelled items (one class, or "
-            "perfectly separated); temperature stands in."
-        )
+    replaced = {member.model.calibrator for member in model.members if member.model.replaced}
+    warnings += [
+        f"{calibrator} could not be fitted on all labelled items (one class, or "
+        "perfectly separated); temperature stands in."
+        for calibrator in sorted(replaced)
+    ]
     if prepared.ballots.n_judges == 1:
         warnings.append("There is one judge only, so there is nothing to choose among judges.")
     return tuple(warnings)
@@ -441,6 +480,7 @@ RECOMMEND: Study[RecommendSpec, Tally, Recommendation] = Study(
     question="Which judges, which pipeline?",
     spec=RecommendSpec,
     result=Recommendation,
+    partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgepanel.decision.absence import Absence
 from judgepanel.decision.preference import Preference
-from judgepanel.models.panel import PanelModel
+from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
@@ -19,18 +19,22 @@ from judgepanel.studies.frames import flat_row, scalars
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes.repeats import Repeats
 
+AVERAGE = "average"
+"""The panel and the aggregator of the candidates' average."""
+
 
 @dataclass(frozen=True, slots=True)
 class CandidateFigures:
-    """One candidate out of sample.
+    """One candidate, or the average of several, out of sample.
 
     ``nll`` with its 95 % interval; ``delta`` = NLL(candidate) - NLL(reference) with interval and
     p; ``chosen_share`` of the splits in which the inner choice took it. ``inner_nll`` is its
     cross-validated NLL on all labelled rows, which the final choice saw, ``smoothed_nll`` that by
     which it compared: there it was ``tied`` with the best or not. ``behind`` = NLL(candidate) -
     NLL(the chosen one), out of sample, with interval; ``stands`` reads it (``curate``: this
-    candidate is better). ``k`` judges on all labelled rows cost ``cost`` an item, None where costs
-    are not known; ``allowed``: that is within the budget.
+    candidate is better). ``weight`` is its weight in the average on all labelled rows. ``k`` judges
+    on all labelled rows cost ``cost`` an item, None where costs are not known; ``allowed``: that is
+    within the budget.
     """
 
     panel: str
@@ -45,6 +49,7 @@ class CandidateFigures:
     delta: Interval
     p: float
     chosen_share: float
+    weight: float
     inner_nll: float
     smoothed_nll: float
     tied: bool
@@ -68,9 +73,10 @@ class Recommendation:
     ``optimism`` = ``nll`` minus the NLL the choices saw. ``delta`` compares it with the reference,
     all judges under one-coin and beta: below 0 the recommendation is better.
 
-    ``prefer`` says what was taken among candidates tied with the best; ``lowest`` is the one of
-    lowest smoothed NLL within the ``budget`` (:mod:`decision.preference`). About
-    ``labels_to_settle`` labels would decide between the chosen one and the ``runner_up``. ``cost``
+    ``prefer`` says what was taken (:mod:`decision.preference`): the average of ``candidates``, the
+    last of them, or one of them. ``lowest`` is the candidate of lowest smoothed NLL within
+    the ``budget``, ``runner_up`` what has the lowest NLL out of sample beside the chosen one. About
+    ``labels_to_settle`` labels would decide between these two. ``cost``
     is what an item costs, None where costs are not known. ``absence`` says what the panel loses
     when judges are absent. ``measures_coding``: labels are so lopsided, and taken as given, that
     figures tell how they were coded and not how good the judges are. ``position`` holds
@@ -78,7 +84,7 @@ class Recommendation:
     items are copies of others; where they are counted ``apart``, ``nll`` is too good.
     """
 
-    model: PanelModel
+    model: Mixture
     prefer: Preference
     budget: float | None
     chosen: CandidateFigures
@@ -123,6 +129,7 @@ class Recommendation:
             "hi": "Upper end of the 95 % interval of nll.",
             "delta": "NLL of the candidate less that of all judges under one-coin and beta, in "
             "nats; below 0 the candidate is better.",
+            "weight": "Weight of the candidate in the average, fitted on all labelled rows.",
             "inner_nll": "Cross-validated NLL on all labelled rows, which the choice saw.",
             "smoothed_nll": "The inner NLL by which candidates are compared; blank over budget.",
             "behind": "NLL of the candidate less that of the chosen one, out of sample, in nats.",
@@ -144,6 +151,30 @@ class Recommendation:
         return tuple(sorted(candidates, key=lambda candidate: candidate.smoothed_nll))
 
     @property
+    def averages(self) -> bool:
+        """Whether several pipelines are averaged."""
+        return len(self.model.members) > 1
+
+    @property
+    def members(self) -> tuple[CandidateFigures, ...]:
+        """What the panel is made of: candidates of the average by weight, or the one taken."""
+        if self.chosen.panel != AVERAGE:
+            return (self.chosen,)
+        members = [row for row in self.candidates if row.weight > 0.0 and row.panel != AVERAGE]
+        return tuple(sorted(members, key=lambda row: -row.weight))
+
+    def best(self, *, everyone: bool) -> CandidateFigures | None:
+        """The single candidate of lowest NLL out of sample that keeps all judges, or that does not;
+        None where there is none.
+        """
+        rows = [
+            row
+            for row in self.candidates
+            if row.panel != AVERAGE and row.allowed and (row.k == self.n_judges) == everyone
+        ]
+        return min(rows, key=lambda row: float(row.nll.value), default=None)
+
+    @property
     def undecided(self) -> tuple[CandidateFigures, ...]:
         """Candidates that are not shown to be worse, better or as good as the chosen one."""
         return tuple(candidate for candidate in self.candidates if candidate.stands == "undecided")
@@ -163,6 +194,16 @@ class Recommendation:
             "k": self.chosen.k,
             "aggregator": self.chosen.aggregator,
             "calibrator": self.chosen.calibrator,
+            "members": [
+                {
+                    "weight": member.weight,
+                    "panel": row.panel,
+                    "k": row.k,
+                    "aggregator": row.aggregator,
+                    "calibrator": row.calibrator,
+                }
+                for member, row in zip(self.model.members, self.members, strict=True)
+            ],
             "budget": self.budget,
             "cost": self.cost,
             "judges": list(self.model.judges),

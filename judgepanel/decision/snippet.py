@@ -16,21 +16,41 @@ def probability(panel, votes):
     cast = [votes.get(judge) for judge in panel["judges"]]
     if cast.count(None) == len(cast):
         return panel["prior"]
-    m = fallback_logit(panel.get("fallback"), cast)
-    if m is None:
-        m = calibrated(panel["calibrator"], raw_logit(panel["aggregator"], cast))
+    m = fallback_logit(panel["fallback"], cast)
+    if m is not None:
+        return sigmoid(m)
+    members = panel["members"]
+    p = [member_probability(member, cast, panel["prior"]) for member in members]
+    if len(p) == 1:
+        return p[0]
+    total = 0.0
+    for member, value in zip(members, p):
+        distance = max(value, 1.0 - value) - 0.5
+        total += member["weight"] * (-distance if value < 0.5 else distance)
+    average = 1.0 - (0.5 - total) if total < 0.0 else 0.5 + total
+    return min(max(average, 0.001), 0.999)
+
+
+def member_probability(member, cast, prior):
+    cast = [cast[column] for column in member["columns"]]
+    if cast.count(None) == len(cast):
+        return prior
+    return sigmoid(calibrated(member["calibrator"], raw_logit(member["aggregator"], cast)))
+
+
+def sigmoid(m):
     small = math.exp(-abs(m)) / (1.0 + math.exp(-abs(m)))
     return min(max(small if m < 0 else 1.0 - small, 0.001), 0.999)
 
 
 def label_set(panel, p, level):
     """Labels credible at level 0.8 or 0.9, such as {0,1}; blank where no slice was held out."""
-    for one in (panel["conformal"] or {}).get("levels", []):
-        if one["level"] == level:
+    for limit in (panel["conformal"] or {}).get("levels", []):
+        if limit["level"] == level:
             of_one = 1.0 - p
-            scores, most = {"0": 1.0 - of_one, "1": of_one}, one["threshold"]
-            kept = [z for z, score in scores.items() if most is None or score <= most]
-            return "{" + ",".join(kept) + "}"
+            scores, most = {"0": 1.0 - of_one, "1": of_one}, limit["threshold"]
+            credible = [z for z, score in scores.items() if most is None or score <= most]
+            return "{" + ",".join(credible) + "}"
     return ""
 
 
@@ -74,14 +94,14 @@ def weigh(cast, ones, zeros):
     return total
 
 
-def calibrated(found, logit):
-    if found["kind"] == "isotonic":
-        return between(found, logit)
-    if found["kind"] == "beta_clipped":
+def calibrated(calibrator, logit):
+    if calibrator["kind"] == "isotonic":
+        return between(calibrator, logit)
+    if calibrator["kind"] == "beta_clipped":
         edge = math.log(0.999 / 0.001)
         logit = min(max(logit, -edge), edge)
-    a = found.get("a", found.get("slope", 1.0))
-    b, c = found.get("b", -a), found.get("c", found.get("intercept", 0.0))
+    a = calibrator.get("a", calibrator.get("slope", 1.0))
+    b, c = calibrator.get("b", -a), calibrator.get("c", calibrator.get("intercept", 0.0))
     if a == -b:
         return a * logit + c
     return a * log_sigmoid(logit) + b * log_sigmoid(-logit) + c

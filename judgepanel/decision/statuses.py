@@ -1,4 +1,8 @@
-"""Keep, drop or watch: what the figures of :data:`judgepanel.studies.value.value.VALUE` decide."""
+"""Helps, could go, or unsettled: what the figures of the study ``value`` say of each judge.
+
+That is what a judge adds to the panel of all; which judges are in the panel is the recommendation's
+decision (:mod:`decision.recommend`), and a judge that could go may be kept by it all the same.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from judgepanel.studies.value.value import ValueSpec
 from judgepanel.studies.value.value_result import JudgeValue, Value
 from judgepanel.votes import VoteMatrix
 
-Status = Literal["keep", "drop", "watch"]
+Status = Literal["helps", "could go", "unsettled"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 NO_FAILURES: Mapping[str, str] = MappingProxyType({})
 MOST_LABELS = 20
@@ -28,7 +32,7 @@ MOST_LABELS = 20
 class JudgeStatus:
     """A judge's status and one sentence why.
 
-    ``labels`` is how many labelled items would settle a judge to watch, with as many of them
+    ``labels`` is how many labelled items would settle an unsettled judge, with as many of them
     calibrating as now; None for the others, and where no number can be said.
     """
 
@@ -42,9 +46,9 @@ def statuses(result: Value, failures: Mapping[str, str] = NO_FAILURES) -> tuple[
     """Status of every judge of a result, then of judges that only the checks know.
 
     ``failures`` says of judges that fail scope check P0 or P1 why (see :func:`failures_of`). In
-    this order: such a judge is dropped; one whose value is shown to be above 0 is kept; one whose
-    value is shown to be below 0 is dropped; one of those that can go together without loss is
-    dropped; one whose Shapley value is shown to be above 0 is kept; all others are watched.
+    this order: such a judge could go; one whose value is shown to be above 0 helps; one whose value
+    is shown to be below 0 could go; so could those that can go together without loss; one whose
+    Shapley value is shown to be above 0 helps; all others are unsettled.
     """
     known = {judge.judge for judge in result.judges}
     rows = [_status(judge, result, failures.get(judge.judge)) for judge in result.judges]
@@ -76,31 +80,31 @@ def _status(judge: JudgeValue, result: Value, failure: str | None) -> JudgeStatu
         return _failed(judge.judge, failure)
     value = _nats(judge.value)
     if judge.value.above():
-        return JudgeStatus(judge.judge, "keep", f"Without it NLL rises by {value}.", None)
+        return JudgeStatus(judge.judge, "helps", f"Without it NLL rises by {value}.", None)
     if judge.value.below():
         alone = "" if judge.droppable else " That is for it alone, with all others in the panel."
-        return JudgeStatus(judge.judge, "drop", f"NLL falls without it: {value}.{alone}", None)
+        return JudgeStatus(judge.judge, "could go", f"NLL falls without it: {value}.{alone}", None)
     if judge.droppable:
-        return JudgeStatus(judge.judge, "drop", _together(result), None)
+        return JudgeStatus(judge.judge, "could go", _together(result), None)
     if judge.shapley.above():
         gain = _nats(judge.shapley)
         reason = (
             f"Averaged over panels of all sizes it saves NLL {gain}, though others may stand in "
             f"for it in the full panel ({value})."
         )
-        return JudgeStatus(judge.judge, "keep", reason, None)
-    return _watched(judge, result, value)
+        return JudgeStatus(judge.judge, "helps", reason, None)
+    return _unsettled_status(judge, result, value)
 
 
-def _watched(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
-    """To watch, with the labels at which its interval would leave 0 out: a reach of |value|."""
+def _unsettled_status(judge: JudgeValue, result: Value, value: str) -> JudgeStatus:
+    """Unsettled, with the labels at which its interval would leave 0 out: a reach of |value|."""
     if not math.isfinite(judge.value.lo):
-        return JudgeStatus(judge.judge, "watch", "Not enough splits yet to say.", None)
+        return JudgeStatus(judge.judge, "unsettled", "Not enough splits yet to say.", None)
     alone, reach = float(judge.value.value), float(judge.value.hi - judge.value.lo) / 2.0
     needed = labels_to_settle(alone, reach, 0.0, result.n_items)
     most = MOST_LABELS * result.n_items
     labels = needed if alone != 0.0 and needed <= most else None
-    return JudgeStatus(judge.judge, "watch", _unsettled(judge, result, value, labels), labels)
+    return JudgeStatus(judge.judge, "unsettled", _unsettled(judge, result, value, labels), labels)
 
 
 def _unsettled(judge: JudgeValue, result: Value, value: str, labels: int | None) -> str:
@@ -121,7 +125,7 @@ def _unsettled(judge: JudgeValue, result: Value, value: str, labels: int | None)
 
 
 def _failed(judge: str, why: str) -> JudgeStatus:
-    return JudgeStatus(judge, "drop", f"It fails the checks: {why}.", None)
+    return JudgeStatus(judge, "could go", f"It fails the checks: {why}.", None)
 
 
 def _together(result: Value) -> str:

@@ -12,8 +12,10 @@ from judgepanel.figures.style import (
     BAND_OPACITY,
     CURATE_FILL,
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
     NEUTRAL,
+    add_base_rate,
     error_bars,
     laid_out,
     with_opacity,
@@ -65,18 +67,17 @@ def protocol(result: Claim, coding: str) -> go.Figure:
     if coding == "together":
         low = max(_LOW, 0.9 * min(_lowest(look, nll) for look, _, nll in lines))
     figure = go.Figure()
-    for value, name, dash in (
-        (float(result.constant_nll[yardstick]), "constant score", "dashdot"),
-        (float(result.null_nll[yardstick]), "base rate", "dot"),
-    ):
-        figure.add_scatter(
-            x=np.array([sizes[0], sizes[-1]], dtype=np.float64),
-            y=[value, value],
-            mode="lines",
-            line={"color": NEUTRAL, "width": 1.5, "dash": dash},
-            name=name,
-            hovertemplate=f"{name}: %{{y:.4f}}<extra></extra>",
-        )
+    ends = np.array([sizes[0], sizes[-1]], dtype=np.float64)
+    constant, null = float(result.constant_nll[yardstick]), float(result.null_nll[yardstick])
+    figure.add_scatter(
+        x=ends,
+        y=[constant, constant],
+        mode="lines",
+        line={"color": NEUTRAL, "width": 1.5, "dash": "dashdot"},
+        name="constant score",
+        hovertemplate="constant score: %{y:.4f}<extra></extra>",
+    )
+    add_base_rate(figure, ends, [null, null], "base rate: %{y:.4f}")
     for line in lines:
         _add(figure, *line)
     laid_out(figure, x="judges kept, most accurate first", y="NLL (nats per item)", height=430)
@@ -155,7 +156,7 @@ def fitted_maps(result: Claim) -> go.Figure:
         x=_odds(p),
         y=p,
         mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        line=DOTTED,
         name="as it is",
         hoverinfo="skip",
     )
@@ -173,7 +174,7 @@ def fitted_maps(result: Claim) -> go.Figure:
         x=[0.0, 0.0],
         y=[0.5, mapped["constant"][len(p) // 2]],
         mode="lines+markers",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        line=DOTTED,
         marker={
             "color": CURATE_FILL,
             "symbol": ["circle-open", "diamond"],

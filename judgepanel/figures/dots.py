@@ -8,7 +8,14 @@ from textwrap import wrap
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
+from judgepanel.figures.style import (
+    CURATE_LINE,
+    INCLUDE,
+    NEUTRAL,
+    add_base_rate,
+    error_bars,
+    laid_out,
+)
 from judgepanel.scoring.interval import Interval
 
 _STYLES = ((INCLUDE, "circle", 11), (CURATE_LINE, "diamond-open", 9), (NEUTRAL, "square-open", 8))
@@ -43,14 +50,7 @@ def dots(rows: Sequence[str], panels: Mapping[str, Interval], null: float) -> go
             ],
             hovertemplate="%{text}<extra></extra>",
         )
-    figure.add_scatter(
-        x=[null, null],
-        y=[-0.5, len(rows) - 0.5],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-        name="null: the base rate",
-        hovertemplate="base rate alone: %{x:.3f}<extra></extra>",
-    )
+    add_base_rate(figure, [null, null], [-0.5, len(rows) - 0.5], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=110 + _ROW_HEIGHT * len(rows))
     figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(

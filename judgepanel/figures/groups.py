@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import INCLUDE, NEUTRAL, error_bars, escaped, laid_out
+from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, error_bars, escaped, laid_out
 from judgepanel.scoring.interval import Interval
 
 _ROW = 46
@@ -38,7 +38,7 @@ def groups_figure(
             hovertemplate="%{text}, " + name + ": %{x:.1%}<extra></extra>",
         )
     if level is not None:
-        figure.add_vline(x=level, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+        figure.add_vline(x=level, line=DOTTED)
     laid_out(figure, x=x, y="", height=_HEAD + _ROW * len(groups))
     figure.update_xaxes(tickformat=".0%")
     figure.update_yaxes(

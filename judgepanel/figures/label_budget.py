@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from judgepanel.figures.style import (
+    ALL_JUDGES,
     BAND_OPACITY,
-    CURATE_FILL,
-    CURATE_LINE,
-    INCLUDE,
+    CHOSEN,
+    DOTTED,
     NEUTRAL,
+    Look,
+    add_base_rate,
     error_bars,
     laid_out,
     with_opacity,
@@ -32,18 +32,6 @@ _MISS = 0.05
 """A curve that misses the last level by more, as a share of it, is not drawn beyond it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a panel is told apart, in colour, marker and dash."""
-
-    fill: str
-    colour: str
-    symbol: str
-    dash: str
-
-
-EVERYONE = Look(INCLUDE, INCLUDE, "circle", "solid")
-SMALLER = Look(CURATE_FILL, CURATE_LINE, "diamond", "dash")
 SECOND = Look("#2F7D5B", "#2F7D5B", "square", "dashdot")
 
 
@@ -56,9 +44,9 @@ def label_budget(result: LabelBudget, calibrator: str, panels: Sequence[str] = (
     last = float(result.labels[-1])
     beyond = np.geomspace(last, max(float(result.have), last) + NEXT, 30)
     figure = go.Figure()
-    add_null(figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}")
+    add_base_rate(figure, result.labels, result.null_nll, "base rate of %{x:.0f} labels: %{y:.3f}")
     for p in (*map(result.arms.index, panels), everyone):
-        name, look = result.arms[p], EVERYONE if p == everyone else look_of(result, p)
+        name, look = result.arms[p], ALL_JUDGES if p == everyone else look_of(result, p)
         what, listed = "%{x:.0f} labels", p == everyone
         add_line(figure, result.labels, result.nll[c, p], name, look, what, listed=listed)
         tail = result.fitted(c, p, beyond)
@@ -99,19 +87,7 @@ def _goes_on(tail: Floats, level: float) -> bool:
 
 def look_of(result: LabelBudget, p: int) -> Look:
     """The look of a panel that is held against all judges."""
-    return SMALLER if result.aggregator_of(p) == result.aggregator else SECOND
-
-
-def add_null(figure: go.Figure, x: Floats, null: Floats, hover: str) -> None:
-    """The base rate's NLL, which every other line is to be held against."""
-    figure.add_scatter(
-        x=x,
-        y=null,
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-        name="null: the base rate",
-        hovertemplate=hover + "<extra></extra>",
-    )
+    return CHOSEN if result.aggregator_of(p) == result.aggregator else SECOND
 
 
 def add_line(
@@ -126,7 +102,7 @@ def add_line(
     figure.add_scatter(
         x=x,
         y=nll.value,
-        **_drawn(look),
+        **look.line(),
         name=name,
         hovertemplate=f"{name}, {what}: %{{y:.3f}}<extra></extra>",
     )
@@ -143,29 +119,15 @@ def budget_difference(result: LabelBudget, calibrator: str, panel: str) -> go.Fi
     figure.add_scatter(
         x=result.labels,
         y=delta.value,
-        **_drawn(look),
+        **look.line(),
         error_y=error_bars(delta, look.colour),
         name=f"{panel}, with 95 % at each budget",
         hovertemplate=f"{panel}, %{{x:.0f}} labels: %{{y:+.3f}}<extra></extra>",
     )
-    figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_hline(y=0.0, line=DOTTED)
     laid_out(figure, x="labels the panel is fitted on", y="difference in NLL", height=320)
     _log_axis(figure, result.labels)
     return figure
-
-
-def _drawn(look: Look) -> dict[str, Any]:
-    """A line with markers."""
-    return {
-        "mode": "lines+markers",
-        "line": {"color": look.colour, "width": 3, "dash": look.dash},
-        "marker": {
-            "color": look.fill,
-            "symbol": look.symbol,
-            "size": 9,
-            "line": {"color": look.colour, "width": 1},
-        },
-    }
 
 
 def _add_band(

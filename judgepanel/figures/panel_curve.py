@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.style import (
     BAND_OPACITY,
-    CURATE_FILL,
-    CURATE_LINE,
     INCLUDE,
     NEUTRAL,
+    add_base_rate,
     escaped,
     laid_out,
+    mark_all_judges,
+    mark_chosen,
     with_opacity,
 )
 from judgepanel.scoring.interval import Interval
@@ -71,14 +72,7 @@ def panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll") -> go.F
         hovertemplate="top-%{x}: %{y:.3f}<br>%{customdata}<extra></extra>",
     )
     if metric == "nll":
-        figure.add_scatter(
-            x=[k[0], k[-1]],
-            y=[curve.null_nll, curve.null_nll],
-            mode="lines",
-            line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-            name="null: the base rate",
-            hovertemplate="base rate alone: %{y:.3f}<extra></extra>",
-        )
+        add_base_rate(figure, [k[0], k[-1]], [curve.null_nll, curve.null_nll])
     _add_marks(figure, k, score.value, highest=metric == "accuracy")
     figure = laid_out(figure, x="judges kept, best first", y=METRIC_NAMES[metric])
     _set_ticks(figure, int(k[-1]))
@@ -123,26 +117,9 @@ def _set_ticks(figure: go.Figure, n: int) -> None:
 def _add_marks(figure: go.Figure, k: Ints, value: Floats, *, highest: bool) -> None:
     """The best panel in hindsight as a diamond, and all judges as a square."""
     best, last = int(value.argmax() if highest else value.argmin()), len(k) - 1
-
-    def mark(place: int, name: str, hover: str, **marker: object) -> None:
-        figure.add_scatter(
-            x=[k[place]],
-            y=[value[place]],
-            mode="markers",
-            marker={"size": 12, **marker},
-            name=name,
-            hovertemplate=f"{hover}: %{{y:.3f}}<extra></extra>",
-        )
-
     if best != last:
-        mark(
-            best,
-            f"best in hindsight (k = {k[best]:,})",
-            f"best in hindsight, top-{k[best]}",
-            symbol="diamond",
-            color=CURATE_FILL,
-            line={"color": CURATE_LINE, "width": 1.5},
-        )
+        name = f"best in hindsight (k = {k[best]:,})"
+        hover = f"best in hindsight, top-{k[best]}: %{{y:.3f}}"
+        mark_chosen(figure, k[best], value[best], name, hover)
     name = f"all {k[-1]:,}" + ", best in hindsight" * (best == last)
-    line = {"color": "#FFFFFF", "width": 1}
-    mark(last, name, name, symbol="square", color=INCLUDE, line=line)
+    mark_all_judges(figure, k[last], value[last], name, f"{name}: %{{y:.3f}}")

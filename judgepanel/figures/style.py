@@ -5,9 +5,12 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import ArrayLike
 
 from judgepanel.scoring.interval import Interval
 
@@ -21,6 +24,38 @@ INK, GRID, LINE = "#0F1720", "#DFE4EA", "#97A2AE"
 BAND_OPACITY = 0.18
 MISSING_OPACITY = 0.5
 NAME_LENGTH = 60
+DOTTED: dict[str, Any] = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
+"""The line of a level that everything else is held against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How panels are told apart, in colour, marker and dash."""
+
+    fill: str
+    colour: str
+    symbol: str
+    dash: str = "solid"
+
+    def marker(self, size: int = 9) -> dict[str, Any]:
+        """The marker of a point, filled and outlined."""
+        line = {"color": self.colour, "width": 1}
+        return {"color": self.fill, "symbol": self.symbol, "size": size, "line": line}
+
+    def line(self) -> dict[str, Any]:
+        """A line with markers."""
+        return {
+            "mode": "lines+markers",
+            "line": {"color": self.colour, "width": 3, "dash": self.dash},
+            "marker": self.marker(),
+        }
+
+
+ALL_JUDGES = Look(INCLUDE, INCLUDE, "circle")
+CHOSEN = Look(CURATE_FILL, CURATE_LINE, "diamond", "dash")
+"""A panel that was chosen, smaller than all judges."""
+_MARK = 11
+"""Size of a point that stands out among others."""
 
 
 def escaped(name: str, length: int = NAME_LENGTH) -> str:
@@ -109,6 +144,46 @@ def laid_out(figure: go.Figure, *, x: str, y: str, height: int = 420) -> go.Figu
         yaxis={"title": y, "zeroline": False, "automargin": True},
     )
     return figure
+
+
+def add_base_rate(
+    figure: go.Figure, x: ArrayLike, y: ArrayLike, hover: str = "base rate: %{y:.3f}"
+) -> None:
+    """The base rate's NLL, which every panel is to be held against."""
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line=DOTTED,
+        name="base rate",
+        hovertemplate=f"{hover}<extra></extra>",
+    )
+
+
+def mark_all_judges(figure: go.Figure, x: float, y: float, name: str, hover: str) -> None:
+    """The point of all judges among those of panels: a square, as panels may be circles."""
+    _mark(figure, Look(INCLUDE, WHITE, "square"), x, y, name, hover)
+
+
+def mark_chosen(
+    figure: go.Figure, x: float, y: float, name: str, hover: str, **place: object
+) -> None:
+    """The point that was chosen among others; ``place`` is its row, column and legend."""
+    _mark(figure, CHOSEN, x, y, name, hover, **place)
+
+
+def _mark(
+    figure: go.Figure, look: Look, x: float, y: float, name: str, hover: str, **place: object
+) -> None:
+    figure.add_scatter(
+        x=[x],
+        y=[y],
+        mode="markers",
+        marker=look.marker(_MARK),
+        name=name,
+        hovertemplate=f"{hover}<extra></extra>",
+        **place,
+    )
 
 
 def error_bars(estimates: Interval, colour: str) -> dict[str, object]:

@@ -9,6 +9,7 @@ from judgepanel.decision.statuses import STATUSES, JudgeStatus, Status, statuses
 from judgepanel.figures.style import (
     BAND_OPACITY,
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
     NEUTRAL,
     error_bars,
@@ -20,9 +21,9 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.value.value_result import Value
 
 LOOKS: dict[Status, tuple[str, str]] = {
-    "keep": (INCLUDE, "circle"),
-    "watch": (NEUTRAL, "diamond-open"),
-    "drop": (CURATE_LINE, "x"),
+    "helps": (INCLUDE, "circle"),
+    "unsettled": (NEUTRAL, "diamond-open"),
+    "could go": (CURATE_LINE, "x"),
 }
 """Colour and symbol of every status."""
 _ROW = 20
@@ -142,7 +143,7 @@ def removal_figure(result: Value) -> go.Figure:
             "NLL %{customdata[1]:.3f}<extra></extra>",
         )
     figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1})
-    figure.add_hline(y=result.margin, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
+    figure.add_hline(y=result.margin, line=DOTTED)
     laid_out(figure, x="judges that go, worth least first", y="change of NLL (dotted: 2 %)")
     figure.update_xaxes(tickvals=list(place), ticktext=[f"{entry:,}" for entry in m])
     _cut(figure, result, band)

@@ -18,6 +18,7 @@ from judgepanel.models.conformal import SplitConformal
 from judgepanel.models.dawid_skene import DawidSkene
 from judgepanel.models.irt import TwoPL
 from judgepanel.models.joint import Joint, Stacking
+from judgepanel.models.mixture import Member, Mixture, mixture_of
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.models.residual import ResidualCorrection
 
@@ -33,6 +34,8 @@ __all__ = [
     "Joint",
     "LogOdds",
     "MajorityVote",
+    "Member",
+    "Mixture",
     "NoCalibrator",
     "OneCoin",
     "PanelModel",
@@ -45,4 +48,5 @@ __all__ = [
     "TwoPL",
     "calibrator",
     "fit_panel",
+    "mixture_of",
 ]

@@ -1,4 +1,4 @@
-"""PanelModel: a chosen panel, fitted and frozen, that scores votes it has never seen."""
+"""PanelModel: judges under one pipeline, fitted and frozen, that score votes they never saw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from judgepanel.kernels.application import knot_logits, map_logits, probabilitie
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, KnotShape, Shape, fit
 from judgepanel.kernels.evaluate.calibrated import calibration_folds
-from judgepanel.models.fallback import Fallback
 from judgepanel.models.rules import Rule, fit_rule
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split
@@ -24,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PanelModel:
-    """A fitted panel.
+    """A fitted panel under one pipeline.
 
     Attributes
     ----------
@@ -35,8 +34,6 @@ class PanelModel:
         where that stands in (``replaced``).
     prior : P(label = 1) of an item that none of the judges voted on.
     n_fit : labelled items the panel was fitted to.
-    fallback : what scores items on which too much of the panel is absent; None where nothing is
-        better than the panel itself, or where that was not measured.
     """
 
     judges: tuple[str, ...]
@@ -48,7 +45,6 @@ class PanelModel:
     replaced: bool
     prior: float
     n_fit: int
-    fallback: Fallback | None = None
 
     @property
     def aggregator(self) -> Aggregator:
@@ -63,16 +59,7 @@ class PanelModel:
     def score(self, votes: NDArray[np.int8]) -> Floats:
         """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
         p = self.probabilities(self.rule.logits(votes))
-        if self.fallback is not None:
-            instead = probabilities(self.fallback.logits(votes), CLIP)
-            p = np.where(self.fallback.scores(votes), instead, p)
         return np.where((votes == MISSING).all(axis=1), self.prior, p)
-
-    def falls_back(self, votes: NDArray[np.int8]) -> NDArray[np.bool_]:
-        """Which items, (n_items,), the fallback scores; none of those without any vote."""
-        if self.fallback is None:
-            return np.zeros(len(votes), dtype=bool)
-        return np.asarray(self.fallback.scores(votes) & (votes != MISSING).any(axis=1))
 
     def probabilities(self, logits: Floats) -> Floats:
         """P(label = 1) of raw logits (n_items,), calibrated and clipped."""

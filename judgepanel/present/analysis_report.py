@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.blocks import (
     Answer,
@@ -19,6 +20,7 @@ from judgepanel.present.blocks import (
     Paragraph,
     opening,
 )
+from judgepanel.present.decide.decision import is_recommended, other_way_sentence, shown_name
 from judgepanel.present.decide.recommend import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.outputs import outputs
@@ -124,6 +126,10 @@ def _verdict(report: AnalysisReport) -> Iterator[Block]:
     else:
         answer, _ = opening(_blocks(report, finding))
         yield from answer
+        yield Paragraph(
+            f"{other_way_sentence(finding.result)} Sections below that show another pipeline say "
+            "so; what they say of keeping or leaving out judges holds under that pipeline."
+        )
     if report.missing:
         yield Paragraph(f"Not computed: {_titles(report.missing)}.", quiet=True)
     if report.outdated:
@@ -217,9 +223,23 @@ def _sections(report: AnalysisReport) -> Iterator[Block]:
             continue
         yield Heading(finding.study.title)
         yield Paragraph(finding.study.question, quiet=True)
+        if recommended is not None and (other := _other_pipeline(finding.spec, recommended.result)):
+            yield Paragraph(f"Under {other}, which is not the recommended pipeline.", quiet=True)
         blocks = _blocks(report, finding, known)
         yield from opening(blocks)[1] if finding is recommended else blocks
         known.update(finding.result.warnings)
+
+
+def _other_pipeline(spec: Spec, recommendation: Recommendation) -> str:
+    """The pipeline of a study that has one and not the recommended one; empty for others."""
+    aggregator = getattr(spec, "aggregator", None)
+    calibrator = getattr(spec, "calibrator", None)
+    calibrators = getattr(spec, "calibrators", None if calibrator is None else (calibrator,))
+    if aggregator is None or calibrators is None:
+        return ""
+    if is_recommended(recommendation, aggregator, calibrators):
+        return ""
+    return shown_name(aggregator, calibrators)
 
 
 def _blocks(report: AnalysisReport, finding: Finding, known: Collection[str] = ()) -> list[Block]:

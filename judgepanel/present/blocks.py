@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import ParamSpec
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.figures.methods.method_grid import GridCells
 from judgepanel.words.cells import Column
-from judgepanel.words.numbers import counted
+from judgepanel.words.numbers import capital, counted
+from judgepanel.words.sentences import CALIBRATED, first_calibrator
+
+P = ParamSpec("P")
 
 FEW_ROWS = 25
-"""Rows of a table in a report; the file that the command writes has all of them."""
+"""Rows of a table in a report; the table of the result has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +77,14 @@ class Table:
     """A table of columns by their names; ``caption`` says what it shows.
 
     A document shows at most ``most`` rows and says how many are left. ``height`` is that of the
-    table on a page, in pixels, above which it scrolls.
+    table on a page, in pixels, above which it scrolls. ``help`` describes columns by their names.
     """
 
     columns: Mapping[str, Column]
     caption: str = ""
     most: int = FEW_ROWS
     height: int | None = None
+    help: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -100,19 +106,35 @@ class Table:
         if more <= 0:
             return ""
         verb = "is" if more == 1 else "are"
-        return f"{counted(more, 'more row')} {verb} in the table that the command writes."
+        return f"{counted(more, 'more row')} {verb} in the table of the result."
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Figure:
     """A figure, and in words what it shows; where none can be drawn there are the words alone.
 
+    ``draw`` makes it once a renderer asks for it. With ``axes`` the words end in their titles.
     ``narrow`` are the cells of a heat map that is a table on a screen too narrow for it.
     """
 
-    figure: go.Figure
-    alt: str
+    draw: Callable[[], go.Figure]
+    shows: str
     narrow: GridCells | None = None
+    axes: bool = False
+
+    @cached_property
+    def figure(self) -> go.Figure:
+        """The figure, drawn the first time that it is asked for."""
+        return self.draw()
+
+    @property
+    def alt(self) -> str:
+        """What it shows, in words."""
+        if not self.axes:
+            return self.shows
+        layout = self.figure.layout
+        x, y = layout.xaxis.title.text, layout.yaxis.title.text
+        return self.shows + (f"; {y} against {x}" if x and y else "") + "."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +186,20 @@ def paragraphs(*sentences: str | None) -> list[Block]:
     return [Paragraph(sentence) for sentence in sentences if sentence]
 
 
-def drawing(figure: go.Figure, shows: str) -> Figure:
-    """A figure described by what it shows and by its axes."""
-    x, y = (axis.title.text for axis in (figure.layout.xaxis, figure.layout.yaxis))
-    return Figure(figure, f"Figure: {shows}" + (f"; {y} against {x}" if x and y else "") + ".")
+def by_calibrator(
+    calibrators: Sequence[str], chosen: str | None, blocks_of: Callable[[str], list[Block]]
+) -> list[Block]:
+    """The blocks of the chosen calibrator; of every calibrator, under headings, where none was."""
+    first = chosen or first_calibrator(calibrators)
+    blocks = blocks_of(first)
+    for calibrator in calibrators if chosen is None else ():
+        if calibrator != first:
+            blocks += [Heading(capital(CALIBRATED[calibrator]), 3), *blocks_of(calibrator)]
+    return blocks
+
+
+def drawing(
+    shows: str, draw: Callable[P, go.Figure], *arguments: P.args, **options: P.kwargs
+) -> Figure:
+    """What ``draw`` makes of these arguments, described by what it shows and its axes."""
+    return Figure(partial(draw, *arguments, **options), f"Figure: {shows}", axes=True)

@@ -18,7 +18,7 @@ from judgepanel.studies.cost.cost import CostSpec
 from judgepanel.studies.cost.escalation import EscalationSpec
 from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
 from judgepanel.studies.robustness.slices import slices_of
-from judgepanel.studies.settings import Settings, prepare
+from judgepanel.studies.settings import Settings, grouped_votes, prepare
 from judgepanel.studies.value.value import ValueSpec
 from judgepanel.votes import VoteMatrix
 
@@ -49,24 +49,23 @@ def slice_specs(votes: VoteMatrix, settings: Settings) -> tuple[SliceTransferSpe
 
 
 def value_spec(spec: RecommendSpec, recommendation: Recommendation) -> ValueSpec:
-    """Judges are valued under the recommended pipeline, or under joint where that is too slow."""
+    """Judges are valued under the heaviest recommended pipeline, or joint if that is too slow."""
     for aggregator in VALUED:
-        if aggregator == recommendation.model.aggregator:
-            return ValueSpec(spec.settings, aggregator, recommendation.model.calibrator)
+        if aggregator == recommendation.model.main.aggregator:
+            return ValueSpec(spec.settings, aggregator, recommendation.model.main.calibrator)
     return ValueSpec(spec.settings)
 
 
 def cost_spec(spec: RecommendSpec, recommendation: Recommendation) -> CostSpec:
-    """Panels are priced under the recommended pipeline."""
-    model = recommendation.model
+    """Panels are priced under the heaviest recommended pipeline."""
+    model = recommendation.model.main
     return CostSpec(spec.settings, model.aggregator, model.calibrator, budget=spec.budget)
 
 
 def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> EscalationSpec:
-    """The cheap and the full panel have the recommended pipeline."""
-    return EscalationSpec(
-        spec.settings, recommendation.model.aggregator, recommendation.model.calibrator
-    )
+    """The cheap and the full panel have the heaviest recommended pipeline."""
+    model = recommendation.model.main
+    return EscalationSpec(spec.settings, model.aggregator, model.calibrator)
 
 
 def sweep_spec(budget: LabelBudgetSpec) -> FractionSweepSpec:
@@ -81,4 +80,4 @@ def sweep_spec(budget: LabelBudgetSpec) -> FractionSweepSpec:
 
 def first_feature(votes: VoteMatrix, settings: Settings) -> str | None:
     """The feature that is sliced by until another is chosen."""
-    return slices_of(prepare(votes, settings), None, 4).feature
+    return slices_of(prepare(grouped_votes(votes, settings), settings), None, 4).feature

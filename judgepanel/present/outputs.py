@@ -47,13 +47,13 @@ def outputs(coverage: Coverage) -> list[Block]:
     sentence = coverage_sentence(coverage)
     blocks: list[Block] = [Heading("Outputs of the judges")]
     blocks += paragraphs(sentence, check_sentences(check_outputs(coverage)))
-    blocks.append(drawing(parse_levels(coverage), f"Share of outputs by form. {sentence}"))
+    blocks.append(drawing(f"Share of outputs by form. {sentence}", parse_levels, coverage))
     blocks.append(Table(coverage_table(coverage), "Outputs by judge"))
     result = positions(coverage)
     if result is not None:
         sentence = position_sentence(result)
         blocks += paragraphs(sentence)
-        blocks.append(drawing(both_orders(result), f"The same in both orders. {sentence}"))
+        blocks.append(drawing(f"The same in both orders. {sentence}", both_orders, result))
         blocks.append(Table(position_table(result), "In both orders"))
     return blocks
 

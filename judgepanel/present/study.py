@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from judgepanel.present.blocks import Answer, Block, Caveat, Command, Method
+from judgepanel.present.blocks import Answer, Block, Box, Caveat, Command, Method, Row, Table
 from judgepanel.present.registry import Entry
 from judgepanel.studies.claim.claim_result import Claim
-from judgepanel.studies.contract import Spec
+from judgepanel.studies.columns import describe, description
+from judgepanel.studies.contract import Spec, Study
+from judgepanel.words.cells import Column
 from judgepanel.words.numbers import counted, fixed
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words
 
@@ -47,7 +50,26 @@ def study_blocks(
     blocks = entry.present(result, spec) if view is None else entry.present(result, spec, view)
     blocks = _with_caveats(blocks, caveats(result.warnings, known))
     blocks = _with_run(_so_far(blocks, result), result)
+    blocks = [_described(entry.study, block) for block in blocks]
     return [*blocks, Command(command)] if command else blocks
+
+
+def described_table(study: Study[Any, Any, Any], table: Table) -> Table:
+    """The table with what its columns hold, in the words that describe the study's frame."""
+    texts = {heading: _help(study, heading, column) for heading, column in table.columns.items()}
+    return replace(table, help={heading: text for heading, text in texts.items() if text})
+
+
+def _help(study: Study[Any, Any, Any], heading: str, column: Column) -> str:
+    if column.of:
+        return describe(study, column.of)
+    return description(study, heading.lower().replace(" ", "_"))
+
+
+def _described(study: Study[Any, Any, Any], block: Block) -> Block:
+    if isinstance(block, Box | Row):
+        return replace(block, blocks=tuple(_described(study, part) for part in block.blocks))
+    return described_table(study, block) if isinstance(block, Table) else block
 
 
 def caveats(warnings: Iterable[str], known: Collection[str] = ()) -> list[Caveat]:

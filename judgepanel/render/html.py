@@ -170,7 +170,7 @@ def _figure(block: Figure, name: str) -> str:
 
 
 def _table(block: Table) -> str:
-    heads = "".join(f'<th scope="col">{in_html(str(name))}</th>' for name in block.columns)
+    heads = "".join(_head(str(name), block.help.get(name, "")) for name in block.columns)
     rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in block.rows())
     caption = f"<caption>{in_html(block.caption)}</caption>" if block.caption else ""
     left = f'<p class="note">{in_html(block.rows_left())}</p>' if block.rows_left() else ""
@@ -178,6 +178,11 @@ def _table(block: Table) -> str:
         f'<div class="wide" tabindex="0"><table>{caption}<thead><tr>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{left}"
     )
+
+
+def _head(name: str, about: str) -> str:
+    title = f' title="{in_html(about, LONGEST)}"' if about else ""
+    return f'<th scope="col"{title}>{in_html(name)}</th>'
 
 
 def _cell(text: str) -> str:

@@ -57,6 +57,17 @@ figure {{ margin: .8rem 0; }}
 @page {{ margin: 14mm; }}
 """
 
+IN_NOTEBOOK = """
+.judgepanel .answer { font-weight: 600; border-left: 4px solid #4c78a8; padding-left: .7em; }
+.judgepanel .note { opacity: .8; }
+.judgepanel .wide { overflow-x: auto; margin: .6em 0; }
+.judgepanel .wide table { margin: 0; table-layout: auto; font-variant-numeric: tabular-nums; }
+.judgepanel .wide caption { text-align: left; padding-bottom: .3em; }
+.judgepanel .wide th, .judgepanel .wide td { text-align: left; white-space: nowrap; }
+.judgepanel .wide td.long { white-space: normal; min-width: 16em; overflow-wrap: anywhere; }
+"""
+"""What a notebook's own style does not say; colours are left to its light or dark theme."""
+
 DRAW = """
 (function () {
   'use strict';

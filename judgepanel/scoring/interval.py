@@ -66,12 +66,13 @@ class Interval:
     @classmethod
     def single(cls, value: float, lo: float, hi: float, unit: Unit = "nats") -> Interval:
         """One estimate."""
-        return cls(*_three(np.asarray(end)[()] for end in (value, lo, hi)), unit=unit)
+        return cls(np.asarray(value)[()], np.asarray(lo)[()], np.asarray(hi)[()], unit=unit)
 
     @classmethod
     def full(cls, shape: int | tuple[int, ...], fill: float, unit: Unit = "nats") -> Interval:
         """One number at every place, its ends as well; NaN for no estimate."""
-        return cls(*_three(np.full(shape, fill) for _ in range(3)), unit=unit)
+        value, lo, hi = (np.full(shape, fill) for _ in range(3))
+        return cls(value, lo, hi, unit=unit)
 
     @classmethod
     def alone(cls, value: Floats, unit: Unit = "nats") -> Interval:
@@ -83,15 +84,15 @@ class Interval:
     def joined(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
         """Intervals of one unit along an axis that they have."""
         parts = tuple(parts)
-        ends = _three(np.concatenate(end, axis=axis) for end in zip(*parts, strict=True))
-        return cls(*ends, parts[0].level, parts[0].unit)
+        value, lo, hi = (np.concatenate(end, axis=axis) for end in zip(*parts, strict=True))
+        return cls(value, lo, hi, parts[0].level, parts[0].unit)
 
     @classmethod
     def stacked(cls, parts: Iterable[Interval], axis: int = 0) -> Interval:
         """Intervals of one unit and shape along a new axis."""
         parts = tuple(parts)
-        ends = _three(np.stack(end, axis=axis) for end in zip(*parts, strict=True))
-        return cls(*ends, parts[0].level, parts[0].unit)
+        value, lo, hi = (np.stack(end, axis=axis) for end in zip(*parts, strict=True))
+        return cls(value, lo, hi, parts[0].level, parts[0].unit)
 
     def __iter__(self) -> Iterator[Any]:
         """Value, lower and upper end."""
@@ -119,6 +120,10 @@ class Interval:
         """The same intervals in another shape."""
         return self._each(lambda end: end.reshape(shape))
 
+    def transposed(self) -> Interval:
+        """The same intervals with their axes in reverse order."""
+        return self._each(np.transpose)
+
     def clip(self, least: float, most: float) -> Interval:
         """Ends within the range of what is estimated; values stay."""
         lo, hi = (np.clip(end, least, most) for end in (self.lo, self.hi))
@@ -142,8 +147,3 @@ class Interval:
 
     def _each(self, change: Callable[[Floats], Floats]) -> Interval:
         return replace(self, value=change(self.value), lo=change(self.lo), hi=change(self.hi))
-
-
-def _three(ends: Iterable[Floats]) -> tuple[Floats, Floats, Floats]:
-    value, lo, hi = ends
-    return value, lo, hi

@@ -31,6 +31,10 @@ class ItemScores:
     hit: Floats
     ece: Floats
 
+    def part(self, block: slice) -> ItemScores:
+        """A view of a block of panels."""
+        return ItemScores(self.nll[block], self.brier[block], self.hit[block], self.ece[block])
+
 
 def blank_scores(shape: tuple[int, ...]) -> ItemScores:
     """Room for the scores of calibrated logits of this shape (..., n_items)."""

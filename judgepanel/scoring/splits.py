@@ -22,14 +22,6 @@ class Split:
     evaluation: Index
 
 
-def group_codes(groups: Sequence[str] | None, n_items: int) -> Index:
-    """Code of each item's group, int (n_items,), in order of appearance; else the position."""
-    if groups is None:
-        return np.arange(n_items, dtype=np.int64)
-    first: dict[str, int] = {}
-    return np.array([first.setdefault(name, len(first)) for name in groups], dtype=np.int64)
-
-
 def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) -> Split:
     """Draw split ``number`` from ``SeedSequence(seed, spawn_key=(number,))``.
 
@@ -39,7 +31,7 @@ def split(units: Index, number: int, *, fraction: float = 0.5, seed: int = 0) ->
 
     Parameters
     ----------
-    units : int (n_items,), codes 0..n_units-1, see :func:`group_codes`.
+    units : int (n_items,), codes 0..n_units-1 (:attr:`judgepanel.votes.VoteMatrix.units`).
     fraction : share of items that calibrate, in (0, 1).
 
     Raises
@@ -76,12 +68,12 @@ def subsplit(
     return rows[first], rows[~first]
 
 
-def fold_of(pieces: Sequence[Split], n_items: int) -> Index:
-    """Number of the fold that holds each item, (n_items,); -1 where none of the pieces does."""
-    place = np.full(n_items, -1, dtype=np.int64)
-    for piece in pieces:
-        place[piece.evaluation] = piece.number
-    return place
+def fold_of(inner_splits: Sequence[Split], n_items: int) -> Index:
+    """Number of the fold that evaluates each item, (n_items,); -1 where none does."""
+    fold = np.full(n_items, -1, dtype=np.int64)
+    for inner in inner_splits:
+        fold[inner.evaluation] = inner.number
+    return fold
 
 
 def nested_rows(
@@ -102,16 +94,16 @@ def nested_rows(
 
 
 def _share(
-    codes: Index, n_units: int, fraction: float, seed: int, key: tuple[int, ...]
+    units: Index, n_units: int, fraction: float, seed: int, key: tuple[int, ...]
 ) -> NDArray[np.bool_]:
     """Which items are in the units drawn until their share comes as close as whole units allow."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     order = rng.permutation(n_units)
-    reached = np.cumsum(np.bincount(codes, minlength=n_units)[order])
-    cut = int(np.argmin(np.abs(reached[:-1] - np.floor(len(codes) * fraction)))) + 1
+    reached = np.cumsum(np.bincount(units, minlength=n_units)[order])
+    cut = int(np.argmin(np.abs(reached[:-1] - np.floor(len(units) * fraction)))) + 1
     chosen = np.zeros(n_units, dtype=bool)
     chosen[order[:cut]] = True
-    return chosen[codes]
+    return chosen[units]
 
 
 def folds(

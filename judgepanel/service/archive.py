@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -31,7 +31,6 @@ from judgepanel.service.cache import Cache
 from judgepanel.service.database import transaction
 from judgepanel.service.jobs import Lost
 from judgepanel.service.ledger import Key, upsert
-from judgepanel.service.packing import UNREADABLE, pack, unpack
 from judgepanel.service.tables import ANALYSES, DECISIONS, JOBS, RESULTS, VOTES, DatabaseNow
 from judgepanel.service.workspace import (
     Analysis,
@@ -41,14 +40,19 @@ from judgepanel.service.workspace import (
     checked_id,
     new_id,
 )
-from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.settings import Settings
-from judgepanel.studies.shapes import record_of
+from judgepanel.studies.shapes import shape_of
 from judgepanel.votes import VoteMatrix
 
 T = TypeVar("T")
 
+UNREADABLE = (
+    *(ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError),
+    zlib.error,
+)
+"""What reading damaged JSON may raise. Errors of the disk are not among them."""
 _LOG = logging.getLogger(__name__)
 _KEPT_VOTES = 8
 _WORK = tuple(Key.__dataclass_fields__)
@@ -112,8 +116,8 @@ class Archive:
         if content is None:
             raise NotFound("no such votes")
         try:
-            votes = unpack(content)
-        except UNREADABLE:
+            votes = votes_of(content)
+        except ValueError:
             raise NotFound("these votes are damaged: they cannot be read") from None
         if votes.sha256 != sha256:
             # Before coded ties entered the SHA-256, votes were kept under that of votes without.
@@ -197,13 +201,13 @@ class Archive:
 
     def result(self, study: Study[Any, Any, Any], key: Key) -> Stored | None:
         """The result of the newest engine up to this one that can be read."""
-        record = record_of(study.result)  # A result type that no data fit is no damage.
+        shape_of(study.result)  # A result type that no data fit is no damage.
         wanted = select(RESULTS.c.engine, RESULTS.c.content).where(_up_to(key))
         with transaction(self._engine, write=False) as connection:
             rows = connection.execute(wanted.order_by(RESULTS.c.engine.desc())).all()
         for engine, content in rows:
             try:
-                result = record.read(json.loads(zlib.decompress(content))["result"])
+                result = from_plain(study.result, json.loads(zlib.decompress(content))["result"])
             except UNREADABLE as error:
                 _LOG.warning("result %s of engine %d cannot be read: %.200s", key, engine, error)
                 continue
@@ -285,6 +289,18 @@ def analysis_of(content: dict[str, Any]) -> Analysis:
     """An analysis from its JSON; older versions read no outputs and grouped no duplicates."""
     settings = {"group_duplicates": False} | content["settings"]
     return from_plain(Analysis, {"coverage": None} | content | {"settings": settings})
+
+
+def votes_of(content: bytes) -> VoteMatrix:
+    """Votes from their bytes, whichever version has written them; ValueError for damaged ones."""
+    return unpack(VoteMatrix, content, _migrated_votes)
+
+
+def _migrated_votes(content: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Arrays once went by the names of their fields, and the JSON beside them had no word of it."""
+    if "votes" in content:
+        return content
+    return {"ties": None} | content | {name: {"array": name} for name in names if name != "text"}
 
 
 def _locked(connection: Connection, sha256: str) -> bool:

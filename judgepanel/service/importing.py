@@ -15,10 +15,16 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from judgepanel.service.archive import Archive, analysis_of, draw_of, packed_json
+from judgepanel.service.archive import (
+    UNREADABLE,
+    Archive,
+    analysis_of,
+    draw_of,
+    packed_json,
+    votes_of,
+)
 from judgepanel.service.database import transaction
 from judgepanel.service.ledger import Key, upsert
-from judgepanel.service.packing import UNREADABLE, unpack
 from judgepanel.service.tables import LOCAL, RESULTS
 from judgepanel.service.workspace import Analysis
 from judgepanel.studies.codec import from_plain
@@ -37,8 +43,8 @@ def import_folder(engine: Engine, archive: Archive, home: Path) -> None:
     for path, analysis in _analyses(home / "analyses"):
         source = home / "votes" / f"{analysis.votes_sha256}.npz"
         try:
-            votes = unpack(source.read_bytes())
-        except (OSError, *UNREADABLE):
+            votes = votes_of(source.read_bytes())
+        except (OSError, ValueError):
             continue
         if votes.sha256 == analysis.votes_sha256:
             archive.add(analysis, votes, LOCAL, anew=False)

@@ -22,8 +22,8 @@ from judgepanel.service.database import DatabaseProblem, transaction
 from judgepanel.service.jobs import Lost
 from judgepanel.service.tables import INTERESTS, JOBS, PARTIALS, DatabaseNow
 from judgepanel.service.workspace import Status
-from judgepanel.studies import tree
-from judgepanel.studies.contract import Chunk
+from judgepanel.studies.codec import pack, unpack
+from judgepanel.studies.contract import Chunk, PartialT
 
 LEASE_SECONDS = 15.0
 KEPT_SECONDS = 7 * 86_400.0
@@ -167,8 +167,8 @@ class Ledger:
             return None
         return Entry(**{name: row[name] for name in Entry.__dataclass_fields__})
 
-    def pieces(self, key: Key, plan: Sequence[Chunk]) -> dict[int, Any]:
-        """Finished chunks by number; damaged ones, and ones of another plan, are not there."""
+    def pieces(self, key: Key, plan: Sequence[Chunk], kind: type[PartialT]) -> dict[int, PartialT]:
+        """Finished chunks by number; without those that are damaged or of another plan or form."""
         planned = {(chunk.number, chunk.first, chunk.count) for chunk in plan}
         names = PARTIALS.c
         wanted = select(names.chunk, names.first, names.count, names.content)
@@ -177,7 +177,7 @@ class Ledger:
             for number, first, count, content in connection.execute(wanted.where(key.of(PARTIALS))):
                 if (number, first, count) in planned:
                     try:
-                        pieces[number] = tree.decode(content)
+                        pieces[number] = unpack(kind, content)
                     except ValueError:
                         continue
         return pieces
@@ -195,7 +195,7 @@ class Ledger:
             "chunk": chunk.number,
             "first": chunk.first,
             "count": chunk.count,
-            "content": tree.encode(piece),
+            "content": pack(piece),
         }
         with transaction(self._engine) as connection:
             now = DatabaseNow()

@@ -357,8 +357,9 @@ class SqlWorkspace:
         seen = self._looks.get(name)
         if seen is None:
             # As many as there were: more of them would tell that others want this work.
-            pieces = sorted(self._ledger.pieces(key, study.plan(spec)).items())[: mine.done]
-            result = merged(study, self.votes(key.votes_sha256), spec, dict(pieces))
+            pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
+            pieces = dict(sorted(pieces.items())[: mine.done])
+            result = merged(study, self.votes(key.votes_sha256), spec, pieces)
             seen = (mine.done, time.monotonic(), result)
             self._looks.put(name, seen)
         return _as_job("failed" if mine.state == "failed" else "cancelled", mine, seen[2])
@@ -368,7 +369,7 @@ class SqlWorkspace:
         seen, when, result = self._looks.get(str(key)) or (0, 0.0, None)
         if seen == n_done or (seen and time.monotonic() - when < LOOK_SECONDS):
             return result
-        pieces = self._ledger.pieces(key, study.plan(spec))
+        pieces = self._ledger.pieces(key, study.plan(spec), study.partial)
         result = merged(study, self.votes(key.votes_sha256), spec, pieces)
         self._looks.put(str(key), (n_done, time.monotonic(), result))
         return result
@@ -388,13 +389,13 @@ class _Record:
     ) -> None:
         self._space, self._key, self._spec = space, key, spec
         self._ledger = space._ledger
-        self._plan = study.plan(spec)
+        self._plan, self._partial = study.plan(spec), study.partial
         self._done = 0
         self._began = 0.0
 
     def finished_pieces(self) -> Mapping[int, Any]:
         """Chunks that were finished before, here or elsewhere."""
-        pieces = self._ledger.pieces(self._key, self._plan)
+        pieces = self._ledger.pieces(self._key, self._plan, self._partial)
         entry = self._ledger.find(self._key)
         self._done = len(pieces)
         self._began = time.monotonic() - (0.0 if entry is None else entry.elapsed)

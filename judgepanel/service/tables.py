@@ -97,7 +97,7 @@ VOTES = Table(
     Column("sha256", String(64), primary_key=True),
     Column("content", LargeBinary, nullable=False),
 )
-"""Vote matrices by content: a compressed .npz, as :mod:`judgepanel.service.packing` makes it."""
+"""Vote matrices by content, packed by :mod:`judgepanel.studies.codec`."""
 
 ANALYSES = Table(
     "analyses",
@@ -160,7 +160,7 @@ PARTIALS = Table(
         ondelete="CASCADE",
     ),
 )
-"""Finished chunks of unfinished work, as :mod:`judgepanel.studies.tree` writes them."""
+"""Finished chunks of unfinished work, packed by :mod:`judgepanel.studies.codec`."""
 
 INTERESTS = Table(
     "interests",

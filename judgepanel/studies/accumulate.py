@@ -137,30 +137,30 @@ def tally(
     replaced: Ints | int = 0
     for split, arms in scored:
         n_c, n_a = arms.chosen_on.shape
-        best = arms.chosen_on.argmin(axis=1) if arms.taken is None else arms.taken
+        chosen = arms.chosen_on.argmin(axis=1) if arms.taken is None else arms.taken
         if sums is None:
             sums = _ItemSums(n_c, n_a, n_items)
-        sums.add(split.evaluation, arms, best)
+        sums.add(split.evaluation, arms, chosen)
         evaluated[split.evaluation] += 1
         replaced = replaced + arms.replaced
         if compared is not None:
             tested = [
-                nll[np.append(compared, pick)] - nll[reference]
-                for nll, pick in zip(arms.nll, best, strict=True)
+                nll[np.append(compared, arm)] - nll[reference]
+                for nll, arm in zip(arms.nll, chosen, strict=True)
             ]
             differences.append(np.concatenate(tested))
         levels = [
-            np.array([one_value.mean(axis=-1) for one_value in values])
-            for values in (arms.nll, arms.brier, arms.hit)
+            np.array([scores.mean(axis=-1) for scores in metric])
+            for metric in (arms.nll, arms.brier, arms.hit)
         ]
-        means = [_with_chosen(values, best) for values in (*levels, arms.ece)]
+        means = [_with_chosen(values, chosen) for values in (*levels, arms.ece)]
         for name, value in (
             ("numbers", split.number),
             ("n_calibration", len(split.calibration)),
             ("n_evaluation", len(split.evaluation)),
             ("split_means", means),
             ("chosen_on", arms.chosen_on),
-            ("chosen", best),
+            ("chosen", chosen),
             ("null_nll", arms.null_nll),
             ("constant_nll", arms.constant_nll),
         ):
@@ -197,9 +197,9 @@ def _flips(differences: list[Floats], n_c: int, seed: int) -> tuple[list[object]
     return t, p
 
 
-def _with_chosen(values: Floats, best: Ints) -> Floats:
+def _with_chosen(values: Floats, chosen: Ints) -> Floats:
     """Values (C, A) and, as one more arm, that of the chosen arm: (C, A + 1)."""
-    return np.append(values, np.take_along_axis(values, best[:, None], axis=1), axis=1)
+    return np.append(values, np.take_along_axis(values, chosen[:, None], axis=1), axis=1)
 
 
 class _ItemSums:
@@ -215,7 +215,7 @@ class _ItemSums:
         self.before: Ints | int = 0
         self.splits = 0
 
-    def add(self, evaluation: Ints, arms: Arms, best: Ints) -> None:
+    def add(self, evaluation: Ints, arms: Arms, chosen: Ints) -> None:
         """Add one split; items that were not evaluated get 0."""
         if self.splits == _FLUSH:
             shape = self.exact.shape
@@ -236,7 +236,7 @@ class _ItemSums:
                     spread = wide[: len(part)]
                     np.take(padded[: len(part)], position, axis=1, out=spread, mode="clip")
                     sums[c, start : start + len(part)] += spread
-                sums[c, -1, evaluation] += (value[best[c]] + _ROUND) - _ROUND
+                sums[c, -1, evaluation] += (value[chosen[c]] + _ROUND) - _ROUND
 
     def total(self) -> Ints:
         """All sums so far, int64 in units of 2^-40; they are taken out.

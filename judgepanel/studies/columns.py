@@ -94,24 +94,26 @@ def describe(study: Study[Any, Any, Any], column: str) -> str:
     KeyError
         The column is not described.
     """
+    text = description(study, column)
+    if not text:
+        raise KeyError(f"the column {column} of the study {study.name} is not described")
+    return text
+
+
+def description(study: Study[Any, Any, Any], column: str) -> str:
+    """What a column of a study's frame holds; empty for a name that is not described."""
     own = own_columns(study)
-    if column in own:
-        return own[column]
-    if column in COMMON:
-        return COMMON[column]
+    if column in own or column in COMMON:
+        return own.get(column) or COMMON[column]
     for end, word in _ENDS.items():
         figure = column.removesuffix(end)
-        if figure != column:
-            describe(study, figure)
+        if figure != column and description(study, figure):
             over = "central 95 % over splits" if figure == "ece" else "95 % interval"
             return f"{word} end of the {over} of {figure}."
     for start, words in _STARTS.items():
         if column.startswith(start):
             return words.format(column.removeprefix(start))
-    text = _set_column(column)
-    if text is None:
-        raise KeyError(f"the column {column} of the study {study.name} is not described")
-    return text
+    return _set_column(column)
 
 
 def described(study: Study[Any, Any, Any], columns: Iterable[str]) -> pd.DataFrame:
@@ -120,11 +122,9 @@ def described(study: Study[Any, Any, Any], columns: Iterable[str]) -> pd.DataFra
     return pd.DataFrame({"column": names, "description": [describe(study, name) for name in names]})
 
 
-def _set_column(column: str) -> str | None:
+def _set_column(column: str) -> str:
     """Figures of conformal sets carry their level in the name: ``share_80_both``."""
     parts = column.split("_")
     level = next((part for part in parts if part.isdigit() and len(part) == 2), None)
-    if level is None:
-        return None
-    text = _SETS.get("_".join(part for part in parts if part != level))
-    return None if text is None else text.format(level=level)
+    text = _SETS.get("_".join(part for part in parts if part != level), "")
+    return "" if level is None else text.format(level=level)

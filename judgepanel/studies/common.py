@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.splits import Split, split
-from judgepanel.studies.accumulate import METRICS
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.settings import Prepared, Settings
 from judgepanel.votes import InputError
-
-Floats = NDArray[np.float64]
 
 
 def check_known(kind: str, known: Sequence[str], given: Iterable[str]) -> None:
@@ -58,18 +54,6 @@ def evaluated_by(
         drawn = split(units, number, fraction=settings.fraction, seed=settings.seed)
         row[drawn.evaluation] = True
     return sides
-
-
-def metric_intervals(
-    estimates: Mapping[str, tuple[Floats, ...]], arranged: Callable[[Floats], Floats]
-) -> dict[str, Any]:
-    """Fields ``nll``, ``brier``, ... of a result as intervals, each put in its shape."""
-    units: dict[str, Unit] = {"nll": "nats", "accuracy": "share"}
-    fields = {}
-    for metric in METRICS:
-        value, lo, hi = (arranged(end) for end in estimates[metric])
-        fields[metric] = Interval(value, lo, hi, unit=units.get(metric, ""))
-    return fields
 
 
 class Done(Protocol):

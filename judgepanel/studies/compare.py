@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from judgepanel.scoring.descriptive import paper_inference
 from judgepanel.scoring.inference import MARGIN, Verdict, estimate, simultaneous_reach, verdict
-from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.interval import Interval, Unit
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.rare_errors import (
     allow_difference,
@@ -69,47 +69,34 @@ class Comparison:
 
 def grid_estimates(
     tally: Tally, units: NDArray[np.int64], *, rare: bool = False
-) -> dict[str, tuple[Floats, Floats, Floats]]:
-    """Value, lower and upper bound, each (C, A + 1), of every metric.
+) -> dict[str, Interval]:
+    """Levels (C, A + 1) of every metric.
 
-    With a single split there is no spread to learn from; bounds are then NaN. Where wrong
-    decisions are ``rare``, intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
+    With a single split there is no spread to learn from; ends are then NaN. Where wrong decisions
+    are ``rare``, intervals of NLL allow for one more (:mod:`scoring.rare_errors`).
     """
     item_means, seen = tally.item_means()
-    n_c = item_means.shape[1]
-    estimates: dict[str, tuple[Floats, Floats, Floats]] = {}
+    estimates: dict[str, Interval] = {}
     for m, metric in enumerate(METRICS):
-        split_means = tally.split_means[:, m]
+        split_means, unit = tally.split_means[:, m], UNITS[metric]
         if metric not in ITEM_METRICS:
             lo, hi = np.quantile(split_means, (0.025, 0.975), axis=0)
-            estimates[metric] = (split_means.mean(axis=0), lo, hi)
-        elif len(split_means) < 2:
-            value = item_means[m].mean(axis=-1)
-            estimates[metric] = (value, np.full_like(value, np.nan), np.full_like(value, np.nan))
-        else:
-            fits = [
-                estimate(
-                    item_means[m, c],
-                    split_means[:, c],
-                    units[seen],
-                    *mean_sizes(tally),
-                    joint=False,
-                )
-                for c in range(n_c)
-            ]
+            estimates[metric] = Interval(split_means.mean(axis=0), lo, hi, unit=unit)
+            continue
+        if len(split_means) < 2:
+            estimates[metric] = Interval.alone(item_means[m].mean(axis=-1), unit)
+            continue
+        levels = []
+        for c, items in enumerate(item_means[m]):
+            level = estimate(items, split_means[:, c], units[seen], *mean_sizes(tally), joint=False)
             if rare and metric == "nll":
-                fits = [
-                    allow_level(fit, one_more_error(item_means[m, c], units[seen]))
-                    for c, fit in enumerate(fits)
-                ]
-            value, lo, hi = (
-                np.stack([getattr(fit, name) for fit in fits]) for name in ("value", "lo", "hi")
-            )
-            lo, hi = (np.clip(end, *RANGES[metric]) for end in (lo, hi))
-            estimates[metric] = (value, lo, hi)
+                level = allow_level(level, one_more_error(items, units[seen]))
+            levels.append(Interval.of(level, unit))
+        estimates[metric] = Interval.stacked(levels).clip(*RANGES[metric])
     return estimates
 
 
+UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}
 RANGES: dict[str, tuple[float, float]] = {
     "nll": (-math.log(1.0 - CLIP), -math.log(CLIP)),
     "brier": (CLIP**2, (1.0 - CLIP) ** 2),

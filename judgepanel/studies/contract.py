@@ -61,9 +61,11 @@ class Study(Generic[SpecT, PartialT, ResultT]):
 
     ``run_chunk(votes, spec, chunk)`` is pure. ``combine`` adds partials, exactly and in any order.
     ``merge(votes, spec, partial)`` turns any combined subset into a result, marked partial until
-    all splits are in it. ``rounds`` is how many splits (or resamples) a spec asks for, ``chunk``
-    how many make a chunk, and ``first`` how many the first chunk has where that is fewer: somebody
-    waits for a first answer.
+    all splits are in it. Both get the votes of the analysis from the runner, which has grouped
+    copies of items where the settings ask for that. ``partial`` is the type of partials, as which
+    kept chunks are read back. ``rounds`` is how many splits (or resamples) a spec asks for,
+    ``chunk`` how many make a chunk, and ``first`` how many the first chunk has where that is fewer:
+    somebody waits for a first answer.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     question: str
     spec: type[SpecT]
     result: type[ResultT]
+    partial: type[PartialT]
     run_chunk: Callable[[VoteMatrix, SpecT, Chunk], PartialT]
     combine: Callable[[PartialT, PartialT], PartialT]
     merge: Callable[[VoteMatrix, SpecT, PartialT], ResultT]

@@ -21,7 +21,6 @@ from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.compare import mean_sizes
 from judgepanel.studies.settings import Prepared, Settings
-from judgepanel.votes import VoteMatrix
 from judgepanel.votes.orientation import BALANCED_SHARE
 
 
@@ -50,7 +49,6 @@ class ConstantPosition:
 
 
 def against_position(
-    votes: VoteMatrix,
     prepared: Prepared,
     settings: Settings,
     tally: Tally,
@@ -60,10 +58,11 @@ def against_position(
 
     Empty where a constant position has no advantage that swapping hides: pointwise items, items
     used as given, common labels, labels of one class (whose coding alone they describe) and a
-    single split. ``votes`` are those that were prepared.
+    single split.
     """
-    labels = votes.labels[votes.labelled]
     oriented = prepared.oriented
+    votes = oriented.given
+    labels = votes.labels[votes.labelled]
     lopsided = 0.0 < votes.minority_share < BALANCED_SHARE
     if oriented.policy == "as_given" or not lopsided or len(tally.numbers) < 2:
         return ()

@@ -24,6 +24,7 @@ from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownEx
 from threadpoolctl import ThreadpoolController
 
 from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study
+from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import VoteMatrix
 
 AUTO = "auto"
@@ -93,7 +94,7 @@ def steps(
     handed the partial of every chunk that is, before the state is yielded. The result is the same
     to the bit whatever is kept.
     """
-    chunks = study.plan(spec)
+    chunks, votes = study.plan(spec), grouped_votes(votes, spec.settings)
     started = time.monotonic()
     partial, known = _combined(study, [finished[c.number] for c in chunks if c.number in finished])
     rest = [chunk for chunk in chunks if chunk.number not in finished]
@@ -119,7 +120,7 @@ def merged(
     """The result of chunks that an earlier run has kept; None without any."""
     partial, known = _combined(study, [finished[number] for number in sorted(finished)])
     with _one_thread():
-        return study.merge(votes, spec, partial) if known else None
+        return study.merge(grouped_votes(votes, spec.settings), spec, partial) if known else None
 
 
 def run(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.scoring.splits import group_codes
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
-from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.matrix import cached
 from judgepanel.votes.orientation import Oriented, Policy, Protocol, orient
-from judgepanel.votes.repeats import find_repeats, grouped
+from judgepanel.votes.repeats import find_repeats, group_copies
 
 MAX_SPLITS = 10_000
 
@@ -53,51 +51,51 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """Votes as the kernels take them; ``judges`` names the columns of ``ballots``."""
+    """Votes, oriented, and as the kernels take them."""
 
-    ballots: Ballots
-    judges: tuple[str, ...]
     oriented: Oriented
+    ballots: Ballots
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """Names of the columns of ``ballots``."""
+        return self.oriented.votes.judges
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What must be known of these votes beside every figure, in full sentences."""
+        repeats = find_repeats(self.oriented.given).repeats
+        return (*self.oriented.notices, *([repeats_sentence(repeats)] if repeats.apart else []))
 
 
 def grouped_votes(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
     """The votes, with copies of an item in one group where the settings ask for that."""
-    return _grouped(Keyed(votes)) if settings.group_duplicates else votes
+    return group_copies(votes) if settings.group_duplicates else votes
 
 
-@lru_cache(maxsize=4)
-def _grouped(keyed: Keyed) -> VoteMatrix:
-    return grouped(keyed.votes, find_repeats(keyed.votes))
-
-
+@cached(4)
 def prepare(votes: VoteMatrix, settings: Settings) -> Prepared:
-    """Labelled items, oriented, judges in name order (the order in which ties are broken)."""
-    return _prepare(Keyed(votes), settings)
+    """Labelled items, oriented, judges in name order (the order in which ties are broken).
 
-
-@lru_cache(maxsize=4)
-def _prepare(keyed: Keyed, settings: Settings) -> Prepared:
-    votes = grouped_votes(keyed.votes, settings)
-    repeats = find_repeats(votes).repeats
-    if settings.judges is not None:
-        votes = votes.with_judges(settings.judges)
-    oriented = orient(votes, settings.orientation, protocol=settings.protocol, seed=settings.seed)
-    if repeats.apart:
-        notices = (*oriented.notices, repeats_sentence(repeats))
-        oriented = replace(oriented, notices=notices)
-    names = oriented.votes.judges
-    by_name = sorted(range(len(names)), key=names.__getitem__)
-    ordered = oriented.votes.with_judges([names[j] for j in by_name])
-    unlabelled = oriented.unlabelled[:, by_name]
-    ballots = Ballots(
-        votes=_signed(ordered.votes),
-        signs=(2 * ordered.labels - 1).astype(np.int8),
-        units=group_codes(ordered.groups, ordered.n_items),
-        symmetric=oriented.symmetric,
-        unlabelled=_signed(unlabelled) if len(unlabelled) else None,
-        ties=ordered.ties,
+    The votes are those of an analysis, in which copies are grouped (:func:`grouped_votes`).
+    """
+    oriented = orient(
+        votes,
+        settings.orientation,
+        protocol=settings.protocol,
+        seed=settings.seed,
+        judges=settings.judges,
     )
-    return Prepared(ballots, ordered.judges, oriented)
+    votes = oriented.votes
+    ballots = Ballots(
+        votes=_signed(votes.votes),
+        signs=(2 * votes.labels - 1).astype(np.int8),
+        units=votes.units,
+        symmetric=oriented.symmetric,
+        unlabelled=_signed(oriented.unlabelled) if len(oriented.unlabelled) else None,
+        ties=votes.ties,
+    )
+    return Prepared(oriented, ballots)
 
 
 def _signed(votes: NDArray[np.int8]) -> NDArray[np.int8]:

@@ -1,4 +1,4 @@
-"""What the fields of a dataclass hold, and how JSON values are read back as that.
+"""What annotations say a value is, and how JSON values and arrays are read back as that.
 
 A type annotation is turned into a :class:`Shape` once a class. Aliases are resolved first, so
 that ``NDArray[np.float64]`` means the same where NumPy spells it as a generic alias (before 2.5)
@@ -16,8 +16,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+import pandas as pd
 
 from judgepanel.scoring.interval import OR_ONE_NUMBER
+
+Arrays = Mapping[str, np.ndarray]
+"""Arrays that stand beside JSON, by the names that it refers to them by."""
 
 _SCALARS = (bool, int, float, str)
 _CELLS: dict[str, set[type]] = {
@@ -30,12 +34,14 @@ _CELLS: dict[str, set[type]] = {
 
 
 _CONCRETE = frozenset(np.sctypeDict.values())
+_COLUMNS = ("float64", "int64", "bool", "str", "object")
+"""What a column of a table may be; any other type is an object."""
 
 
 class Shape(Protocol):
     """Reads one JSON value; ValueError when it does not fit."""
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         """The value that these data stand for."""
 
 
@@ -45,7 +51,7 @@ class Scalar:
 
     kinds: tuple[type, ...]
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         if float in self.kinds:
             if data is None:
                 return math.nan
@@ -62,14 +68,17 @@ class Scalar:
 class Array:
     """Nested lists of equal lengths as an array of one dtype; null is NaN among floats.
 
-    ``alone``: a number that stands alone is read as a scalar of the dtype.
+    ``{"array": name}`` is the array of that name, of this very dtype, and ``{"shape": lengths}``
+    one that holds nothing. ``alone``: a number that stands alone is read as a scalar of the dtype.
     """
 
     dtype: np.dtype[Any]
     alone: bool = False
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         if isinstance(data, dict):
+            if set(data) == {"array"}:
+                return _array_of(self.dtype, arrays, str(data["array"]))
             return np.empty(_empty_shape(data), self.dtype)
         if not isinstance(data, list) and not (self.alone and not isinstance(data, str)):
             raise ValueError("an array needs a list")
@@ -91,8 +100,8 @@ class Optional:
 
     shape: Shape
 
-    def read(self, data: Any) -> Any:
-        return None if data is None else self.shape.read(data)
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        return None if data is None else self.shape.read(data, arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +111,16 @@ class Row:
     shapes: tuple[Shape, ...] = ()
     each: Shape | None = None
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         if not isinstance(data, list):
             raise ValueError("a list is needed")
         if self.each is not None:
-            return tuple(self.each.read(item) for item in data)
+            return tuple(self.each.read(item, arrays) for item in data)
         if len(data) != len(self.shapes):
             raise ValueError(f"a list of {len(self.shapes)} is needed, this has {len(data)}")
-        return tuple(shape.read(item) for shape, item in zip(self.shapes, data, strict=True))
+        return tuple(
+            shape.read(item, arrays) for shape, item in zip(self.shapes, data, strict=True)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +129,42 @@ class Table:
 
     shape: Shape
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         if not isinstance(data, dict):
             raise ValueError("an object is needed")
-        return {key: self.shape.read(item) for key, item in data.items()}
+        return {key: self.shape.read(item, arrays) for key, item in data.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Columns in order, each with its type, as a DataFrame; null is a missing cell."""
+
+    def read(self, data: Any, arrays: Arrays) -> Any:
+        try:
+            index = range(data["n_rows"])
+            columns = {}
+            for column in data["columns"]:
+                if column["dtype"] not in _COLUMNS:
+                    raise ValueError(f"{column['dtype']!r:.60} is no type of a column")
+                columns[column["name"]] = pd.Series(
+                    column["values"], dtype=column["dtype"], index=index
+                )
+            return pd.DataFrame(columns, index=index)
+        except (KeyError, TypeError, OverflowError) as error:
+            raise ValueError(f"no table: {error}") from None
+
+
+def columns_of(frame: pd.DataFrame) -> dict[str, Any]:
+    """A table as :class:`Frame` reads it."""
+    columns = [
+        {
+            "name": str(name),
+            "dtype": str(column.dtype) if str(column.dtype) in _COLUMNS else "object",
+            "values": column.tolist(),
+        }
+        for name, column in frame.items()
+    ]
+    return {"n_rows": len(frame), "columns": columns}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +173,7 @@ class Choice:
 
     values: tuple[Any, ...]
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         for value in self.values:
             if type(value) is type(data) and value == data:
                 return value
@@ -143,12 +186,12 @@ class Tagged:
 
     records: Mapping[str, Record]
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         tag = data.get("kind") if isinstance(data, dict) else None
         record = self.records.get(tag) if isinstance(tag, str) else None
         if record is None:
             raise ValueError(f"{tag!r:.60} is not a kind of {', '.join(self.records)}")
-        return record.read(data)
+        return record.read(data, arrays)
 
 
 @dataclass(slots=True, eq=False)
@@ -158,7 +201,7 @@ class Record:
     kind: type
     shapes: dict[str, Shape]
 
-    def read(self, data: Any) -> Any:
+    def read(self, data: Any, arrays: Arrays) -> Any:
         if not isinstance(data, dict):
             raise ValueError(f"{self.kind.__name__} needs an object")
         if set(data) != set(self.shapes):
@@ -168,7 +211,7 @@ class Record:
         values = {}
         for name, shape in self.shapes.items():
             try:
-                values[name] = shape.read(data[name])
+                values[name] = shape.read(data[name], arrays)
             except ValueError as error:
                 raise ValueError(f"{self.kind.__name__}.{name}: {error}") from None
         return self.kind(**values)
@@ -178,20 +221,18 @@ _RECORDS: dict[type, Record] = {}
 _LOCK = threading.RLock()
 
 
-def record_of(kind: type) -> Record:
-    """How a dataclass and all that it holds is read; found out once a class.
+def shape_of(annotation: Any) -> Shape:
+    """How what is annotated so is read, whichever way it is spelled; found out once a class.
 
     Raises
     ------
     TypeError
-        ``kind`` is no dataclass, or a field's annotation has no shape; it names the field.
+        The annotation, or that of a field somewhere below, has no shape; it names the field.
     """
     with _LOCK:
-        if kind in _RECORDS:
-            return _RECORDS[kind]
         known = set(_RECORDS)
         try:
-            return _record(kind)
+            return _shape(annotation)
         except BaseException:
             # Classes that hold each other are described together or not at all.
             for unfinished in set(_RECORDS) - known:
@@ -202,26 +243,23 @@ def record_of(kind: type) -> Record:
 def _record(kind: Any) -> Record:
     if kind in _RECORDS:
         return _RECORDS[kind]
-    if not (is_dataclass(kind) and isinstance(kind, type)):
-        raise TypeError(f"{kind!r} is no dataclass")
     # Known before its fields are looked at: a class may hold itself.
     record = _RECORDS[kind] = Record(kind, {})
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
         if field.init:
             try:
-                record.shapes[field.name] = shape_of(hints[field.name])
+                record.shapes[field.name] = _shape(hints[field.name])
             except TypeError as error:
                 raise TypeError(f"{kind.__name__}.{field.name}: {error}") from None
     return record
 
 
-def shape_of(annotation: Any) -> Shape:
-    """The shape of an annotation, whichever way it is spelled; TypeError if there is none."""
+def _shape(annotation: Any) -> Shape:
     meant = _unaliased(annotation)
     if get_origin(meant) is Annotated:
         held, *marks = get_args(meant)
-        whole = shape_of(held)
+        whole = _shape(held)
         if isinstance(whole, Array) and OR_ONE_NUMBER in marks:
             return Array(whole.dtype, alone=True)
         return whole
@@ -229,10 +267,12 @@ def shape_of(annotation: Any) -> Shape:
         return Scalar((meant,))
     if is_dataclass(meant):
         return _record(meant)
+    if meant is pd.DataFrame:
+        return Frame()
     make = _SHAPES.get(get_origin(meant))
     shape = None if make is None else make(get_args(meant))
     if shape is None:
-        raise TypeError(f"{annotation!r} cannot be read back from JSON")
+        raise TypeError(f"{annotation!r} cannot be read back")
     return shape
 
 
@@ -261,7 +301,7 @@ def _union(arguments: tuple[Any, ...]) -> Shape | None:
     inner = tuple(_unaliased(argument) for argument in arguments if argument is not type(None))
     shape: Shape
     if len(inner) == 1:
-        shape = shape_of(inner[0])
+        shape = _shape(inner[0])
     elif all(kind in _SCALARS for kind in inner):
         shape = Scalar(inner)
     elif all(is_dataclass(kind) and isinstance(kind, type) for kind in inner):
@@ -284,12 +324,12 @@ def _tagged(kinds: tuple[Any, ...]) -> Tagged:
 
 def _row(arguments: tuple[Any, ...]) -> Shape | None:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return Row(each=shape_of(arguments[0]))
-    return Row(tuple(map(shape_of, arguments)))
+        return Row(each=_shape(arguments[0]))
+    return Row(tuple(map(_shape, arguments)))
 
 
 def _table(arguments: tuple[Any, ...]) -> Shape | None:
-    return Table(shape_of(arguments[1])) if _unaliased(arguments[0]) is str else None
+    return Table(_shape(arguments[1])) if _unaliased(arguments[0]) is str else None
 
 
 def _choice(arguments: tuple[Any, ...]) -> Shape | None:
@@ -314,6 +354,13 @@ def _float(value: int) -> float:
         return float(value)
     except OverflowError:
         raise ValueError("a number is out of the range of a float") from None
+
+
+def _array_of(dtype: np.dtype[Any], arrays: Arrays, name: str) -> np.ndarray:
+    array = arrays.get(name)
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        raise ValueError(f"there is no array of {dtype} named {name:.60}")
+    return array
 
 
 def _empty_shape(data: dict[str, Any]) -> tuple[int, ...]:

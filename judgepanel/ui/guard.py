@@ -5,12 +5,17 @@ A browser tells which name it asked (``Host``) and which page makes it ask (``Or
 name point to this machine (DNS rebinding); so is whatever a page of another site asks for.
 
 What Streamlit would take from whoever connects, and no page of ours sends, is refused too: files
-before somebody has signed in, and messages about the whole server.
+before somebody has signed in, messages about the whole server, and more messages than a page
+sends. What it would tell whoever connects about the machine is left out.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import PurePath
 from urllib.parse import parse_qs, urlsplit
 
 from google.protobuf.message import DecodeError
@@ -19,8 +24,11 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from judgepanel.service import LOCAL
 from judgepanel.service.sharing import TOKEN
+from judgepanel.ui.quota import NoRoom, UploadQuota
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 WRONG_NAME = (
@@ -30,17 +38,25 @@ WRONG_NAME = (
 WRONG_PAGE = "A page of another site asked for this: it is refused.\n"
 SIGN_IN_FIRST = "Files are taken from those alone who have signed in.\n"
 ON_THIS_MACHINE = "This is told on the machine of the server alone.\n"
-_MISDIRECTED, _FORBIDDEN, _NOT_FOUND = 421, 403, 404
-_POLICY_VIOLATION, _UNSUPPORTED = 1008, 1003
-_READING = ("GET", "HEAD")
-_UPLOADS, _METRICS = "/_stcore/upload_file/", "/_stcore/metrics"
-_FOR_THE_SERVER = frozenset(
-    {
-        *("load_git_info", "clear_cache", "set_run_on_save"),
-        *("debug_disconnect_websocket", "debug_shutdown_runtime"),
-    }
+NO_ROOM = (
+    "The server holds no more of your files at once: take one away on its page, or close pages "
+    "and try again in two minutes.\n"
 )
-"""Messages that tell about the server's folder, or act on all of its sessions."""
+_MISDIRECTED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY = 421, 403, 404, 429
+_POLICY_VIOLATION, _UNSUPPORTED, _BROKEN = 1008, 1003, 1002
+_READING = ("GET", "HEAD")
+_UPLOADS, _METRICS, _LOGOUT = "/_stcore/upload_file/", "/_stcore/metrics", "/auth/logout"
+_FILES = "/media/"
+"""What pages let people download: neither a proxy nor a browser keeps it."""
+_OF_A_PAGE = frozenset({"rerun_script", "stop_script", "app_heartbeat"})
+"""Messages that a page sends for its own session, beside those for its files."""
+_FILES_OF_A_PAGE = frozenset({"deferred_file", "dataframe_chunk"})
+_MOST_FILES = 100
+"""Files that a page may ask to upload at once: an address is made for each."""
+_LARGEST_BEGINNING = 1 << 18
+"""Bytes of the message with which a session begins, at most; figures are not read for it."""
+MESSAGES_AT_ONCE, MESSAGES_PER_SECOND = 100, 20.0
+"""Of one websocket. Streamlit reads what has come before it answers anybody else."""
 _ALWAYS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -55,8 +71,9 @@ class Guard:
 
     ``names`` are host names without a port; ``origins`` are the addresses that people open, such
     as ``https://judges.example.org``: where a name is of one of them, its pages must be too.
-    ``friends`` are origins of other sites that may ask all the same. ``may_upload`` tells from the
-    cookies of a request whether its sender may send files.
+    ``friends`` are origins of other sites that may ask all the same. ``sender`` tells from the
+    cookies of a request who sends files, or None for somebody who may not; ``quota`` bounds how
+    much of each sender is held at once.
     """
 
     def __init__(
@@ -65,10 +82,11 @@ class Guard:
         names: Iterable[str] = LOCAL_NAMES,
         origins: Iterable[str] = (),
         friends: Iterable[str] = (),
-        may_upload: Callable[[Mapping[str, str]], bool] = lambda cookies: True,
+        sender: Callable[[Mapping[str, str]], str | None] = lambda cookies: LOCAL,
+        quota: UploadQuota | None = None,
     ) -> None:
         self._app = app
-        self._may_upload = may_upload
+        self._sender, self._quota = sender, quota
         self._origins = {urlsplit(origin).netloc.lower(): origin.lower() for origin in origins}
         stated = {host_name(netloc) for netloc in self._origins}
         ours = {name.lower().rstrip(".") for name in names} | stated
@@ -83,40 +101,53 @@ class Guard:
         headers = Headers(scope=scope)
         if not self._is_our_name(headers.getlist("host")):
             await _refuse(_MISDIRECTED, WRONG_NAME, scope, receive, send)
-        elif not self._is_our_page(headers, str(scope.get("method", "GET"))):
+        elif not self._is_our_page(headers, str(scope.get("method", "GET")), scope["path"]):
             await _refuse(_FORBIDDEN, WRONG_PAGE, scope, receive, send)
         elif scope["type"] == "websocket":
-            await self._app(scope, _of_one_session(receive, send), send)
-        elif (refusal := self._refusal(scope["path"], scope["method"], headers)) is not None:
-            await _refuse(*refusal, scope, receive, send)
+            await self._app(scope, _of_one_session(receive, send), _discreet(send))
+        elif _METRICS in scope["path"] and host_name(headers["host"]) not in LOCAL_NAMES:
+            await _refuse(_NOT_FOUND, ON_THIS_MACHINE, scope, receive, send)
+        elif _UPLOADS in scope["path"] and scope["method"] != "OPTIONS":
+            await self._upload(scope, receive, send, headers)
         else:
-            secure = self._origins.get(headers["host"].lower(), "").startswith("https:")
-            await self._app(scope, receive, _with_headers(send, _may_be_framed(scope), secure))
+            await self._answer(scope, receive, send, headers)
 
-    def _refusal(self, path: str, method: str, headers: Headers) -> tuple[int, str] | None:
-        """Why this visitor may not ask for a path."""
-        if _METRICS in path and host_name(headers["host"]) not in LOCAL_NAMES:
-            return _NOT_FOUND, ON_THIS_MACHINE
-        if _UPLOADS in path and method != "OPTIONS":
-            cookies = cookie_parser(headers.get("cookie", ""))
-            if not self._may_upload(cookies):
-                return _FORBIDDEN, SIGN_IN_FIRST
-        return None
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        secure = self._origins.get(headers["host"].lower(), "").startswith("https:")
+        cached = _FILES not in scope["path"]
+        await self._app(scope, receive, _with_headers(send, _may_be_framed(scope), secure, cached))
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        """Let a file through, or have it taken away, for somebody who may send files."""
+        sender = self._sender(cookie_parser(headers.get("cookie", "")))
+        if sender is None:
+            await _refuse(_FORBIDDEN, SIGN_IN_FIRST, scope, receive, send)
+        elif self._quota is None or scope["method"] != "PUT":
+            await self._answer(scope, receive, send, headers)
+        else:
+            session = scope["path"].partition(_UPLOADS)[2].partition("/")[0]
+            stated = headers.get("content-length", "")
+            try:
+                with self._quota.room(sender, session, int(stated) if stated.isdigit() else None):
+                    await self._answer(scope, receive, send, headers)
+            except NoRoom:
+                await _refuse(_TOO_MANY, NO_ROOM, scope, receive, send)
 
     def _is_our_name(self, hosts: list[str]) -> bool:
         name = host_name(hosts[0]) if len(hosts) == 1 else None
         return name is not None and any(_matches(name, ours) for ours in self._names)
 
-    def _is_our_page(self, headers: Headers, method: str) -> bool:
+    def _is_our_page(self, headers: Headers, method: str, path: str) -> bool:
         given = headers.getlist("origin")
         if len(given) > 1:
             return False
         if given and not self._is_our_origin(given[0].lower(), headers["host"].lower()):
             return False
-        # A link on another page may lead here; nothing else there may ask for anything.
+        # A link on another page may lead here, but sign nobody out; nothing else there may ask for
+        # anything.
         elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         follows_a_link = headers.get("sec-fetch-mode") == "navigate" and method in _READING
-        return bool(given) or not elsewhere or follows_a_link
+        return bool(given) or not elsewhere or (follows_a_link and _LOGOUT not in path)
 
     def _is_our_origin(self, origin: str, host: str) -> bool:
         if origin in self._friends:
@@ -155,28 +186,76 @@ def _may_be_framed(scope: Scope) -> bool:
 
 
 def _of_one_session(receive: Receive, send: Send) -> Receive:
-    """Hand on what a page sends for its own session, and leave out what is for the server."""
+    """Hand on what a page sends for its own session, no faster than a page does."""
+    pace = Pace()
 
     async def receiving() -> Message:
         while True:
             message = await receive()
             if message["type"] != "websocket.receive":
                 return message
+            await asyncio.sleep(pace.wait(time.monotonic()))
             data = message.get("bytes")
             if data is None:
-                await send({"type": "websocket.close", "code": _UNSUPPORTED})
-                return {"type": "websocket.disconnect", "code": _UNSUPPORTED}
-            if not _is_for_the_server(data):
-                return message
+                return await _ended(send, _UNSUPPORTED)
+            try:
+                if _is_of_a_page(BackMsg.FromString(data)):
+                    return message
+            except DecodeError:  # Streamlit would write its traceback into the log.
+                return await _ended(send, _BROKEN)
 
     return receiving
 
 
-def _is_for_the_server(data: bytes) -> bool:
-    try:
-        return BackMsg.FromString(data).WhichOneof("type") in _FOR_THE_SERVER
-    except DecodeError:  # Streamlit closes the websocket on it.
-        return False
+class Pace:
+    """So many messages at once, then so many a second: the seconds that the next has to wait."""
+
+    def __init__(self) -> None:
+        self._due = -math.inf
+
+    def wait(self, now: float) -> float:
+        gap = 1.0 / MESSAGES_PER_SECOND
+        self._due = max(self._due + gap, now - (MESSAGES_AT_ONCE - 1) * gap)
+        return max(0.0, self._due - now)
+
+
+async def _ended(send: Send, code: int) -> Message:
+    """Close a websocket, and what its application receives then."""
+    await send({"type": "websocket.close", "code": code})
+    return {"type": "websocket.disconnect", "code": code}
+
+
+def _is_of_a_page(message: BackMsg) -> bool:
+    kind = message.WhichOneof("type")
+    if kind == "file_urls_request":
+        return len(message.file_urls_request.file_names) <= _MOST_FILES
+    if kind == "backend_operation_request":
+        return message.backend_operation_request.WhichOneof("payload") in _FILES_OF_A_PAGE
+    return kind in _OF_A_PAGE
+
+
+def _discreet(send: Send) -> Send:
+    """Leave out of what a session begins with where the app lies, and on what machine.
+
+    Streamlit's version stays: its pages compare it with their own, and their files tell it anyway.
+    """
+
+    async def sending(message: Message) -> None:
+        data = message.get("bytes") or b""
+        if 0 < len(data) <= _LARGEST_BEGINNING:
+            forward = ForwardMsg.FromString(data)
+            if forward.WhichOneof("type") == "new_session":
+                session = forward.new_session
+                session.main_script_path = PurePath(session.main_script_path).name
+                session.initialize.user_info.Clear()
+                session.initialize.user_info.SetInParent()
+                version = session.initialize.environment_info.streamlit_version
+                session.initialize.environment_info.Clear()
+                session.initialize.environment_info.streamlit_version = version
+                message = {**message, "bytes": forward.SerializeToString()}
+        await send(message)
+
+    return sending
 
 
 def _secured(name: bytes, value: bytes) -> tuple[bytes, bytes]:
@@ -186,13 +265,15 @@ def _secured(name: bytes, value: bytes) -> tuple[bytes, bytes]:
     return name, value + b"; Secure"
 
 
-def _with_headers(send: Send, framed: bool, secure: bool = False) -> Send:
+def _with_headers(send: Send, framed: bool, secure: bool = False, cached: bool = True) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             if secure:
                 message["headers"] = [_secured(*header) for header in message["headers"]]
             headers = MutableHeaders(scope=message)
             headers.update(_ALWAYS)
+            if not cached:
+                headers["Cache-Control"] = "no-store"
             headers["Content-Security-Policy"] = _CONTENT + ("*" if framed else "'none'")
             if not framed:
                 headers["X-Frame-Options"] = "DENY"

@@ -10,6 +10,7 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.present.decide.decision import pipeline_sentence
 from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.votes import InputError
@@ -42,14 +43,11 @@ def pipeline_note(
         )
         return
     result: Recommendation = stored.result
-    best = result.model.aggregator, result.model.calibrator
+    words = pipeline_sentence(result, aggregator, (calibrator,), where="This page")
+    best = result.model.main.aggregator, result.model.main.calibrator
     if best == (aggregator, calibrator):
-        st.caption(f"This page shows {here}, the recommended pipeline.")
+        st.caption(words)
         return
-    words = (
-        f"This page shows {here}. The recommended panel is another: it keeps "
-        f"{len(result.model.judges)} of {result.n_judges} judges with {pipeline_name(*best)}."
-    )
     wanted = best[1] if offered is None or best[1] in offered else calibrator
     if offered is None or (best[0], wanted) == (aggregator, calibrator):
         st.caption(words)

@@ -14,10 +14,11 @@ from typing import Any
 from starlette.middleware import Middleware
 from streamlit import config
 
-from judgepanel.service import ServerProblem
+from judgepanel.service import LOCAL, ServerProblem
 from judgepanel.ui.access import is_team, user_of_cookies
 from judgepanel.ui.address import host_of, public_origins
 from judgepanel.ui.guard import LOCAL_NAMES, Guard
+from judgepanel.ui.quota import UploadQuota
 from judgepanel.ui.spaces import release_work
 
 END_SECONDS = 2.0
@@ -45,17 +46,19 @@ def protection() -> dict[str, Any]:
         names=names,
         origins=origins,
         friends=friends,
-        may_upload=_has_signed_in if team else _everybody,
+        sender=_who_has_signed_in if team else _anybody,
+        quota=UploadQuota() if team else None,
     )
     return {"middleware": [guard], "lifespan": _lifespan}
 
 
-def _has_signed_in(cookies: Mapping[str, str]) -> bool:
-    return user_of_cookies(cookies) is not None
+def _who_has_signed_in(cookies: Mapping[str, str]) -> str | None:
+    user = user_of_cookies(cookies)
+    return None if user is None else user.owner
 
 
-def _everybody(cookies: Mapping[str, str]) -> bool:
-    return True
+def _anybody(cookies: Mapping[str, str]) -> str:
+    return LOCAL
 
 
 @asynccontextmanager

@@ -78,19 +78,23 @@ def table(block: Table, *, key: str) -> None:
     config: dict[str, Any] = {}
     styled = []
     for name, column in block.columns.items():
+        about = block.help.get(name)
         if column.numbers is None:
             frame[name] = column.texts()
+            config[name] = st.column_config.Column(help=about)
         elif column.form not in _BROWSER or column.words or _has_blanks(column.numbers):
             texts = column.texts()
             shown = list(map(_Shown, column.numbers.tolist(), texts))
             frame[name] = pd.Series(shown, dtype=object)
             # The browser measures the first rows alone, and would cut longer numbers off.
             longest = max(map(len, [name, *texts]))
-            config[name] = st.column_config.NumberColumn(width=_PADDING + _CHARACTER * longest)
+            config[name] = st.column_config.NumberColumn(
+                width=_PADDING + _CHARACTER * longest, help=about
+            )
             styled.append(name)
         else:
             frame[name] = _browsed(column.numbers, column.form)
-            config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form])
+            config[name] = st.column_config.NumberColumn(format=_BROWSER[column.form], help=about)
     cells = pd.DataFrame(frame)
     # A Styler shows its own text over the number in a cell; only tables that need it pay for one.
     st.dataframe(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, ParamSpec, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,13 @@ Task = Literal["pairwise", "pointwise"]
 TASKS: tuple[Task, ...] = ("pairwise", "pointwise")
 MISSING = -1
 
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoteMatrix:
-    """Votes of ``n_judges`` judges on ``n_items`` items.
+    """Votes of ``n_judges`` judges on ``n_items`` items; equal where all that they hold is equal.
 
     Attributes
     ----------
@@ -75,6 +79,12 @@ class VoteMatrix:
             _check_length("judge table", len(self.judge_table), n_judges)
         object.__setattr__(self, "sha256", _fingerprint(self))
 
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VoteMatrix) and other.sha256 == self.sha256
+
     @property
     def n_items(self) -> int:
         return int(self.votes.shape[0])
@@ -82,6 +92,13 @@ class VoteMatrix:
     @property
     def n_judges(self) -> int:
         return int(self.votes.shape[1])
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """int (n_items,): code of an item's group, in order of appearance; else its position."""
+        codes: dict[str, int] = {}
+        groups = self.item_ids if self.groups is None else self.groups
+        return np.array([codes.setdefault(group, len(codes)) for group in groups], dtype=np.int64)
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -114,26 +131,24 @@ class VoteMatrix:
             if name not in position:
                 raise InputError("no such judge among the votes", value=name)
         columns = [position[name] for name in judges]
-        table = None if self.judge_table is None else self.judge_table.iloc[columns]
         return replace(
             self,
             votes=self.votes[:, columns],
             judges=tuple(judges),
-            judge_table=None if table is None else table.reset_index(drop=True),
+            judge_table=_selected(self.judge_table, columns),
             ties=None if self.ties is None else self.ties[:, columns],
         )
 
     def with_items(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> VoteMatrix:
         """These items only (integer positions or a mask), in the order given."""
         index = np.arange(self.n_items)[rows]
-        features = None if self.features is None else self.features.iloc[index]
         return replace(
             self,
             votes=self.votes[index],
             labels=self.labels[index],
             item_ids=tuple(self.item_ids[i] for i in index),
             groups=None if self.groups is None else tuple(self.groups[i] for i in index),
-            features=None if features is None else features.reset_index(drop=True),
+            features=_selected(self.features, index),
             ties=None if self.ties is None else self.ties[index],
         )
 
@@ -142,19 +157,19 @@ class VoteMatrix:
         return replace(self, task=task)
 
 
-class Keyed:
-    """A vote matrix hashed by its content, so that preparing it can be cached."""
+def cached(
+    size: int,
+) -> Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]:
+    """Keep the last ``size`` results of a function; votes are told apart by their content."""
+    return cast(
+        "Callable[[Callable[Arguments, Returned]], Callable[Arguments, Returned]]", lru_cache(size)
+    )
 
-    __slots__ = ("votes",)
 
-    def __init__(self, votes: VoteMatrix) -> None:
-        self.votes = votes
-
-    def __hash__(self) -> int:
-        return hash(self.votes.sha256)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Keyed) and other.votes.sha256 == self.votes.sha256
+def _selected(
+    table: pd.DataFrame | None, rows: NDArray[np.int64] | list[int]
+) -> pd.DataFrame | None:
+    return None if table is None else table.iloc[rows].reset_index(drop=True)
 
 
 def _frozen_int8(values: NDArray[np.int8], name: str, ndim: int) -> NDArray[np.int8]:

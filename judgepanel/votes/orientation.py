@@ -7,6 +7,7 @@ affect fitting and evaluation only; scoring new votes never flips anything.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -47,23 +48,40 @@ class Oriented:
 
     Attributes
     ----------
-    votes : the labelled items with the judges that take part; under ``randomized`` items are
-        flipped by a seeded coin.
+    given : the votes as they were given, with all judges.
+    votes : the labelled items with the judges that take part, in the order of their names; under
+        ``randomized`` items are flipped by a seeded coin.
     unlabelled : int8 (n, n_judges), the other items' votes of the same judges, turned by a coin
         of their own under ``randomized``.
     policy : what ``auto`` came to.
-    aside : judges left out, each with why: no vote on a labelled item; where items are swapped,
-        also one verdict on nearly every one or, if labels are lopsided, mostly the wrong one.
-    one_class : whether all labels of the file are equal, as it was given.
-    notices : full sentences for the user.
+    aside : judges that were asked for and are left out, each with why: no vote on a labelled
+        item; where items are swapped, also one verdict on nearly every one or, if labels are
+        lopsided, mostly the wrong one.
     """
 
+    given: VoteMatrix
     votes: VoteMatrix
     unlabelled: NDArray[np.int8]
     policy: Resolved
     aside: tuple[tuple[str, str], ...]
-    one_class: bool
-    notices: tuple[str, ...]
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all labels of the file are equal, as it was given."""
+        return self.given.minority_share == 0.0
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Full sentences for the user: lopsided labels, and judges that were set aside."""
+        notices = []
+        if self.given.task == "pairwise" and self.given.minority_share < BALANCED_SHARE:
+            notices.append(_why_lopsided(self.given, self.policy))
+        for reason, notice in _NOTICES.items():
+            names = [name for name, why in self.aside if why == reason]
+            if names:
+                was = "was" if len(names) == 1 else "were"
+                notices.append(notice.format(names=listed(names, 3), was=was))
+        return tuple(notices)
 
     @property
     def set_aside(self) -> tuple[str, ...]:
@@ -126,7 +144,6 @@ def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
         raise InputError("unknown protocol", value=protocol, allowed=", ".join(PROTOCOLS))
     if not votes.labelled.any():
         raise InputError("no item has a label", allowed="labels 0 or 1 on at least some items")
-    one_class = votes.minority_share == 0.0
     if votes.task == "pointwise":
         if policy in ("randomized", "symmetric"):
             raise InputError(
@@ -134,16 +151,16 @@ def resolve(votes: VoteMatrix, policy: Policy, protocol: Protocol) -> Resolved:
                 "has only one",
                 allowed="auto, as_given",
             )
-        if one_class:
+        if votes.minority_share == 0.0:
             raise InputError(
                 "every label is the same, so nothing can be learned about a pointwise task",
                 allowed="items of both classes",
             )
         return "as_given"
     if policy == "auto":
-        balanced = votes.minority_share >= BALANCED_SHARE
-        return "as_given" if balanced or protocol == "paper" else "symmetric"
-    if policy == "as_given" and one_class and protocol == "honest":
+        lopsided = votes.minority_share < BALANCED_SHARE
+        return "symmetric" if lopsided and protocol == "honest" else "as_given"
+    if policy == "as_given" and votes.minority_share == 0.0 and protocol == "honest":
         raise InputError(
             "every label is the same: taken as given, a constant prediction would look perfect",
             allowed="orientation auto, symmetric or randomized",
@@ -157,44 +174,37 @@ def orient(
     *,
     protocol: Protocol = "honest",
     seed: int = 0,
+    judges: Sequence[str] | None = None,
 ) -> Oriented:
-    """Labelled items of ``votes`` under a policy; see :func:`resolve` for what is refused."""
-    resolved = resolve(votes, policy, protocol)
-    labelled = votes.with_items(votes.labelled)
-    share = votes.minority_share
-    notices = []
-    if votes.task == "pairwise" and share < BALANCED_SHARE:
-        notices.append(_why_lopsided(votes, resolved))
-    aside = _left_out(votes, swapped=resolved != "as_given")
-    for reason, notice in _NOTICES.items():
-        names = [name for name, why in aside.items() if why == reason]
-        if names:
-            was = "was" if len(names) == 1 else "were"
-            notices.append(notice.format(names=listed(names, 3), was=was))
-    if aside:
-        remaining = [name for name in votes.judges if name not in aside]
-        if not remaining:
-            raise _nobody_left(aside)
-        labelled = labelled.with_judges(remaining)
-    unlabelled = votes.with_items(~votes.labelled).with_judges(labelled.judges).votes
-    if resolved == "randomized":
+    """Labelled items of ``votes`` under a policy, as ``judges`` (None: all of them) see them.
+
+    See :func:`resolve` for what is refused.
+    """
+    policy = resolve(votes, policy, protocol)
+    reasons = _reasons(votes, swapped=policy != "as_given")
+    asked = votes.judges if judges is None else judges
+    aside = {name: reasons[name] for name in asked if name in reasons}
+    remaining = sorted(name for name in asked if name not in aside)
+    if aside and not remaining:
+        raise _nobody_left(aside)
+    labelled = votes.with_judges(remaining).with_items(votes.labelled)
+    unlabelled = votes.with_judges(remaining).votes[~votes.labelled]
+    if policy == "randomized":
         labelled = _flipped(labelled, seed)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7, 5)))
         unlabelled = _swapped(unlabelled, rng.random(len(unlabelled)) < 0.5)
-    return Oriented(
-        labelled, unlabelled, resolved, tuple(aside.items()), share == 0.0, tuple(notices)
-    )
+    return Oriented(votes, labelled, unlabelled, policy, tuple(aside.items()))
 
 
-def _left_out(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
-    """Judges to set aside, in the order of the file, and what each of them gave."""
+def _reasons(votes: VoteMatrix, *, swapped: bool) -> dict[str, str]:
+    """What every judge gave that is to be set aside."""
     lopsided = votes.minority_share < BALANCED_SHARE
     silent = (votes.votes[votes.labelled] == MISSING).all(axis=0)
     nobody = np.zeros(votes.n_judges, dtype=bool)
     constant = constant_judges(votes) if swapped else nobody
     contrary = contrary_judges(votes) if swapped and lopsided else nobody
-    why = np.select([silent, constant, contrary], [SILENT, ONE_VERDICT, AGAINST], "")
-    return {name: str(entry) for name, entry in zip(votes.judges, why, strict=True) if entry}
+    reasons = np.select([silent, constant, contrary], [SILENT, ONE_VERDICT, AGAINST], "")
+    return {judge: str(why) for judge, why in zip(votes.judges, reasons, strict=True) if why}
 
 
 def _nobody_left(aside: dict[str, str]) -> InputError:
@@ -209,17 +219,17 @@ def _nobody_left(aside: dict[str, str]) -> InputError:
     )
 
 
-def _why_lopsided(votes: VoteMatrix, resolved: Resolved) -> str:
+def _why_lopsided(votes: VoteMatrix, policy: Resolved) -> str:
     share = votes.minority_share
     if share == 0.0:
         text = f"Every label is {int(votes.labels[votes.labelled][0])}"
     else:
         text = f"Only {100 * share:.1f} % of the labels are of the rarer kind"
     text += ", and which response of a pair comes first is arbitrary."
-    if resolved == "as_given":
+    if policy == "as_given":
         return f"{text} Taken as given, these figures measure the coding, not the judges."
     treatment = (
-        "used together with its swap" if resolved == "symmetric" else "turned around by a coin"
+        "used together with its swap" if policy == "symmetric" else "turned around by a coin"
     )
     return (
         f"{text} Each item is therefore {treatment}, so that no calibrator can learn the order. A "
@@ -245,5 +255,4 @@ def _flipped(votes: VoteMatrix, seed: int) -> VoteMatrix:
 
 def _swapped(votes: NDArray[np.int8], flip: NDArray[np.bool_]) -> NDArray[np.int8]:
     """Verdicts with the rows in ``flip`` about the swapped pair."""
-    other = np.where(votes == MISSING, MISSING, 1 - votes)
-    return np.where(flip[:, None], other, votes).astype(np.int8)
+    return np.where(flip[:, None] & (votes != MISSING), 1 - votes, votes).astype(np.int8)

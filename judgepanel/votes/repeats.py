@@ -21,14 +21,13 @@ Cost: sorting, O(n K log n), and where rows repeat one fit of at most 20,000 of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 from scipy.sparse.csgraph import connected_components
 
-from judgepanel.votes.matrix import MISSING, Keyed, VoteMatrix
+from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
 from judgepanel.votes.repeat_keys import keyed_copies
 from judgepanel.votes.row_chance import log_chance
 
@@ -97,17 +96,12 @@ class _Rows:
     twins: NDArray[np.float64]
 
 
+@cached(8)
 def find_repeats(votes: VoteMatrix) -> RepeatSets:
     """Sets of labelled items that are copies of each other; none where nothing shows them.
 
     Items of one group are not counted against each other: copies within it are known to be alike.
     """
-    return _search(Keyed(votes))
-
-
-@lru_cache(maxsize=8)
-def _search(keyed: Keyed) -> RepeatSets:
-    votes = keyed.votes
     labelled = np.flatnonzero(votes.labelled)
     verdicts, labels = votes.votes[labelled], votes.labels[labelled]
     units = _unit_codes(votes, labelled)
@@ -131,9 +125,11 @@ def _search(keyed: Keyed) -> RepeatSets:
     return RepeatSets(whole, _numbers(sets, units, evidence, swapped, conclusive))
 
 
-def grouped(votes: VoteMatrix, outcome: RepeatSets) -> VoteMatrix:
+@cached(4)
+def group_copies(votes: VoteMatrix) -> VoteMatrix:
     """The votes with every set of copies in one group; groups that share a copy are merged."""
-    if outcome.sets.max(initial=-1) < 0:
+    outcome = find_repeats(votes)
+    if not outcome.repeats.apart:
         return votes
     names = votes.item_ids if votes.groups is None else votes.groups
     parent: dict[str, str] = {name: name for name in names}

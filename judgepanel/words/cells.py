@@ -80,11 +80,14 @@ class Column:
         How a cell is shown.
     words : mapping of int to str
         Rows that show words in place of a number, such as ``reference``; they sort by the number.
+    of : str
+        The column of the study's frame that it shows, where its heading is not that name.
     """
 
     values: Interval | Sequence[str] | NDArray[Any]
     form: Form
     words: Mapping[int, str] = field(default_factory=dict)
+    of: str = ""
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -113,28 +116,35 @@ class Column:
         return "" if np.isnan(value) else _NUMBERS[self.form](value)
 
 
-def text(values: Sequence[str]) -> Column:
+def text(values: Sequence[str], *, of: str = "") -> Column:
     """A column of text."""
-    return Column(values, "text")
+    return Column(values, "text", of=of)
 
 
-def numbers(values: ArrayLike, form: Form = "number") -> Column:
+def numbers(values: ArrayLike, form: Form = "number", *, of: str = "") -> Column:
     """A column of numbers (n,): three decimals, or another form of numbers."""
-    return Column(np.asarray(values, dtype=np.float64), form)
+    return Column(np.asarray(values, dtype=np.float64), form, of=of)
 
 
-def levels(values: Interval) -> Column:
+def levels(values: Interval, *, of: str = "") -> Column:
     """Scores (n,) with their intervals; those of a share in per cent."""
-    return Column(values, "share level" if values.unit == "share" else "level")
+    return Column(values, "share level" if values.unit == "share" else "level", of=of)
 
 
-def differences(values: Interval, words: Mapping[int, str] | None = None) -> Column:
+def differences(
+    values: Interval, words: Mapping[int, str] | None = None, *, of: str = ""
+) -> Column:
     """Differences (n,) with their signs and intervals."""
-    return Column(values, "difference", words or {})
+    return Column(values, "difference", words or {}, of)
 
 
 def ends(
-    values: Interval, digits: int = 2, *, sign: bool = False, words: Mapping[int, str] | None = None
+    values: Interval,
+    digits: int = 2,
+    *,
+    sign: bool = False,
+    words: Mapping[int, str] | None = None,
+    of: str = "",
 ) -> Column:
     """Intervals (n,) without what they are intervals of; they sort by their lower ends."""
     lower = np.asarray(values.lo)
@@ -143,7 +153,7 @@ def ends(
         for row, (lo, hi) in enumerate(zip(lower.tolist(), values.hi.tolist(), strict=True))
         if not np.isnan(lo)
     }
-    return Column(lower, "number", texts | dict(words or {}))
+    return Column(lower, "number", texts | dict(words or {}), of)
 
 
 def as_columns(frame: pd.DataFrame, shares: Collection[str] = SHARES) -> dict[str, Column]:

@@ -29,7 +29,7 @@ from judgepanel.words.numbers import (
     percent,
     with_interval,
 )
-from judgepanel.words.sentences import CODING, pipeline_name
+from judgepanel.words.sentences import CODING, panel_pipelines, pipeline_name
 from judgepanel.words.text import plain
 
 MARKED = "measures the coding, not the judges"
@@ -243,7 +243,7 @@ def result_table(results: Sequence[tuple[str, Recommendation]]) -> dict[str, Col
         model, reference = result.model, result.reference
         method = pipeline_name(reference.aggregator, reference.calibrator)
         rows.append((which, "all judges", f"{reference.k:,}", method, reference, null, coding))
-        method = pipeline_name(model.aggregator, model.calibrator)
+        method = panel_pipelines(model)
         some = f"{len(model.judges):,} of {result.n_judges:,}"
         rows.append((which, "recommended", some, method, result, null, coding))
     names, panels, judges, methods, scored, nulls, notes = zip(*rows, strict=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from judgepanel.models.mixture import Member, Mixture
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import check_repeats
 from judgepanel.votes.orientation import BALANCED_SHARE
-from judgepanel.words.numbers import capital, counted, fixed, interval, percent, signed
+from judgepanel.words.numbers import capital, counted, fixed, interval, listed, percent, signed
 
 CALIBRATOR_NAMES = {
     "none": "raw",
@@ -47,6 +48,8 @@ AGGREGATOR_NAMES = {
     "joint": "joint",
 }
 EVEN_SHARE = 0.4
+_MEMBERS = 3
+"""Members of an average that are named; the rest is counted."""
 CODING = "These figures measure the coding, not the judges."
 
 
@@ -113,6 +116,25 @@ def tie_words(k_lo: int, n_judges: int) -> str:
 def pipeline_name(aggregator: str, calibrator: str) -> str:
     """``one-coin + beta``."""
     return f"{AGGREGATOR_NAMES[aggregator]} + {CALIBRATOR_NAMES[calibrator]}"
+
+
+def panel_pipelines(panel: Mixture) -> str:
+    """``joint + raw``, or ``an average of 4 pipelines (93 % joint + raw, …)``, heaviest first."""
+    names = [_member_name(member, len(panel.judges)) for member in panel.members]
+    if len(names) == 1:
+        return names[0]
+    weights = [percent(member.weight) for member in panel.members]
+    parts = [f"{weight} {name}" for weight, name in zip(weights, names, strict=True)]
+    more = len(parts) - _MEMBERS
+    if more > 1:
+        parts = [*parts[:_MEMBERS], f"{more} more"]
+    return f"an average of {counted(len(names), 'pipeline')} ({listed(parts)})"
+
+
+def _member_name(member: Member, n_judges: int) -> str:
+    name = pipeline_name(member.model.aggregator, member.model.calibrator)
+    size = len(member.columns)
+    return name if size == n_judges else f"{name} of {counted(size, 'judge')}"
 
 
 def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def test_what_is_described_for_all_studies_occurs_in_some():
 def test_a_column_without_a_description_is_refused():
     with pytest.raises(KeyError, match="the column puzzle of the study jury is not described"):
         describe(STUDIES["jury"], "puzzle")
-    with pytest.raises(KeyError, match="the column puzzle of the study jury"):
+    with pytest.raises(KeyError, match="the column puzzle_lo of the study jury"):
         describe(STUDIES["jury"], "puzzle_lo")
 
 

@@ -210,16 +210,6 @@ def interrupted_after(parts):
     return stopping
 
 
-def test_an_interrupt_keeps_what_is_complete(votes, monkeypatch):
-    monkeypatch.setattr(running, "steps", interrupted_after(1))
-    curve = jp.curve(votes, splits=20, jobs=1)
-    assert curve.partial
-    assert curve.result.n_splits < 20
-    assert any("Interrupted: this rests on 1 of" in warning for warning in curve.warnings)
-    assert "Interrupted" in curve._repr_html_()
-    assert "Interrupted" in str(curve)
-
-
 def test_an_interrupted_recommendation_makes_no_panel(votes, monkeypatch, tmp_path):
     monkeypatch.setattr(running, "steps", interrupted_after(1))
     recommended = jp.recommend(votes, splits=4, folds=2, jobs=1)

@@ -166,9 +166,20 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerFac
         yield start
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The server of all modules for which it is alike what else is in its data folder.
+
+    A module that looks at a list of analyses, or at work under way, overrides it with
+    ``own_server``.
+    """
+    with serving(tmp_path_factory.mktemp("server"), ROOT / "app.py", {}) as running:
+        yield running
+
+
 @pytest.fixture(scope="module")
-def server(start_server: ServerFactory) -> Server:
-    """The module's one server."""
+def own_server(start_server: ServerFactory) -> Server:
+    """A server of the module's own: only its analyses are there, and its work ends with it."""
     return start_server()
 
 

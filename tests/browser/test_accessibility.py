@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from tests.browser.axe import looks, problems
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import (
     BUDGET,
@@ -27,20 +27,15 @@ from tests.browser.driver import (
     finished_judges,
     finished_methods,
     finished_panel,
-    idle,
 )
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
 
-RULES = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
-SIDEWAYS = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
-  .some(e => e.scrollWidth > e.clientWidth + 1)"""
-LOOKS = {
-    "wide light": (1440, False),
-    "narrow dark": (390, True),
-}
-"""Contrast depends on the colours and layout on the width: two looks show all of both."""
+
+@pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
 
 
 @pytest.fixture(scope="module")
@@ -111,23 +106,12 @@ def of_home(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "comparison"
 
 
-@pytest.mark.parametrize("look", LOOKS)
 def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(
-    look: str, open_page: Callable[..., Page], server: Server, analysis: str, guard: Guard
+    page: Page, server: Server, analysis: str, guard: Guard
 ) -> None:
-    width, dark = LOOKS[look]
-    page = open_page(width=width, height=900, dark=dark)
     result: list[str] = []
     for state in states(page, server, analysis):
-        idle(page)
-        violations = Axe().run(page, options=RULES).response["violations"]
-        result += [
-            f"{state}: {violation['id']}: {node['target']} {node['html'][:160]} "
-            f"{node.get('failureSummary', '')[:200]}"
-            for violation in violations
-            for node in violation["nodes"]
-        ]
-        if page.evaluate(SIDEWAYS):
-            result.append(f"{state}: scrolls sideways")
+        for look in looks(page):
+            result += [f"{state}, {look}: {problem}" for problem in problems(page)]
     assert not result, "\n".join(result)
     guard.check()

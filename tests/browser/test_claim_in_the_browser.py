@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec
@@ -15,10 +14,10 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from judgepanel.words.tables import csv_text
+from tests.browser.axe import problems
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import address, answer, downloaded, finished_claim, idle, pick
 from tests.browser.service import prepared
-from tests.browser.test_accessibility import RULES, SIDEWAYS
 
 pytestmark = pytest.mark.browser
 
@@ -46,9 +45,5 @@ def test_from_the_menu_to_a_sample_and_back_by_its_address(
     finished_claim(narrow)
     expect(answer(narrow)).to_have_text(sentence)
     idle(narrow)
-    violations = Axe().run(narrow, options=RULES).response["violations"]
-    assert [
-        (violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations
-    ] == []
-    assert not narrow.evaluate(SIDEWAYS)
+    assert problems(narrow) == []
     guard.check()

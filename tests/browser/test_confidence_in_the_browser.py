@@ -7,10 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import SIDEWAYS
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import CONFIDENCE, address, answer, finished_confidence, idle
 from tests.browser.service import prepared
-from tests.browser.test_accessibility import SIDEWAYS
 
 pytestmark = pytest.mark.browser
 

@@ -37,6 +37,11 @@ WATCH_FRAMES = """() => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
+
+
 def drawn(page: Page):
     return page.locator(".js-plotly-plot .scatterlayer")
 

@@ -22,6 +22,11 @@ HOSTILE = '<script>window.hacked=1</script> **b** <img src=x onerror="window.hac
 
 
 @pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
+
+
+@pytest.fixture(scope="module")
 def analyses(server: Server) -> dict[str, str]:
     """Three analyses by name, the last one made last."""
     loaded = load_votes(sample_bytes("clean_pairwise"), name="clean_pairwise_votes.csv")

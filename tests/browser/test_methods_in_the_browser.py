@@ -30,13 +30,17 @@ from tests.browser.driver import (
     finished_methods,
     idle,
     pick,
-    upload,
 )
-from tests.browser.service import prepared
+from tests.browser.service import prepared, prepared_votes
 
 pytestmark = pytest.mark.browser
 
 SPLITS = 4
+
+
+@pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +81,7 @@ def test_the_grid_its_ties_the_steps_and_the_shapes_are_drawn(
     expect(answer(page)).to_contain_text("(base rate: 0.69")
     assert len(values(page)) == 8 * 9
     expect(chart(page, "method_grid").get_by_text("not told apart from it")).to_be_visible()
-    expect(chart(page, "pipeline_ablation").get_by_text("null: the base rate")).to_be_visible()
+    expect(chart(page, "pipeline_ablation").get_by_text("base rate")).to_be_visible()
     shapes = chart(page, "calibrator_design").locator(".legendtext")
     expect(shapes).to_have_text(["raw", "temperature", "Platt", "beta", "isotonic"])
     assert chart(page, "calibrator_design").locator(".lines .js-line").count() == 5
@@ -180,11 +184,8 @@ def test_on_a_phone_the_grid_is_a_table_that_scrolls_by_itself(
 def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
     page: Page, server: Server, real_votes: Callable[[str], Path], guard: Guard
 ) -> None:
-    page.goto(server.url)
-    upload(page, real_votes("llmbar_votes.csv"))
-    page.get_by_role("button", name="Analyse").click()
-    finished_curve(page)
-    page.get_by_role("link", name="Methods").click()
+    votes = real_votes("llmbar_votes.csv").read_bytes()
+    page.goto(address(server, METHODS, prepared_votes(server.home, votes, "votes.csv", 100)))
     expect(answer(page)).to_have_text(re.compile(r"^So far, \d+ of 100 splits: "))
     assert len(values(page)) == 8 * 9
     expect(page.get_by_role("heading", name="The pipeline step by step")).to_have_count(0)

@@ -42,6 +42,11 @@ UNMARK = f"""() => {{
 }}"""
 
 
+@pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
+
+
 def part_of(path: Path) -> bytes:
     """Some judges on harder items of the file, as CSV; all labels are 1, one judge is a broken run.
 

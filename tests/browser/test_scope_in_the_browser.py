@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import problems
 from tests.browser.conftest import Guard, Server
 from tests.browser.driver import address, answer, idle
 from tests.browser.service import prepared
-from tests.browser.test_accessibility import RULES, SIDEWAYS
 
 pytestmark = pytest.mark.browser
 
@@ -26,11 +25,7 @@ def finished(page: Page, n: int = 1) -> None:
 
 def accessible(page: Page) -> None:
     idle(page)
-    violations = Axe().run(page, options=RULES).response["violations"]
-    assert [
-        (violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations
-    ] == []
-    assert not page.evaluate(SIDEWAYS)
+    assert problems(page) == []
 
 
 def test_the_checks_are_read_compared_and_found_again_by_their_link(

@@ -58,6 +58,11 @@ NAMES = (
 FORMULA_START = ("=", "+", "-", "@", "\t", "\r")
 
 
+@pytest.fixture(scope="module")
+def server(own_server: Server) -> Server:
+    return own_server
+
+
 def hostile_votes(names: tuple[str, ...] = NAMES, *, start: str = "q") -> bytes:
     """80 items whose ids, like the judges, are anything but names."""
     rng = random.Random(5)

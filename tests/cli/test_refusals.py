@@ -7,10 +7,10 @@ import pytest
 
 from judgepanel.decision.panel_file import export_panel, panel_json
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
-from judgepanel.models.panel import fit_panel
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import load_votes
+from tests.helpers import single_panel
 
 GOOD = "item_id,label,j1,j2\n" + "".join(
     f"i{n},{n % 2},{n % 2},{(n // 2) % 2}\n" for n in range(24)
@@ -224,7 +224,7 @@ def content():
     spec = RecommendSpec(settings=Settings(splits=2))
     result = run(RECOMMEND, votes, spec, jobs=1)
     ballots = prepare(votes, spec.settings).ballots
-    model = fit_panel(ballots, ("j1", "j2"), 2, aggregator="one_coin", calibrator="temperature")
+    model = single_panel(ballots, ("j1", "j2"), 2, aggregator="one_coin", calibrator="temperature")
     return export_panel(replace(result, model=model), votes, spec, ())
 
 
@@ -241,6 +241,36 @@ def changed(**keys):
 
 def inside(part, **keys):
     return lambda content: json.dumps({**content, part: {**content[part], **keys}})
+
+
+def member(**parts):
+    """The only member with other parts, or with some keys of the aggregator changed."""
+
+    def change(content):
+        (whole,) = content["members"]
+        return json.dumps({**content, "members": [{**whole, **parts}]})
+
+    return change
+
+
+def counted(**keys):
+    def change(content):
+        (whole,) = content["members"]
+        return member(aggregator={**whole["aggregator"], **keys})(content)
+
+    return change
+
+
+def of_version(version):
+    """An older version that has keys of this one."""
+
+    def change(content):
+        (whole,) = content["members"]
+        older = {key: value for key, value in content.items() if key != "members"}
+        parts = {key: whole[key] for key in ("aggregator", "calibrator")}
+        return json.dumps({**older, **parts, "version": version})
+
+    return change
 
 
 JOINT = {
@@ -266,9 +296,20 @@ BROKEN = {
     "empty": (lambda _: "", ["cannot be read as JSON"]),
     "a list": (lambda _: "[]", ["not a panel file"]),
     "other JSON": (lambda _: '{"a": 1}', ["not a panel file", "written by judgepanel"]),
-    "version 5": (changed(version=5), ["unknown version", "'5'", "version 1 to 4"]),
-    "version 2 with a later key": (changed(version=2), ["'training'", "no such key"]),
-    "version 3 with a later key": (changed(version=3), ["'fallback'", "no such key"]),
+    "version 6": (changed(version=6), ["unknown version", "'6'", "version 1 to 5"]),
+    "version 2 with a later key": (of_version(2), ["'training'", "no such key"]),
+    "version 3 with a later key": (of_version(3), ["'fallback'", "no such key"]),
+    "version 4 with members": (changed(version=4), ["'members'", "no such key"]),
+    "no members": (changed(members=[]), ["$.members"]),
+    "members without judges": (member(columns=[]), ["$.members[0].columns"]),
+    "a member of strangers": (member(columns=[0, 2]), ["members[0].columns", "'2'", "0 to 1"]),
+    "a judge counted twice": (member(columns=[0, 0]), ["$.members[0].columns", "non-unique"]),
+    "a judge that nobody uses": (
+        changed(judges=["j1", "j2", "j3"], profile=None, training=None, absence=None),
+        ["no member of the panel uses a judge", "'j3'"],
+    ),
+    "half an average": (member(weight=0.5), ["do not add up to 1", "'0.5'"]),
+    "a weight below 0": (member(weight=-1), ["$.members[0].weight"]),
     "a short fallback": (
         changed(fallback={**FALLBACK, "weights": [1]}),
         ["fallback.weights has 1 entries for 2 judges"],
@@ -316,52 +357,52 @@ BROKEN = {
         ["'prior' is a required property"],
     ),
     "unknown aggregator": (
-        changed(aggregator={"kind": "oracle"}),
+        member(aggregator={"kind": "oracle"}),
         ["unknown kind of aggregator", "'oracle'", "one_coin", "joint"],
     ),
     "unknown calibrator": (
-        changed(calibrator={"kind": "auto"}),
+        member(calibrator={"kind": "auto"}),
         ["unknown kind of calibrator", "'auto'", "none, temperature, platt, beta"],
     ),
-    "no kind": (changed(calibrator={}), ["unknown kind of calibrator"]),
+    "no kind": (member(calibrator={}), ["unknown kind of calibrator"]),
     "unknown parameter": (
-        changed(calibrator={"kind": "temperature", "slope": 1, "magic": 2}),
-        ["$.calibrator", "'magic' was unexpected"],
+        member(calibrator={"kind": "temperature", "slope": 1, "magic": 2}),
+        [".calibrator", "'magic' was unexpected"],
     ),
     "negative temperature": (
-        changed(calibrator={"kind": "temperature", "slope": -1}),
-        ["$.calibrator.slope", "-1 is less than the minimum"],
+        member(calibrator={"kind": "temperature", "slope": -1}),
+        [".calibrator.slope", "-1 is less than the minimum"],
     ),
     "increasing b": (
-        changed(calibrator={"kind": "beta", "a": 1, "b": 1, "c": 0}),
-        ["$.calibrator"],
+        member(calibrator={"kind": "beta", "a": 1, "b": 1, "c": 0}),
+        [".calibrator"],
     ),
     "knots that fall": (
-        changed(calibrator={"kind": "isotonic", "logits": [0, 1], "p": [0.7, 0.6], "odd": False}),
+        member(calibrator={"kind": "isotonic", "logits": [0, 1], "p": [0.7, 0.6], "odd": False}),
         ["knots", "p not falling"],
     ),
     "knots that jump": (
-        changed(calibrator={"kind": "isotonic", "logits": [1, 1], "p": [0.5, 0.6], "odd": False}),
+        member(calibrator={"kind": "isotonic", "logits": [1, 1], "p": [0.5, 0.6], "odd": False}),
         ["knots", "logits rising"],
     ),
     "a short prototype": (
-        lambda content: json.dumps({**content, "aggregator": {**JOINT, "prototypes": ["1"]}}),
+        member(aggregator={**JOINT, "prototypes": ["1"]}),
         ["a prototype of the panel has 1 votes for 2 judges"],
     ),
     "an odd prototype": (
-        lambda content: json.dumps({**content, "aggregator": {**JOINT, "prototypes": ["1x"]}}),
-        ["$.aggregator.prototypes", "'1x' does not match"],
+        member(aggregator={**JOINT, "prototypes": ["1x"]}),
+        [".aggregator.prototypes", "'1x' does not match"],
     ),
     "a prototype too many": (
-        lambda content: json.dumps({**content, "aggregator": {**JOINT, "pull": []}}),
+        member(aggregator={**JOINT, "pull": []}),
         ["aggregator.pull has 0 entries for 1 prototypes"],
     ),
     "text for a number": (
-        changed(calibrator={"kind": "temperature", "slope": "1"}),
+        member(calibrator={"kind": "temperature", "slope": "1"}),
         ["'1' is not of type 'number'"],
     ),
     "NaN": (
-        changed(calibrator={"kind": "temperature", "slope": float("nan")}),
+        member(calibrator={"kind": "temperature", "slope": float("nan")}),
         ["NaN is not a number"],
     ),
     "infinite": (
@@ -369,12 +410,12 @@ BROKEN = {
         ["1e999"],
     ),
     "huge": (
-        changed(calibrator={"kind": "temperature", "slope": 10**400}),
+        member(calibrator={"kind": "temperature", "slope": 10**400}),
         ["calibrator.slope", "out of range"],
     ),
-    "weights too few": (inside("aggregator", voted=[3]), ["aggregator.voted has 1 entries"]),
+    "weights too few": (counted(voted=[3]), ["aggregator.voted has 1 entries"]),
     "more right than votes": (
-        inside("aggregator", correct=[25, 0], voted=[24, 24]),
+        counted(correct=[25, 0], voted=[24, 24]),
         ["right more often than it voted", "'25'", "at most 24"],
     ),
     "judge twice": (changed(judges=["j1", "j1"]), ["$.judges", "non-unique"]),

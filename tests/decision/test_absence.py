@@ -13,20 +13,19 @@ from judgepanel.decision.absence_scores import scores_without
 from judgepanel.decision.absence_threshold import Losses, Scored, Threshold
 from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import folds
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import flat_row
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING
-from tests.helpers import make_votes
+from tests.helpers import make_votes, single_panel
 
 SETTINGS = Settings(splits=3)
 
 
 def panel_of(votes, k, aggregator="one_coin", calibrator="temperature"):
     prepared = prepare(votes, SETTINGS)
-    return prepared, fit_panel(
+    return prepared, single_panel(
         prepared.ballots, prepared.judges, k, aggregator=aggregator, calibrator=calibrator
     )
 
@@ -57,7 +56,7 @@ def test_the_nll_without_a_judge_is_that_of_a_plain_loop():
         ballots = Ballots(
             whole.votes[rows][:, columns], whole.signs[rows], np.arange(len(rows)), whole.symmetric
         )
-        fitted = fit_panel(
+        fitted = single_panel(
             ballots, tuple(names), 4, aggregator="one_coin", calibrator="temperature"
         )
         cast = votes.with_judges(fitted.judges).votes[drawn.evaluation].copy()

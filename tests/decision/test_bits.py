@@ -21,6 +21,7 @@ from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.kernels.application import fraction_logits, probabilities, weighted_logits
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.models.fallback import Fallback
+from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
@@ -65,12 +66,19 @@ def fitted(draw):
     votes = replace(votes, labels=np.r_[[0, 1], votes.labels[2:]].astype(np.int8))
     assume(policy == "as_given" or not constant_judges(votes).all())
     prepared = prepare(votes, Settings(orientation=policy))
-    model = fit_panel(
-        prepared.ballots,
-        prepared.judges,
-        draw(st.integers(1, prepared.ballots.n_judges)),
-        **dict(zip(("aggregator", "calibrator"), draw(st.sampled_from(PIPELINES)), strict=True)),
-    )
+    raw = draw(st.lists(st.floats(0.05, 1.0), min_size=1, max_size=3))
+    models = [
+        fit_panel(
+            prepared.ballots,
+            prepared.judges,
+            draw(st.integers(1, prepared.ballots.n_judges)),
+            **dict(
+                zip(("aggregator", "calibrator"), draw(st.sampled_from(PIPELINES)), strict=True)
+            ),
+        )
+        for _ in raw
+    ]
+    model = mixture_of(models, (np.array(raw) / sum(raw)).tolist())
     beyond = draw(st.sampled_from((None, 0.2, 0.6)))
     if beyond is not None:
         weights = draw(st.lists(WEIGHTS, min_size=len(model.judges), max_size=len(model.judges)))
@@ -177,12 +185,14 @@ def test_replaced_calibrators_are_exported_as_what_stands_in(result):
     labels = np.tile([0, 1], 10).astype(np.int8)
     votes = replace(make_votes(0, 20, 2), votes=np.stack([labels, labels], 1), labels=labels)
     prepared = prepare(votes, Settings(orientation="as_given"))
-    model = fit_panel(
+    fitted = fit_panel(
         prepared.ballots, prepared.judges, 2, aggregator="one_coin", calibrator="platt"
     )
-    assert model.replaced
+    assert fitted.replaced
+    model = mixture_of([fitted], [1.0])
     panel = load_panel(exported(result, model))
-    assert panel.content["calibrator"] == {"kind": "temperature", "slope": model.shape.a}
+    (member,) = panel.content["members"]
+    assert member["calibrator"] == {"kind": "temperature", "slope": fitted.shape.a}
     assert panel.model.score(votes.votes).tolist() == model.score(votes.votes).tolist()
 
 
@@ -197,27 +207,45 @@ def test_a_panel_file_reads_back_and_fits_its_schema(result):
     assert remaining == set(TRAINING.judges)
 
 
+def alone(result):
+    """The heaviest pipeline alone and without a fallback, as versions before 5 had panels."""
+    return replace(result, model=mixture_of([result.model.main], [1.0]))
+
+
+def of_version_4(content):
+    """A panel of one member as version 4 wrote it."""
+    (member,) = content["members"]
+    older = {key: value for key, value in content.items() if key != "members"}
+    parts = {key: member[key] for key in ("aggregator", "calibrator")}
+    return {**older, **parts, "version": 4}
+
+
+def test_a_file_of_version_4_scores_to_the_bit_as_its_only_member(result):
+    content = export_panel(alone(result), TRAINING, SPEC, ())
+    older = load_panel(panel_json(of_version_4(content)))
+    assert older.model == alone(result).model
+    assert older.content == content
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_file_of_an_older_version_is_read_without_the_blocks_it_lacks(result, version):
-    content = export_panel(result, TRAINING, SPEC, ())
+    content = export_panel(alone(result), TRAINING, SPEC, ())
     later = (*BLOCKS, "fallback")
-    older = {key: value for key, value in content.items() if key not in later}
+    older = {key: value for key, value in of_version_4(content).items() if key not in later}
     old = load_panel(panel_json({**older, "version": version}))
     assert old.content == {**content, **dict.fromkeys(later)}
-    assert old.model == replace(result.model, fallback=None)
+    assert old.model == replace(alone(result).model, fallback=None)
     scored = score(old, make_votes(5, 60, 7))
     assert (scored.drift, scored.seen.checked) == (None, False)
     assert scored.labelled is not None
     assert not scored.labelled.checked
-    for key in later:
+    for key in (*later, "members"):
         with pytest.raises(InputError, match="have no such key"):
             load_panel(panel_json({**older, "version": version, key: None}))
 
 
 def test_a_file_of_version_3_scores_as_it_did_and_says_what_it_measured(result):
-    content = export_panel(
-        replace(result, model=replace(result.model, fallback=None)), TRAINING, SPEC, ()
-    )
+    content = of_version_4(export_panel(alone(result), TRAINING, SPEC, ()))
     losses = {
         key: [{k: v for k, v in loss.items() if k not in LOSS_KEYS} for loss in rows]
         for key, rows in content["absence"].items()

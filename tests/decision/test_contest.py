@@ -23,6 +23,11 @@ def terms(n_judges=6, n_folds=4, seed=0):
     return Terms(n_folds, seed, Known(("",) * n_judges, None), Rules(seed=seed))
 
 
+def only(panel):
+    (member,) = panel.members
+    return member.model
+
+
 def score(ballots, drawn, choices):
     return compete(ballots, drawn, choices, terms(ballots.n_judges))
 
@@ -101,7 +106,7 @@ def test_the_final_panel_has_the_judges_that_stood():
     names = tuple("abcdef")
     standing = stand(ballots, np.arange(80), ODD, terms(), FINAL)
     for candidate, panel in zip(ODD.all(), standing.panels, strict=True):
-        model = final_panel(ballots, names, candidate, terms())
+        model = only(final_panel(ballots, names, (candidate,), np.ones(1), terms()))
         assert set(model.judges) == {
             name for name, remaining in zip(names, panel, strict=True) if remaining
         }
@@ -132,7 +137,7 @@ def test_the_panel_that_is_taken_away_scores_as_the_one_that_competed(symmetric)
     seen = np.where(ballots.votes == 0, -1, (ballots.votes + 1) // 2)[drawn.evaluation]
     right = ballots.signs[drawn.evaluation] > 0
     for position, candidate in enumerate(choices.all()):
-        model = final_panel(rows, ("a", "b", "c"), candidate, rules)
+        model = only(final_panel(rows, ("a", "b", "c"), (candidate,), np.ones(1), rules))
         columns = ["abc".index(name) for name in model.judges]
         p = model.score(seen[:, columns].astype(np.int8))
         nll = -np.log(np.where(right, p, 1.0 - p)).mean()

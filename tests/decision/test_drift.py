@@ -196,6 +196,7 @@ def test_with_few_groups_nothing_is_compared_and_one_sentence_says_so():
     assert compared(named, named).changes
 
 
+@pytest.mark.simulation
 def test_without_drift_few_groups_do_not_warn_and_enough_warn_rarely():
     rng = np.random.default_rng(1)
     for n_groups, most in ((8, 0), (FEWEST_GROUPS, 12)):

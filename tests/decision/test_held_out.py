@@ -90,6 +90,7 @@ def test_warnings_count_groups():
     assert held_out_warnings(replace(votes, groups=None), 0.3, 0) == []
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("n_groups", "share"), [(20, 0.2), (30, 0.4)])
 def test_sets_of_items_of_new_groups_hold_the_label_as_often_as_they_promise(n_groups, share):
     inside = []

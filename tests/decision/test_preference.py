@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from judgepanel.decision.candidates import Candidate
+from judgepanel.decision.average import average_losses
+from judgepanel.decision.candidates import Candidates, Family
 from judgepanel.decision.preference import (
     POWER,
+    PREFERENCES,
     affordable,
-    pick,
+    choose,
     smoothed_nll,
     tied_with_best,
 )
@@ -15,12 +17,15 @@ from judgepanel.decision.preference import (
 N = 400
 UNITS = np.arange(N)
 ANY = np.ones(4, dtype=bool)
-CANDIDATES = (
-    Candidate("top-1", 1, "majority", "none"),
-    Candidate("top-3", 3, "one_coin", "beta"),
-    Candidate("all", 4, "one_coin", "temperature"),
-    Candidate("all", 4, "joint", "none"),
+CANDIDATES = Candidates(
+    (
+        Family("majority", (("top-1", 1),), ("none",)),
+        Family("one_coin", (("top-3", 3),), ("temperature",)),
+        Family("one_coin", (("all", 4),), ("temperature",)),
+        Family("joint", (("all", 4),), ("none",)),
+    )
 )
+"""The first is no member of the average; the last leads it."""
 PANELS = np.array([[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1]], dtype=bool)
 COSTS = np.array([9.0, 1.0, 1.0, 1.0])
 
@@ -35,8 +40,14 @@ def losses(*sharpness, seed=0):
     return np.log1p(np.exp(-logits * signs))
 
 
+def choice_of(prefer, *sharpness, **budget):
+    rng = np.random.default_rng(0)
+    drawn = losses(*sharpness)
+    return choose(drawn, PANELS, UNITS, CANDIDATES, prefer, rng, costs=COSTS, **budget)
+
+
 def taken(prefer, *sharpness, **budget):
-    return pick(losses(*sharpness), PANELS, UNITS, CANDIDATES, prefer, costs=COSTS, **budget)
+    return choice_of(prefer, *sharpness, **budget).taken
 
 
 def test_the_smoothed_nll_is_the_loss_under_labels_that_follow_the_blend():
@@ -82,11 +93,37 @@ def test_items_of_one_group_count_as_one():
     assert together.sum() > 1
 
 
-def test_the_lowest_is_taken_unless_everyone_is_hardly_behind():
-    assert taken("nll", 1.0, 0.2, 0.2, 0.2) == 0
-    assert taken("nll", 1.0, 1.0, 1.0, 0.2) == 2
-    assert taken("nll", 1.0, 1.0, 1.0, 1.0) == 3
-    assert taken("nll", 0.2, 1.0, 0.2, 0.2) == 1
+def test_members_that_lose_little_share_the_average():
+    choice = choice_of("nll", 1.0, 1.0, 1.0, 1.0)
+    assert choice.taken is None
+    assert choice.used is choice.weights
+    assert choice.weights[0] == 0.0
+    assert (choice.weights[1:] > 0.0).all()
+    assert choice.weights.sum() == pytest.approx(1.0)
+
+
+def test_a_member_that_is_clearly_better_has_all_the_weight():
+    assert choice_of("nll", 1.0, 1.0, 0.2, 0.2).weights.tolist() == [0.0, 1.0, 0.0, 0.0]
+
+
+def test_one_pipeline_is_the_heaviest_member():
+    for sharpness in ((1.0, 1.0, 0.2, 0.2), (0.2, 0.2, 0.9, 0.2), (1.0, 1.0, 1.0, 1.0)):
+        choice = choice_of("single", *sharpness)
+        assert choice.taken == choice.weights.argmax()
+        assert choice.used.tolist() == np.eye(4)[choice.taken].tolist()
+
+
+def test_everyone_is_an_average_over_panels_of_all_judges():
+    choice = choice_of("everyone", 1.0, 1.0, 0.2, 0.2)
+    assert choice.taken is None
+    assert choice.weights[:2].tolist() == [0.0, 0.0]
+
+
+def test_every_preference_takes_candidates_whose_weights_add_up_to_one():
+    for prefer in PREFERENCES:
+        used = choice_of(prefer, 0.9, 1.0, 0.8, 0.9).used
+        assert used.sum() == pytest.approx(1.0)
+        assert np.isfinite(average_losses(losses(0.9, 1.0, 0.8, 0.9), used)).all()
 
 
 @pytest.mark.parametrize(("prefer", "position"), [("simplest", 2), ("fewest", 1), ("cheapest", 1)])
@@ -102,5 +139,22 @@ def test_a_preference_never_takes_a_candidate_that_is_clearly_worse():
 def test_a_budget_leaves_dear_panels_out():
     assert affordable(PANELS, COSTS, None).all()
     assert affordable(PANELS, COSTS, 11.0).tolist() == [True, True, False, False]
-    assert taken("nll", 0.2, 0.5, 1.0, 1.0, budget=11.0) == 1
+    assert choice_of("nll", 0.2, 0.5, 1.0, 1.0, budget=11.0).weights.tolist() == [0, 1, 0, 0]
     assert affordable(PANELS, COSTS, 9.0).tolist() == [True, False, False, False]
+    # No member is cheap enough: the best of the others stands in.
+    assert choice_of("nll", 0.2, 0.5, 1.0, 1.0, budget=9.0).weights.tolist() == [1, 0, 0, 0]
+
+
+def test_members_of_an_average_keep_within_a_budget_together():
+    pair = Candidates(
+        (
+            Family("one_coin", (("top-3", 3), ("top-5", 5)), ("temperature",)),
+            Family("joint", (("all", 2),), ("none",)),
+        )
+    )
+    panels = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]], dtype=bool)
+    drawn = losses(1.0, 1.0, 1.0)
+    rng = np.random.default_rng(0)
+    weights = choose(drawn, panels, UNITS, pair, "nll", rng, costs=np.ones(4), budget=3.0).weights
+    assert (weights > 0).sum() == 2
+    assert panels[weights > 0].any(axis=0).sum() <= 3

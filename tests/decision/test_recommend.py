@@ -8,11 +8,14 @@ import pandas as pd
 import pytest
 
 from judgepanel.decision import recommend
+from judgepanel.decision.average import average_losses
 from judgepanel.decision.candidates import candidates_of
 from judgepanel.decision.contest import Terms, compete, stand
-from judgepanel.decision.preference import pick
+from judgepanel.decision.preference import choose
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
+from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
@@ -47,25 +50,31 @@ def tally(votes):
 
 
 def by_hand(votes, spec):
-    """Per split: the chosen candidate and its item scores on the evaluation rows."""
+    """Per split: what is chosen, the rows and its scores on them; None is the average."""
     ballots = prepare(votes, spec.settings).ballots
     choices = candidates_of(spec.candidates, ballots.n_judges, symmetric=ballots.symmetric)
     for number in range(spec.settings.splits):
         drawn = split(ballots.units, number)
         standing = stand(ballots, drawn.calibration, choices, TERMS, (number, 1))
         held = compete(ballots, drawn, choices, TERMS)
-        closed = [c.aggregator != "joint" for c in choices.all()]
+        closed = [c.aggregator in CLOSED_FORMS for c in choices.all()]
         np.testing.assert_array_equal(held.standing.losses[closed], standing.losses[closed])
         np.testing.assert_array_equal(held.standing.panels, standing.panels)
         units = ballots.units[drawn.calibration]
-        best = pick(held.standing.losses, held.standing.panels, units, choices.all(), spec.prefer)
-        yield best, drawn.evaluation, held.items.nll[best]
+        rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number, 1, 67)))
+        losses, panels = held.standing.losses, held.standing.panels
+        choice = choose(losses, panels, units, choices, spec.prefer, rng)
+        yield choice, drawn.evaluation, average_losses(held.items.nll, choice.used)
 
 
-def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(votes, result, tally):
+@pytest.mark.parametrize("prefer", ["nll", "single"])
+def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(votes, prefer):
+    spec = replace(spec_of(splits=4), prefer=prefer)
+    for progress in steps(RECOMMEND, votes, spec, jobs=1):
+        tally, result = progress.partial.in_order(), progress.result()
     total, times, chosen = np.zeros(80), np.zeros(80), []
-    for best, rows, nll in by_hand(votes, spec_of()):
-        chosen.append(best)
+    for choice, rows, nll in by_hand(votes, spec):
+        chosen.append(tally.n_arms - 1 if choice.taken is None else choice.taken)
         total[rows] += nll
         times[rows] += 1
     assert tally.chosen[:, 0].tolist() == chosen
@@ -99,19 +108,25 @@ def test_random_judges_are_recommended_at_no_better_than_the_null():
     assert recommendation.optimism > -0.05
 
 
-def test_the_panel_is_the_choice_refitted_on_all_labelled_rows(votes, result):
+def test_the_panel_is_the_average_refitted_on_all_labelled_rows(votes, result):
     prepared = prepare(votes, Settings())
-    wanted = fit_panel(
-        prepared.ballots,
-        prepared.judges,
-        result.chosen.k,
-        aggregator=result.chosen.aggregator,
-        calibrator=result.chosen.calibrator,
-    )
-    assert result.model == wanted
+    models = [
+        fit_panel(
+            prepared.ballots,
+            prepared.judges,
+            member.k,
+            aggregator=member.aggregator,
+            calibrator=member.calibrator,
+        )
+        for member in result.members
+    ]
+    wanted = mixture_of(models, [member.weight for member in result.members])
+    assert result.averages
+    assert replace(result.model, fallback=None) == wanted
     assert result.model.n_fit == 80
     assert set(result.left_out) | set(result.model.judges) == set(votes.judges)
     assert {result.lowest, result.chosen} <= set(result.candidates)
+    assert result.chosen is result.candidates[-1]
     assert result.lowest in result.tied
 
 
@@ -123,7 +138,7 @@ def test_joint_over_all_judges_is_recommended_where_judges_repeat_each_other():
     noisy = np.where(rng.random(copies.shape) < 0.03, 1 - copies, copies).astype(np.int8)
     votes = replace(made, votes=noisy, judges=tuple(f"j{j:02d}" for j in range(20)))
     recommendation = run(RECOMMEND, votes, spec_of(splits=3), jobs=1)
-    assert recommendation.model.aggregator == "joint"
+    assert recommendation.model.main.aggregator == "joint"
     assert recommendation.nll.value < recommendation.reference.nll.value
 
 
@@ -134,7 +149,8 @@ def test_the_wide_list_holds_the_default_one_and_names_every_candidate_once():
     assert len(set(names)) == len(names)
     few = make_votes(3, 40, 4)
     recommendation = run(RECOMMEND, few, replace(spec_of(splits=2), candidates="wide"), jobs=1)
-    assert len(recommendation.candidates) == len(candidates_of("wide", 4, symmetric=False).all())
+    listed = candidates_of("wide", 4, symmetric=False).all()
+    assert len(recommendation.candidates) == len(listed) + 1
 
 
 def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
@@ -152,9 +168,12 @@ def test_the_reference_is_all_judges_with_one_coin_and_beta(result):
 @pytest.mark.parametrize(("n_judges", "panels"), [(1, 1), (3, 3), (5, 3)])
 def test_small_panels_have_no_candidate_twice(n_judges, panels):
     recommendation = run(RECOMMEND, make_votes(5, 40, n_judges), spec_of(splits=2), jobs=1)
-    joint = [c for c in recommendation.candidates if c.aggregator == "joint"]
-    assert len(recommendation.candidates) - len(joint) == panels * (2 * 4 + 2)
-    assert {c.k for c in joint} == {n_judges, (n_judges + 1) // 2}
+    *candidates, average = recommendation.candidates
+    joint = [c for c in candidates if c.aggregator == "joint"]
+    of_everyone = 2 * 2  # Stacking and Dawid-Skene with labels, each under two calibrators.
+    assert len(candidates) - len(joint) == panels * (2 * 4 + 2) + of_everyone
+    assert {c.k for c in joint} == {k for k in (3, (n_judges + 1) // 2, n_judges) if k <= n_judges}
+    assert average.panel == "average"
     keys = {(c.k, c.aggregator, c.calibrator) for c in recommendation.candidates}
     assert len(keys) == len(recommendation.candidates)
     assert (n_judges == 1) == any("one judge only" in notice for notice in recommendation.warnings)
@@ -204,6 +223,7 @@ def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
     assert cost_of_judges(few, outcome.model.judges) == pytest.approx(outcome.cost)
     assert {candidate.allowed for candidate in outcome.candidates} == {True, False}
     assert all(candidate.allowed == (candidate.cost <= 3.0) for candidate in outcome.candidates)
+    assert outcome.chosen.cost == pytest.approx(outcome.cost)
     assert not outcome.reference.allowed
     assert "all" not in taken
 
@@ -217,6 +237,20 @@ def test_costs_that_are_asked_for_and_not_known_are_missed_in_one_sentence(votes
 def test_a_budget_that_no_judge_keeps_within_names_the_cheapest(priced):
     with pytest.raises(InputError, match=r"no judge keeps within.*allowed: 1 or more"):
         run(RECOMMEND, priced, replace(spec_of(splits=2), budget=0.5), jobs=1)
+
+
+def test_keeping_everyone_beyond_the_budget_is_refused(priced):
+    spec = replace(spec_of(splits=2), prefer="everyone", budget=3.0)
+    with pytest.raises(InputError, match=r"keeping everyone exceeds the budget.*raise the budget"):
+        run(RECOMMEND, priced, spec, jobs=1)
+
+
+def test_what_else_could_be_done_has_its_price(result):
+    everyone, fewer = result.best(everyone=True), result.best(everyone=False)
+    assert everyone.k == result.n_judges > fewer.k
+    rows = [row for row in result.candidates if row.panel != "average"]
+    lowest = min(float(row.nll.value) for row in rows)
+    assert lowest == min(float(row.nll.value) for row in (everyone, fewer))
 
 
 def test_the_runner_up_is_held_against_the_chosen_one(result):
@@ -272,4 +306,5 @@ def test_a_recommendation_survives_json_to_the_last_digit(result):
     back = from_plain(Recommendation, json.loads(text))
     assert to_plain(back) == to_plain(result)
     assert sorted(set(back.frame()["k"])) == [1, 3, 5, 6, 10, 12]
-    assert len(back.frame()) == 6 * (2 * 4 + 2) + 2 * 2
+    closed, joint, of_everyone, average = 6 * (2 * 4 + 2), 5 * 2, 2 * 2, 1
+    assert len(back.frame()) == closed + joint + of_everyone + average

@@ -15,14 +15,13 @@ from judgepanel.decision.score import score
 from judgepanel.decision.snippet import SNIPPET, script
 from judgepanel.kernels.aggregate.aggregation import KERNELS
 from judgepanel.models.conformal import SplitConformal
-from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.conformal import LEVELS, SET_NAMES, labels_needed
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError, load_votes, write_votes
 from judgepanel.words.scored import labelled_sentence, scored_text
-from tests.helpers import flip_items, make_votes
+from tests.helpers import flip_items, make_votes, single_panel
 
 _GIVEN: dict = {}
 exec(compile(SNIPPET, "snippet", "exec"), _GIVEN)  # noqa: S102 - our own text
@@ -84,7 +83,7 @@ def test_sets_agree_in_library_snippet_and_estimator(
 ):
     parts = slices(old, SHARE, 0)
     prepared = prepare(parts.fitted, Settings(orientation=policy))
-    model = fit_panel(
+    model = single_panel(
         prepared.ballots, prepared.judges, 6, aggregator=aggregator, calibrator=calibrator
     )
     panel = panel_of(old, replace(result, orientation=policy), spec, model)
@@ -101,7 +100,7 @@ def test_sets_agree_in_library_snippet_and_estimator(
 
 def test_under_symmetric_a_swap_has_the_mirrored_set(old, new, result, spec):
     prepared = prepare(slices(old, SHARE, 0).fitted, Settings(orientation="symmetric"))
-    model = fit_panel(
+    model = single_panel(
         prepared.ballots, prepared.judges, 7, aggregator="joint", calibrator="temperature"
     )
     panel = panel_of(old, replace(result, orientation="symmetric"), spec, model)
@@ -168,7 +167,7 @@ def test_sets_hold_the_label_as_often_as_they_promise():
         votes = make_votes(seed, 400, 5, low=0.6, high=0.75)
         parts = slices(votes.with_items(np.arange(150)), 0.4, seed)
         prepared = prepare(parts.fitted, Settings())
-        model = fit_panel(
+        model = single_panel(
             prepared.ballots, prepared.judges, 5, aggregator="one_coin", calibrator="beta"
         )
         p = model.score(parts.held_out.with_judges(model.judges).votes)
@@ -428,7 +427,7 @@ def test_llmbar_halves_round_trip_bit_for_bit(real_votes, result, spec, aggregat
     half = np.random.default_rng(0).permutation(votes.n_items) < votes.n_items // 2
     past, fresh = votes.with_items(half), votes.with_items(~half)
     prepared = prepare(slices(past, SHARE, 0).fitted, Settings())
-    model = fit_panel(
+    model = single_panel(
         prepared.ballots, prepared.judges, k, aggregator=aggregator, calibrator=calibrator
     )
     left = tuple(name for name in votes.judges if name not in set(model.judges))

@@ -1,4 +1,4 @@
-"""Keep, drop, watch: every rule, its order, and the number of labels."""
+"""Helps, could go, unsettled: every rule, its order, and the number of labels."""
 
 from __future__ import annotations
 
@@ -56,27 +56,27 @@ def status(**changes):
 
 def test_a_judge_that_is_missed_is_kept():
     outcome = status(value=Interval.single(0.01, 0.002, 0.018))
-    assert (outcome.status, outcome.labels) == ("keep", None)
+    assert (outcome.status, outcome.labels) == ("helps", None)
     assert outcome.reason == "Without it NLL rises by +0.0100 [+0.0020, +0.0180]."
 
 
 def test_a_judge_among_those_that_can_go_is_dropped_unless_it_is_missed():
-    assert statuses(with_judge(3))[0].status == "watch"
+    assert statuses(with_judge(3))[0].status == "unsettled"
     first = with_judge(3)
     out = replace(first, judges=(replace(first.judges[0], droppable=True), *first.judges[1:]))
     judge_status = statuses(out)[0]
-    assert judge_status.status == "drop"
+    assert judge_status.status == "could go"
     assert "one of the 3 judges worth least" in judge_status.reason
     assert "+0.0000 [-0.0010, +0.0020]" in judge_status.reason
     missed = replace(out.judges[0], value=Interval.single(0.001, 0.001, 0.012))
-    assert statuses(replace(out, judges=(missed, *out.judges[1:])))[0].status == "keep"
+    assert statuses(replace(out, judges=(missed, *out.judges[1:])))[0].status == "helps"
     liked = replace(out.judges[0], shapley=Interval.single(0.01, 0.001, 0.03))
-    assert statuses(replace(out, judges=(liked, *out.judges[1:])))[0].status == "drop"
+    assert statuses(replace(out, judges=(liked, *out.judges[1:])))[0].status == "could go"
 
 
 def test_a_judge_that_helps_over_panels_of_all_sizes_is_kept():
     outcome = status(shapley=Interval.single(0.01, 0.002, 0.03))
-    assert outcome.status == "keep"
+    assert outcome.status == "helps"
     assert "+0.0100 [+0.0020, +0.0300]" in outcome.reason
 
 
@@ -84,14 +84,14 @@ def test_whoever_fails_the_checks_is_dropped_whatever_it_is_worth():
     judge = with_judge(value=Interval.single(0.005, 0.002, 0.01))
     name = judge.judges[0].judge
     rows = statuses(judge, {name: "below chance", "gone": "always 1"})
-    assert (rows[0].status, rows[0].reason) == ("drop", "It fails the checks: below chance.")
-    assert (rows[-1].judge, rows[-1].status) == ("gone", "drop")
+    assert (rows[0].status, rows[0].reason) == ("could go", "It fails the checks: below chance.")
+    assert (rows[-1].judge, rows[-1].status) == ("gone", "could go")
     assert len(rows) == len(judge.judges) + 1
 
 
 def test_what_is_not_settled_says_how_many_labels_would_do():
     outcome = status(value=Interval.single(0.004, -0.007, 0.015))
-    assert outcome.status == "watch"
+    assert outcome.status == "unsettled"
     labels = math.ceil(100 * (0.011 / 0.004) ** 2)
     assert outcome.labels == labels == 757
     assert "about 757 labelled items would settle it" in outcome.reason
@@ -103,7 +103,7 @@ def test_at_that_many_labels_a_judge_to_watch_is_kept_or_dropped(value):
     assert outcome.labels is not None
     half = 0.011 * math.sqrt(100 / (outcome.labels + 1))
     later = status(value=Interval.single(value, value - half, value + half))
-    assert later.status == ("keep" if value > 0 else "drop")
+    assert later.status == ("helps" if value > 0 else "could go")
 
 
 @pytest.mark.parametrize(("value", "half"), [(0.0, 0.008), (0.001, 0.011), (-0.001, 0.011)])
@@ -133,13 +133,13 @@ def test_there_is_one_rule_for_the_number_of_labels(monkeypatch):
 @pytest.mark.parametrize("value", [0.0, -0.001])
 def test_a_judge_hardly_missed_alone_is_called_so(value):
     outcome = status(value=Interval.single(value, value - 0.002, value + 0.002))
-    assert (outcome.status, outcome.labels) == ("watch", 400 if value else None)
+    assert (outcome.status, outcome.labels) == ("unsettled", 400 if value else None)
     assert "hardly missed" in outcome.reason
 
 
 def test_a_judge_that_may_be_missed_by_more_than_the_margin_is_not_called_hardly_missed():
     outcome = status(value=Interval.single(0.02, -0.001, 0.041))
-    assert (outcome.status, outcome.labels) == ("watch", 111)
+    assert (outcome.status, outcome.labels) == ("unsettled", 111)
     assert "hardly missed" not in outcome.reason
     assert outcome.reason.startswith("Keeping it costs no more than 2 %")
 
@@ -153,7 +153,7 @@ HARMFUL = {"value": Interval.single(-0.01, -0.018, -0.002)}
 )
 def test_a_judge_the_panel_is_better_without_is_dropped(more):
     outcome = status(**HARMFUL, **more)
-    assert (outcome.status, outcome.labels) == ("drop", None)
+    assert (outcome.status, outcome.labels) == ("could go", None)
     assert outcome.reason.startswith("NLL falls without it: -0.0100 [-0.0180, -0.0020].")
     assert ("alone" in outcome.reason) == ("droppable" not in more)
 
@@ -164,14 +164,14 @@ def test_whoever_fails_the_checks_is_told_so_before_its_harm():
     assert row.reason == "It fails the checks: below chance."
 
 
-def test_nobody_shown_to_harm_the_hard_panel_is_kept_or_watched():
+def test_nobody_shown_to_harm_the_hard_panel_is_said_to_help():
     spec = ValueSpec(Settings(splits=4), aggregator="one_coin", calibrator="none", permutations=8)
     votes = load_votes(SAMPLES / "hard_panel_votes.csv").votes
     value = run(VALUE, votes, spec, jobs=1)
     harmful = {judge.judge for judge in value.judges if judge.value.below()}
     rows = {judge_status.judge: judge_status for judge_status in statuses(value)}
     assert len(harmful) > 5
-    assert {rows[name].status for name in harmful} == {"drop"}
+    assert {rows[name].status for name in harmful} == {"could go"}
     for judge in value.judges:
         if judge.value.above() or judge.value.below():
             assert "hardly missed" not in rows[judge.judge].reason
@@ -181,7 +181,7 @@ def test_nothing_is_said_from_a_single_split():
     unknown = float("nan")
     value, shapley = (Interval.single(at, unknown, unknown) for at in (0.001, 0.01))
     outcome = status(value=value, shapley=shapley)
-    assert (outcome.status, outcome.labels) == ("watch", None)
+    assert (outcome.status, outcome.labels) == ("unsettled", None)
     assert outcome.reason == "Not enough splits yet to say."
 
 

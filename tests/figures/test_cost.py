@@ -47,8 +47,8 @@ def test_every_budget_is_a_point_with_its_interval():
     points = drawn["best panel found, 95 %"]
     for place, point in enumerate(result.points):
         assert points.x[place] == point.cost.value
-        assert points.y[place] == point.found.nll.value
-        assert points.y[place] + points.error_y.array[place] == pytest.approx(point.found.nll.hi)
+        assert points.y[place] == point.figures.nll.value
+        assert points.y[place] + points.error_y.array[place] == pytest.approx(point.figures.nll.hi)
     assert drawn["all judges"].x[0] == result.full_cost
     assert set(drawn["base rate"].y) == {result.null_nll}
     assert set(drawn["budget"].x) == {0.4}
@@ -71,7 +71,7 @@ def test_axes_say_the_unit_and_are_logarithmic_where_costs_differ_much():
 
 def test_a_single_split_is_drawn_without_bars():
     points = tuple(
-        replace(p, found=replace(p.found, nll=Interval(p.found.nll.value, NONE, NONE)))
+        replace(p, figures=replace(p.figures, nll=Interval(p.figures.nll.value, NONE, NONE)))
         for p in frontier().points
     )
     drawn = traces(cost_figure(replace(frontier(), points=points)))

@@ -26,7 +26,7 @@ def test_lines_bands_and_null_are_the_result(result):
     by_name = {trace.name: trace for trace in figure.data}
     np.testing.assert_array_equal(by_name["all 9"].y, result.nll.value[0, 1])
     np.testing.assert_array_equal(by_name["top-3"].y, result.nll.value[0, 0])
-    np.testing.assert_array_equal(by_name["null: the base rate"].y, result.null_nll)
+    np.testing.assert_array_equal(by_name["base rate"].y, result.null_nll)
     np.testing.assert_array_equal(by_name["all 9: 95 % interval"].y[:2], result.nll.hi[0, 1])
     np.testing.assert_array_equal(by_name["all 9"].customdata, [[24, 96], [60, 60]])
 

@@ -31,7 +31,7 @@ def test_both_panels_and_the_null_are_lines_over_the_labels(result):
     for name, values in (
         ("all 9", result.nll.value[0, 1]),
         ("top-3", result.nll.value[0, 0]),
-        ("null: the base rate", result.null_nll),
+        ("base rate", result.null_nll),
     ):
         line = trace(figure, name)
         np.testing.assert_array_equal(line.x, result.labels)
@@ -91,6 +91,6 @@ def test_the_difference_has_its_band_and_its_intervals(result):
 def test_without_intervals_or_another_panel_there_are_lines_alone(result):
     bare = replace(result, nll=Interval.alone(result.nll.value), curve_a=np.full((2, 2), np.nan))
     assert [line.name for line in label_budget(bare, "beta").data] == [
-        "null: the base rate",
+        "base rate",
         "all 9",
     ]

@@ -140,8 +140,10 @@ def test_raw_as_the_line_is_drawn_once_and_called_raw() -> None:
 
 def test_the_base_rate_is_drawn_for_nll_only() -> None:
     curve = curve_of()
-    assert set(named(panel_curve(curve, "beta"), "null").y) == {curve.null_nll}
-    assert not [t for t in panel_curve(curve, "beta", "brier").data if t.name.startswith("null")]
+    assert set(named(panel_curve(curve, "beta"), "base rate").y) == {curve.null_nll}
+    assert not [
+        t for t in panel_curve(curve, "beta", "brier").data if t.name.startswith("base rate")
+    ]
 
 
 def test_many_judges_have_a_log_axis_with_ticks_that_do_not_collide() -> None:

@@ -60,11 +60,13 @@ def test_every_judge_is_drawn_once_with_its_interval():
 def test_statuses_can_be_given_and_are_counted_in_the_legend():
     given = tuple(
         JudgeStatus(judge.judge, status, "why", None)
-        for judge, status in zip(result().judges, ("keep", "drop", "watch") * 2, strict=True)
+        for judge, status in zip(
+            result().judges, ("helps", "could go", "unsettled") * 2, strict=True
+        )
     )
     named = traces(value_figure(result(), given))
-    assert set(named) == {"keep (2)", "drop (2)", "watch (2)"}
-    more = (*given, JudgeStatus("only the checks know it", "drop", "why", None))
+    assert set(named) == {"helps (2)", "could go (2)", "unsettled (2)"}
+    more = (*given, JudgeStatus("only the checks know it", "could go", "why", None))
     assert set(traces(value_figure(result(), more))) == set(named)
     assert len(statuses(result())) == 6
 

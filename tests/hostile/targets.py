@@ -6,34 +6,41 @@ raises, and a process that dies, is a fault. Tests run them briefly, ``./run ben
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import json
+import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 from hypothesis import strategies as st
 
-from judgepanel.decision.panel_file import load_panel
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError, load_votes
 from judgepanel.votes.answer import BadAnswer, packed, unpacked
 from judgepanel.votes.files import unzip
 from judgepanel.votes.load import open_table
 from judgepanel.votes.verdicts import read_verdict
+from tests.helpers import make_votes
 from tests.hostile import attacks
 
 WIDE = b'item_id,label,feat_x,"judge ""a""",j2\nq1,1,.5,A>B,0\n"q\n2",0,,tie,1\nq3,1,2,B,\n'
 LONG = b"item;judge;verdict;label\nq1;a;1;1\nq1;b;0;1\nq2;a;B;0\nq2;b;;0\n"
-LINES = b'{"item_id":"q1","label":1,"a":true}\n\n{"item_id":"q2","label":0,"a":null,"b":0.5}\n'
+LINES = b'{"item_id":"q1","label":1,"a":true}\n\n{"item_id":"q2","label":0,"a":null,"feat_b":0.5}\n'
 OUTPUTS = b"".join(
     attacks.outputs_of(text).replace(b'"q1"', b'"q%d"' % k)
     for k, text in enumerate(["[[A]]", "Output (b) is better.", "<think>A</think> **B**", "tie"])
 )
-PANEL = b'{"format":"judgepanel/panel","version":3,"aggregator":{"kind":"majority"},"judges":["a"]}'
 INSPECT = json.dumps(
     {
         "version": 2,
@@ -42,9 +49,40 @@ INSPECT = json.dumps(
         "samples": [{"id": 1, "epoch": 1, "target": "A", "scores": {"s": {"value": "C"}}}],
     }
 ).encode()
-PROMPTFOO = json.dumps(
-    {"results": {"version": 3, "results": [{"vars": {"q": 1}, "success": True, "score": 1}]}}
+_ANSWERS = [{"completion": [f"Output ({side})", "stop"], "winner": "1"} for side in "ab"]
+LLMBAR = json.dumps(
+    [
+        {
+            "input": "x",
+            "label": label,
+            "results": [dict(zip(("swap = False", "swap = True"), _ANSWERS, strict=True))],
+        }
+        for label in (1, 2)
+    ]
 ).encode()
+JUDGEBENCH = json.dumps(
+    {
+        "pair_id": "p1",
+        "source": "mmlu",
+        "label": "A>B",
+        "judge_name": "arena_hard",
+        "judgments": [
+            {"judgment": {"judge_model": "m", "response": f"[[{decision}]]"}, "decision": decision}
+            for decision in ("A>B", "B>A")
+        ],
+    }
+).encode()
+REWARDBENCH = json.dumps(
+    {
+        "model": "org/reward",
+        "id": [1, 2, 3],
+        "subset": ["a", "a", "b"],
+        "results": [1, 0, 0.5],
+        "scores_chosen": [2.5, 1, 0],
+        "scores_rejected": [1.5, 3, 0],
+    }
+).encode()
+_TOOLS = Path(__file__).parents[1] / "votes" / "imports" / "data"
 
 
 def _parquet() -> bytes:
@@ -52,6 +90,13 @@ def _parquet() -> bytes:
     table = pa.table({"item_id": ["q1", "q2", "q3"], "label": [1, 0, None], "a": ["A", "B", "tie"]})
     pa.parquet.write_table(table, out)
     return out.getvalue()
+
+
+def _panel() -> bytes:
+    """A panel file with all that an export holds, so that mutations reach every check of it."""
+    votes, spec = make_votes(0, 40, 3), RecommendSpec(Settings(splits=3))
+    result = run(RECOMMEND, votes, spec, jobs=1)
+    return panel_json(export_panel(result, votes, spec, ())).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +111,15 @@ def _file(name: str) -> Callable[[bytes], object]:
     return lambda data: load_votes(data, name=name, need_labels=False)
 
 
+def _member(name: str) -> Callable[[bytes], object]:
+    """Read the only file of an archive."""
+    return lambda data: _file("v.zip")(attacks.zipped(**{name.replace(".", "__"): [data]}))
+
+
+def _tool(name: str) -> bytes:
+    return (_TOOLS / name).read_bytes()
+
+
 def _answer(data: bytes) -> None:
     with suppress(BadAnswer):
         unpacked(data)
@@ -74,24 +128,35 @@ def _answer(data: bytes) -> None:
 TARGETS: MappingProxyType[str, Target] = MappingProxyType(
     {
         "csv": Target(_file("v.csv"), (WIDE, LONG, WIDE.replace(b"\n", b"\r\n"))),
-        "csv.gz": Target(_file("v.csv.gz"), (gzip.compress(WIDE), gzip.compress(LONG) * 2)),
+        "csv.gz": Target(
+            _file("v.csv.gz"),
+            (gzip.compress(WIDE), gzip.compress(LONG) + gzip.compress(b"")),
+        ),
         "jsonl": Target(_file("v.jsonl"), (LINES, OUTPUTS)),
         "parquet": Target(_file("v.parquet"), (_parquet(),)),
         "zip": Target(
             _file("v.zip"),
             (
                 attacks.zipped(log__json=[INSPECT]),
-                attacks.zipped(r__json=[PROMPTFOO], o__jsonl=[OUTPUTS]),
+                attacks.zipped(log__json=[INSPECT], o__jsonl=[OUTPUTS]),
             ),
         ),
-        "json": Target(_file("v.json"), (INSPECT, PROMPTFOO)),
+        "eval": Target(_file("v.eval"), (_tool("inspect-0.3.60/pairs-hasty.eval"),)),
+        "Inspect AI": Target(_file("v.json"), (INSPECT, _tool("inspect-0.3.60/pairs-hasty.json"))),
+        "promptfoo": Target(_file("v.json"), (_tool("promptfoo-0.121.20/pairs.json"),)),
+        "LLMBar": Target(_member("Natural/evaluators/j/Vanilla/result.json"), (LLMBAR,)),
+        "JudgeBench": Target(
+            _file("dataset=judgebench,response_model=x,judge_name=arena_hard,judge_model=m.jsonl"),
+            (JUDGEBENCH,),
+        ),
+        "RewardBench": Target(_member("eval-set-scores/org/reward.json"), (REWARDBENCH,)),
         "unnamed": Target(open_table, (WIDE, LINES, _parquet())),
         "gzip": Target(unzip, (gzip.compress(WIDE) + gzip.compress(b""),)),
         "verdict": Target(
             lambda data: read_verdict(data.decode("utf-8", "replace")),
             (b"<think>no</think>\nOutput (a) is better.", b'{"winner": "B"}', b"**A** [[B>>A]]"),
         ),
-        "panel": Target(load_panel, (PANEL,)),
+        "panel": Target(load_panel, (_panel(),)),
         "answer": Target(_answer, (b"".join(packed(open_table(WIDE, "v.csv"))),)),
     }
 )
@@ -103,12 +168,23 @@ _PIECES = (
 )
 
 
+_SCALARS = st.sampled_from(
+    [
+        *(None, True, False, 0, 1, -1, 0.5, 10**400, 1e300, math.nan, math.inf),
+        *("", "A", "NA", "\0", "\ud800", "=1+1", "\u202e", "\n", "[[A]]", "1e999"),
+        *([], {}, [[]], {"": None}),
+    ]
+)
+
+
 def mutated(seeds: Iterable[bytes]) -> st.SearchStrategy[bytes]:
-    """Any bytes, or a seed with pieces of it cut out, doubled, moved and replaced."""
+    """Any bytes, or a seed with pieces or values of it taken out, doubled, moved and replaced."""
+    wholes = list(seeds)
+    documents = [document for seed in wholes if (document := _document(seed)) is not None]
 
     @st.composite
     def edited(draw: st.DrawFn) -> bytes:
-        data = draw(st.sampled_from(list(seeds)))
+        data = draw(st.sampled_from(wholes))
         for _ in range(draw(st.integers(1, 6))):
             start = draw(st.integers(0, len(data)))
             end = draw(st.integers(start, min(len(data), start + 40)))
@@ -118,13 +194,55 @@ def mutated(seeds: Iterable[bytes]) -> st.SearchStrategy[bytes]:
             data = data[:start] + piece * draw(st.integers(0, 3)) + data[end:]
         return data
 
-    return edited() | st.binary(max_size=300)
+    @st.composite
+    def revalued(draw: st.DrawFn) -> bytes:
+        document = copy.deepcopy(draw(st.sampled_from(documents)))
+        for _ in range(draw(st.integers(1, 4))):
+            _change_a_value(draw, document)
+        return json.dumps(document).encode()
+
+    return edited() | st.binary(max_size=300) | (revalued() if documents else st.nothing())
 
 
-def refused_in_one_line(target: Target, data: bytes) -> None:
-    """Run a target; what it refuses is told in one line of plain text."""
+def _document(data: bytes) -> Any:
+    """The object or list that the whole of a file is, if it is JSON."""
+    try:
+        document = json.loads(data)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict | list) else None
+
+
+def _change_a_value(draw: st.DrawFn, document: Any) -> None:
+    """Go down a few levels; there, replace, double or take out a value."""
+    place = document
+    for _ in range(draw(st.integers(0, 6))):
+        inner = [value for value in _values(place) if isinstance(value, dict | list) and value]
+        if not inner:
+            break
+        place = draw(st.sampled_from(inner))
+    if not place:
+        return
+    key = draw(st.sampled_from(list(place) if isinstance(place, dict) else range(len(place))))
+    match draw(st.sampled_from(["replace", "replace", "double", "take out"])):
+        case "take out":
+            del place[key]
+        case "double" if isinstance(place, list):
+            place.append(place[key])
+        case _:
+            place[key] = copy.deepcopy(draw(_SCALARS))
+
+
+def _values(place: Any) -> list[Any]:
+    return list(place.values() if isinstance(place, dict) else place)
+
+
+def is_read(target: Target, data: bytes) -> bool:
+    """Run a target: whether it reads the data; a refusal must be one line of plain text."""
     try:
         target.run(data)
     except InputError as error:
         if not str(error).isprintable():
             raise AssertionError(f"control characters in {str(error)!r}") from None
+        return False
+    return True

@@ -9,15 +9,24 @@ from secrets import token_hex
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_app_utils import (
     create_signed_value,
     generate_xsrf_token_string,
 )
+from websockets.asyncio.client import connect
 
 from judgepanel.ui.access import SIGNED_IN_SECONDS
-from judgepanel.ui.guard import ON_THIS_MACHINE, SIGN_IN_FIRST, Guard
+from judgepanel.ui.guard import (
+    MESSAGES_AT_ONCE,
+    MESSAGES_PER_SECOND,
+    ON_THIS_MACHINE,
+    SIGN_IN_FIRST,
+    Guard,
+    Pace,
+)
 from tests.browser.conftest import ROOT, free_port, serving
-from tests.hostile.test_web import PUBLIC, ask
+from tests.hostile.test_web import PUBLIC, ask, port_of
 
 SECRET = token_hex(32)
 HERE = {"Host": "judges.example.org"}
@@ -94,6 +103,11 @@ def test_cookies_of_an_address_with_tls_never_leave_without(server):
     assert "Secure" not in headers["Set-Cookie"], "on the machine itself there is no TLS"
 
 
+def test_files_that_were_made_are_kept_by_no_proxy_and_no_browser(server):
+    assert ask(server, path="/media/none.csv", **HERE)[1]["Cache-Control"] == "no-store"
+    assert ask(server, path="/", **HERE)[1]["Cache-Control"] != "no-store"
+
+
 def test_how_busy_the_server_is_is_told_on_its_machine_alone(server):
     status, _, body = ask(server, path="/_stcore/metrics", **HERE)
     assert (status, body.decode()) == (404, ON_THIS_MACHINE)
@@ -152,8 +166,89 @@ def test_nobody_asks_for_the_folder_of_the_server_or_acts_on_all_sessions(name):
     assert through_the_guard(in_bytes(name), behind, wanted) == ([wanted["bytes"]], [])
 
 
-def test_a_text_ends_a_websocket_and_bytes_that_are_no_message_are_for_streamlit():
-    broken = {"bytes": b"\xff" * 9}
-    received, answers = through_the_guard(broken, {"text": "hello"}, in_bytes("stop_script"))
-    assert received == [broken["bytes"]]
-    assert answers == [{"type": "websocket.close", "code": 1003}]
+def operation(payload):
+    message = BackMsg()
+    getattr(message.backend_operation_request, payload).SetInParent()
+    return {"bytes": message.SerializeToString()}
+
+
+def test_a_page_asks_for_its_files_and_nobody_has_files_written_on_the_server():
+    wanted = [operation("deferred_file"), operation("dataframe_chunk")]
+    others = [operation("install_skills"), operation("dismiss_skills_nudge"), {"bytes": b""}]
+    received, answers = through_the_guard(*others, *wanted)
+    assert received == [message["bytes"] for message in wanted]
+    assert answers == []
+
+
+def test_nobody_has_a_million_addresses_made():
+    few, many = BackMsg(), BackMsg()
+    few.file_urls_request.file_names.append("votes.csv")
+    many.file_urls_request.file_names.extend(["votes.csv"] * 1_000)
+    sent = [{"bytes": message.SerializeToString()} for message in (many, few)]
+    assert through_the_guard(*sent) == ([few.SerializeToString()], [])
+
+
+@pytest.mark.parametrize(
+    ("message", "code"), [({"text": "hello"}, 1003), ({"bytes": b"\xff" * 9}, 1002)]
+)
+def test_what_is_no_message_ends_a_websocket_and_leaves_no_traceback(message, code):
+    received, answers = through_the_guard(message, in_bytes("stop_script"))
+    assert received == []
+    assert answers == [{"type": "websocket.close", "code": code}]
+
+
+def test_a_websocket_that_sends_too_much_waits_so_that_others_are_answered(monkeypatch):
+    pauses = []
+
+    async def sleep(seconds):
+        pauses.append(seconds)
+
+    monkeypatch.setattr("judgepanel.ui.guard.asyncio.sleep", sleep)
+    monkeypatch.setattr("judgepanel.ui.guard.time.monotonic", lambda: 0.0)
+    received, _ = through_the_guard(*[in_bytes("stop_script")] * (MESSAGES_AT_ONCE + 40))
+    assert len(received) == len(pauses) == MESSAGES_AT_ONCE + 40
+    assert pauses[:MESSAGES_AT_ONCE] == pytest.approx([0.0] * MESSAGES_AT_ONCE)
+    assert pauses[-1] == pytest.approx(40 / MESSAGES_PER_SECOND)
+
+
+def test_what_a_page_asks_in_its_own_time_never_waits():
+    pace = Pace()
+    waits = [pace.wait(n / MESSAGES_PER_SECOND) for n in range(500)]
+    assert waits == pytest.approx([0.0] * 500)
+
+
+async def first_of_a_session(server):
+    """All that a websocket is told until the page's script has ended."""
+    message = BackMsg()
+    message.rerun_script.query_string = ""
+    address = f"ws://127.0.0.1:{port_of(server)}/_stcore/stream"
+    async with connect(address, subprotocols=["streamlit"], open_timeout=60) as websocket:
+        await websocket.send(message.SerializeToString())
+        while True:
+            data = await websocket.recv(decode=False)
+            forward = ForwardMsg.FromString(data)
+            yield data, forward
+            if forward.WhichOneof("type") == "script_finished":
+                return
+
+
+def test_nobody_is_told_where_the_app_lies_or_on_what_machine(server):
+    async def told():
+        return [each async for each in first_of_a_session(server)]
+
+    messages = asyncio.run(told())
+    (session,) = (m.new_session for _, m in messages if m.WhichOneof("type") == "new_session")
+    assert session.main_script_path == "app.py"
+    assert session.initialize.HasField("user_info")
+    assert session.initialize.user_info.ByteSize() == 0
+    assert session.initialize.environment_info.python_version == ""
+    assert session.initialize.environment_info.server_os == ""
+    everything = b"".join(data for data, _ in messages)
+    assert str(ROOT).encode() not in everything
+
+
+def test_a_link_on_another_page_signs_nobody_out(server):
+    link = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", **HERE}
+    assert ask(server, path="/auth/logout", **link)[0] == 403
+    assert ask(server, path="/auth/logout", **{**link, "Sec_Fetch_Site": "same-origin"})[0] == 302
+    assert ask(server, path="/oauth2callback", **link)[0] == 302, "the provider sends people back"

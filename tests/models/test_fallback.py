@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from judgepanel.models.fallback import Fallback, fit_fallback, in_order
-from judgepanel.models.panel import fit_panel
 from judgepanel.studies.settings import Settings, prepare
-from tests.helpers import make_votes
+from tests.helpers import make_votes, single_panel
 
 RULE = Fallback(weights=(2.0, -1.0, 1.0), few=1.0, all=3.0, beyond=0.5)
 
@@ -37,7 +36,7 @@ def test_it_scores_items_on_which_too_much_weight_is_missing():
 def test_a_panel_uses_it_for_those_items_alone():
     votes = make_votes(0, 60, 3)
     prepared = prepare(votes, Settings())
-    plain = fit_panel(
+    plain = single_panel(
         prepared.ballots, prepared.judges, 3, aggregator="majority", calibrator="beta"
     )
     panel = replace(plain, fallback=RULE)

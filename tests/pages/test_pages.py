@@ -253,7 +253,7 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
     assert any(text.startswith("Runner-up") for text in sentence)
     app = until_done(checked(app.toggle(key="worth").set_value(True).run()))
     checked(app.run())
-    assert any(text.startswith("Keep: ") for text in htmls(app, "jp-text"))
+    assert any(text.startswith("Judge by judge, ") for text in htmls(app, "jp-text"))
     headers = [header.value for header in app.header]
     for wanted in ("What if", "What each judge is worth", "Cost", "Curators", "Score new votes"):
         assert wanted in headers

@@ -64,7 +64,7 @@ def escalated(cheapest=2, n_judges=7):
 
 def with_points(**changes):
     result = frontier()
-    points = tuple(replace(p, found=replace(p.found, **changes)) for p in result.points)
+    points = tuple(replace(p, figures=replace(p.figures, **changes)) for p in result.points)
     return replace(result, points=points)
 
 
@@ -99,7 +99,7 @@ def test_nothing_is_claimed_where_nothing_can_be():
     assert "one judge only" in cost_sentence(frontier(n_judges=1))
     assert "nothing to save" in cost_sentence(frontier(costs=(0.0,) * 7))
     base = frontier().everyone
-    early = replace(base, found=replace(base.found, nll=replace(base.found.nll, lo=NONE)))
+    early = replace(base, figures=replace(base.figures, nll=replace(base.figures.nll, lo=NONE)))
     assert cost_sentence(replace(frontier(), everyone=early)) == "Not enough splits yet to say."
     assert "No panel at any cost beats the base rate" in cost_sentence(
         replace(frontier(), null_nll=0.01)

@@ -24,6 +24,7 @@ from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
+from judgepanel.studies.columns import describe
 from tests.present.results import result_of, spec_of
 
 NAMES = tuple(ENTRIES)
@@ -97,6 +98,17 @@ def test_warnings_come_once_right_after_the_answer(name):
     warnings = {limit.text for limit in caveats(result.warnings)}
     known = study_blocks(ENTRIES[name], result, spec_of(name), known=result.warnings)
     assert not [block for block in known if isinstance(block, Caveat) and block.text in warnings]
+
+
+def test_a_heading_is_described_as_the_column_of_the_frame_that_it_shows():
+    study = ENTRIES["panel_curve"].study
+    (table, *_) = (block for block in blocks_of("panel_curve") if isinstance(block, Table))
+    shows = {"NLL": "nll", "NLL 95 %": "nll", "skill": "skill", "difference 95 %": "delta"}
+    assert {name: table.help[name] for name in shows} == {
+        name: describe(study, column) for name, column in shows.items()
+    }
+    assert "paper's p" in table.columns
+    assert "paper's p" not in table.help
 
 
 def test_every_study_has_its_place_on_a_page():

@@ -10,20 +10,26 @@ import pytest
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
+from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.absence import absence_table, absence_words
 from judgepanel.present.decide.recommend import (
     candidate_table,
     certainty_sentence,
+    members_table,
+    preference_sentence,
+    prices_sentence,
     recommendation_sentence,
     rival_sentence,
+    rivals_figure,
     statuses_sentence,
-    tied_sentence,
     way_sentence,
+    weights_table,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.numbers import with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
 from tests.helpers import make_votes
 
@@ -53,11 +59,63 @@ def result():
 )
 def test_the_runner_up_is_named_with_its_difference(stands, words):
     outcome = result()
-    runner = replace(outcome.runner_up, panel="top-5", stands=stands)
+    runner = replace(
+        outcome.runner_up, panel="top-5", stands=stands, behind=Interval.single(0.1, 0.0, 0.2)
+    )
     sentence = rival_sentence(replace(outcome, runner_up=runner, labels_to_settle=1234))
     assert sentence.startswith("Runner-up: top-5")
     assert words in sentence
     assert ("labels" in sentence) == (stands == "undecided")
+
+
+def test_a_row_that_leads_the_table_is_explained():
+    outcome = result()
+    lead = Interval.single(-0.01, -0.02, 0.01)
+    runner = replace(outcome.runner_up, behind=lead, stands="undecided")
+    sentence = rival_sentence(replace(outcome, runner_up=runner))
+    assert "It leads the table below" in sentence
+    assert "its lead flatters" in sentence
+    assert "leads the table" not in rival_sentence(
+        replace(outcome, runner_up=replace(runner, behind=Interval.single(0.01, -0.01, 0.02)))
+    )
+
+
+def test_other_advice_has_its_price():
+    outcome = result()
+    everyone, fewer = outcome.best(everyone=True), outcome.best(everyone=False)
+    apart = replace(outcome, runner_up=outcome.candidates[0])
+    sentence = prices_sentence(apart)
+    for row in (everyone, fewer):
+        assert with_interval(*row.behind, sign=True) in sentence
+    assert "everyone NLL" in sentence
+    assert "a choice of judges NLL" in sentence
+    assert "everyone NLL" not in prices_sentence(replace(outcome, runner_up=everyone))
+
+
+def test_the_recommended_panel_is_drawn_first_beside_what_else_could_be_done():
+    outcome = result()
+    (trace, base_rate) = rivals_figure(outcome).data
+    assert trace.x[0] == outcome.nll.value
+    assert set(trace.x[1:]) == {
+        float(row.nll.value)
+        for row in (
+            outcome.runner_up,
+            outcome.best(everyone=True),
+            outcome.best(everyone=False),
+            outcome.reference,
+        )
+    }
+    assert set(base_rate.x) == {outcome.null_nll}
+
+
+def test_members_of_an_average_are_listed_heaviest_first():
+    outcome = result()
+    assert outcome.averages
+    weight = members_table(outcome)["weight"].numbers
+    assert weight.tolist() == sorted(weight.tolist(), reverse=True)
+    assert weight.sum() == pytest.approx(1.0)
+    assert "in the average" in weights_table(outcome)
+    assert way_sentence(outcome).startswith("How: the probabilities of the pipelines are averaged")
 
 
 def test_a_single_candidate_has_no_runner_up():
@@ -68,29 +126,24 @@ def test_a_single_candidate_has_no_runner_up():
 @pytest.mark.parametrize(
     ("prefer", "words"),
     [
-        ("nll", "keeping everyone"),
-        ("simplest", "the simplest"),
-        ("cheapest", "the cheapest"),
-        ("fewest", "the fewest judges"),
+        ("single", "One pipeline only"),
+        ("everyone", "Everyone is kept"),
+        ("simplest", "The simplest candidate"),
+        ("cheapest", "The cheapest candidate"),
+        ("fewest", "The candidate with the fewest judges"),
     ],
 )
-def test_the_tied_are_counted_and_what_was_preferred_is_said(prefer, words):
-    outcome = result()
-    others = [
-        candidate for candidate in outcome.candidates if candidate.name != outcome.chosen.name
-    ]
-    lowest = replace(others[0], tied=True, smoothed_nll=outcome.chosen.smoothed_nll - 0.01)
-    marked = tuple(replace(entry, tied=entry is others[0]) for entry in others)
-    sentence = tied_sentence(replace(outcome, candidates=marked, lowest=lowest, prefer=prefer))
-    assert sentence.startswith("1 other candidate is within one standard error of the best")
-    assert words in sentence
-    assert "ahead by 0.010." in sentence
+def test_what_is_preferred_is_said_with_its_price(prefer, words):
+    outcome = replace(result(), prefer=prefer)
+    assert preference_sentence(outcome).startswith(words)
+    *candidates, average = outcome.candidates
+    dear = replace(average, behind=Interval.single(-0.03, -0.05, -0.01))
+    taken = replace(outcome, chosen=candidates[0], candidates=(*candidates, dear))
+    assert preference_sentence(taken).endswith("costs +0.030 [+0.010, +0.050] NLL.")
 
 
-def test_nothing_is_said_where_nothing_is_tied():
-    outcome = result()
-    alone = tuple(replace(candidate, tied=False) for candidate in outcome.candidates)
-    assert tied_sentence(replace(outcome, candidates=alone)) == ""
+def test_the_average_needs_no_word_on_preference():
+    assert preference_sentence(result()) == ""
 
 
 def test_absences_are_listed_with_the_worst_in_words():
@@ -120,11 +173,13 @@ def test_judges_are_counted_by_what_becomes_of_them():
     def status(name, kind):
         return JudgeStatus(name, kind, "why", None)
 
-    some = (status("a", "keep"), status("b", "keep"), status("c", "drop"), status("d", "watch"))
+    some = (status("a", "helps"), status("b", "helps"))
+    some += (status("c", "could go"), status("d", "unsettled"))
     sentence = statuses_sentence(some)
-    assert sentence.startswith("Keep: 2 judges shown to help. Drop: 1 judge that")
-    assert sentence.endswith("Watch: 1 judge, since neither is settled.")
-    assert statuses_sentence(some[:1]) == "Keep: 1 judge shown to help."
+    assert sentence.startswith("Judge by judge, 2 judges are shown to help; 1 could go (")
+    assert "for 1 neither is settled." in sentence
+    assert sentence.endswith("is safe, not better: it saves their price.")
+    assert statuses_sentence(some[:1]) == "Judge by judge, 1 judge is shown to help."
     assert statuses_sentence(()) == ""
 
 
@@ -158,7 +213,8 @@ def test_fewer_judges_are_kept_only_where_that_is_shown_to_lose_nothing(
 ):
     strong = replace(recommendation, nll=Interval.single(0.3, 0.2, 0.4), null_nll=0.69)
     fewer = replace(strong.model, judges=strong.model.judges[:2])
-    pipeline = strong.chosen.aggregator, strong.chosen.calibrator
+    main = strong.members[0]
+    pipeline = main.aggregator, main.calibrator
     marked = tuple(
         replace(candidate, stands=stands)
         if candidate.panel == "all" and (candidate.aggregator, candidate.calibrator) == pipeline
@@ -193,7 +249,7 @@ def test_a_recommendation_names_panel_and_pipeline(recommendation):
     for k, calibrator in product((7, 3), ("none", "temperature", "platt", "beta")):
         changed = replace(
             recommendation,
-            model=replace(model, judges=model.judges[:1] * k, calibrator=calibrator),
+            model=replace(alone(model.main, calibrator=calibrator), judges=model.judges[:1] * k),
             nll=Interval.single(0.4, 0.3, 0.5),
             null_nll=0.69,
             verdict="curate",
@@ -203,10 +259,15 @@ def test_a_recommendation_names_panel_and_pipeline(recommendation):
         assert "on new items." in text
 
 
+def alone(model, **changes):
+    return mixture_of([replace(model, **changes)], [1.0])
+
+
 @pytest.mark.parametrize("aggregator", AGGREGATORS)
 @pytest.mark.parametrize("calibrator", ["none", "beta"])
 def test_every_pipeline_is_explained(recommendation, aggregator, calibrator):
-    model = SimpleNamespace(aggregator=aggregator, calibrator=calibrator)
+    rule = SimpleNamespace(kind=aggregator)
+    model = alone(recommendation.model.main, rule=rule, calibrator=calibrator)
     text = way_sentence(replace(recommendation, model=model))
     assert text.startswith(f"How: {AGGREGATOR_NAMES[aggregator]} ")
     assert ("taken as they come" in text) == (calibrator == "none")

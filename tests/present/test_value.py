@@ -151,11 +151,11 @@ def test_tables_have_a_row_each_and_names_on_one_line():
     table = status_table(named)
     assert Table(table).n_rows == 6
     assert not any(mark in name for name in table["judge"].texts() for mark in "\x1b\n")
-    failed = JudgeStatus("gone", "drop", "It fails the checks: always 1.", None)
-    given = tuple(JudgeStatus(judge.judge, "keep", "why", None) for judge in named.judges)
+    failed = JudgeStatus("gone", "could go", "It fails the checks: always 1.", None)
+    given = tuple(JudgeStatus(judge.judge, "helps", "why", None) for judge in named.judges)
     assert [column.texts()[-1] for column in status_table(named, (*given, failed)).values()] == [
         "gone",
-        "drop",
+        "could go",
         "",
         "",
         "",
@@ -180,7 +180,7 @@ def test_the_terminal_gets_all_of_it():
 
 
 def test_how_many_can_go_is_told_once_and_statuses_with_checks_need_no_reservation():
-    statuses = tuple(JudgeStatus(row.judge, "keep", "why", None) for row in result().judges)
+    statuses = tuple(JudgeStatus(row.judge, "helps", "why", None) for row in result().judges)
     text = terminal_text(present(result(), ValueSpec(), ValueView(statuses)))
     assert text.count(removal_sentence(result())) == 1
     assert "leave out the scope checks" not in text

@@ -20,6 +20,7 @@ from judgepanel.present.blocks import (
     Paragraph,
     Row,
     Table,
+    drawing,
     flat,
 )
 from judgepanel.present.decide.recommend import recommendation_sentence
@@ -46,7 +47,11 @@ def hostile():
             Paragraph(EVIL, quiet=True),
             Facts(((EVIL, EVIL),)),
             Command("```\n" + EVIL),
-            Table({EVIL: text([EVIL, ""]), "p": numbers([0.12345, float("nan")])}, EVIL),
+            Table(
+                {EVIL: text([EVIL, ""]), "p": numbers([0.12345, float("nan")])},
+                EVIL,
+                help={"p": f'" {EVIL}'},
+            ),
         ),
     )
 
@@ -56,6 +61,7 @@ def test_html_shows_untrusted_text_as_text():
     assert "<script>" not in text
     assert text.count("&lt;script&gt;") >= 10
     assert "<td>0.123</td>" in text
+    assert '<th scope="col" title="&quot; &lt;script&gt;' in text
 
 
 def test_markdown_shows_untrusted_text_as_text():
@@ -69,18 +75,41 @@ def test_markdown_shows_untrusted_text_as_text():
     assert len({line.count("|") for line in rows}) == 1
 
 
+def test_a_terminal_shows_no_figure_and_none_is_drawn_for_it():
+    def draw():
+        raise AssertionError("a figure was drawn")
+
+    blocks = (Paragraph("before"), drawing("a line", draw), Row((Figure(draw, "a line"),)))
+    assert terminal_text(blocks) == "before"
+
+
+def test_a_figure_is_drawn_once_and_described_by_its_axes():
+    calls = []
+
+    def draw(x):
+        calls.append(x)
+        return go.Figure(layout={"xaxis": {"title": x}, "yaxis": {"title": "NLL"}})
+
+    figure = drawing("a line", draw, "judges")
+    assert (figure.alt, figure.alt) == ("Figure: a line; NLL against judges.",) * 2
+    assert figure.figure is figure.figure
+    assert calls == ["judges"]
+
+
 def test_figures_are_inside_the_file_and_nothing_is_fetched():
     figure = go.Figure(go.Scatter(x=[1, 2], y=[3, 4]))
-    text = html_text(Document("t", (Figure(figure, "a line"), Figure(figure, "again"))))
+    text = html_text(
+        Document("t", (Figure(lambda: figure, "a line"), Figure(lambda: figure, "again")))
+    )
     assert text.count("* plotly.js v") == 1
     assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", text)
     assert "default-src 'none'" in text
-    assert "*a line*" in markdown_text(Document("t", (Figure(figure, "a line"),)))
+    assert "*a line*" in markdown_text(Document("t", (Figure(lambda: figure, "a line"),)))
     assert "<script>" not in html_text(Document("t", (Paragraph("no figure"),)))
 
 
 def test_a_row_stands_in_documents_one_block_after_the_other():
-    figure = Figure(go.Figure(go.Scatter(x=[1, 2], y=[3, 4])), "a line")
+    figure = Figure(lambda: go.Figure(go.Scatter(x=[1, 2], y=[3, 4])), "a line")
     row = Row((Box("left", (figure,), coding=True), Box("right", (figure, Paragraph("below")))))
     document = Document("t", (row,))
     texts = html_text(document), markdown_text(document), terminal_text(document.blocks)

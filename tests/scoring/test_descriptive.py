@@ -84,6 +84,7 @@ def test_the_papers_joint_test_is_the_largest_t_against_correlated_gaussians():
     assert joint.p == pytest.approx(np.mean(largest >= joint.t), abs=0.02)
 
 
+@pytest.mark.simulation
 def test_the_papers_joint_test_holds_its_level_only_for_independent_splits():
     rng = np.random.default_rng(4)
     independent = [paper_joint(rng.normal(size=(40, 3)), seed=0).p < 0.05 for _ in range(150)]

@@ -277,6 +277,7 @@ def test_joint_draws_have_the_covariance_and_leave_certain_values_alone():
     assert (drawn[:, 2] == 0.5).all()
 
 
+@pytest.mark.simulation
 def test_the_joint_test_keeps_its_level_over_budgets_of_equal_panels():
     rng = np.random.default_rng(6)
     labels = np.array([10.0, 20.0, 40.0])

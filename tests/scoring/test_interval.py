@@ -25,6 +25,7 @@ def test_places_and_shapes_apply_to_all_three() -> None:
     assert ends(grid[1, 0]) == pytest.approx([0.3, 0.1, 0.6])
     assert grid[:, None].shape == (2, 1, 3)
     assert ends(grid.reshape(6)[5]) == ends(grid[1, 2])
+    assert ends(grid.transposed()[2, 1]) == ends(grid[1, 2])
     assert grid[0].unit == "share"
 
 

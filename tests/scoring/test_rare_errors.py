@@ -110,6 +110,7 @@ def panel(n_items, accuracy, rng, n_judges=9):
     )
 
 
+@pytest.mark.simulation
 def test_intervals_of_very_accurate_panels_hold():
     """Nine judges of accuracy .92, 100 items: before, NLL of all held in one data set of ten."""
     rng, ks = np.random.default_rng(8_071), np.array([5, 9])

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgepanel.scoring.splits import folds, group_codes, nested_rows, split
+from judgepanel.scoring.splits import folds, nested_rows, split
 from judgepanel.votes import InputError
 
 
 @st.composite
 def unit_codes(draw):
     names = draw(st.lists(st.integers(0, 9), min_size=2, max_size=60))
-    codes = group_codes([str(name) for name in names], len(names))
+    codes = np.unique(names, return_inverse=True)[1]
     return codes if codes.max() > 0 else np.arange(len(names))
 
 
@@ -84,11 +84,6 @@ def test_folds_partition_the_rows_and_keep_groups_whole(units, n_folds):
 def test_folds_of_single_items_differ_in_size_by_one_at_most():
     sizes = [len(f.evaluation) for f in folds(np.arange(23), np.arange(23), 5, seed=0, key=(0,))]
     assert sorted(sizes) == [4, 4, 5, 5, 5]
-
-
-def test_group_codes_number_groups_as_they_appear():
-    assert group_codes(["b", "a", "b"], 3).tolist() == [0, 1, 0]
-    assert group_codes(None, 3).tolist() == [0, 1, 2]
 
 
 @given(unit_codes(), st.lists(st.integers(1, 60), min_size=1, max_size=5), st.integers(0, 50))

@@ -45,6 +45,7 @@ class Counter:
             question="How many?",
             spec=CountSpec,
             result=Count,
+            partial=int,
             run_chunk=self.run_chunk,
             combine=lambda entry, other: entry + other,
             merge=lambda votes, spec, total: Count(total, spec.settings.splits),

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from judgepanel.service import NotFound
-from judgepanel.service.packing import pack
+from judgepanel.studies.codec import pack
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import MISSING
 from tests.helpers import make_votes

@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from numpy.typing import NDArray
 from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError
 
@@ -262,7 +264,8 @@ def test_a_disk_that_is_full_fails_the_work_with_its_sentence(tmp_path, votes, m
 
     event.listen(engine, "checkout", fill)
     counter, spec = Counter(), CountSpec()
-    large = replace(counter.study, run_chunk=lambda *_: os.urandom(100_000))
+    noise = np.frombuffer(os.urandom(100_000), np.uint8)
+    large = replace(counter.study, partial=NDArray[np.uint8], run_chunk=lambda *_: noise)
     space.submit(large, votes, spec)
     assert finish(space, large, votes, spec).message.startswith("There is no room left")
     with pytest.raises(DatabaseProblem, match="no room left"):

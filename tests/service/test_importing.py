@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from judgepanel.service import NotFound
-from judgepanel.service.packing import pack
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.service.workspace import Analysis
-from judgepanel.studies.codec import spec_sha, to_plain
+from judgepanel.studies.codec import pack, spec_sha, to_plain
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
 from tests.service.counting import Count, Counter, CountSpec

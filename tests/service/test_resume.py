@@ -38,6 +38,8 @@ space.put_votes(make_votes(1, 40, 4))
 space.submit(dataclasses.replace(small, run_chunk=run_chunk), make_votes(1, 40, 4), SPEC)
 sys.stdin.read()
 """
+EARLIER_FORM = b"x\x01c`\x00\x03&#\x03\x00\x00\xa4\x00e"
+"""The number 20 as a compressed tree, which is how chunks were once kept."""
 small = dataclasses.replace(PANEL_CURVE, chunk=2)
 
 
@@ -202,6 +204,19 @@ def test_chunks_that_do_not_fit_are_computed_again(home, votes, sql, kind, chang
     counter.gates[2].set()
     assert finish(space, counter.study, votes, spec).done == 3
     sql(f"UPDATE partials SET {change} WHERE chunk = 1")  # noqa: S608
+    again = home()
+    again.submit(counter.study, votes, spec)
+    assert finish(again, counter.study, votes, spec).result == Count(20, 20)
+    assert counter.calls == [0, 1, 2, 1, 3]
+
+
+def test_chunks_in_the_form_of_another_version_are_computed_again(home, votes, sql):
+    space = home()
+    counter, spec = held_at(space, votes, 2)
+    space.cancel(counter.study, votes.sha256, spec)
+    counter.gates[2].set()
+    finish(space, counter.study, votes, spec)
+    sql("UPDATE partials SET content = :content WHERE chunk = 1", content=EARLIER_FORM)
     again = home()
     again.submit(counter.study, votes, spec)
     assert finish(again, counter.study, votes, spec).result == Count(20, 20)

@@ -1,23 +1,34 @@
-"""Stored values read back as what they were, or not at all, however a field is annotated."""
+"""Stored values read back as what they were, or not at all, however a field is annotated.
+
+As JSON what is alike comes back; as bytes, the same bits do.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from typing_extensions import TypeAliasType
 
 from judgepanel.present.registry import STUDIES
+from judgepanel.scoring.interval import OR_ONE_NUMBER
 from judgepanel.service.workspace import Analysis
-from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.shapes import record_of
-from tests.helpers import same_values
+from judgepanel.studies.codec import from_plain, pack, to_plain, unpack
+from judgepanel.studies.shapes import Record, shape_of
+from tests.helpers import same_bits, same_values
 
 FLOATS = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 """What ``NDArray[np.float64]`` stands for: NumPy before 2.5 says this, later ones name an alias."""
@@ -38,11 +49,15 @@ def round_trip(value: Any) -> Any:
 @pytest.mark.parametrize("name", sorted(STUDIES))
 def test_every_spec_and_result_of_the_registry_can_be_read_back(name: str) -> None:
     for kind in (STUDIES[name].spec, STUDIES[name].result):
-        assert set(record_of(kind).shapes) == {field.name for field in fields(kind)}
+        record = shape_of(kind)
+        assert isinstance(record, Record)
+        assert set(record.shapes) == {field.name for field in fields(kind)}
 
 
 def test_an_analysis_can_be_read_back() -> None:
-    assert set(record_of(Analysis).shapes) == {field.name for field in fields(Analysis)}
+    record = shape_of(Analysis)
+    assert isinstance(record, Record)
+    assert set(record.shapes) == {field.name for field in fields(Analysis)}
 
 
 @pytest.mark.parametrize("annotation", [NDArray[np.float64], FLOATS], ids=("NumPy's", "plain"))
@@ -191,14 +206,156 @@ def test_a_field_that_nobody_knows_how_to_read_is_refused_whatever_the_data(
     for _ in range(2):
         with pytest.raises(TypeError, match=r"^Outer\.inner: Holding\.value: "):
             from_plain(class_of_it, {})
+        with pytest.raises(TypeError, match=r"^Outer\.inner: Holding\.value: "):
+            unpack(class_of_it, b"")
 
 
-@pytest.mark.parametrize("value", [{1, 2}, 1j, b"x", object(), [object()]])
-def test_a_value_without_a_form_in_json_is_not_written(value: object) -> None:
-    with pytest.raises(TypeError, match="has no form in JSON"):
-        to_plain(value)
+@pytest.mark.parametrize("value", [{1, 2}, 1j, b"x", object(), [object()], print])
+def test_a_value_without_a_form_is_not_written(value: object) -> None:
+    for write in (to_plain, pack):
+        with pytest.raises(TypeError, match="has no form in JSON"):
+            write(value)
 
 
-def test_what_is_no_dataclass_cannot_be_read() -> None:
-    with pytest.raises(TypeError, match="is no dataclass"):
+def test_an_array_of_objects_is_not_written_as_bytes() -> None:
+    with pytest.raises(TypeError, match="array of objects"):
+        pack(np.array([None]))
+
+
+def test_a_type_without_a_shape_cannot_be_read() -> None:
+    with pytest.raises(TypeError, match="cannot be read back"):
         from_plain(dict, {})
+
+
+DTYPES = (np.float64, np.float32, np.int64, np.int8, np.uint8, np.bool_)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    number: float
+    count: int | None
+    text: str
+    table: pd.DataFrame | None
+    arrays: tuple[NDArray[np.float64], ...]
+
+
+Some = make_dataclass(
+    "Some",
+    [
+        ("leaves", tuple[Leaf, ...]),
+        ("by_name", Mapping[str, Leaf]),
+        *((dtype.__name__, NDArray[dtype]) for dtype in DTYPES),
+    ],
+    frozen=True,
+)
+LENGTHS = hnp.array_shapes(min_dims=1, min_side=0, max_side=4)
+FRAMES = st.lists(st.tuples(st.floats(), st.booleans(), st.none() | st.text(max_size=3))).map(
+    lambda rows: pd.DataFrame(rows, columns=["x", "is", "note"]).astype(
+        {"x": "float64", "is": "bool", "note": object}
+    )
+)
+NUMBERS = st.floats(allow_nan=False) | st.just(math.nan)
+LEAVES = st.builds(
+    Leaf,
+    NUMBERS,
+    st.none() | st.integers(),
+    st.text(),
+    st.none() | FRAMES,
+    st.lists(hnp.arrays(np.float64, LENGTHS), max_size=2).map(tuple),
+)
+VALUES = st.builds(
+    Some,
+    st.lists(LEAVES, max_size=2).map(tuple),
+    st.dictionaries(st.text(max_size=3) | st.just("array"), LEAVES, max_size=2),
+    *(hnp.arrays(dtype, LENGTHS) for dtype in DTYPES),
+)
+
+
+@given(VALUES)
+def test_as_bytes_any_value_comes_back_to_the_bit(value: Any) -> None:
+    same_bits(unpack(Some, pack(value)), value)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value"),
+    [
+        (int, 20),
+        (tuple[Leaf, ...], ()),
+        (Annotated[NDArray[np.float64], OR_ONE_NUMBER], np.float64(-0.0)),
+        (NDArray[np.int64], np.arange(6).reshape(2, 3).T),
+    ],
+)
+def test_as_bytes_what_is_not_a_dataclass_comes_back_too(annotation: Any, value: object) -> None:
+    same_bits(unpack(annotation, pack(value)), value)
+
+
+@given(st.binary(max_size=200))
+def test_noise_is_refused(noise: bytes) -> None:
+    for data in (noise, zlib.compress(noise)):
+        with pytest.raises(ValueError, match="cannot be read"):
+            unpack(Leaf, data)
+
+
+WHOLE = pack(Leaf(0.1, 3, "é", pd.DataFrame({"x": [1.5]}), (np.arange(3.0), np.ones((2, 2)))))
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
+def test_damaged_bytes_are_refused_or_change_nothing(at: int, change: int) -> None:
+    flipped = WHOLE[:at] + bytes([WHOLE[at] ^ change]) + WHOLE[at + 1 :]
+    with contextlib.suppress(ValueError):
+        same_bits(unpack(Leaf, flipped), unpack(Leaf, WHOLE))
+    with pytest.raises(ValueError, match="cannot be read"):
+        unpack(Leaf, WHOLE[:at])
+
+
+def crafted(content: object, **arrays: np.ndarray) -> bytes:
+    """What only another program would write."""
+    sink = io.BytesIO()
+    np.savez(sink, text=np.frombuffer(json.dumps(content).encode(), np.uint8), **arrays)
+    return sink.getvalue()
+
+
+class Bomb:
+    def __reduce__(self) -> Any:
+        return (pytest.fail, ("a pickle was loaded",))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"array": "0"}, {"array": "text"}, {"array": ["ints"]}, {"array": None}, {"array": 0, "x": 1}],
+    ids=str,
+)
+def test_an_array_that_is_not_there_or_of_another_type_is_refused(value: object) -> None:
+    data = crafted({"value": value}, ints=np.arange(2))
+    with pytest.raises(ValueError, match="cannot be read"):
+        unpack(holding(NDArray[np.float64]), data)
+
+
+def test_a_pickled_array_is_not_loaded() -> None:
+    data = crafted({"value": {"array": "bomb"}}, bomb=np.array([Bomb()], object))
+    with pytest.raises(ValueError, match="cannot be read"):
+        unpack(holding(NDArray[np.float64]), data)
+
+
+COLUMN = {"name": "x", "dtype": "int64", "values": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        None,
+        [],
+        {},
+        {"n_rows": 3, "columns": [COLUMN]},
+        {"n_rows": "2", "columns": [COLUMN]},
+        {"n_rows": 2, "columns": [1]},
+        {"n_rows": 2, "columns": [COLUMN | {"dtype": "category"}]},
+        {"n_rows": 2, "columns": [COLUMN | {"name": []}]},
+        {"n_rows": 2, "columns": [COLUMN | {"values": [1, None]}]},
+        {"n_rows": 2, "columns": [COLUMN | {"values": [1, 2**70]}]},
+    ],
+    ids=str,
+)
+def test_what_is_not_a_table_is_refused(table: object) -> None:
+    with pytest.raises(ValueError, match=r"^Holding\.value: "):
+        read(pd.DataFrame, table)

@@ -109,6 +109,6 @@ def test_the_recommendation_on_llmbar_beats_its_null_and_shows_its_interval(real
     spec = RecommendSpec(settings=Settings(splits=5))
     result = run(RECOMMEND, votes_of(real_votes("llmbar_votes.csv")), spec)
     assert 0.18 < result.nll.value < 0.27
-    assert result.model.aggregator == "joint"
+    assert result.model.main.aggregator == "joint"
     assert result.nll.lo < result.nll.value < result.nll.hi < result.null_nll
     assert result.n_judges == 65

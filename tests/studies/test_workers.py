@@ -94,7 +94,8 @@ def test_a_worker_that_is_killed_is_replaced_and_the_bits_are_the_same(tmp_path)
     pd.testing.assert_frame_equal(*frames, check_exact=True)
 
 
-def test_work_that_kills_every_worker_ends_with_a_sentence():
+def test_work_that_kills_every_worker_ends_with_a_sentence(monkeypatch):
+    monkeypatch.setattr(runner, "_MOST_DEATHS", 2)
     votes, spec = make_votes(1, 40, 4), PanelCurveSpec(settings=Settings(splits=30))
     deadly = replace(PANEL_CURVE, run_chunk=partial(killed_in, 2, None, os.getpid()))
     chunks = []

@@ -1,4 +1,4 @@
-"""Tables of pages: what one page draws changes no other, and blanks are blank."""
+"""Tables of pages: what one page draws changes no other, blanks are blank, headings explain."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -10,7 +10,7 @@ import pytest
 from judgepanel.present.blocks import Table
 from judgepanel.scoring.interval import Interval
 from judgepanel.ui import widgets
-from judgepanel.words.cells import levels, numbers
+from judgepanel.words.cells import levels, numbers, text
 
 LONG = 30
 
@@ -48,3 +48,18 @@ def test_a_number_that_is_not_known_is_a_blank_cell_and_comes_first(monkeypatch)
     (styler,) = drawn
     assert [cell.text for cell in styler.data["share"]] == ["50.0 %", ""]
     assert sorted(styler.data["share"])[0].text == ""
+
+
+def test_a_heading_says_what_its_column_holds(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(widgets.st, "dataframe", lambda _, **options: drawn.append(options))
+    columns = {
+        "judge": text(["a"]),
+        "skill": numbers([0.5], "share"),
+        "p": numbers([0.5], "p"),
+        "rest": text([""]),
+    }
+    abouts = {"judge": "Name of the judge.", "skill": "1 - NLL / null NLL.", "p": "The p-value."}
+    widgets.table(Table(columns, help=abouts), key="help")
+    config = drawn[0]["column_config"]
+    assert {name: config[name]["help"] for name in columns} == {**abouts, "rest": None}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import check_repeats, repeats_sentence
-from judgepanel.votes.repeats import find_repeats, grouped
+from judgepanel.votes.repeats import find_repeats, group_copies
 from judgepanel.votes.samples import SAMPLES, sample_votes
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
@@ -133,14 +133,14 @@ def test_ids_that_share_a_beginning_are_no_copies_when_their_votes_differ():
 def test_grouping_keeps_copies_together_and_merges_the_groups_of_a_file():
     votes = simulate(WORLDS["difficult"])
     twice = times(votes, 2)
-    alone = grouped(twice, find_repeats(twice))
+    alone = group_copies(twice)
     assert len(set(alone.groups)) == votes.n_items
     remaining = pd.DataFrame({"group": alone.groups, "row": [row.tobytes() for row in twice.votes]})
     assert (remaining.groupby("group").size() == 2).all()
     assert all(len(set(rows)) == 1 for _, rows in remaining.groupby("group")["row"])
     assert not find_repeats(alone).repeats.apart
     pairs = replace(twice, groups=tuple(f"g{i // 2}" for i in range(twice.n_items)))
-    merged = grouped(pairs, find_repeats(pairs))
+    merged = group_copies(pairs)
     assert not find_repeats(merged).repeats.apart
     both = pd.DataFrame({"before": pairs.groups, "after": merged.groups})
     assert all(len(set(names)) == 1 for _, names in both.groupby("before")["after"])

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from judgepanel.service import SqlWorkspace
-from judgepanel.service.packing import pack, unpack
+from judgepanel.studies.codec import pack, unpack
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.votes import InputError, load_votes
+from judgepanel.votes import InputError, VoteMatrix, load_votes
 from tests.helpers import make_votes
 
 WIDE = """item_id,label,zoe,ann
@@ -81,8 +81,8 @@ def test_ties_follow_items_judges_and_storage(tmp_path):
     votes = loaded(tmp_path, WIDE)
     assert votes.with_judges(["ann"]).ties.tolist() == [[True], [False], [False], [True]]
     assert votes.with_items(np.array([1, 2])).ties.tolist() == [[True, False], [False, False]]
-    assert np.array_equal(unpack(pack(votes)).ties, votes.ties)
-    assert unpack(pack(make_votes(1, 10, 3))).ties is None
+    assert np.array_equal(unpack(VoteMatrix, pack(votes)).ties, votes.ties)
+    assert unpack(VoteMatrix, pack(make_votes(1, 10, 3))).ties is None
 
 
 def test_ties_reach_the_checks_in_the_order_of_names(tmp_path):

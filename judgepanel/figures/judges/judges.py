@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from judgepanel.figures.style import (
     CURATE_FILL,
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
     MISSING_OPACITY,
     NEUTRAL,
@@ -90,7 +91,7 @@ def kept_judges(
             hovertemplate="%{text}<br>accuracy %{y:.1%} [%{customdata[0]:.1%}, "
             "%{customdata[1]:.1%}] on %{customdata[2]} items<extra></extra>",
         )
-    figure.add_hline(y=0.5, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
+    figure.add_hline(y=0.5, line=DOTTED)
     laid_out(figure, x="judges, most accurate first", y="accuracy on labelled items")
     figure.update_yaxes(tickformat=".0%")
     rank_axis(figure, len(order), [table.judges[j] for j in order])

@@ -66,23 +66,23 @@ def panel_scores(
 
     ``seed`` and ``key`` draw the folds of aggregators that are cross-fitted.
     """
-    if cross_fits(aggregator):
-        return cross_fitted(
+    if not cross_fits(aggregator):
+        return prefix_scores(
             ballots,
-            split,
+            split.calibration,
+            split.evaluation,
             ks,
-            KERNELS[aggregator],
+            aggregator=cast(ClosedForm, aggregator),
             ranking=ranking,
             own_label=own_label,
-            seed=seed,
-            key=key,
         )
-    return prefix_scores(
+    return cross_fitted(
         ballots,
-        split.calibration,
-        split.evaluation,
+        split,
         ks,
-        aggregator=cast(ClosedForm, aggregator),
+        KERNELS[aggregator],
         ranking=ranking,
         own_label=own_label,
+        seed=seed,
+        key=key,
     )

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from judgepanel.kernels.aggregate.prefixes import (
     Floats,
@@ -20,6 +19,7 @@ from judgepanel.kernels.aggregate.prefixes import (
     PrefixScores,
     Ranking,
     rank,
+    without_votes,
 )
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import Split, fold_of, folds
@@ -61,14 +61,17 @@ def cross_fitted(
 ) -> PrefixScores:
     """Score both sides of a split; folds come from ``SeedSequence(seed, spawn_key=key)``."""
     calibration, evaluation = split.calibration, split.evaluation
-    pieces = folds(ballots.units, calibration, N_FOLDS, seed=seed, key=key)
-    fold = fold_of(pieces, ballots.n_items)
+    inner_splits = folds(ballots.units, calibration, N_FOLDS, seed=seed, key=key)
+    fold = fold_of(inner_splits, ballots.n_items)
     if own_label == "seen":
         both = np.concatenate([evaluation, calibration])
         fits = [Fit(calibration, both, fold[calibration])]
     else:
         fits = [Fit(calibration, evaluation, fold[calibration])]
-        fits += [Fit(p.calibration, p.evaluation, fold[p.calibration]) for p in pieces]
+        fits += [
+            Fit(inner.calibration, inner.evaluation, fold[inner.calibration])
+            for inner in inner_splits
+        ]
     scored = kernel(ballots, fits, ks, ranking)
     orders = [rank(ballots, fit.learn, ranking) for fit in fits]
     logits = np.empty((len(ks), ballots.n_items))
@@ -85,10 +88,3 @@ def cross_fitted(
         empty[:, evaluation],
         fold[calibration],
     )
-
-
-def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDArray[np.bool_]:
-    """Where none of the first k judges of an order voted, (n_k, n_rows)."""
-    voted = ballots.votes[rows][:, order] != 0
-    leading = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
-    return np.asarray(ks[:, None] <= leading[None, :])

@@ -13,7 +13,7 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.crossfit import Fit, without_votes
+from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.dawid_skene_em import (
     DawidSkeneFit,
     Floats,
@@ -24,7 +24,7 @@ from judgepanel.kernels.aggregate.dawid_skene_em import (
     design_of,
     run,
 )
-from judgepanel.kernels.aggregate.prefixes import Ranking, rank
+from judgepanel.kernels.aggregate.prefixes import Ranking, rank, without_votes
 from judgepanel.kernels.ballots import Ballots
 
 BLOCK = 1 << 18

@@ -105,6 +105,13 @@ def rank(ballots: Ballots, rows: Index, ranking: Ranking = "accuracy") -> Index:
     return np.argsort(-ranking_key(correct, voted, ranking), kind="stable")
 
 
+def without_votes(ballots: Ballots, rows: Index, order: Index, ks: Index) -> NDArray[np.bool_]:
+    """Where none of the first k judges of an order voted, (n_k, n_rows)."""
+    voted = ballots.votes[rows][:, order] != 0
+    leading = np.where(voted.any(axis=1), voted.argmax(axis=1), ballots.n_judges)
+    return np.asarray(ks[:, None] <= leading[None, :])
+
+
 def prefix_scores(
     ballots: Ballots,
     calibration: Index,
@@ -124,9 +131,9 @@ def prefix_scores(
         votes = ballots.votes[rows][:, order]
         return weights[order], votes
 
-    evaluated = _cumulate(ballots, evaluation, ks, aggregator, fixed)
+    evaluation_scores = _cumulate(ballots, evaluation, ks, aggregator, fixed)
     if own_label == "seen":
-        calibrated = _cumulate(ballots, calibration, ks, aggregator, fixed)
+        calibration_scores = _cumulate(ballots, calibration, ks, aggregator, fixed)
     else:
         own_correct, own_voted, position = own_counts(ballots, calibration)
         rest_voted = np.maximum(voted - own_voted, 0.0)
@@ -140,15 +147,15 @@ def prefix_scores(
             votes = np.take_along_axis(ballots.votes[rows], ranked, axis=1)
             return own_weights[np.take_along_axis(values, ranked, axis=1)], votes
 
-        calibrated = _cumulate(ballots, calibration, ks, aggregator, reranked)
+        calibration_scores = _cumulate(ballots, calibration, ks, aggregator, reranked)
     if aggregator == "log_odds":
         # One prior for all rows: it tells no item from another, so no label leaks through it.
         prior = prior_logit(ballots, calibration)
-        calibrated, evaluated = (
+        calibration_scores, evaluation_scores = (
             (np.where(empty, 0.0, logits + prior), empty)
-            for logits, empty in (calibrated, evaluated)
+            for logits, empty in (calibration_scores, evaluation_scores)
         )
-    return PrefixScores(ks, order, *calibrated, *evaluated)
+    return PrefixScores(ks, order, *calibration_scores, *evaluation_scores)
 
 
 def own_counts(

@@ -122,12 +122,13 @@ def fit(
     for name in names:
         if name not in CALIBRATORS:
             raise InputError("unknown calibrator", value=name, allowed=", ".join(CALIBRATORS))
+    fold = _checked(fold, logits.shape[-1])
     columns = Columns(logits, np.asarray(signs, dtype=np.float64), weights, symmetric)
     start = np.tile(IDENTITY, (len(logits), 1))
     if set(names) != {"none"}:
         slope = None if near is None else near[:, 0]
         start = tied(fit_scale(logits, columns.signs, weights, start=slope))
-    family = _Family(columns, start, _checked(fold, logits.shape[-1]), near)
+    family = _Family(columns, start, fold, near)
     return {name: family(name) for name in names}
 
 
@@ -188,8 +189,8 @@ def _temperature(family: _Family) -> CalibrationFit:
 def _platt(family: _Family) -> CalibrationFit:
     if family.columns.symmetric:
         return family.without_replacement("platt", family.temperature)
-    seen = family.columns
-    params, fitted = fit_platt(seen.logits, seen.signs, seen.weights, start=family.start)
+    columns = family.columns
+    params, fitted = fit_platt(columns.logits, columns.signs, columns.weights, start=family.start)
     return family.or_temperature("platt", params, fitted)
 
 
@@ -204,30 +205,30 @@ def _beta_l2(family: _Family) -> CalibrationFit:
 
 
 def _beta_free(family: _Family) -> CalibrationFit:
-    seen, start = family.columns, family.temperature
-    if seen.symmetric:
+    columns, start = family.columns, family.temperature
+    if columns.symmetric:
         return family.without_replacement("beta_free", start)
-    params, fitted = start.copy(), ~seen.separable()
+    params, fitted = start.copy(), ~columns.separable()
     if fitted.any():
         able = np.flatnonzero(fitted)
-        params[able], converged = _penalised(seen.part(able), 0.0, ALPHA, start[able])
+        params[able], converged = _penalised(columns.part(able), 0.0, ALPHA, start[able])
         fitted[able] = converged & (np.abs(params[able]).max(-1) < MAX_SLOPE)
     return family.or_temperature("beta_free", params, fitted)
 
 
 def _beta_clipped(family: _Family) -> CalibrationFit:
-    seen = family.columns
-    logits = np.clip(seen.logits, -INPUT_CLIP, INPUT_CLIP)
-    if seen.symmetric:
-        slope = fit_scale(logits, seen.signs, seen.weights, penalty=LAMBDA, lowest=-MAX_SLOPE)
+    columns = family.columns
+    logits = np.clip(columns.logits, -INPUT_CLIP, INPUT_CLIP)
+    if columns.symmetric:
+        slope = fit_scale(logits, columns.signs, columns.weights, penalty=LAMBDA, lowest=-MAX_SLOPE)
         map_fit = family.without_replacement("beta_clipped", tied(slope))
     else:
         params, fitted = fit_beta(
-            logits, seen.signs, seen.weights, start=family.temperature, bounded=False
+            logits, columns.signs, columns.weights, start=family.temperature, bounded=False
         )
         stands_in = family.temperature
         if not fitted.all():  # it must see the clipped input, too
-            stands_in = tied(fit_scale(logits, seen.signs, seen.weights))
+            stands_in = tied(fit_scale(logits, columns.signs, columns.weights))
         map_fit = replace(family, temperature=stands_in).or_temperature(
             "beta_clipped", params, fitted
         )
@@ -252,11 +253,11 @@ def _beta_cv(family: _Family) -> CalibrationFit:
     return replace(map_fit, penalty=np.array(GRID)[which])
 
 
-def _path(seen: Columns, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def _path(columns: Columns, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Maps (L, B, 3) under every penalty of the grid, in one batch, and which converged (L, B)."""
     shape = start.shape
     params, fitted = _penalised(
-        seen.repeated(len(GRID)),
+        columns.repeated(len(GRID)),
         np.repeat(np.array(GRID), shape[1]),
         ALPHA,
         start.reshape(-1, 3),
@@ -265,20 +266,20 @@ def _path(seen: Columns, start: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _isotonic(family: _Family) -> CalibrationFit:
-    seen = family.columns
-    signs = np.broadcast_to(seen.signs, seen.logits.shape)
+    columns = family.columns
+    signs = np.broadcast_to(columns.signs, columns.logits.shape)
     steps = IsotonicFit(
         tuple(
             fit_isotonic(
                 logits,
                 signs[column],
-                None if seen.weights is None else seen.weights[column],
-                symmetric=seen.symmetric,
+                None if columns.weights is None else columns.weights[column],
+                symmetric=columns.symmetric,
             )
-            for column, logits in enumerate(seen.logits)
+            for column, logits in enumerate(columns.logits)
         )
     )
-    lost = np.zeros(len(seen.logits), dtype=bool) if seen.symmetric else seen.one_class()
+    lost = np.zeros(len(columns.logits), dtype=bool) if columns.symmetric else columns.one_class()
     if not lost.any():
         return steps
     names: tuple[Calibrator, ...] = ("isotonic", "temperature")
@@ -307,16 +308,21 @@ def _auto(family: _Family) -> CalibrationFit:
 
 
 def _penalised(
-    seen: Columns, penalty: float | Floats, alpha: float, start: Floats
+    columns: Columns, penalty: float | Floats, alpha: float, start: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Monotone beta maps (B, 3) under a penalty, and which converged (B,)."""
-    if seen.symmetric:
+    if columns.symmetric:
         slope = fit_scale(
-            seen.logits, seen.signs, seen.weights, penalty=penalty, alpha=alpha, start=start[:, 0]
+            columns.logits,
+            columns.signs,
+            columns.weights,
+            penalty=penalty,
+            alpha=alpha,
+            start=start[:, 0],
         )
         return tied(slope), np.ones(len(slope), dtype=bool)
     return fit_beta(
-        seen.logits, seen.signs, seen.weights, start=start, penalty=penalty, alpha=alpha
+        columns.logits, columns.signs, columns.weights, start=start, penalty=penalty, alpha=alpha
     )
 
 

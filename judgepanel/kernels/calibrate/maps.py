@@ -57,10 +57,10 @@ def apply_map(params: Floats, logits: Floats, clip: float | None = None) -> Floa
     return np.asarray((a + b) * log_p - b * logits + c)
 
 
-def column_blocks(columns: int, n: int) -> list[slice]:
+def column_blocks(n_columns: int, n: int) -> list[slice]:
     """Column slices whose arrays stay in a core's cache."""
     step = max(1, _BLOCK // max(n, 1))
-    return [slice(start, start + step) for start in range(0, columns, step)]
+    return [slice(start, start + step) for start in range(0, n_columns, step)]
 
 
 def tied(slope: Floats) -> Floats:

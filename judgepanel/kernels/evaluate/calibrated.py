@@ -5,8 +5,8 @@ A column is a panel size, or an aggregator: whatever made its raw logits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,14 @@ class Calibrated:
             calibrated = np.where(self.empty[block], self.null, calibrated)
         return calibrated
 
+    def by_block(self) -> Iterator[tuple[int, slice, Floats]]:
+        """Number of a calibrator, a block of columns, and its calibrated logits of them; in turn
+        for every calibrator, so that the raw logits of a block stay in a core's cache.
+        """
+        for block in column_blocks(*self.logits.shape):
+            for c, name in enumerate(self.maps):
+                yield c, block, self.logits_of(name, block)
+
 
 def calibrate(
     ballots: Ballots,
@@ -93,6 +101,7 @@ def calibrate(
     is how much every calibration row counts in the fit; ``near`` (n_k, 3) are maps near which the
     fits lie, where such are known.
     """
+    fold = calibration_folds(ballots, split, scores, calibrators)
     signs = ballots.signs[split.calibration].astype(np.float64)
     weights = None
     if not in_sample and scores.calibration_empty.any():
@@ -108,7 +117,7 @@ def calibrate(
             signs,
             weights,
             symmetric=ballots.symmetric,
-            fold=calibration_folds(ballots, split, scores, calibrators),
+            fold=fold,
             near=near,
         ),
         logits=scores.evaluation,
@@ -131,8 +140,8 @@ def calibration_folds(
     if n_units in (1, len(units)):
         return None
     key = (split.number, 8)
-    pieces = folds(ballots.units, split.calibration, N_FOLDS, seed=0, key=key)
-    return fold_of(pieces, ballots.n_items)[split.calibration]
+    inner_splits = folds(ballots.units, split.calibration, N_FOLDS, seed=0, key=key)
+    return fold_of(inner_splits, ballots.n_items)[split.calibration]
 
 
 def evaluate(
@@ -140,20 +149,17 @@ def evaluate(
 ) -> SplitScores:
     """Score the evaluation rows of every column under every calibrator, against their nulls."""
     names, symmetric = tuple(fitted.maps), ballots.symmetric
-    n_k, n_eval = fitted.logits.shape
-    held = {name: blank_scores((n_k, n_eval)) for name in names}
-    for block in column_blocks(n_k, n_eval):
-        for name in names:
-            out = _rows(held[name], block)
-            item_scores(fitted.logits_of(name, block), fitted.signs, symmetric=symmetric, out=out)
     signs = ballots.signs[split.calibration].astype(np.float64)
     constant = fit(names, np.zeros((1, len(signs))), signs, symmetric=symmetric)
-    blank = np.zeros((1, n_eval))
+    scores = [blank_scores(fitted.logits.shape) for _ in names]
+    for c, block, logits in fitted.by_block():
+        item_scores(logits, fitted.signs, symmetric=symmetric, out=scores[c].part(block))
+    blank = np.zeros((1, len(fitted.signs)))
     return SplitScores(
-        evaluation=held,
+        evaluation=dict(zip(names, scores, strict=True)),
         fitted=fitted,
         order=order,
-        null_nll=float(mean_nll(np.full(n_eval, fitted.null), fitted.signs)),
+        null_nll=float(mean_nll(np.full(len(fitted.signs), fitted.null), fitted.signs)),
         constant_nll={
             name: float(mean_nll(map_(blank), fitted.signs)[0]) for name, map_ in constant.items()
         },
@@ -177,14 +183,18 @@ def losses_by_fold(
     split: Split,
     scores: PrefixScores,
     calibrators: tuple[Calibrator, ...],
-    fold: Index,
+    fold: Index | None = None,
 ) -> Floats:
     """NLL (n_calibrators, n_k, n_cal) of calibration rows, each fold under calibrators of the rest.
 
-    ``fold`` (n_cal,) cuts the calibration rows. The scores must not know their own labels; they
-    may know those of other folds, as every cross-fitted score does.
+    ``fold`` (n_cal,) cuts the calibration rows, as the scores were cross-fitted where it is None.
+    The scores must not know their own labels; they may know those of other folds, as every
+    cross-fitted score does.
     """
-    values = np.empty((len(calibrators), *scores.calibration.shape))
+    fold = scores.fold if fold is None else fold
+    if fold is None:
+        raise ValueError("these scores were not cross-fitted")
+    losses = np.empty((len(calibrators), *scores.calibration.shape))
     for number in np.unique(fold):
         own = fold == number
         part = replace(
@@ -196,30 +206,22 @@ def losses_by_fold(
             fold=fold[~own],
         )
         inner = Split(int(number), split.calibration[~own], split.calibration[own])
-        values[..., own] = item_losses(calibrate(ballots, inner, part, calibrators))
-    return values
+        fitted = calibrate(ballots, inner, part, calibrators)
+        losses[..., own] = item_losses(fitted)
+    return losses
 
 
 def item_losses(fitted: Calibrated) -> Floats:
     """NLL of every evaluation row, (n_calibrators, n_k, n_eval)."""
     losses = np.empty((len(fitted.maps), *fitted.logits.shape))
-    for block in column_blocks(*fitted.logits.shape):
-        for c, name in enumerate(fitted.maps):
-            losses[c, block] = item_nll(fitted.logits_of(name, block), fitted.signs)
+    for c, block, logits in fitted.by_block():
+        losses[c, block] = item_nll(logits, fitted.signs)
     return losses
 
 
 def summed_nll(fitted: Calibrated) -> Floats:
     """Sum over the evaluation rows of the NLL, (n_calibrators, n_k)."""
     total = np.empty((len(fitted.maps), len(fitted.logits)))
-    for block in column_blocks(*fitted.logits.shape):
-        for c, name in enumerate(fitted.maps):
-            total[c, block] = mean_nll(fitted.logits_of(name, block), fitted.signs)
+    for c, block, logits in fitted.by_block():
+        total[c, block] = mean_nll(logits, fitted.signs)
     return total * len(fitted.signs)
-
-
-def _rows(scores: ItemScores, block: slice) -> ItemScores:
-    return ItemScores(*(getattr(scores, field.name)[block] for field in _FIELDS))
-
-
-_FIELDS = fields(ItemScores)

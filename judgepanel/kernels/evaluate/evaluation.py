@@ -63,12 +63,12 @@ def evaluate_split(
     unseen = choice is None and recipe.calibrators == ("none",)
     learnt = replace(recipe, in_sample=True) if unseen else recipe
     scores = _scores(ballots, split, ks, learnt, (split.number, 4))
+    fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
     chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
     inner = None
     if choice is not None:
         inner = _compared(ballots, split, scores, recipe, choice)
         chosen_on[:, choice.offered] = inner.mean(axis=-1)
-    fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
     return replace(evaluate(ballots, split, fitted, scores.order, chosen_on), inner=inner)
 
 
@@ -104,15 +104,14 @@ def inner_losses(
     if cross_fits(recipe.aggregator) and not recipe.in_sample:
         whole = Split(0, rows, rows[:0])
         scores = _scores(ballots, whole, ks, recipe, key)
-        return _across_folds(ballots, whole, scores, recipe)
+        return losses_by_fold(ballots, whole, scores, recipe.calibrators)
     losses = np.empty((len(recipe.calibrators), len(ks), len(rows)))
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     for inner in folds(ballots.units, rows, n_folds, seed=recipe.seed, key=key):
         scores = _scores(ballots, inner, ks, recipe, (*key, inner.number))
-        losses[..., place[inner.evaluation]] = item_losses(
-            calibrate(ballots, inner, scores, recipe.calibrators, in_sample=recipe.in_sample)
-        )
+        fitted = calibrate(ballots, inner, scores, recipe.calibrators, in_sample=recipe.in_sample)
+        losses[..., place[inner.evaluation]] = item_losses(fitted)
     return losses
 
 
@@ -120,22 +119,16 @@ def _compared(
     ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe, choice: Choice
 ) -> Floats:
     """NLL (n_calibrators, n_offered, n_cal) on calibration rows alone."""
-    if scores.fold is not None and not recipe.in_sample:
-        return _across_folds(ballots, split, scores, recipe)[:, choice.offered]
-    return inner_losses(
-        ballots,
-        split.calibration,
-        scores.ks[choice.offered],
-        recipe,
-        n_folds=choice.n_folds,
-        key=choice.key,
-    )
-
-
-def _across_folds(ballots: Ballots, split: Split, scores: PrefixScores, recipe: Recipe) -> Floats:
-    if scores.fold is None:
-        raise ValueError("these scores were not cross-fitted")
-    return losses_by_fold(ballots, split, scores, recipe.calibrators, scores.fold)
+    if scores.fold is None or recipe.in_sample:
+        return inner_losses(
+            ballots,
+            split.calibration,
+            scores.ks[choice.offered],
+            recipe,
+            n_folds=choice.n_folds,
+            key=choice.key,
+        )
+    return losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
 
 
 def _scores(

@@ -10,13 +10,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures.style import (
-    CURATE_FILL,
     CURATE_LINE,
     INCLUDE,
     NEUTRAL,
+    add_base_rate,
     error_bars,
     escaped,
     laid_out,
+    mark_all_judges,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing, paragraphs
 from judgepanel.scoring.interval import Interval
@@ -84,7 +85,7 @@ def _answer(result: Cost) -> str:
     ]
     if not cheaper:
         return f"Every budget pays for {everyone}."
-    nearest = min(cheaper, key=lambda point: point.found.band.hi - point.found.margin)
+    nearest = min(cheaper, key=lambda point: point.figures.band.hi - point.figures.margin)
     return (
         f"No budget is shown to lose at most 2 % of NLL against {everyone}. The nearest to it, "
         f"{_cost(result, nearest)} an item, changes NLL by {_change(nearest, band=True)}, "
@@ -98,9 +99,9 @@ def _nothing(result: Cost) -> str:
         return "There is one judge only, so there is nothing to choose."
     if result.full_cost == 0.0:
         return "No judge costs anything, so there is nothing to save."
-    if not math.isfinite(result.everyone.found.nll.lo):
+    if not math.isfinite(result.everyone.figures.nll.lo):
         return "Not enough splits yet to say."
-    if min(point.found.nll.lo for point in (*result.points, result.everyone)) >= result.null_nll:
+    if min(point.figures.nll.lo for point in (*result.points, result.everyone)) >= result.null_nll:
         return (
             f"No panel at any cost beats the base rate (NLL {fixed(result.null_nll, 3)}), so there "
             "is nothing to buy."
@@ -116,8 +117,8 @@ def _asked(result: Cost, point: CostPoint, everyone: str) -> str:
         "no loss from curating": "at most 2 % is lost",
         "undecided": "undecided",
         "tie": "the same probabilities",
-    }[point.found.verdict]
-    scores, judges = point.found, counted(len(point.judges), "judge")
+    }[point.figures.verdict]
+    scores, judges = point.figures, counted(len(point.judges), "judge")
     return (
         f"Under {amount(result.budget, result.unit)} an item, {judges} "
         f"({amount(point.panel_cost, result.unit)}) have an expected NLL of "
@@ -131,9 +132,9 @@ def _cost(result: Cost, point: CostPoint) -> str:
 
 
 def _change(point: CostPoint, *, band: bool = False) -> str:
-    if point.found.verdict == "tie":
+    if point.figures.verdict == "tie":
         return "no difference"
-    return with_interval(*(point.found.band if band else point.found.delta), sign=True)
+    return with_interval(*(point.figures.band if band else point.figures.delta), sign=True)
 
 
 def price_sentence(result: Cost) -> str:
@@ -165,7 +166,7 @@ def panel_sentence(result: Cost, point: CostPoint) -> str:
     names = [one_line(name) for name in point.judges[:_NAMED]]
     if len(point.judges) > _NAMED:
         names.append(f"{len(point.judges) - _NAMED} more")
-    agree = point.found.stability
+    agree = point.figures.stability
     stable = f" Stability over splits {fixed(agree, 2)}." if math.isfinite(agree) else ""
     slow = point.panel_slowest
     late = f"; slowest {amount(slow, result.latency_unit)}" if math.isfinite(slow) else ""
@@ -179,24 +180,26 @@ def panel_sentence(result: Cost, point: CostPoint) -> str:
 def cost_table(result: Cost) -> dict[str, Column]:
     """Every budget, ascending, then all judges."""
     rows, last = (*result.points, result.everyone), len(result.points)
-    figures = [point.found for point in rows]
+    figures = [point.figures for point in rows]
     ties = {place: "no difference" for place, row in enumerate(figures) if row.verdict == "tie"}
     budgets = amounts([point.budget for point in rows], result.unit)
     table = {
         "budget": replace(budgets, words={**budgets.words, last: "all judges"}),
         "cost": amounts([float(point.cost.value) for point in rows], result.unit),
-        "of all": numbers([point.share for point in rows], "share"),
+        "of all": numbers([point.share for point in rows], "share", of="share"),
         "judges": Column(
             np.array([row.size for row in figures]), "number", dict(enumerate(map(_size, rows)))
         ),
         "NLL": levels(Interval.stacked(row.nll for row in figures)),
         "skill": numbers([row.skill for row in figures], "share"),
         "against all judges": differences(
-            Interval.stacked(row.delta for row in figures), {**ties, last: ""}
+            Interval.stacked(row.delta for row in figures), {**ties, last: ""}, of="delta"
         ),
         "verdict": text([*(row.verdict for row in figures[:-1]), "reference"]),
         "next 1 % of NLL": text([_next(result, point) for point in rows]),
-        "on the frontier": text(["yes" if point.on_frontier else "" for point in rows]),
+        "on the frontier": text(
+            ["yes" if point.on_frontier else "" for point in rows], of="on_frontier"
+        ),
         "stability": numbers([row.stability for row in figures]),
     }
     if any(math.isfinite(point.slowest) for point in rows):
@@ -212,13 +215,13 @@ def panels_table(result: Cost) -> dict[str, Column]:
         "budget": amounts([point.budget for point in rows], result.unit),
         "cost": amounts([point.panel_cost for point in rows], result.unit),
         "judges": numbers([len(point.judges) for point in rows], "whole"),
-        "who": text([", ".join(map(one_line, point.judges)) for point in rows]),
+        "who": text([", ".join(map(one_line, point.judges)) for point in rows], of="panel"),
     }
 
 
 def _size(point: CostPoint) -> str:
-    low, high = point.found.size_lo, point.found.size_hi
-    return f"{low}" if low == high else f"{sig(point.found.size, 2)} ({low}-{high})"
+    low, high = point.figures.size_lo, point.figures.size_hi
+    return f"{low}" if low == high else f"{sig(point.figures.size, 2)} ({low}-{high})"
 
 
 def _next(result: Cost, point: CostPoint) -> str:
@@ -236,7 +239,7 @@ def cost_figure(result: Cost) -> go.Figure:
     rate.
     """
     points, full = result.points, result.full_cost
-    nll = Interval.stacked(point.found.nll for point in points)
+    nll = Interval.stacked(point.figures.nll for point in points)
     cost = np.array([point.cost.value for point in points])
     reading = np.array([point.reading for point in points])
     order = np.argsort(cost, kind="stable")
@@ -265,27 +268,9 @@ def cost_figure(result: Cost) -> go.Figure:
         text=[_hover_names(point) for point in points],
         hovertemplate="cost %{x:.3g}, NLL %{y:.3f}<br>%{text}<extra></extra>",
     )
-    figure.add_scatter(
-        x=[full],
-        y=[result.everyone.found.nll.value],
-        mode="markers",
-        marker={
-            "color": CURATE_FILL,
-            "symbol": "diamond",
-            "size": 11,
-            "line": {"color": CURATE_LINE, "width": 1},
-        },
-        name="all judges",
-        hovertemplate="all judges: cost %{x:.3g}, NLL %{y:.3f}<extra></extra>",
-    )
-    figure.add_scatter(
-        x=[least, most],
-        y=[result.null_nll, result.null_nll],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-        name="base rate",
-        hovertemplate="base rate: %{y:.3f}<extra></extra>",
-    )
+    hover = "all judges: cost %{x:.3g}, NLL %{y:.3f}"
+    mark_all_judges(figure, full, float(result.everyone.figures.nll.value), "all judges", hover)
+    add_base_rate(figure, [least, most], [result.null_nll, result.null_nll])
     if budget is not None:
         figure.add_scatter(
             x=[budget, budget],
@@ -330,7 +315,7 @@ def present(result: Cost, spec: CostSpec) -> list[Block]:
     return [
         Answer(cost_sentence(result)),
         *paragraphs(price_sentence(result)),
-        drawing(cost_figure(result), "NLL of the best panel under every budget"),
+        drawing("NLL of the best panel under every budget", cost_figure, result),
         Paragraph(
             "The stepped curve is a reading of the figures (the closest curve that never rises), "
             "not a choice.",

@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures.style import (
-    CURATE_FILL,
-    CURATE_LINE,
+    CHOSEN,
     INCLUDE,
     NEUTRAL,
+    add_base_rate,
     error_bars,
     laid_out,
 )
@@ -160,15 +160,15 @@ def curators_table(result: Curators) -> dict[str, Column]:
         "NLL where it chose": Column(
             seen, "number", dict.fromkeys(np.flatnonzero(np.isnan(seen)).tolist(), "n/a")
         ),
-        "NLL on new items": levels(Interval.stacked(row.nll for row in rows)),
+        "NLL on new items": levels(Interval.stacked(row.nll for row in rows), of="nll"),
         "optimism": numbers([row.optimism.value for row in rows], "signed"),
         "skill": numbers([row.skill for row in rows], "share"),
         "against all judges": differences(
-            Interval.stacked(row.delta for row in rows), {**ties, 0: "reference"}
+            Interval.stacked(row.delta for row in rows), {**ties, 0: "reference"}, of="delta"
         ),
         "verdict": text([_verdict(row) for row in rows]),
         "stability": numbers([row.stability for row in rows]),
-        "looked best in": numbers(shares, "share"),
+        "looked best in": numbers(shares, "share", of="looked_best_share"),
     }
 
 
@@ -214,12 +214,7 @@ def curators_figure(result: Curators) -> go.Figure:
         x=seen,
         y=names,
         mode="markers",
-        marker={
-            "color": CURATE_FILL,
-            "symbol": "diamond",
-            "size": 10,
-            "line": {"color": CURATE_LINE, "width": 1},
-        },
+        marker=CHOSEN.marker(10),
         name="where it chose",
         hovertemplate="%{y}<br>where it chose: %{x:.3f}<extra></extra>",
     )
@@ -232,18 +227,16 @@ def curators_figure(result: Curators) -> go.Figure:
         name="on new items, 95 %",
         hovertemplate="%{y}<br>on new items: %{x:.3f}<extra></extra>",
     )
-    for value, name, colour, dash in (
-        (float(result.everyone.nll.value), "all judges", INCLUDE, "dash"),
-        (result.null_nll, "base rate", NEUTRAL, "dot"),
-    ):
-        figure.add_scatter(
-            x=[value, value],
-            y=[names[0], names[-1]],
-            mode="lines",
-            line={"color": colour, "width": 1.5, "dash": dash},
-            name=name,
-            hovertemplate=f"{name}: %{{x:.3f}}<extra></extra>",
-        )
+    ends, everyone = [names[0], names[-1]], float(result.everyone.nll.value)
+    figure.add_scatter(
+        x=[everyone, everyone],
+        y=ends,
+        mode="lines",
+        line={"color": INCLUDE, "width": 1.5, "dash": "dash"},
+        name="all judges",
+        hovertemplate="all judges: %{x:.3f}<extra></extra>",
+    )
+    add_base_rate(figure, [result.null_nll, result.null_nll], ends, "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=130 + 30 * len(names))
     figure.update_yaxes(categoryorder="array", categoryarray=names)
     return figure
@@ -258,8 +251,9 @@ def present(result: Curators, spec: CuratorsSpec) -> list[Block]:
         Answer(curators_sentence(result)),
         *paragraphs(looked_best_sentence(result), selector_sentence(result)),
         drawing(
-            curators_figure(result),
             "NLL of every way of choosing, where it chose and on new items, against all judges",
+            curators_figure,
+            result,
         ),
         Table(curators_table(result)),
         *paragraphs(*notes, chosen),

@@ -9,11 +9,10 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from judgepanel.figures.style import (
-    CURATE_FILL,
-    CURATE_LINE,
     INCLUDE,
     error_bars,
     laid_out,
+    mark_chosen,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
 from judgepanel.present.decide.cost import amount, amounts, cost_axis
@@ -136,7 +135,7 @@ def escalation_table(result: Escalation) -> dict[str, Column]:
     nll = Interval.stacked(row.nll for row in rows)
     table = {
         "ask all below": text([*names, "chosen"]),
-        "asked": levels(Interval.stacked(row.escalated for row in rows)),
+        "asked": levels(Interval.stacked(row.escalated for row in rows), of="escalated"),
         "cost": Column(
             np.array([row.cost.value for row in rows]),
             "significant",
@@ -146,7 +145,7 @@ def escalation_table(result: Escalation) -> dict[str, Column]:
         "NLL": levels(nll),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against all judges": differences(
-            Interval.stacked(row.delta for row in rows), {last: "reference"}
+            Interval.stacked(row.delta for row in rows), {last: "reference"}, of="delta"
         ),
         "verdict": text(
             [
@@ -154,7 +153,9 @@ def escalation_table(result: Escalation) -> dict[str, Column]:
                 for place, row in enumerate(rows)
             ]
         ),
-        "chosen in": numbers([*(row.chosen_share for row in result.rows), np.nan], "share"),
+        "chosen in": numbers(
+            [*(row.chosen_share for row in result.rows), np.nan], "share", of="chosen_share"
+        ),
     }
     if any(math.isfinite(row.latency) for row in rows):
         table["latency"] = amounts([row.latency for row in rows], result.latency_unit)
@@ -183,19 +184,13 @@ def escalation_figure(result: Escalation) -> go.Figure:
             row=row,
             col=1,
         )
-        figure.add_scatter(
-            x=[chosen.cost.value],
-            y=[getattr(chosen, metric).value],
-            mode="markers",
-            marker={
-                "color": CURATE_FILL,
-                "symbol": "diamond",
-                "size": 11,
-                "line": {"color": CURATE_LINE, "width": 1},
-            },
-            name="threshold chosen on calibration rows",
+        mark_chosen(
+            figure,
+            float(chosen.cost.value),
+            float(getattr(chosen, metric).value),
+            "threshold chosen on calibration rows",
+            "chosen: cost %{x:.3g}, %{y:.3f}",
             showlegend=row == 1,
-            hovertemplate="chosen: cost %{x:.3g}, %{y:.3f}<extra></extra>",
             row=row,
             col=1,
         )
@@ -212,7 +207,7 @@ def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
     return [
         Answer(escalation_sentence(result)),
         *paragraphs(promise_sentence(result), cheap_sentence(result)),
-        drawing(escalation_figure(result), "NLL for every threshold of confidence"),
+        drawing("NLL for every threshold of confidence", escalation_figure, result),
         Table(escalation_table(result)),
         Method(
             "Thresholds were fixed in advance; in every split the recommended one is chosen on the "

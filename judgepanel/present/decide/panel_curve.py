@@ -11,10 +11,10 @@ from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.present.blocks import (
     Answer,
     Block,
-    Heading,
     Method,
     Paragraph,
     Table,
+    by_calibrator,
     drawing,
     paragraphs,
 )
@@ -22,13 +22,12 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
 from judgepanel.words.cells import Column, Form, ends, numbers, text
-from judgepanel.words.numbers import capital, fixed, interval, sig, signed
+from judgepanel.words.numbers import fixed, interval, sig, signed
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
     CALIBRATED,
     CODING,
     SAME_PANEL,
-    first_calibrator,
     if_positions_mean_nothing,
     tie_words,
 )
@@ -145,10 +144,10 @@ def comparison_table(curve: PanelCurve, calibrator: str) -> dict[str, Column]:
     return {
         "panel": text([f"all {curve.n_judges}", *map(_panel, arms)]),
         "NLL": numbers(nll.value, "significant"),
-        "NLL 95 %": ends(nll, 3),
+        "NLL 95 %": ends(nll, 3, of="nll"),
         "skill": numbers(1.0 - nll.value / curve.null_nll, "share"),
-        "difference": Column(delta.value, "signed", ties),
-        "difference 95 %": ends(delta, sign=True),
+        "difference": Column(delta.value, "signed", ties, "delta"),
+        "difference 95 %": ends(delta, sign=True, of="delta"),
         "all rows together": ends(against("band"), sign=True),
         "p": column("p", "p"),
         "verdict": text(["reference", *(arm.verdict for arm in arms)]),
@@ -167,22 +166,18 @@ def present(
     result: PanelCurve, spec: PanelCurveSpec, view: PanelCurveView = PanelCurveView()
 ) -> list[Block]:
     """The curve of one calibrator, then those of the others where none was chosen."""
-    if view.calibrator is not None:
-        return [*_curve(result, view.calibrator, view.metric), _method(result)]
-    first = first_calibrator(result.calibrators)
-    blocks = _curve(result, first, view.metric)
-    for calibrator in result.calibrators:
-        if calibrator != first:
-            blocks.append(Heading(capital(CALIBRATED[calibrator]), 3))
-            blocks += _curve(result, calibrator, view.metric)
-    return [*blocks, _method(result)]
+
+    def curve(calibrator: str) -> list[Block]:
+        return _curve(result, calibrator, view.metric)
+
+    return [*by_calibrator(result.calibrators, view.calibrator, curve), _method(result)]
 
 
 def _curve(result: PanelCurve, calibrator: str, metric: str) -> list[Block]:
     raw = "uncalibrated" if calibrator == "none" else "raw and calibrated"
     return [
         Answer(curve_answer(result, calibrator)),
-        drawing(panel_curve(result, calibrator, metric), f"{raw} panels of every size"),
+        drawing(f"{raw} panels of every size", panel_curve, result, calibrator, metric),
         Paragraph(_reading(result, calibrator, metric), quiet=True),
         *paragraphs(optimism_sentence(result, calibrator)),
         Table(

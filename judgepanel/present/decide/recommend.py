@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 
 import pandas as pd
+import plotly.graph_objects as go
 
-from judgepanel.decision.preference import EVERYONE
+from judgepanel.decision.average import DRAWS
+from judgepanel.decision.candidates import EVERYONE, LEAD, OTHERS
 from judgepanel.decision.recommend import REFERENCE, RecommendSpec
-from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
+from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
+from judgepanel.figures.dots import dots
 from judgepanel.figures.judges.judges import kept_judges
 from judgepanel.present.blocks import (
     Answer,
@@ -20,6 +23,7 @@ from judgepanel.present.blocks import (
     Method,
     Paragraph,
     Table,
+    drawing,
     paragraphs,
 )
 from judgepanel.present.decide.absence import absence_table, absence_words
@@ -34,6 +38,7 @@ from judgepanel.words.sentences import (
     CALIBRATOR_NAMES,
     CODING,
     if_positions_mean_nothing,
+    panel_pipelines,
     pipeline_name,
 )
 
@@ -59,7 +64,7 @@ def _answer(result: Recommendation) -> str:
     who = f"Keep all {total} judges" if size == total else f"Keep {size} of {total} judges"
     if total == 1:
         who = "Keep the one judge"
-    pipeline = pipeline_name(result.model.aggregator, result.model.calibrator)
+    pipeline = panel_pipelines(result.model)
     nll, lo, hi = result.nll
     expected = f"expected NLL {sig(nll)} {interval(lo, hi, 3)} on new items"
     coding = "".join(f" {sentence}" for sentence in reservations(result))
@@ -86,13 +91,11 @@ def reservations(result: Recommendation) -> list[str]:
 
 def curating_is_safe(result: Recommendation) -> bool:
     """Whether the chosen judges are shown to lose at most the margin against all of them, under the
-    same pipeline where that is a candidate, else under the reference.
+    heaviest pipeline where that is a candidate, else under the reference.
     """
+    main = result.members[0]
     for candidate in result.candidates:
-        same = (candidate.aggregator, candidate.calibrator) == (
-            result.chosen.aggregator,
-            result.chosen.calibrator,
-        )
+        same = (candidate.aggregator, candidate.calibrator) == (main.aggregator, main.calibrator)
         if candidate.panel == EVERYONE and same:
             return candidate.stands in ("keep all", "no loss from keeping", "tie")
     return result.verdict in ("curate", "no loss from curating", "tie")
@@ -132,15 +135,40 @@ def certainty_sentence(result: Recommendation) -> str:
 
 
 def way_sentence(result: Recommendation) -> str:
-    """What the recommended pipeline does with the votes, for who does not know its name."""
-    aggregator, calibrator = result.model.aggregator, result.model.calibrator
-    if calibrator == "none":
+    """What the recommended pipelines do with the votes, for who does not know their names."""
+    main = result.model.main
+    if main.calibrator == "none":
         then = "raw means that its probabilities are taken as they come"
     else:
-        then = f"{CALIBRATOR_NAMES[calibrator]} makes probabilities of that"
-    return f"How: {AGGREGATOR_NAMES[aggregator]} {_WAYS[aggregator]}; {then}."
+        then = f"{CALIBRATOR_NAMES[main.calibrator]} makes probabilities of that"
+    how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}; {then}."
+    if not result.averages:
+        return f"How: {how}"
+    return (
+        "How: the probabilities of the pipelines are averaged, each with the weight that its "
+        f"cross-validated NLL gives it; joint over everyone starts with a prior weight of {LEAD}. "
+        f"The heaviest: {how}"
+    )
 
 
+def prices_sentence(result: Recommendation) -> str:
+    """What following other advice would cost: everyone, or fewer judges, under one pipeline; the
+    runner-up has a sentence of its own.
+    """
+    parts = []
+    for who, row in (
+        ("everyone", result.best(everyone=True)),
+        ("a choice of judges", result.best(everyone=False)),
+    ):
+        if row is not None and row != result.runner_up and not _same_panel(result, row):
+            change = with_interval(*row.behind, sign=True)
+            parts.append(f"{who} NLL {sig(float(row.nll.value))} ({candidate_name(row)}), {change}")
+    if not parts:
+        return ""
+    return f"Other advice under its best single pipeline, against this: {'; '.join(parts)}."
+
+
+_AVERAGED = "average of pipelines"
 _BY_CHANCE = "so one near chance hardly counts, and one below chance counts against what it says"
 _TOGETHER = (
     "weighs all judges in one regression, so copies share their weight and one that is mostly "
@@ -159,69 +187,87 @@ _WAYS = {
 
 
 def statuses_sentence(statuses: tuple[JudgeStatus, ...]) -> str:
-    """How many to keep, drop and watch; empty where it is not known."""
+    """What single judges add to the panel of all; empty where it is not known."""
     if not statuses:
         return ""
     given = [judge.status for judge in statuses]
-    numbers = {kind: given.count(kind) for kind in STATUSES}
-    parts = [f"Keep: {counted(numbers['keep'], 'judge')} shown to help."]
-    if numbers["drop"]:
+    helps, spare, open_ones = (given.count(status) for status in STATUSES)
+    parts = [f"{counted(helps, 'judge')} {'is' if helps == 1 else 'are'} shown to help"]
+    if spare:
         parts.append(
-            f"Drop: {counted(numbers['drop'], 'judge')} that fail a check, that the panel is "
-            "better without, or that can go together without a loss that could be seen."
+            f"{spare} could go (failing a check, worth less than nothing, or able to go together "
+            "without a loss that could be seen)"
         )
-    if numbers["watch"]:
-        parts.append(f"Watch: {counted(numbers['watch'], 'judge')}, since neither is settled.")
-    return " ".join(parts)
+    if open_ones:
+        parts.append(f"for {open_ones} neither is settled")
+    sentence = f"Judge by judge, {'; '.join(parts)}."
+    if spare:
+        sentence += " Leaving out those that could go is safe, not better: it saves their price."
+    return sentence
 
 
 def rival_sentence(result: Recommendation) -> str:
-    """The runner-up out of sample, and what would decide between the two."""
+    """The best of all others out of sample, why it is not taken, and what would decide."""
     rival = result.runner_up
     if rival.name == result.chosen.name:
         return ""
     change = with_interval(*rival.behind, sign=True)
-    text = f"Runner-up: {_candidate(rival)}. Its NLL differs by {change}: "
+    text = f"Runner-up: {candidate_name(rival)}. Its NLL differs by {change}: "
+    luck = ""
+    if float(rival.behind.value) < 0.0:
+        luck = (
+            f" It leads the table below, but it is the best of {len(result.candidates)} on these "
+            "very items, which the choice did not see: its lead flatters."
+        )
     return (
         text
         + {
             "keep all": "it is worse.",
-            "curate": "it is better, though the final choice did not see that.",
+            "curate": "it is better.",
             "no loss from keeping": "the chosen one loses at most 2 % against it.",
             "no loss from curating": "it loses at most 2 % against the chosen one.",
             "undecided": f"undecided; about {result.labels_to_settle:,} labels would settle it if "
             "the difference stays what it is.",
             "tie": "they never differ.",
         }[rival.stands]
+        + luck
     )
 
 
-def tied_sentence(result: Recommendation) -> str:
-    """How many candidates are within a standard error of the best, and which was taken why."""
-    others = [candidate for candidate in result.tied if candidate.name != result.chosen.name]
-    if not others:
+def preference_sentence(result: Recommendation) -> str:
+    """What was preferred, and what that costs in NLL."""
+    if result.prefer == "nll":
         return ""
-    are = "is" if len(others) == 1 else "are"
-    text = f"{counted(len(others), 'other candidate')} {are} within one standard error of the best"
-    if result.chosen.name == result.lowest.name:
-        return f"{text}; this one has the lowest smoothed NLL where it was chosen."
     asked = {
-        "nll": "keeping everyone comes first where nothing is shown against it",
-        "simplest": "this one is the simplest",
-        "cheapest": "this one is the cheapest",
-        "fewest": "this one has the fewest judges",
+        "single": "One pipeline only: the heaviest of the average.",
+        "everyone": "Everyone is kept: only pipelines that use all judges are averaged.",
+        "simplest": "The simplest candidate that is tied with the best is taken.",
+        "cheapest": "The cheapest candidate that is tied with the best is taken.",
+        "fewest": "The candidate with the fewest judges that is tied with the best is taken.",
     }[result.prefer]
-    gap = result.chosen.smoothed_nll - result.lowest.smoothed_nll
-    return (
-        f"{text}; {asked}. Where they were chosen, the lowest smoothed NLL was that of "
-        f"{_candidate(result.lowest)}, ahead by {sig(gap, 2)}."
-    )
+    average = result.candidates[-1]
+    if result.chosen.panel == AVERAGE or average.name == result.chosen.name:
+        return asked
+    change = Interval(-average.behind.value, -average.behind.hi, -average.behind.lo)
+    price = with_interval(*change, sign=True)
+    return f"{asked} Against the average of pipelines that costs {price} NLL."
 
 
-def _candidate(candidate: CandidateFigures) -> str:
-    return f"{candidate.panel} ({counted(candidate.k, 'judge')}) with " + pipeline_name(
-        candidate.aggregator, candidate.calibrator
-    )
+def _same_panel(result: Recommendation, row: CandidateFigures) -> bool:
+    """Whether a candidate is what was chosen, or the only pipeline of the average that was."""
+    return row == result.chosen or (not result.averages and row == result.members[0])
+
+
+def candidate_name(candidate: CandidateFigures) -> str:
+    """Its judges and its pipeline, within a sentence."""
+    if candidate.panel == AVERAGE:
+        return f"the {_AVERAGED}"
+    pipeline = pipeline_name(candidate.aggregator, candidate.calibrator)
+    if candidate.panel == EVERYONE:
+        return f"all {counted(candidate.k, 'judge')} with {pipeline}"
+    if candidate.panel.startswith("top"):  # The name has the number.
+        return f"{candidate.panel} with {pipeline}"
+    return f"{candidate.panel} ({counted(candidate.k, 'judge')}) with {pipeline}"
 
 
 def candidate_table(result: Recommendation) -> dict[str, Column]:
@@ -235,30 +281,40 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
         if (row.panel, row.aggregator, row.calibrator) == REFERENCE
     }
     return {
-        "panel": text([row.panel for row in rows]),
+        "panel": text([_AVERAGED if row.panel == AVERAGE else row.panel for row in rows]),
         "judges": numbers([row.k for row in rows], "whole"),
-        "aggregator": text([AGGREGATOR_NAMES[row.aggregator] for row in rows]),
-        "calibrator": text([CALIBRATOR_NAMES[row.calibrator] for row in rows]),
+        "aggregator": text(
+            ["" if row.panel == AVERAGE else AGGREGATOR_NAMES[row.aggregator] for row in rows]
+        ),
+        "calibrator": text(
+            ["" if row.panel == AVERAGE else CALIBRATOR_NAMES[row.calibrator] for row in rows]
+        ),
         "NLL": numbers(nll.value),
-        "NLL 95 %": ends(nll, 3),
+        "NLL 95 %": ends(nll, 3, of="nll"),
         "skill": numbers([row.skill for row in rows], "share"),
-        "difference": Column(delta.value, "signed", reference),
-        "difference 95 %": ends(delta, words=reference, sign=True),
+        "difference": Column(delta.value, "signed", reference, "delta"),
+        "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),
         "Brier": numbers([row.brier for row in rows]),
         "accuracy": numbers([row.accuracy for row in rows], "share"),
         "ECE": numbers([row.ece for row in rows]),
-        "chosen in": numbers([row.chosen_share for row in rows], "share"),
+        "weight": numbers([row.weight for row in rows], "share", of="weight"),
+        "chosen in": numbers([row.chosen_share for row in rows], "share", of="chosen_share"),
     }
 
 
 def weights_frame(result: Recommendation) -> pd.DataFrame:
-    """Judges of the panel in panel order with weight and counts, then those that are not in it."""
+    """Judges of the panel in panel order, then those that are not in it.
+
+    ``share`` is the weight of the pipelines that use the judge, ``weight`` what its vote weighs in
+    the heaviest of them.
+    """
     model = result.model
     remaining = pd.DataFrame(
         {
             "judge": list(model.judges),
             "status": "kept",
-            "weight": list(model.weights),
+            "share": list(model.shares),
+            "weight": list(model.main_weights),
             "correct": [str(count) for count in model.correct],
             "voted": [str(count) for count in model.voted],
         }
@@ -272,12 +328,29 @@ def weights_frame(result: Recommendation) -> pd.DataFrame:
 def weights_table(result: Recommendation) -> dict[str, Column]:
     """The same for people."""
     frame = weights_frame(result)
+    share = {"in the average": numbers(frame["share"], "share")} if result.averages else {}
     return {
         "judge": text(frame["judge"].tolist()),
         "status": text(frame["status"].tolist()),
+        **share,
         "weight": numbers(frame["weight"]),
         "correct": numbers(pd.to_numeric(frame["correct"]), "whole"),
         "voted": numbers(pd.to_numeric(frame["voted"]), "whole"),
+    }
+
+
+def members_table(result: Recommendation) -> dict[str, Column]:
+    """Pipelines of the average, heaviest first."""
+    rows = result.members
+    nll = Interval.stacked(row.nll for row in rows)
+    return {
+        "weight": numbers([member.weight for member in result.model.members], "share"),
+        "judges": numbers([row.k for row in rows], "whole"),
+        "panel": text([row.panel for row in rows]),
+        "aggregator": text([AGGREGATOR_NAMES[row.aggregator] for row in rows]),
+        "calibrator": text([CALIBRATOR_NAMES[row.calibrator] for row in rows]),
+        "NLL alone": numbers(nll.value),
+        "NLL 95 %": ends(nll, 3),
     }
 
 
@@ -289,18 +362,22 @@ def present(
     """The verdict; who is in the panel, what it loses without some of them, and all candidates."""
     return [
         Answer(recommendation_sentence(result)),
+        *_rivals(result),
         *paragraphs(
             way_sentence(result),
             statuses_sentence(view.statuses),
+            preference_sentence(result),
             certainty_sentence(result),
+            prices_sentence(result),
             rival_sentence(result),
-            tied_sentence(result),
         ),
-        *([] if view.votes is None else [_judges(result, view.votes)]),
         Heading("The panel", 3),
+        *([] if view.votes is None else [_judges(result, view.votes)]),
+        *_members(result),
         Table(
             weights_table(result),
-            "Judges of the panel in panel order, and those left out.",
+            "Judges of the panel in panel order, and those left out"
+            + ("; weight is that in the heaviest pipeline." if result.averages else "."),
             height=320,
         ),
         *_absences(result),
@@ -315,9 +392,43 @@ def present(
     ]
 
 
+def _rivals(result: Recommendation) -> list[Block]:
+    """The recommended panel beside what else could be done; none from a single split."""
+    if not math.isfinite(float(result.nll.lo)):
+        return []
+    return [
+        drawing(
+            "expected NLL of the recommended panel, of everyone and of fewer judges under their "
+            "best pipelines and of the paper's default, with intervals and the base rate",
+            rivals_figure,
+            result,
+        )
+    ]
+
+
+def rivals_figure(result: Recommendation) -> go.Figure:
+    """NLL out of sample with intervals, one row per way to go."""
+    rows = {"the recommended panel": result.nll}
+    for row in (
+        result.runner_up,
+        result.best(everyone=True),
+        result.best(everyone=False),
+        result.reference,
+    ):
+        if row is not None and not _same_panel(result, row):
+            rows.setdefault(candidate_name(row), row.nll)
+    return dots(list(rows), {"NLL": Interval.stacked(rows.values())}, result.null_nll)
+
+
+def _members(result: Recommendation) -> list[Block]:
+    if not result.averages:
+        return []
+    return [Table(members_table(result), "Pipelines that are averaged, heaviest first.")]
+
+
 def _judges(result: Recommendation, votes: VoteMatrix) -> Figure:
     return Figure(
-        kept_judges(judge_table(votes), result.model.judges, result.set_aside),
+        lambda: kept_judges(judge_table(votes), result.model.judges, result.set_aside),
         "Accuracy of every judge with its interval; kept and left out are told apart.",
     )
 
@@ -340,9 +451,12 @@ def _absences(result: Recommendation) -> list[Block]:
 def _method(result: Recommendation, spec: RecommendSpec) -> Method:
     return Method(
         f"In each split every candidate is cross-validated on the {result.n_calibration:,.0f} "
-        f"calibration items alone ({spec.folds} folds, ranking and calibration inside), one is "
-        f"taken as in the end and scored on the other {result.n_evaluation:,.0f}: that mean is the "
-        "expected NLL above, selection included. The panel in the file repeats the choice on all "
-        f"{result.n_items:,} labelled items. The reference is the paper's default: all judges, "
+        f"calibration items alone ({spec.folds} folds, ranking and calibration inside); they "
+        "are averaged, or one is taken, as in the end, and scored on the other "
+        f"{result.n_evaluation:,.0f}: that mean is the expected NLL above, selection included. The "
+        f"panel in the file repeats the choice on all {result.n_items:,} labelled items. Weights "
+        f"of the average: over {DRAWS} Bayesian bootstraps of the items, prior × exp(−summed NLL); "
+        f"the prior is {LEAD} for joint over everyone and the rest shared by up to {len(OTHERS)} "
+        "other pipelines. The reference is the paper's default: all judges, "
         "one-coin, beta."
     )

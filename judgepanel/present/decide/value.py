@@ -201,7 +201,7 @@ def removal_table(result: Value) -> dict[str, Column]:
     return {
         "without": numbers([row.m for row in rows], "whole"),
         "NLL": levels(Interval.stacked(row.nll for row in rows)),
-        "against all judges": differences(Interval.stacked(row.delta for row in rows)),
+        "against all judges": differences(Interval.stacked(row.delta for row in rows), of="delta"),
         "all rows together": ends(Interval.stacked(row.band for row in rows), sign=True),
         "verdict": text([row.verdict for row in rows]),
         "can go": text(["yes" if row.free else "not shown" for row in rows]),
@@ -224,8 +224,11 @@ def present(result: Value, spec: ValueSpec, view: ValueView = ValueView()) -> li
     blocks = [
         Answer(value_sentence(result)),
         drawing(
-            value_figure(result, view.statuses),
-            "what NLL loses without each judge, with intervals; keep, drop and watch told apart",
+            "what NLL loses without each judge, with intervals; by colour who helps, who could go "
+            "and who is unsettled",
+            value_figure,
+            result,
+            view.statuses,
         ),
         *paragraphs(shapley_sentence(result)),
         Table(status_table(result, view.statuses), height=360),
@@ -254,8 +257,9 @@ def _removal(result: Value) -> list[Block]:
         Heading("How many can go", 3),
         *paragraphs(sentence, droppable_sentence(result)),
         drawing(
-            removal_figure(result),
             "NLL against the number of least valuable judges that are taken out",
+            removal_figure,
+            result,
         ),
         Table(removal_table(result)),
     ]

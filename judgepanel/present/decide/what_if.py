@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
+from judgepanel.figures.style import (
+    CURATE_LINE,
+    INCLUDE,
+    add_base_rate,
+    error_bars,
+    laid_out,
+)
 from judgepanel.present.blocks import Answer, Block, Caveat, Method, Paragraph, Table, drawing
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.what_if import WhatIfSpec
@@ -81,14 +87,8 @@ def what_if_figure(result: WhatIf) -> go.Figure:
             hovertemplate=f"{names[place]}: {nll:.3f} [{lo:.3f}, {hi:.3f}]<extra></extra>",
             showlegend=False,
         )
-    figure.add_scatter(
-        x=[result.null_nll, result.null_nll],
-        y=[-0.6, 1.6],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
-        name="null: the base rate",
-        hovertemplate="base rate alone: %{x:.3f}<extra></extra>",
-    )
+    null = [result.null_nll, result.null_nll]
+    add_base_rate(figure, null, [-0.6, 1.6], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=190)
     figure.update_xaxes(rangemode="tozero")
     figure.update_yaxes(tickvals=[0, 1], ticktext=names, range=[1.6, -0.6], showgrid=False)
@@ -104,7 +104,7 @@ def present(result: WhatIf, spec: WhatIfSpec) -> list[Block]:
     return [
         Answer(what_if_sentence(result)),
         Caveat(BY_HAND),
-        drawing(what_if_figure(result), "NLL of both panels, with intervals"),
+        drawing("NLL of both panels, with intervals", what_if_figure, result),
         Table(what_if_table(result)),
         *([Paragraph(few, quiet=True)] if result.planned_splits < spec.settings.splits else []),
         Method(

@@ -8,10 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures.style import (
-    CURATE_FILL,
-    CURATE_LINE,
-    INCLUDE,
-    NEUTRAL,
+    ALL_JUDGES,
+    CHOSEN,
+    add_base_rate,
     error_bars,
     laid_out,
 )
@@ -112,28 +111,34 @@ def corruption_table(result: Corruption, scenario: str) -> dict[str, Column]:
     places = result.of(scenario)
     damaged = np.array(result.scenarios)[places] != CLEAN
     columns = {
-        "damage": numbers(result.levels[places], "share"),
-        "votes changed": numbers(result.changed[places], "share"),
+        "damage": numbers(result.levels[places], "share", of="level"),
+        "votes changed": numbers(result.changed[places], "share", of="changed"),
     }
     order = [len(result.panels) - 1, *range(len(result.panels) - 1)]
     for p in order:
         lost = result.drop[p, places].scaled(100.0, "points").where(damaged)
         columns |= {
-            f"NLL, {result.arms[p]}": levels(result.nll[p, places]),
-            f"rise, {result.arms[p]}": differences(result.rise[p, places].where(damaged)),
-            f"accuracy, {result.arms[p]}": levels(result.accuracy[p, places]),
-            f"points of it lost, {result.arms[p]}": differences(lost),
+            f"NLL, {result.arms[p]}": levels(result.nll[p, places], of="nll"),
+            f"rise, {result.arms[p]}": differences(
+                result.rise[p, places].where(damaged), of="rise"
+            ),
+            f"accuracy, {result.arms[p]}": levels(result.accuracy[p, places], of="accuracy"),
+            f"points of it lost, {result.arms[p]}": differences(lost, of="drop"),
         }
     for p in order[1:]:
         slower = [
             result.slower(p, i) if hurt else "" for i, hurt in zip(places, damaged, strict=True)
         ]
         columns |= {
-            f"{result.arms[p]} loses more": differences(result.gap[p, places].where(damaged)),
-            f"slower than {result.arms[p]}": text(slower),
-            f"{result.arms[p]} - {result.arms[-1]}": differences(result.delta[p, places]),
+            f"{result.arms[p]} loses more": differences(
+                result.gap[p, places].where(damaged), of="gap"
+            ),
+            f"slower than {result.arms[p]}": text(slower, of="degrades_slower"),
+            f"{result.arms[p]} - {result.arms[-1]}": differences(
+                result.delta[p, places], of="delta"
+            ),
         }
-    return columns | {"base rate": numbers(np.full(len(places), result.null_nll))}
+    return columns | {"base rate": numbers(np.full(len(places), result.null_nll), of="null_nll")}
 
 
 def _nll(result: Corruption, p: int, i: int) -> str:
@@ -146,30 +151,22 @@ def corruption_figure(result: Corruption, scenario: str) -> go.Figure:
     share = 100.0 * result.levels[places]
     width = float(np.diff(share).min()) if len(share) > 1 else 0.0
     figure = go.Figure()
-    null = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
-    figure.add_hline(y=result.null_nll, line=null)
     for p, name in enumerate(result.arms):
         everyone = p == len(result.arms) - 1
-        colour = INCLUDE if everyone else CURATE_LINE
+        look = ALL_JUDGES if everyone else CHOSEN
         nll = result.nll[p, places]
         figure.add_scatter(
             # Moved apart a little, so that error bars do not hide each other.
             x=share + 0.06 * width * (1 if everyone else -1),
             y=nll.value,
-            mode="lines+markers",
-            line={"color": colour, "width": 3, "dash": "solid" if everyone else "dash"},
-            marker={
-                "color": INCLUDE if everyone else CURATE_FILL,
-                "symbol": "circle" if everyone else "diamond",
-                "size": 9,
-                "line": {"color": colour, "width": 1},
-            },
-            error_y=error_bars(nll, colour),
+            **look.line(),
+            error_y=error_bars(nll, look.colour),
             name=name,
             customdata=share,
             hovertemplate=f"{name}, %{{customdata:.0f}} %: %{{y:.3f}}<extra></extra>",
         )
-    figure.add_scatter(x=[None], y=[None], mode="lines", line=null, name="null: the base rate")
+    ends = [share.min() - 0.06 * width, share.max() + 0.06 * width]
+    add_base_rate(figure, ends, [result.null_nll, result.null_nll])
     laid_out(figure, x=hit_words(scenario), y="NLL (nats per item)")
     figure.update_xaxes(ticksuffix=" %")
     return figure
@@ -193,7 +190,7 @@ def _scenario(result: Corruption, scenario: str) -> list[Block]:
     counts = [degrades_sentence(result, panel) for panel in range(len(result.panels) - 1)]
     return [
         Answer(corruption_sentence(result, scenario)),
-        drawing(corruption_figure(result, scenario), f"NLL against the share of {damaged}"),
+        drawing(f"NLL against the share of {damaged}", corruption_figure, result, scenario),
         *(Paragraph(text, quiet=True) for text in counts[:1]),
         Table(corruption_table(result, scenario), f"{capital(SCENARIO_NAMES[scenario])}."),
         *paragraphs(*counts[1:]),

@@ -12,6 +12,7 @@ from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
     NEUTRAL,
+    add_base_rate,
     error_bars,
     laid_out,
 )
@@ -77,10 +78,12 @@ def distortion_table(result: Distortion) -> dict[str, Column]:
     columns = {"raw score": text([DISTORTION_NAMES[name] for name in result.distortions])}
     for c, name in enumerate(result.calibrators):
         columns |= {
-            f"NLL, {CALIBRATOR_NAMES[name]}": levels(result.nll[:, c]),
-            CALIBRATOR_NAMES[name]: text([row[c] for row in result.outcomes]),
+            f"NLL, {CALIBRATOR_NAMES[name]}": levels(result.nll[:, c], of="nll"),
+            CALIBRATOR_NAMES[name]: text([row[c] for row in result.outcomes], of="outcome"),
         }
-    return columns | {"base rate": numbers(np.full(len(result.distortions), result.null_nll))}
+    return columns | {
+        "base rate": numbers(np.full(len(result.distortions), result.null_nll), of="null_nll")
+    }
 
 
 def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
@@ -89,8 +92,6 @@ def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
     n = len(result.distortions)
     names = [DISTORTION_NAMES[name] for name in result.distortions]
     rows = np.arange(n)[::-1].astype(np.float64)
-    null = {"color": NEUTRAL, "width": 1.5, "dash": "dot"}
-    figure.add_vline(x=result.null_nll, line=null)
     spread = np.linspace(0.28, -0.28, max(len(drawn), 2))
     for i, calibrator in enumerate(drawn):
         colour, symbol = _LOOKS[i % len(_LOOKS)]
@@ -108,7 +109,8 @@ def distortion_figure(result: Distortion, drawn: tuple[str, ...]) -> go.Figure:
             text=names,
             hovertemplate=f"{name}, %{{text}}: %{{x:.3f}}<extra></extra>",
         )
-    figure.add_scatter(x=[None], y=[None], mode="lines", line=null, name="null: the base rate")
+    null = [result.null_nll, result.null_nll]
+    add_base_rate(figure, null, [-0.6, n - 0.4], "base rate: %{x:.3f}")
     laid_out(figure, x="NLL (nats per item)", y="", height=_ROW * n + 120)
     figure.update_yaxes(tickvals=rows, ticktext=names, range=[-0.6, n - 0.4])
     figure.update_xaxes(rangemode="tozero")
@@ -120,10 +122,14 @@ def present(
 ) -> list[Block]:
     """NLL under each distortion, one mark a calibrator."""
     drawn = result.calibrators if view.calibrators is None else view.calibrators
-    figure = distortion_figure(result, drawn)
     return [
         Answer(distortion_sentence(result)),
-        drawing(figure, "NLL under each distortion of the raw score, one mark per calibrator"),
+        drawing(
+            "NLL under each distortion of the raw score, one mark per calibrator",
+            distortion_figure,
+            result,
+            drawn,
+        ),
         Table(distortion_table(result)),
         Method(
             f"The one-coin score of all {result.n_judges:,} judges, as a probability r, is "

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from judgepanel.figures.style import (
     CURATE_FILL,
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
     NEUTRAL,
+    Look,
     error_bars,
     laid_out,
     rank_axis,
@@ -75,29 +77,29 @@ def _share(share: Interval) -> str:
     return f"{number} % {rest}"
 
 
-def _errors(shares: Interval) -> Column:
+def _errors(shares: Interval, of: str) -> Column:
     """Shares of the items; those too small for a number in words."""
     tiny = np.flatnonzero((shares.value >= 0.0) & shares.below(FLOOR))
-    return Column(shares, "share level", dict.fromkeys(tiny.tolist(), "under 0.01 %"))
+    return Column(shares, "share level", dict.fromkeys(tiny.tolist(), "under 0.01 %"), of)
 
 
 def jury_table(result: Jury) -> dict[str, Column]:
     """Errors, bounds and worth by panel size."""
     return {
         "judges": numbers(result.k, "whole"),
-        "right votes (half where none)": numbers(result.accuracy, "share"),
-        "majority errs": _errors(result.majority),
-        "one-coin errs": _errors(result.one_coin),
-        "independent judges would": _errors(result.independent),
-        "dependence costs": _errors(result.gap.where(result.k > 1)),
-        "worth": Column(result.effective, "estimate"),
+        "right votes (half where none)": numbers(result.accuracy, "share", of="accuracy"),
+        "majority errs": _errors(result.majority, "majority"),
+        "one-coin errs": _errors(result.one_coin, "one_coin"),
+        "independent judges would": _errors(result.independent, "independent"),
+        "dependence costs": _errors(result.gap.where(result.k > 1), "gap"),
+        "worth": Column(result.effective, "estimate", of="effective"),
         "jury bound": numbers(result.jury_bound, "share"),
-        "Hoeffding, weighted": numbers(result.hoeffding_weighted, "share"),
-        "Hoeffding, majority": numbers(result.hoeffding_majority, "share"),
-        "sum of C_k": numbers(result.jury_exponent),
-        "E, weighted": numbers(result.weighted_exponent),
-        "E, majority": numbers(result.majority_exponent),
-        "no votes": numbers(np.full(len(result.k), result.null_error), "share"),
+        "Hoeffding, weighted": numbers(result.hoeffding_weighted, "share", of="hoeffding_weighted"),
+        "Hoeffding, majority": numbers(result.hoeffding_majority, "share", of="hoeffding_majority"),
+        "sum of C_k": numbers(result.jury_exponent, of="jury_exponent"),
+        "E, weighted": numbers(result.weighted_exponent, of="weighted_exponent"),
+        "E, majority": numbers(result.majority_exponent, of="majority_exponent"),
+        "no votes": numbers(np.full(len(result.k), result.null_error), "share", of="null_error"),
     }
 
 
@@ -108,24 +110,19 @@ def jury_figure(result: Jury) -> go.Figure:
         return np.where(errors >= FLOOR, errors, np.nan)
 
     figure = go.Figure()
-    figure.add_hline(y=result.null_error, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-    for name, errors, line, fill, symbol in (
-        ("majority", result.majority, CURATE_LINE, CURATE_FILL, "diamond"),
-        ("one-coin", result.one_coin, INCLUDE, INCLUDE, "circle"),
+    figure.add_hline(y=result.null_error, line=DOTTED)
+    for name, errors, look in (
+        ("majority", result.majority, Look(CURATE_FILL, CURATE_LINE, "diamond")),
+        ("one-coin", result.one_coin, Look(INCLUDE, INCLUDE, "circle")),
     ):
         visible = Interval(above_floor(errors.value), np.maximum(errors.lo, FLOOR), errors.hi)
         figure.add_scatter(
             x=result.k,
             y=visible.value,
             mode="lines+markers",
-            line={"color": line, "width": 2.5},
-            marker={
-                "color": fill,
-                "symbol": symbol,
-                "size": 8,
-                "line": {"color": line, "width": 1},
-            },
-            error_y=error_bars(visible, line),
+            line={"color": look.colour, "width": 2.5},
+            marker=look.marker(8),
+            error_y=error_bars(visible, look.colour),
             name=f"{name}, observed",
             hovertemplate=f"{name}, %{{x:.0f}} judges: %{{y:.2%}}<extra></extra>",
         )
@@ -157,7 +154,7 @@ def present(result: Jury, spec: JurySpec) -> list[Block]:
     """Measured errors by panel size, those of independent judges, and the bounds."""
     return [
         Answer(jury_sentence(result)),
-        drawing(jury_figure(result), "share of wrong decisions against the number of judges"),
+        drawing("share of wrong decisions against the number of judges", jury_figure, result),
         Paragraph(bound_sentence(result)),
         Paragraph(
             "Errors below 0.01 % are not drawn; the dotted line is deciding without votes.",

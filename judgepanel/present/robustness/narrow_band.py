@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import CURATE_LINE, INCLUDE, NEUTRAL, error_bars, laid_out
+from judgepanel.figures.style import CURATE_LINE, DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.studies.robustness.narrow_band import NarrowBandSpec
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
@@ -67,18 +67,18 @@ def band_table(result: NarrowBand) -> dict[str, Column]:
     """One row per cell."""
     frame = result.frame()
     return {
-        "band": numbers(frame["width"]),
-        "latent correlation": numbers(frame["rho"]),
-        "of errors": numbers(frame["error_rho"]),
+        "band": numbers(frame["width"], of="width"),
+        "latent correlation": numbers(frame["rho"], of="rho"),
+        "of errors": numbers(frame["error_rho"], of="error_rho"),
         "judges": numbers(frame["judges"], "whole"),
-        "kept": numbers(frame["share"], "share"),
-        "NLL, all": numbers(frame["nll"]),
-        "pruned - all": differences(result.delta.reshape(-1)),
+        "kept": numbers(frame["share"], "share", of="share"),
+        "NLL, all": numbers(frame["nll"], of="nll"),
+        "pruned - all": differences(result.delta.reshape(-1), of="delta"),
         "all cells together": ends(result.band.reshape(-1), sign=True),
-        "wins": text(frame["winner"].tolist()),
-        "accuracy, all": numbers(frame["accuracy"]),
-        "accuracy lost by pruning": differences(result.loss.reshape(-1)),
-        "base rate": numbers(frame["null_nll"]),
+        "wins": text(frame["winner"].tolist(), of="winner"),
+        "accuracy, all": numbers(frame["accuracy"], of="accuracy"),
+        "accuracy lost by pruning": differences(result.loss.reshape(-1), of="loss"),
+        "base rate": numbers(frame["null_nll"], of="null_nll"),
     }
 
 
@@ -88,7 +88,7 @@ def band_figure(result: NarrowBand, size: int, share: int) -> go.Figure:
     The ends are those that hold for all cells together.
     """
     figure = go.Figure()
-    figure.add_hline(y=0.0, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_hline(y=0.0, line=DOTTED)
     n = len(result.rhos)
     for i, rho in enumerate(result.rhos):
         colour, symbol, dash = _LOOKS[i % len(_LOOKS)]
@@ -120,8 +120,11 @@ def present(
     return [
         Answer(band_sentence(result)),
         drawing(
-            band_figure(result, size, view.share),
             "what pruning costs in simulated panels, against the width of the band",
+            band_figure,
+            result,
+            size,
+            view.share,
         ),
         Paragraph(f"{placed_sentence(result)} The dashed line is this panel's spread.", quiet=True),
         Table(band_table(result), height=320),

@@ -97,8 +97,9 @@ def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
     return [
         Answer(permutation_sentence(result)),
         drawing(
-            permutation_figure(result),
             "NLLs of permuted labels, their base rate and the NLL of the real labels",
+            permutation_figure,
+            result,
         ),
         Paragraph(
             f"All of it on the same {result.n_splits} splits, since every permutation is refitted; "

@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 from judgepanel.figures.style import (
     CURATE_FILL,
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
-    NEUTRAL,
+    Look,
     error_bars,
     escaped,
     laid_out,
@@ -88,15 +89,15 @@ def slice_table(result: SliceTransfer) -> dict[str, Column]:
         "slice": text([one_line(name)[:_NAME] for name in result.slices]),
         "items": numbers(result.n_slice, "whole"),
         "labels": numbers(result.labels[:, 0], "whole"),
-        "NLL, own labels": levels(result.nll[:, 0]),
-        "NLL, from elsewhere": levels(result.nll[:, 1]),
-        "base rate": numbers(result.null_nll[:, 1]),
-        "loss": differences(result.delta[:, 1]),
+        "NLL, own labels": levels(result.nll[:, 0], of="nll"),
+        "NLL, from elsewhere": levels(result.nll[:, 1], of="nll"),
+        "base rate": numbers(result.null_nll[:, 1], of="null_nll"),
+        "loss": differences(result.delta[:, 1], of="delta"),
         "all slices together": ends(result.band[:, 1], sign=True),
-        "p, Holm": numbers(result.p_holm[:, 1], "p"),
+        "p, Holm": numbers(result.p_holm[:, 1], "p", of="p_holm"),
         "outcome": text([result.outcome(g) for g in range(len(result.slices))]),
-        "more labels": numbers(result.labels[:, 2], "whole"),
-        "NLL, more from elsewhere": levels(result.nll[:, 2]),
+        "more labels": numbers(result.labels[:, 2], "whole", of="labels"),
+        "NLL, more from elsewhere": levels(result.nll[:, 2], of="nll"),
     }
 
 
@@ -106,10 +107,10 @@ def slice_figure(result: SliceTransfer) -> go.Figure:
     band, n = result.band[order, 1], len(order)
     fails = np.array([result.outcome(int(g)) == "fails" for g in order], dtype=bool)
     figure = go.Figure()
-    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
-    for name, chosen, fill, line, symbol in (
-        ("loss is shown", fails, CURATE_FILL, CURATE_LINE, "diamond"),
-        ("not shown", ~fails, INCLUDE, INCLUDE, "circle"),
+    figure.add_vline(x=0.0, line=DOTTED)
+    for name, chosen, look in (
+        ("loss is shown", fails, Look(CURATE_FILL, CURATE_LINE, "diamond")),
+        ("not shown", ~fails, Look(INCLUDE, INCLUDE, "circle")),
     ):
         rows = np.flatnonzero(chosen)
         if not len(rows):
@@ -118,13 +119,8 @@ def slice_figure(result: SliceTransfer) -> go.Figure:
             x=band.value[rows],
             y=rows,
             mode="markers",
-            marker={
-                "color": fill,
-                "symbol": symbol,
-                "size": 11,
-                "line": {"color": line, "width": 1},
-            },
-            error_x={**error_bars(band[rows], line), "thickness": 1.6},
+            marker=look.marker(11),
+            error_x={**error_bars(band[rows], look.colour), "thickness": 1.6},
             name=name,
             text=[_hover_text(result, int(g)) for g in order[rows]],
             hovertemplate="%{text}<extra></extra>",
@@ -155,7 +151,7 @@ def present(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
         return [answer]
     return [
         answer,
-        drawing(slice_figure(result), "what labels from elsewhere cost on every slice"),
+        drawing("what labels from elsewhere cost on every slice", slice_figure, result),
         Paragraph(
             "Intervals hold in all slices together. Right of 0 a slice needs labels of its own.",
             quiet=True,

@@ -12,10 +12,10 @@ from judgepanel.figures.style import CURATE_FILL, laid_out, mixed, text_on
 from judgepanel.present.blocks import (
     Answer,
     Block,
-    Heading,
     Method,
     Paragraph,
     Table,
+    by_calibrator,
     drawing,
     paragraphs,
 )
@@ -36,7 +36,7 @@ from judgepanel.words.numbers import (
     percent,
     with_interval,
 )
-from judgepanel.words.sentences import CALIBRATED, CODING, first_calibrator
+from judgepanel.words.sentences import CODING
 from judgepanel.words.text import plain
 
 ALPHA = 0.05
@@ -152,17 +152,17 @@ def transfer_table(result: DifficultyTransfer, calibrator: str) -> dict[str, Col
     )
     home = np.flatnonzero(rows["source"] == rows["target"]).tolist()
     return {
-        "labels of": text(rows["source"].tolist()),
-        "scored on": text(rows["target"].tolist()),
-        "calibration": text([METHOD_NAMES[method] for method in rows["method"]]),
+        "labels of": text(rows["source"].tolist(), of="source"),
+        "scored on": text(rows["target"].tolist(), of="target"),
+        "calibration": text([METHOD_NAMES[method] for method in rows["method"]], of="method"),
         "NLL": levels(nll),
-        "base rate": numbers(rows["null_nll"]),
-        "constant score": numbers(rows["constant_nll"]),
+        "base rate": numbers(rows["null_nll"], of="null_nll"),
+        "constant score": numbers(rows["constant_nll"], of="constant_nll"),
         "accuracy": levels(accuracy),
-        "loss": differences(delta, dict.fromkeys(home, "at home")),
-        "p, Holm": numbers(rows["p_holm"], "p"),
+        "loss": differences(delta, dict.fromkeys(home, "at home"), of="delta"),
+        "p, Holm": numbers(rows["p_holm"], "p", of="p_holm"),
         "against plain": Column(gain.where(rows["method"] != "plain"), "compared"),
-        "effective labels": numbers(rows["effective"], "share"),
+        "effective labels": numbers(rows["effective"], "share", of="effective"),
     }
 
 
@@ -271,24 +271,19 @@ def present(
     result: DifficultyTransfer, spec: DifficultyTransferSpec, view: TransferView = TransferView()
 ) -> list[Block]:
     """The matrix of one calibrator, then those of the others where none was chosen."""
-    if view.calibrator is not None:
-        return [*_matrix(result, view.calibrator, view.method), _method(result)]
-    first = first_calibrator(result.calibrators)
-    blocks = _matrix(result, first, view.method)
-    for calibrator in result.calibrators:
-        if calibrator != first:
-            blocks.append(Heading(CALIBRATED[calibrator], 3))
-            blocks += _matrix(result, calibrator, view.method)
-    return [*blocks, _method(result)]
+
+    def matrix(calibrator: str) -> list[Block]:
+        return _matrix(result, calibrator, view.method)
+
+    return [*by_calibrator(result.calibrators, view.calibrator, matrix), _method(result)]
 
 
 def _matrix(result: DifficultyTransfer, calibrator: str, method: str) -> list[Block]:
-    figure = transfer_figure(result, calibrator, method)
     shows = "NLL from the labels of easy, hard and all items to easy and to hard items"
     return [
         Answer(transfer_sentence(result, calibrator, method)),
         *paragraphs(difficulty_sentence(result, calibrator), remedy_sentence(result, calibrator)),
-        drawing(figure, shows),
+        drawing(shows, transfer_figure, result, calibrator, method),
         Paragraph(_reading(result), quiet=True),
         Table(transfer_table(result, calibrator), height=320),
     ]

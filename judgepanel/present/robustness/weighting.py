@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.style import (
     BAND_OPACITY,
+    DOTTED,
     INCLUDE,
     NEUTRAL,
     error_bars,
@@ -68,17 +69,17 @@ def weighting_table(result: ReliabilityWeighting) -> dict[str, Column]:
     """One row per signal: effect, both equivalence tests and the plain paired one."""
     n = len(result.signals)
     return {
-        "what counts for more": text([signal_name(result, i) for i in range(n)]),
+        "what counts for more": text([signal_name(result, i) for i in range(n)], of="favours"),
         "NLL": numbers(result.nll),
-        "difference": differences(result.delta),
+        "difference": differences(result.delta, of="delta"),
         "all rows together": ends(result.band, sign=True),
-        "p of no effect": numbers(result.p, "p"),
+        "p of no effect": numbers(result.p, "p", of="p"),
         f"within {result.margin:g}": text(result.absolute),
-        "TOST p": numbers(result.p_absolute, "p"),
+        "TOST p": numbers(result.p_absolute, "p", of="tost_p"),
         f"within {sig(result.relative_margin, 2)}": text(result.relative),
-        "its TOST p": numbers(result.p_relative, "p"),
-        "paired TOST p, panels as given": numbers(result.p_plain, "p"),
-        "base rate": numbers(np.full(n, result.null_nll)),
+        "its TOST p": numbers(result.p_relative, "p", of="relative_tost_p"),
+        "paired TOST p, panels as given": numbers(result.p_plain, "p", of="plain_tost_p"),
+        "base rate": numbers(np.full(n, result.null_nll), of="null_nll"),
     }
 
 
@@ -94,7 +95,7 @@ def weighting_figure(result: ReliabilityWeighting) -> go.Figure:
         fillcolor=with_opacity(NEUTRAL, BAND_OPACITY),
         line={"width": 0},
     )
-    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_vline(x=0.0, line=DOTTED)
     figure.add_scatter(
         x=result.delta.value,
         y=rows,
@@ -122,7 +123,7 @@ def present(result: ReliabilityWeighting, spec: ReliabilityWeightingSpec) -> lis
     return [
         Answer(weighting_sentence(result)),
         *paragraphs(missing),
-        drawing(weighting_figure(result), "change of the NLL by each weighting of the comparisons"),
+        drawing("change of the NLL by each weighting of the comparisons", weighting_figure, result),
         Paragraph(
             f"The grey band is the paper's margin of no effect, {result.margin:g} either way; a "
             f"margin of 1 % would be {sig(result.relative_margin, 2)}.",

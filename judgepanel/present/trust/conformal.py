@@ -168,7 +168,7 @@ def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block
             shows = f"share of sets that hold the true label, by {by}"
             blocks += paragraphs(groups_sentence(result, level, grouping))
             blocks += [
-                drawing(coverage_figure(result, level, grouping), shows),
+                drawing(shows, coverage_figure, result, level, grouping),
                 Table(coverage_table(result, level, grouping), f"Coverage by {by}."),
             ]
     return blocks

@@ -9,16 +9,24 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from judgepanel.figures.label_budget import EVERYONE, SMALLER, add_line, add_null
-from judgepanel.figures.style import NEUTRAL, laid_out
-from judgepanel.present.blocks import Answer, Block, Heading, Method, Paragraph, Table, drawing
+from judgepanel.figures.label_budget import add_line
+from judgepanel.figures.style import ALL_JUDGES, CHOSEN, NEUTRAL, add_base_rate, laid_out
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Method,
+    Paragraph,
+    Table,
+    by_calibrator,
+    drawing,
+)
 from judgepanel.present.trust.label_budget import FIRST_PANEL
 from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.compare import arm_name
 from judgepanel.words.cells import Column, differences, levels, numbers, text
-from judgepanel.words.numbers import capital, counted, fixed, level
-from judgepanel.words.sentences import CALIBRATED, CODING, first_calibrator
+from judgepanel.words.numbers import counted, fixed, level
+from judgepanel.words.sentences import CODING
 
 _APART = 18.0
 
@@ -96,21 +104,21 @@ def share_table(result: FractionSweep, calibrator: str, panel: str | None) -> di
     c, n = result.row(calibrator), len(result.shares)
     columns = {
         "share": numbers(result.shares, "share"),
-        "calibrate": numbers(result.labels, "whole"),
-        "evaluate": numbers(result.evaluated, "whole"),
-        f"NLL, {result.arms[-1]}": levels(result.nll[c, -1]),
-        "base rate": numbers(result.null_nll),
+        "calibrate": numbers(result.labels, "whole", of="n_calibration"),
+        "evaluate": numbers(result.evaluated, "whole", of="n_evaluation"),
+        f"NLL, {result.arms[-1]}": levels(result.nll[c, -1], of="nll"),
+        "base rate": numbers(result.null_nll, of="null_nll"),
         "skill": numbers(1.0 - result.nll.value[c, -1] / result.null_nll, "share"),
-        "constant score": numbers(result.constant_nll[c]),
+        "constant score": numbers(result.constant_nll[c], of="constant_nll"),
         f"against {_share(result.shares[-1])}": differences(
-            result.against[c, -1], {n - 1: "reference"}
+            result.against[c, -1], {n - 1: "reference"}, of="against"
         ),
     }
     if panel is not None:
         p = result.arms.index(panel)
         columns |= {
-            f"NLL, {panel}": levels(result.nll[c, p]),
-            "difference": differences(result.delta[c, p]),
+            f"NLL, {panel}": levels(result.nll[c, p], of="nll"),
+            "difference": differences(result.delta[c, p], of="delta"),
             "verdict": text([result.verdict(c, p, f) for f in range(n)]),
         }
     return columns
@@ -123,13 +131,13 @@ def fraction_sweep(result: FractionSweep, calibrator: str, panel: str | None = N
     """
     c, shares = result.row(calibrator), 100.0 * result.shares
     figure = go.Figure()
-    add_null(figure, shares, result.null_nll, "base rate with %{x:.0f} %: %{y:.3f}")
+    add_base_rate(figure, shares, result.null_nll, "base rate with %{x:.0f} %: %{y:.3f}")
     counts = np.stack([result.labels, result.evaluated], axis=1)
     what = "%{x:.0f} % (%{customdata[0]:,.0f} calibrate, %{customdata[1]:,.0f} evaluate)"
     everyone = result.arms[-1]
     for arm in (everyone,) if panel is None else (panel, everyone):
         nll, listed = result.nll[c, result.arms.index(arm)], arm == everyone
-        look = EVERYONE if listed else SMALLER
+        look = ALL_JUDGES if listed else CHOSEN
         add_line(figure, shares, nll, arm, look, what, listed=listed)
         figure.data[-1].customdata = counts
     needed = result.needed_for(calibrator, everyone)
@@ -164,13 +172,11 @@ def present(
     result: FractionSweep, spec: FractionSweepSpec, view: SweepView = SweepView()
 ) -> list[Block]:
     """The shares under one calibrator, then under the others where none was chosen."""
-    first = view.calibrator or first_calibrator(result.calibrators)
-    blocks = _shares(result, first, view)
-    for calibrator in result.calibrators if view.calibrator is None else ():
-        if calibrator != first:
-            blocks.append(Heading(capital(CALIBRATED[calibrator]), 3))
-            blocks += _shares(result, calibrator, view)
-    return [*blocks, _method()]
+
+    def shares(calibrator: str) -> list[Block]:
+        return _shares(result, calibrator, view)
+
+    return [*by_calibrator(result.calibrators, view.calibrator, shares), _method()]
 
 
 def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Block]:
@@ -185,7 +191,7 @@ def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Blo
     reading += " Dashed upright line: the share that is enough."
     return [
         Answer(share_sentence(result, calibrator)),
-        drawing(fraction_sweep(result, calibrator, chosen), "every share of the items"),
+        drawing("every share of the items", fraction_sweep, result, calibrator, chosen),
         Paragraph(reading.strip(), quiet=True),
         *(Table(share_table(result, calibrator, arm)) for arm in arms),
     ]

@@ -71,7 +71,7 @@ def group_table(result: GroupChange) -> dict[str, Column]:
         "leaving it out": differences(result.delta),
         "p": numbers(result.p, "p"),
         "verdict": text([VERDICTS[verdict] for verdict in result.verdicts]),
-        "base rate": numbers(np.full(len(result.aggregators), result.null_nll)),
+        "base rate": numbers(np.full(len(result.aggregators), result.null_nll), of="null_nll"),
     }
 
 
@@ -91,8 +91,11 @@ def present(result: GroupChange, spec: GroupChangeSpec) -> list[Block]:
         answer,
         *paragraphs(*otherwise, members_sentence(result)),
         drawing(
-            dots([AGGREGATOR_NAMES[name] for name in result.aggregators], panels, result.null_nll),
             "NLL of every aggregator with the group and without it",
+            dots,
+            [AGGREGATOR_NAMES[name] for name in result.aggregators],
+            panels,
+            result.null_nll,
         ),
         Table(group_table(result)),
         Method(

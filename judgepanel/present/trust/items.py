@@ -77,7 +77,7 @@ def strata_table(result: Items, grouping: StratumGrouping) -> dict[str, Column]:
         "right": Column(result.accuracy[AFTER, rows], "share level"),
         "says on average": numbers(result.confidence[AFTER, rows], "share"),
         "NLL (stratum)": levels(result.nll_by[AFTER, rows]),
-        "base rate": numbers(result.null_by[rows]),
+        "base rate": numbers(result.null_by[rows], of="null_nll"),
         "NLL before (stratum)": levels(result.nll_by[BEFORE, rows]),
         "ECE": Column(result.ece[AFTER, rows], "estimate"),
         "ECE by chance": numbers(result.ece_null[AFTER, rows]),
@@ -95,10 +95,10 @@ def item_table(result: Items, rows: NDArray[np.int64]) -> dict[str, Column]:
     return {
         "item": text([one_line(result.item_ids[i]) for i in rows]),
         "label": numbers(result.labels[rows], "whole"),
-        "p(label 1)": numbers(p),
-        "p from": numbers(lo),
-        "p to": numbers(hi),
-        "surprise (NLL)": numbers(result.nll[rows]),
+        "p(label 1)": numbers(p, of="p"),
+        "p from": numbers(lo, of="p_lo"),
+        "p to": numbers(hi, of="p_hi"),
+        "surprise (NLL)": numbers(result.nll[rows], of="nll"),
         "votes for 1": numbers(result.for_1[rows], "whole"),
         "votes for 0": numbers(result.for_0[rows], "whole"),
         "votes against label": numbers(result.wrong[rows], "whole"),
@@ -136,7 +136,7 @@ def present(result: Items, spec: ItemsSpec, view: ItemsView = ItemsView()) -> li
 def _strata(result: Items, grouping: StratumGrouping) -> list[Block]:
     by = GROUPING_NAMES[grouping]
     shows = f"stated confidence and share right, by {by}"
-    blocks: list[Block] = [drawing(strata_figure(result, grouping), shows)]
+    blocks: list[Block] = [drawing(shows, strata_figure, result, grouping)]
     if grouping == "errors":
         blocks.append(
             Paragraph(

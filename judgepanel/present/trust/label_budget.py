@@ -228,25 +228,25 @@ def budget_table(result: LabelBudget, calibrator: str, panel: str | None) -> dic
     nll = result.nll[c, -1]
     columns = {
         "labels": numbers(result.labels, "whole"),
-        f"NLL, {result.arms[-1]}": levels(nll),
-        "base rate": numbers(result.null_nll),
+        f"NLL, {result.arms[-1]}": levels(nll, of="nll"),
+        "base rate": numbers(result.null_nll, of="null_nll"),
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
-        "constant score": numbers(result.constant_nll[c]),
+        "constant score": numbers(result.constant_nll[c], of="constant_nll"),
     }
     if panel is not None:
         p = result.arms.index(panel)
         lo, hi = result.band[c, p].lo, result.band[c, p].hi
         together = [interval(*ends, sign=True) for ends in zip(lo, hi, strict=True)]
         columns |= {
-            f"NLL, {panel}": levels(result.nll[c, p]),
-            "difference": differences(result.delta[c, p]),
+            f"NLL, {panel}": levels(result.nll[c, p], of="nll"),
+            "difference": differences(result.delta[c, p], of="delta"),
             "all rows together": Column(lo, "number", dict(enumerate(together))),
             "verdict": text([result.decided(c, p, b) for b in range(len(result.labels))]),
         }
     gain = result.gain[c, -1, :-1]
     beyond = np.isfinite(gain.value) & (result.labels + NEXT > result.labels[-1])
     words = {int(b): f"{with_interval(*gain[b])} (extrapolated)" for b in np.flatnonzero(beyond)}
-    return columns | {f"next {NEXT} buy": Column(gain, "estimate", words)}
+    return columns | {f"next {NEXT} buy": Column(gain, "estimate", words, "next_100_gain")}
 
 
 def needed_table(result: LabelBudget) -> dict[str, Column]:
@@ -344,8 +344,7 @@ def _curve(result: LabelBudget, calibrator: str, arms: list[str]) -> list[Block]
     blocks: list[Block] = [
         Answer(budget_sentence(result, calibrator)),
         drawing(
-            label_budget(result, calibrator, _drawn(result, arms)),
-            "panels on more and more labels",
+            "panels on more and more labels", label_budget, result, calibrator, _drawn(result, arms)
         ),
         Paragraph(_reading(result, calibrator), quiet=True),
         *paragraphs(next_sentence(result, calibrator), target_sentence(result, calibrator)),
@@ -364,7 +363,7 @@ def _drawn(result: LabelBudget, arms: list[str]) -> list[str]:
 def _difference(result: LabelBudget, calibrator: str, arm: str) -> list[Block]:
     return [
         Paragraph(joint_sentence(result, calibrator, arm)),
-        drawing(budget_difference(result, calibrator, arm), "the difference in NLL"),
+        drawing("the difference in NLL", budget_difference, result, calibrator, arm),
         _budgets_table(result, calibrator, arm),
     ]
 

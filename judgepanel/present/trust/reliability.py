@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from judgepanel.figures.style import INCLUDE, NEUTRAL, error_bars, laid_out, with_opacity
+from judgepanel.figures.style import DOTTED, INCLUDE, NEUTRAL, error_bars, laid_out, with_opacity
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -233,7 +233,7 @@ def reliability_figure(result: Reliability, name: str) -> go.Figure:
         x=[0.5, 1.0],
         y=[0.5, 1.0],
         mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dot"},
+        line=DOTTED,
         name="as stated",
         hoverinfo="skip",
         row=1,
@@ -321,11 +321,10 @@ def present(
 ) -> list[Block]:
     """Stated and right by bins of confidence, and all figures of calibration."""
     bins = view.bins if view.bins in result.ece_bins else result.ece_bins[0]
-    figure = reliability_figure(result, str(bins))
     shows = "share right against stated confidence, before and after calibration"
     return [
         Answer(reliability_sentence(result)),
-        drawing(figure, shows + ", with counts of items beneath"),
+        drawing(shows + ", with counts of items beneath", reliability_figure, result, str(bins)),
         Paragraph(
             "On the dotted line stated and right agree; below it the panel is too sure. Open "
             f"marks: fewer than {FEW_ITEMS} items. Every item counts once.",

@@ -13,6 +13,7 @@ from judgepanel.figures.dots import dots
 from judgepanel.figures.style import (
     BAND_OPACITY,
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
     NEUTRAL,
     escaped,
@@ -186,7 +187,7 @@ def parse_table(result: Scope) -> dict[str, Column]:
         "judge": text([plain(result.judges[j], 120) for j in order]),
         "parse rate": numbers(result.parsed[order], "share"),
         **({"coded ties": numbers(result.tied[order], "share")} if result.tied.any() else {}),
-        "accuracy": numbers(accuracy.value, "share"),
+        "accuracy": numbers(accuracy.value, "share", of="value"),
         "95 %": Column(accuracy.lo, "share", dict(enumerate(ends))),
         "below chance": text(below),
         "paper's Wald rule": text(["below" if flag else "" for flag in result.wald_below[order]]),
@@ -216,7 +217,7 @@ def parse_figure(result: Scope) -> go.Figure:
             hovertemplate="%{text}<br>a verdict on %{y:.1%}<extra></extra>",
         )
     for limit in (FILTER_RATE, REVIEW_RATE):
-        figure.add_hline(y=limit, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
+        figure.add_hline(y=limit, line=DOTTED)
     laid_out(figure, x="judges, lowest parse rate first", y="share with a verdict", height=260)
     low = min(float(rate.min(initial=1.0)), FILTER_RATE) - 0.05
     figure.update_yaxes(tickformat=".0%", range=[max(low, 0.0) - 0.01, 1.03])
@@ -290,7 +291,7 @@ def switch_table(result: Scope) -> dict[str, Column]:
     arms = result.switch
     columns = {
         "aggregator": text([AGGREGATOR_NAMES[arm.aggregator] for arm in arms]),
-        "NLL, all judges": levels(Interval.stacked(arm.nll for arm in arms)),
+        "NLL, all judges": levels(Interval.stacked(arm.nll for arm in arms), of="nll"),
         "switch to it": differences(Interval.stacked(arm.switch for arm in arms), {0: "in use"}),
         "pays": text(["yes" if arm.pays else "" for arm in arms]),
         "base rate": numbers(np.full(len(arms), result.null_nll)),
@@ -360,15 +361,18 @@ def _parsed(result: Scope) -> list[Block]:
     table = Table(parse_table(result), "Every judge.", height=_HEIGHT)
     if result.sparse:
         return [table]
-    return [drawing(parse_figure(result), "share of items with a verdict by judge"), table]
+    return [drawing("share of items with a verdict by judge", parse_figure, result), table]
 
 
 def _kept(result: Scope, check: Check) -> list[Block]:
     if result.saturation is None:
         return []
-    figure = curve_figure(result.saturation)
     return [
-        drawing(figure, f"NLL of the best judges. {plain(check.why).rstrip('.')}"),
+        drawing(
+            f"NLL of the best judges. {plain(check.why).rstrip('.')}",
+            curve_figure,
+            result.saturation,
+        ),
         Paragraph(curve_note(result), quiet=True),
         Table(curve_table(result), "Every share."),
     ]
@@ -378,7 +382,7 @@ def _gapped(result: Scope) -> list[Block]:
     blocks: list[Block] = []
     if result.switch:
         shows = "NLL of every aggregator, with all judges and without those that miss votes"
-        blocks.append(drawing(switch_figure(result), shows))
+        blocks.append(drawing(shows, switch_figure, result))
         if result.n_compared < result.n_splits:
             blocks.append(
                 Paragraph(

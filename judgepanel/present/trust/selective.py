@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.figures.style import BAND_OPACITY, INCLUDE, NEUTRAL, laid_out, with_opacity
+from judgepanel.figures.style import BAND_OPACITY, DOTTED, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
 from judgepanel.present.trust.shares import ASKED, NOT_YET, items_column, panel_name
 from judgepanel.scoring.interval import Interval
@@ -86,7 +86,7 @@ def selective_figure(result: Selective) -> go.Figure:
             hoverinfo="skip",
             name="95 % interval",
         )
-    figure.add_hline(y=everything, line={"color": NEUTRAL, "width": 1.5, "dash": "dot"})
+    figure.add_hline(y=everything, line=DOTTED)
     figure.add_scatter(
         x=result.shares,
         y=result.curve.value[BEFORE],
@@ -138,7 +138,7 @@ def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
     shows = "share of answers that are right against the share of items answered"
     return [
         Answer(selective_sentence(result)),
-        drawing(selective_figure(result), shows),
+        drawing(shows, selective_figure, result),
         Paragraph(
             "The dotted line answers everything: an order that says nothing stays on it. Within a "
             "split a calibrator that keeps the order of the scores moves the marks, not the line; "

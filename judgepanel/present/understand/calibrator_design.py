@@ -62,15 +62,15 @@ def design_table(result: CalibratorDesign) -> dict[str, Column]:
     *smaller, everyone = result.k
     columns = {
         "calibrator": text([CALIBRATOR_NAMES[name] for name in result.calibrators]),
-        f"NLL, all {everyone}": levels(result.nll[:, -1]),
+        f"NLL, all {everyone}": levels(result.nll[:, -1], of="nll"),
         "skill": numbers(1.0 - result.nll.value[:, -1] / result.null_nll, "share"),
-        "constant score": numbers(result.constant_nll),
-        "Spearman ρ": numbers(result.rho.value[:, -1]),
+        "constant score": numbers(result.constant_nll, of="constant_nll"),
+        "Spearman ρ": numbers(result.rho.value[:, -1], of="rho"),
         "ECE": numbers(result.ece.value[:, -1]),
         "accuracy": numbers(result.accuracy.value[:, -1], "share"),
     }
     for p, k in reversed(list(enumerate(smaller))):
-        columns[f"NLL, top-{k}"] = levels(result.nll[:, p])
+        columns[f"NLL, top-{k}"] = levels(result.nll[:, p], of="nll")
     return columns
 
 
@@ -116,10 +116,11 @@ def present(
     view: CalibratorDesignView = CalibratorDesignView(),
 ) -> list[Block]:
     """Every calibrator as a curve, and its figures on all judges and on smaller panels."""
-    figure = design_figure(result, view.calibrators)
     return [
         Answer(design_sentence(result)),
-        drawing(figure, "what each calibrator makes of a raw score"),
+        drawing(
+            "what each calibrator makes of a raw score", design_figure, result, view.calibrators
+        ),
         Table(design_table(result)),
         Method(
             "The lines are fitted to all labelled items, with scores that do not know their own "

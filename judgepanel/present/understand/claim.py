@@ -89,23 +89,23 @@ def step_table(result: Claim, steps: tuple[Step, ...]) -> dict[str, Column]:
     columns = {"step": text([STEP_NAMES[step.name] for step in steps])}
     for column in result.columns():
         panel = arm_name(int(result.sizes[column])) if column < len(result.sizes) else "all"
-        columns[f"NLL, {panel}"] = numbers(nll.value[:, column], "significant")
+        columns[f"NLL, {panel}"] = numbers(nll.value[:, column], "significant", of="nll")
     _, lo, hi = nll[:, -1]
     columns |= {
         "all, 95 %": text([interval(*ends) for ends in zip(lo, hi, strict=True)]),
-        "base rate": numbers(null, "significant"),
-        "skill, all": text([_skill(skill) for skill in 1.0 - nll.value[:, -1] / null]),
-        "constant score": numbers(result.constant_nll[rows], "significant"),
+        "base rate": numbers(null, "significant", of="null_nll"),
+        "skill, all": text([_skill(skill) for skill in 1.0 - nll.value[:, -1] / null], of="skill"),
+        "constant score": numbers(result.constant_nll[rows], "significant", of="constant_nll"),
     }
     k = headline_size(result)
     if k is not None:
         at = result.columns()[result.panels.tolist().index(k)]
         columns |= {
-            f"top-{k} less all": Column(result.against_all[rows, at], "compared"),
+            f"top-{k} less all": Column(result.against_all[rows, at], "compared", of="against_all"),
             "verdict": text([result.verdict(step.name, at) for step in steps]),
         }
     return columns | {
-        "all, less the step before": Column(result.change[rows, -1], "compared"),
+        "all, less the step before": Column(result.change[rows, -1], "compared", of="change"),
         "measures": text(["measures " + step.measures for step in steps]),
     }
 
@@ -184,14 +184,14 @@ def _protocol(result: Claim, coding: str) -> list[Block]:
     """One of the two figures, and what it says of the reversal."""
     shows = f"NLL against the number of judges, {coding.replace('_', ' ')} labels"
     sentences = reversal_sentences(result, coding)
-    return [drawing(protocol(result, coding), shows), *paragraphs(*sentences)]
+    return [drawing(shows, protocol, result, coding), *paragraphs(*sentences)]
 
 
 def _constant(result: Claim) -> list[Block]:
     shows = "what the paper's map makes of raw probabilities, one-class coding and honest labels"
     return [
         Paragraph(constant_sentence(result)),
-        drawing(fitted_maps(result), shows),
+        drawing(shows, fitted_maps, result),
         Paragraph(map_sentence(result)),
     ]
 
@@ -241,7 +241,7 @@ def _joint_alone(result: Claim) -> list[Block]:
 
 def _together(result: Claim) -> list[Block]:
     shows = "NLL against the number of judges with honest labels, joint beside one-coin"
-    return [drawing(protocol(result, "together"), shows)]
+    return [drawing(shows, protocol, result, "together")]
 
 
 def _method() -> Method:

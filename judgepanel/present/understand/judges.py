@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,21 +150,21 @@ def judges_table(result: Judges, *, every_column: bool = False) -> dict[str, Col
         "judge": words(result.judges),
         "family": words(result.family),
         "accuracy": levels(result.accuracy[order]),
-        "of": numbers(result.voted[order], "whole"),
+        "of": numbers(result.voted[order], "whole", of="voted"),
         "cluster": numbers(cluster[order], "whole"),
-        "errs with cluster": numbers(result.with_cluster[order]),
-        "errs with rest": numbers(result.with_rest[order]),
+        "errs with cluster": numbers(result.with_cluster[order], of="with_cluster"),
+        "errs with rest": numbers(result.with_rest[order], of="with_rest"),
         "nearest": words(result.nearest),
-        "errs with nearest": numbers(result.nearest_correlation[order]),
+        "errs with nearest": numbers(result.nearest_correlation[order], of="nearest_correlation"),
     }
     if every_column:
         columns |= {
-            "right": numbers(result.correct[order], "whole"),
+            "right": numbers(result.correct[order], "whole", of="correct"),
             "coverage": numbers(result.coverage[order], "share"),
-            "leans to label 1": numbers(result.leaning[order], "share"),
+            "leans to label 1": numbers(result.leaning[order], "share", of="leaning"),
             "constant": marks(result.constant),
             "set aside": marks(result.set_aside),
-            "cluster stability": numbers(result.stability[order], "share"),
+            "cluster stability": numbers(result.stability[order], "share", of="stability"),
             "ability": levels(result.ability[order]),
             "discrimination": levels(result.discrimination[order]),
         }
@@ -193,7 +194,7 @@ def _map(result: Judges, judge: str | None) -> list[Block]:
         )
     alt = "Figure: error correlations of all pairs of judges, cluster by cluster."
     return [
-        Figure(correlation_map(result, judge), alt),
+        Figure(partial(correlation_map, result, judge), alt),
         Paragraph(
             "Blue: the two err on the same items. Orange: one errs where the other does not. "
             "Outlined: clusters. Blank: a judge with itself, or too few items in common.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -136,7 +137,7 @@ def grid_table(result: MethodGrid) -> dict[str, Column]:
         "skill": numbers(1.0 - nll.value / result.null_nll, "share"),
         "against the lowest": Column(result.delta[cells], "compared", {0: "lowest"}),
         "tied": text(["yes" if tied else "no" for tied in result.tied[cells]]),
-        "chosen in": numbers(result.chosen_share[cells], "share"),
+        "chosen in": numbers(result.chosen_share[cells], "share", of="chosen_share"),
         "Brier": numbers(result.brier.value[cells]),
         "ECE": numbers(result.ece.value[cells]),
         "accuracy": numbers(result.accuracy.value[cells], "share"),
@@ -178,7 +179,7 @@ def present(
     shows = f"{metric} of every aggregator with every calibrator, on all judges."
     return [
         Answer(grid_sentence(result)),
-        Figure(method_grid(cells), f"Figure: {shows}", narrow=cells),
+        Figure(partial(method_grid, cells), f"Figure: {shows}", narrow=cells),
         Paragraph(_reading(result, view.metric), quiet=True),
         *paragraphs(ties_sentence(result), grid_choice_sentence(result)),
         Table(grid_table(result), "Every cell, lowest NLL first.", height=320),

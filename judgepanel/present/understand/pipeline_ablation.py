@@ -102,7 +102,7 @@ def present(result: PipelineAblation, spec: PipelineAblationSpec) -> list[Block]
     """The NLL after every step, and every step's figures on every panel."""
     return [
         Answer(ablation_sentence(result)),
-        drawing(ablation_figure(result), "NLL after each step of the pipeline"),
+        drawing("NLL after each step of the pipeline", ablation_figure, result),
         Table(ablation_table(result)),
         Method(
             "The steps of the paper: 1 sums the votes, 2 corrects the score with item features "

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from judgepanel.figures.style import (
     CURATE_FILL,
     CURATE_LINE,
+    DOTTED,
     INCLUDE,
     NEUTRAL,
     error_bars,
@@ -70,7 +71,7 @@ def ability_table(result: VarianceDecomposition) -> dict[str, Column]:
         "ability": levels(result.ability[order]),
         "discrimination": levels(result.discrimination[order]),
         "accuracy": numbers(result.accuracy[order], "share"),
-        "of": numbers(result.voted[order], "whole"),
+        "of": numbers(result.voted[order], "whole", of="voted"),
     }
 
 
@@ -94,7 +95,7 @@ def ability_figure(result: VarianceDecomposition) -> go.Figure:
         "accuracy %{customdata:.1%}<extra></extra>",
         showlegend=False,
     )
-    figure.add_vline(x=0.0, line={"color": NEUTRAL, "width": 1, "dash": "dot"})
+    figure.add_vline(x=0.0, line=DOTTED)
     laid_out(figure, x="ability (0 = the mean item's difficulty)", y="discrimination, log scale")
     ticks = _log_ticks(result.discrimination.value)
     figure.update_yaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
@@ -161,9 +162,9 @@ def present(result: VarianceDecomposition, spec: VarianceDecompositionSpec) -> l
     """The shares of variance, and every judge's ability and discrimination."""
     return [
         Answer(variance_sentence(result)),
-        drawing(share_figure(result), "shares of variance of judges and items"),
+        drawing("shares of variance of judges and items", share_figure, result),
         Paragraph(variance_words(result)),
-        drawing(ability_figure(result), "every judge with its intervals"),
+        drawing("every judge with its intervals", ability_figure, result),
         Table(ability_table(result), "Every judge, most able first.", most=200, height=320),
         Method(
             "A two-parameter logistic model: a judge is right on an item with probability "

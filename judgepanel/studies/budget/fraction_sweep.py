@@ -280,7 +280,7 @@ def _enough(
 def _warnings(
     prepared: Prepared, spec: FractionSweepSpec, plan: PlannedShares, tallies: Tallies
 ) -> tuple[str, ...]:
-    warnings = [*prepared.oriented.notices, *plan.left_out]
+    warnings = [*prepared.notices, *plan.left_out]
     warnings += few_labels(prepared, float(tallies[-1].n_calibration.mean()))
     fits = len(tallies[0].numbers) * len(spec.sizes(prepared.ballots.n_judges))
     for c, name in enumerate(spec.calibrators):
@@ -300,6 +300,7 @@ FRACTION_SWEEP: Study[FractionSweepSpec, Tallies, FractionSweep] = Study(
     question="Which share of the items should calibrate?",
     spec=FractionSweepSpec,
     result=FractionSweep,
+    partial=Tallies,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

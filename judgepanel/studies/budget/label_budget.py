@@ -308,7 +308,7 @@ def budget_estimates(
 def _warnings(
     prepared: Prepared, spec: LabelBudgetSpec, plan: Planned, totals: Tally
 ) -> tuple[str, ...]:
-    warnings = [*prepared.oriented.notices, *plan.left_out]
+    warnings = [*prepared.notices, *plan.left_out]
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     fits = len(totals.numbers) * len(spec.panel_sizes(prepared.ballots.n_judges))
     for name, replaced in zip(spec.calibrators, totals.replaced, strict=True):
@@ -328,6 +328,7 @@ LABEL_BUDGET: Study[LabelBudgetSpec, BudgetTally, LabelBudget] = Study(
     question="How many labels do we need?",
     spec=LabelBudgetSpec,
     result=LabelBudget,
+    partial=BudgetTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

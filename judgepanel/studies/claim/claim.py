@@ -269,7 +269,6 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
     """Levels and differences (C, A); ``before[c]`` is the row that row c changes, or -1."""
     n = tally.n_arms
     levels = grid_estimates(tally, units)
-    nll, lo, hi = levels["nll"]
     item_means, seen = tally.item_means()
     items, splits = item_means[0, :, :n], tally.split_means[:, 0, :, :n]
     unknown = Interval.full(n, np.nan)
@@ -287,8 +286,8 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
         moved = unknown if b < 0 else difference(items[c] - items[b], splits[:, c] - splits[:, b])
         change.append(moved)
     return {
-        "nll": Interval(nll, lo, hi)[:, :n],
-        "accuracy": levels["accuracy"][0][:, :n],
+        "nll": levels["nll"][:, :n],
+        "accuracy": levels["accuracy"].value[:, :n],
         "null_nll": tally.null_nll.mean(axis=0),
         "constant_nll": tally.constant_nll.mean(axis=0),
         "against_all": Interval.stacked(against_all),
@@ -297,7 +296,7 @@ def _levels_and_changes(tally: Tally, units: Ints, before: list[int]) -> dict[st
 
 
 def _warnings(result: Codings, steps: Sequence[Step], totals: Tally) -> tuple[str, ...]:
-    warnings = list(result.honest.oriented.notices)
+    warnings = list(result.honest.notices)
     aside = result.one_class.n_judges - result.honest.ballots.n_judges
     if aside:
         them = "it votes" if aside == 1 else "they vote"
@@ -314,6 +313,7 @@ CLAIM: Study[ClaimSpec, ClaimTally, Claim] = Study(
     question="Does the paper's reversal hold here?",
     spec=ClaimSpec,
     result=Claim,
+    partial=ClaimTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

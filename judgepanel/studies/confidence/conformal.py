@@ -313,6 +313,7 @@ CONFORMAL: Study[ConformalSpec, SetsDone, Conformal] = Study(
     question="Do conformal sets hold the label as often as they promise?",
     spec=ConformalSpec,
     result=Conformal,
+    partial=SetsDone,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

@@ -244,6 +244,7 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     question="Which items does the panel get wrong?",
     spec=ItemsSpec,
     result=Items,
+    partial=OutOfSample,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

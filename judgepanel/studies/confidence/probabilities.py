@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +19,7 @@ from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import VoteMatrix
-from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -116,12 +115,12 @@ _PER_SPLIT = ("numbers", "n_calibration", "n_evaluation", "null", "constant_nll"
 
 def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
     """Evaluate the splits of one chunk; the last ones are remembered for the next study."""
-    return _run_chunk(Keyed(votes), spec.shared, chunk)
+    return _shared_chunk(votes, spec.shared, chunk)
 
 
-@lru_cache(maxsize=_CACHED_CHUNKS)
-def _run_chunk(keyed: Keyed, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
-    prepared = prepare(keyed.votes, spec.settings)
+@cached(_CACHED_CHUNKS)
+def _shared_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
+    prepared = prepare(votes, spec.settings)
     ballots, recipe = prepared.ballots, spec.recipe
     ks = np.array([spec.size(ballots.n_judges)])
     numbers, n_calibration, rows, logits, null, constant, replaced = ([] for _ in range(7))
@@ -208,7 +207,7 @@ class Fitted(Protocol):
 
 def panel_notes(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> list[str]:
     """Warnings that all studies of one panel's probabilities give."""
-    warnings = [*prepared.oriented.notices]
+    warnings = [*prepared.notices]
     warnings += few_labels(prepared, float(fit.n_calibration.mean()))
     n_judges = prepared.ballots.n_judges
     if spec.panel is not None and spec.panel > n_judges:

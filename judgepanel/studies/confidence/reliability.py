@@ -180,7 +180,7 @@ def _error(of: Evaluations, stage: int, n_bins: int, seed: int) -> dict[str, Any
     return {
         "ece": Interval(ece, signed.lo[0], signed.hi[0], unit="").clip(0.0, 1.0),
         "ece_corrected": max(0.0, ece - share @ excess) if np.isfinite(excess).all() else np.nan,
-        "ece_null": Interval(null.mean(), lo, hi, unit=""),
+        "ece_null": Interval.single(null.mean(), lo, hi, unit=""),
         "ece_p": (1.0 + np.count_nonzero(null >= ece)) / (1.0 + draws),
         "ece_split": np.abs(by_split).sum(),
         "ece_split_null": single.mean(),
@@ -225,6 +225,7 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     question="Can the probabilities be believed?",
     spec=ReliabilitySpec,
     result=Reliability,
+    partial=OutOfSample,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

@@ -188,6 +188,7 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     question="What is gained by answering only where the panel is sure?",
     spec=SelectiveSpec,
     result=Selective,
+    partial=OutOfSample,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

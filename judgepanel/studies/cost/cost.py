@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from judgepanel.studies.panel.curators import curator_arms, curator_figures
 from judgepanel.studies.panel.evidence import Evidence, Rules
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -195,11 +194,11 @@ def combine_tallies(left: CostTally, right: CostTally) -> CostTally:
     )
 
 
-@lru_cache(maxsize=4)
-def _panels(keyed: Keyed, spec: CostSpec) -> UnderBudgets:
+@cached(4)
+def _panels(votes: VoteMatrix, spec: CostSpec) -> UnderBudgets:
     """Panels that all labelled rows choose; the same for every partial result."""
-    prepared = prepare(keyed.votes, spec.settings)
-    known, costs = priced_judges(keyed.votes, prepared)
+    prepared = prepare(votes, spec.settings)
+    known, costs = priced_judges(votes, prepared)
     plan = Plan(budgets_of(spec, costs, prepared.judges), spec.aggregator)
     return plan.search(all_rows(prepared, known, spec.rules))
 
@@ -217,7 +216,7 @@ def merge(votes: VoteMatrix, spec: CostSpec, partial: CostTally) -> Cost:
         costs,
         budgets,
         chosen,
-        _panels(Keyed(votes), spec),
+        _panels(votes, spec),
         comparable=spec.comparable,
         seed=spec.settings.seed,
     )
@@ -277,7 +276,7 @@ def cost_points(
     points = [
         CostPoint(
             budget=limits[a],
-            found=figures[a],
+            figures=figures[a],
             reading=read[a],
             on_frontier=best[a],
             next=steps[a],
@@ -296,7 +295,7 @@ def _of_panels(
     low, high = np.quantile(spent, (0.025, 0.975), method="nearest")
     mean = spent.mean()
     return {
-        "cost": Interval(mean, low, high, unit="cost"),
+        "cost": Interval.single(mean, low, high, unit="cost"),
         "share": float(mean) / costs.full if costs.full > 0.0 else 1.0,
         "slowest": float(costs.slowest(chosen).mean()),
         "in_turn": float(costs.in_turn(chosen).mean()),
@@ -351,7 +350,7 @@ def _price(extra: float, gain: float, nll: float) -> float:
 
 def cost_notes(prepared: Prepared, costs: JudgeCosts, n_calibration: float) -> list[str]:
     """Warnings that all studies of costs give."""
-    notes = [*prepared.oriented.notices, *no_costs_note(costs)]
+    notes = [*prepared.notices, *no_costs_note(costs)]
     notes += few_labels(prepared, n_calibration)
     cast = float(np.mean(prepared.ballots.votes != 0))
     if cast < SPARSE:
@@ -383,6 +382,7 @@ COST: Study[CostSpec, CostTally, Cost] = Study(
     question="What does a better panel cost?",
     spec=CostSpec,
     result=Cost,
+    partial=CostTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

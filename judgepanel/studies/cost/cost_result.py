@@ -45,18 +45,18 @@ class NextPoint:
 class CostPoint:
     """The best panels found under one budget.
 
-    ``found`` scores them on new items, see :class:`CuratorFigures`; its ``delta`` is against all
-    judges. ``cost`` (for one item) is the mean over splits with the central 95 % of them, no
-    confidence interval; ``share`` of what all judges cost. ``slowest`` is the latency of its
-    slowest judge (all asked at once), ``in_turn`` of all one after the other; NaN where not known.
-    ``judges`` are those that all labelled rows choose, ``panel_cost``, ``panel_slowest`` and
+    ``figures`` are their scores on new items, see :class:`CuratorFigures`; ``delta`` there is
+    against all judges. ``cost`` (for one item) is the mean over splits with the central 95 % of
+    them, no confidence interval; ``share`` of what all judges cost. ``slowest`` is the latency of
+    its slowest judge (all asked at once), ``in_turn`` of all one after the other; NaN where not
+    known. ``judges`` are those that all labelled rows choose, ``panel_cost``, ``panel_slowest`` and
     ``panel_in_turn`` theirs. ``reading`` is the NLL of the best non-increasing curve through all
     points: with ``on_frontier`` a reading of figures that were seen, not a choice anybody could
     have made.
     """
 
     budget: float
-    found: CuratorFigures
+    figures: CuratorFigures
     cost: Interval
     share: float
     slowest: float
@@ -133,7 +133,7 @@ class Cost(SplitResult):
     def cheapest_without_loss(self) -> CostPoint | None:
         """The smallest budget shown to lose at most the margin, all budgets taken together."""
         for point in self.points:
-            band = point.found.band.hi < point.found.margin or point.found.verdict == "tie"
+            band = point.figures.band.hi < point.figures.margin or point.figures.verdict == "tie"
             if point.cost.value < self.full_cost * (1.0 - 1e-9) and band:
                 return point
         return None
@@ -152,12 +152,12 @@ class Cost(SplitResult):
     def decisions(self) -> dict[str, Any]:
         """Points and their panels."""
         return {
-            "nll_all": float(self.everyone.found.nll.value),
+            "nll_all": float(self.everyone.figures.nll.value),
             "points": [
                 to_plain(
                     flat_row(point)
                     | {
-                        "found": flat_row(point.found),
+                        "figures": flat_row(point.figures),
                         "next": None if point.next is None else point.next.row(),
                     }
                 )
@@ -167,9 +167,9 @@ class Cost(SplitResult):
 
 
 def _row(point: CostPoint) -> dict[str, Any]:
-    left_out = {"curator", "title", "deployable", "note", "looked_best_share", "found", "next"}
-    names = {"judges": "; ".join(point.judges), "panel": point.found.title}
-    row = flat_row(point) | names | flat_row(point.found)
+    left_out = {"curator", "title", "deployable", "note", "looked_best_share", "figures", "next"}
+    names = {"judges": "; ".join(point.judges), "panel": point.figures.title}
+    row = flat_row(point) | names | flat_row(point.figures)
     following = dict.fromkeys(_NEXT, np.nan) if point.next is None else point.next.row()
     return {name: value for name, value in row.items() if name not in left_out} | {
         f"next_{name}": value for name, value in following.items()

@@ -7,7 +7,6 @@ whose scores come from panels that were chosen and fitted without them, and is h
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,7 @@ from judgepanel.studies.panel.evidence import Evidence, Rules
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.errors import listed
-from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -236,11 +235,11 @@ def _own_logits(
     return logits
 
 
-@lru_cache(maxsize=4)
-def _cheap(keyed: Keyed, spec: EscalationSpec) -> Bools:
+@cached(4)
+def _cheap(votes: VoteMatrix, spec: EscalationSpec) -> Bools:
     """The cheap panel that all labelled rows choose; the same for every partial result."""
-    prepared = prepare(keyed.votes, spec.settings)
-    known, costs = priced_judges(keyed.votes, prepared)
+    prepared = prepare(votes, spec.settings)
+    known, costs = priced_judges(votes, prepared)
     return (
         cheap_curator(spec, prepared.judges, costs)
         .chosen(all_rows(prepared, known, spec.rules))
@@ -258,7 +257,7 @@ def merge(votes: VoteMatrix, spec: EscalationSpec, partial: Escalated) -> Escala
         escalation, evaluations(escalation.scores, prepared), costs, limits, seed=spec.settings.seed
     )
     low, high = np.quantile(limits[escalation.picked], (0.025, 0.975), method="nearest")
-    panel = _cheap(Keyed(votes), spec)
+    panel = _cheap(votes, spec)
     n_splits = len(escalation.scores.numbers)
     promised = recommended.promised - float(escalation.promised[:, -1].mean())
     return Escalation(
@@ -314,6 +313,7 @@ ESCALATION: Study[EscalationSpec, Escalated, Escalation] = Study(
     question="Can a cheap panel answer first?",
     spec=EscalationSpec,
     result=Escalation,
+    partial=Escalated,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

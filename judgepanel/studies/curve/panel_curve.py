@@ -7,7 +7,6 @@ grid of k; 100 splits of 2985 items and 148 judges take seconds. Memory is a few
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +26,7 @@ from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_split
 from judgepanel.scoring.inference import Verdict
-from judgepanel.scoring.interval import Interval, Unit
+from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import (
@@ -55,7 +54,6 @@ CHOICE_FOLDS = 3
 CHOICE_SIZES = 12
 
 _COMPARED = (3, 5, 10)
-_UNITS: dict[str, Unit] = {"nll": "nats", "brier": "", "accuracy": "share", "ece": "share"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +244,12 @@ def run_chunk(votes: VoteMatrix, spec: PanelCurveSpec, chunk: Chunk) -> Tally:
 
 def panel_arms(scores: SplitScores) -> Arms:
     """Arms by panel size, one row per calibrator."""
-    held = list(scores.evaluation.values())
+    panels = list(scores.evaluation.values())
     return Arms(
-        nll=tuple(score.nll for score in held),
-        brier=tuple(score.brier for score in held),
-        hit=tuple(score.hit for score in held),
-        ece=np.stack([score.ece for score in held]),
+        nll=tuple(score.nll for score in panels),
+        brier=tuple(score.brier for score in panels),
+        hit=tuple(score.hit for score in panels),
+        ece=np.stack([score.ece for score in panels]),
         chosen_on=scores.chosen_on,
         null_nll=scores.null_nll,
         constant_nll=np.array(list(scores.constant_nll.values())),
@@ -265,6 +263,7 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     totals = partial.in_order()
     ks = panel_sizes(prepared.ballots.n_judges, spec.ks, spec.compare, spec.aggregator)
     rare = errs_rarely(prepared)
+    levels = grid_estimates(totals, prepared.ballots.units, rare=rare)
     correct, voted = counts(prepared.ballots, np.arange(prepared.ballots.n_items))
     mean = posterior_mean(correct, voted)
     order = np.argsort(-ranking_key(correct, voted, spec.ranking), kind="stable")
@@ -272,14 +271,16 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
         k=ks,
         calibrators=spec.calibrators,
         aggregator=spec.aggregator,
-        **_metrics(grid_estimates(totals, prepared.ballots.units, rare=rare), len(ks)),
+        nll=levels["nll"][:, :-1],
+        brier=levels["brier"][:, :-1],
+        accuracy=levels["accuracy"][:, :-1],
+        ece=levels["ece"][:, :-1],
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0),
         comparisons=comparisons(
             totals, prepared.ballots.units, spec.calibrators, ks, spec.settings.seed, rare=rare
         ),
         positions=against_position(
-            votes,
             prepared,
             spec.settings,
             totals,
@@ -293,15 +294,8 @@ def merge(votes: VoteMatrix, spec: PanelCurveSpec, partial: Tally) -> PanelCurve
     )
 
 
-def _metrics(estimates: Mapping[str, tuple[Floats, Floats, Floats]], n_k: int) -> dict[str, Any]:
-    """Scores of the panels; behind them stand those of the best k."""
-    return {
-        metric: Interval(*estimates[metric], unit=unit)[:, :n_k] for metric, unit in _UNITS.items()
-    }
-
-
 def _warnings(prepared: Prepared, spec: PanelCurveSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     n_judges = prepared.ballots.n_judges
     beyond = sorted({k for k in (*(spec.ks or ()), *spec.compare) if k > n_judges})
     if beyond and (spec.ks or spec.compare != _COMPARED):
@@ -319,6 +313,7 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     question="Keep all judges, or the top k?",
     spec=PanelCurveSpec,
     result=PanelCurve,
+    partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

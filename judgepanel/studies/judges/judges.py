@@ -339,7 +339,7 @@ def _unsettled(fitted: Fitted | None) -> tuple[str, ...]:
 
 
 def _warnings(prepared: Prepared, point: _Point) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     correlation, joint = point.correlation, point.joint
     n_items, n = prepared.ballots.n_items, len(joint)
     if n_items < FEW_LABELS:
@@ -381,6 +381,7 @@ JUDGES: Study[JudgesSpec, Halves, Judges] = Study(
     question="Who adds what?",
     spec=JudgesSpec,
     result=Judges,
+    partial=Halves,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

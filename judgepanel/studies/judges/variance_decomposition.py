@@ -189,7 +189,7 @@ def merge(
         iterations=partial.iterations,
         converged=partial.converged,
         seed=spec.settings.seed,
-        warnings=(*prepared.oriented.notices, *partial.warnings),
+        warnings=(*prepared.notices, *partial.warnings),
     )
 
 
@@ -215,6 +215,7 @@ VARIANCE_DECOMPOSITION: Study[VarianceDecompositionSpec, TwoPLFit, VarianceDecom
     question="Which varies more: judges, or items?",
     spec=VarianceDecompositionSpec,
     result=VarianceDecomposition,
+    partial=TwoPLFit,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

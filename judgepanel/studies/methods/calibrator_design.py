@@ -31,7 +31,6 @@ from judgepanel.studies.common import (
     check_each_once,
     check_known,
     check_panels,
-    metric_intervals,
     run_fields,
     splits_of,
 )
@@ -227,14 +226,17 @@ def merge(votes: VoteMatrix, spec: CalibratorDesignSpec, partial: DesignTally) -
     prepared = prepare(votes, spec.settings)
     totals = partial.scores.in_order()
     rho = partial.rho[np.argsort(partial.numbers, kind="stable")]
-    estimates = grid_estimates(totals, prepared.ballots.units, rare=errs_rarely(prepared))
+    levels = grid_estimates(totals, prepared.ballots.units, rare=errs_rarely(prepared))
     rho_lo, rho_hi = np.quantile(rho, (0.025, 0.975), axis=0)
     logit, shape, taken = _shapes(prepared, spec)
     return CalibratorDesign(
         aggregator=spec.aggregator,
         calibrators=spec.calibrators,
         k=spec.sizes(prepared.ballots.n_judges),
-        **metric_intervals(estimates, lambda result: result[:, :-1]),
+        nll=levels["nll"][:, :-1],
+        brier=levels["brier"][:, :-1],
+        accuracy=levels["accuracy"][:, :-1],
+        ece=levels["ece"][:, :-1],
         rho=Interval(rho.mean(axis=0), rho_lo, rho_hi, unit=""),
         shape_logit=logit,
         shape_raw=sigmoid(logit),
@@ -281,7 +283,7 @@ def _shapes(
 
 
 def _warnings(prepared: Prepared, spec: CalibratorDesignSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
     fits = len(totals.numbers) * totals.n_arms
     warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
@@ -294,6 +296,7 @@ CALIBRATOR_DESIGN: Study[CalibratorDesignSpec, DesignTally, CalibratorDesign] = 
     question="How does each calibrator treat the same scores?",
     spec=CalibratorDesignSpec,
     result=CalibratorDesign,
+    partial=DesignTally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

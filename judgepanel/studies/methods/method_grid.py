@@ -30,7 +30,6 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
-    metric_intervals,
     run_fields,
     splits_of,
 )
@@ -213,20 +212,23 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     ballots, totals = prepared.ballots, partial.in_order()
     pipelines = spec.pipelines(symmetric=ballots.symmetric)
     shape = (len(pipelines.calibrators), len(pipelines.aggregators))
-    estimates = grid_estimates(totals, ballots.units)
-    best = int(estimates["nll"][0][0, :-1].argmin())
-    delta, lo, hi = (end.reshape(shape).T for end in _against(totals, ballots.units, best, spec))
-    chosen, chosen_lo, chosen_hi = (end[0, -1] for end in estimates["nll"])
+    levels = grid_estimates(totals, ballots.units)
+    cells = {metric: level[0, :-1].reshape(*shape).transposed() for metric, level in levels.items()}
+    best = int(levels["nll"].value[0, :-1].argmin())
+    delta = _against(totals, ballots.units, best, spec).reshape(*shape).transposed()
     share = np.bincount(totals.chosen[:, 0], minlength=totals.n_arms) / len(totals.numbers)
     return MethodGrid(
         aggregators=pipelines.aggregators,
         calibrators=pipelines.calibrators,
         form=spec.form,
-        **metric_intervals(estimates, lambda result: result[0, :-1].reshape(shape).T),
-        delta=Interval(delta, lo, hi),
-        tied=~(lo > 0.0),
+        nll=cells["nll"],
+        brier=cells["brier"],
+        accuracy=cells["accuracy"],
+        ece=cells["ece"],
+        delta=delta,
+        tied=~delta.above(),
         best=(best % shape[1], best // shape[1]),
-        chosen_nll=Interval(chosen, chosen_lo, chosen_hi),
+        chosen_nll=levels["nll"][0, -1],
         chosen_share=share.reshape(shape).T,
         null_nll=float(totals.null_nll.mean()),
         constant_nll=totals.constant_nll.mean(axis=0)[0],
@@ -237,10 +239,8 @@ def merge(votes: VoteMatrix, spec: MethodGridSpec, partial: Tally) -> MethodGrid
     )
 
 
-def _against(
-    totals: Tally, units: NDArray[np.int64], best: int, spec: MethodGridSpec
-) -> tuple[Floats, Floats, Floats]:
-    """NLL differences (n_cells,) from the best cell with a simultaneous band, lower and upper.
+def _against(totals: Tally, units: NDArray[np.int64], best: int, spec: MethodGridSpec) -> Interval:
+    """NLL differences (n_cells,) from the best cell with a simultaneous band.
 
     The band is two-sided and taken around the observed best cell, as in multiple comparisons with
     the best (Hsu 1984, doi:10.1214/aos/1176346728) with every pair of bounds kept.
@@ -249,18 +249,17 @@ def _against(
     nll, split_nll = item_means[0, 0, :-1], totals.split_means[:, 0, 0, :-1]
     delta = nll - nll[best]
     if len(split_nll) < 2:
-        blank = np.full(len(delta), np.nan)
-        return delta.mean(axis=1), blank, blank
+        return Interval.alone(delta.mean(axis=1))
     seen = totals.evaluated > 0
     interval = estimate(delta, split_nll - split_nll[:, [best]], units[seen], *mean_sizes(totals))
     reach = simultaneous_reach(interval, seed=spec.settings.seed) * interval.se
-    return interval.value, interval.value - reach, interval.value + reach
+    return Interval(interval.value, interval.value - reach, interval.value + reach)
 
 
 def _warnings(
     prepared: Prepared, spec: MethodGridSpec, pipelines: Pipelines, totals: Tally
 ) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     n_calibration = float(totals.n_calibration.mean())
     warnings += few_labels(prepared, n_calibration)
     if spec.form == "nested":
@@ -279,6 +278,7 @@ METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
     question="Which aggregator and calibrator?",
     spec=MethodGridSpec,
     result=MethodGrid,
+    partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

@@ -36,7 +36,6 @@ from judgepanel.studies.accumulate import Arms, Tally, tally
 from judgepanel.studies.common import (
     check_known,
     check_panels,
-    metric_intervals,
     run_fields,
     splits_of,
 )
@@ -183,7 +182,7 @@ def merge(
     """Intervals from whatever splits are in."""
     prepared = prepare(votes, spec.settings)
     ballots, totals, sets = prepared.ballots, partial.scores.in_order(), partial.sets.in_order()
-    estimates = grid_estimates(totals, ballots.units)
+    levels = grid_estimates(totals, ballots.units)
     pairs = [(STEPS.index(step), STEPS.index(BEFORE[step])) for step in STEPS]
     behind = [(STEPS.index("1-3"), STEPS.index("1+3"))]
     run = run_fields(prepared, spec.settings, totals)
@@ -194,7 +193,10 @@ def merge(
         aggregator=spec.aggregator,
         calibrator=spec.calibrator,
         features=tuple(features_of(prepared, spec.features) or ()),
-        **metric_intervals(estimates, lambda result: result[:, :-1]),
+        nll=levels["nll"][:, :-1],
+        brier=levels["brier"][:, :-1],
+        accuracy=levels["accuracy"][:, :-1],
+        ece=levels["ece"][:, :-1],
         delta=_differences(totals, ballots.units, pairs),
         residual_delta=_differences(totals, ballots.units, behind)[:, 0],
         levels=LEVELS,
@@ -265,7 +267,7 @@ def _feature_notes(prepared: Prepared, spec: PipelineAblationSpec, totals: Tally
 def _warnings(
     prepared: Prepared, spec: PipelineAblationSpec, totals: Tally, sets: SetTally
 ) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     warnings += _feature_notes(prepared, spec, totals)
     n_panels = totals.item_sums.shape[1]
@@ -289,6 +291,7 @@ PIPELINE_ABLATION: Study[PipelineAblationSpec, AblationTally, PipelineAblation] 
     question="What does each step of the pipeline add?",
     spec=PipelineAblationSpec,
     result=PipelineAblation,
+    partial=AblationTally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

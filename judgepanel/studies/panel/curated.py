@@ -23,8 +23,8 @@ from judgepanel.kernels.aggregate.aggregation import (
     cross_fits,
     panel_scores,
 )
-from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit, cross_fitted, without_votes
-from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
+from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit, cross_fitted
+from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores, without_votes
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.kernels.select.table import table, table_kernel

@@ -273,7 +273,7 @@ def curator_figures(
     ``comparable``: what was seen and what was got are NLLs of the same aggregator; otherwise their
     difference says nothing and is NaN.
     """
-    table = {metric: Interval(*ends)[0] for metric, ends in grid_estimates(tally, units).items()}
+    table = {metric: level[0] for metric, level in grid_estimates(tally, units).items()}
     nll, best = table["nll"], tally.chosen[:, 0]
     rows = np.arange(len(best))
     all_sizes = np.concatenate([sizes, sizes[rows, best][:, None]], axis=1)
@@ -370,7 +370,7 @@ def selector_figures(looks: Floats, n_calibration: float) -> SelectorFigures | N
 def _warnings(
     prepared: Prepared, spec: CuratorsSpec, totals: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    warnings = [*prepared.oriented.notices, *left_out]
+    warnings = [*prepared.notices, *left_out]
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     fits = len(totals.numbers) * totals.n_arms
     warnings += stand_ins((spec.calibrator,), totals.replaced.tolist(), fits)
@@ -390,6 +390,7 @@ CURATORS_STUDY: Study[CuratorsSpec, CuratorTally, Curators] = Study(
     question="Does choosing judges pay?",
     spec=CuratorsSpec,
     result=Curators,
+    partial=CuratorTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

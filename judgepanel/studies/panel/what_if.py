@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ from judgepanel.studies.panel.what_if_result import PanelFigures, WhatIf
 from judgepanel.studies.scope.arms import all_judges, joined_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.matrix import cached
 
 Bools = NDArray[np.bool_]
 
@@ -114,12 +113,12 @@ def _panels(votes: VoteMatrix, spec: WhatIfSpec) -> _Panels:
 def run_chunk(votes: VoteMatrix, spec: WhatIfSpec, chunk: Chunk) -> Tally:
     """Both panels on the splits of one chunk."""
     panels = _panels(votes, spec)
-    ballots, keyed = panels.prepared.ballots, Keyed(votes)
+    ballots = panels.prepared.ballots
 
     def scored() -> Iterator[tuple[Split, Arms]]:
         for split in splits_of(panels.prepared, spec.settings, chunk):
             both = [
-                _remembered(keyed, spec.settings, *_pipeline(spec), mask.tobytes(), split.number)
+                _remembered(votes, spec.settings, *_pipeline(spec), mask.tobytes(), split.number)
                 for mask in panels.masks
             ]
             yield split, joined_arms(both)
@@ -131,16 +130,16 @@ def _pipeline(spec: WhatIfSpec) -> tuple[Aggregator, Calibrator]:
     return spec.aggregator, spec.calibrator
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@cached(_REMEMBERED)
 def _remembered(
-    keyed: Keyed,
+    votes: VoteMatrix,
     settings: Settings,
     aggregator: Aggregator,
     calibrator: Calibrator,
     panel: bytes,
     number: int,
 ) -> SplitScores:
-    prepared = prepare(keyed.votes, settings)
+    prepared = prepare(votes, settings)
     (split,) = splits_of(prepared, settings, Chunk(0, number, 1))
     recipe = Recipe(
         aggregator,
@@ -200,7 +199,7 @@ def merge(votes: VoteMatrix, spec: WhatIfSpec, partial: Tally) -> WhatIf:
 
 
 def _warnings(prepared: Prepared, spec: WhatIfSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = [*prepared.oriented.notices]
+    warnings = [*prepared.notices]
     warnings += few_labels(prepared, float(totals.n_calibration.mean()), allowed=True)
     fits = 2 * len(totals.numbers)
     warnings += stand_ins((spec.calibrator,), np.ravel(totals.replaced).tolist(), fits)
@@ -222,6 +221,7 @@ WHAT_IF: Study[WhatIfSpec, Tally, WhatIf] = Study(
     question="What if only these judges were kept?",
     spec=WhatIfSpec,
     result=WhatIf,
+    partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

@@ -223,7 +223,7 @@ def merge(votes: VoteMatrix, spec: CorruptionSpec, partial: CorruptionTally) -> 
 def _warnings(
     prepared: Prepared, spec: CorruptionSpec, totals: Tally, shape: tuple[int, int]
 ) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     if prepared.ballots.n_judges == 1:
         warnings.append("There is one judge only: nobody else can stay away, or stand in.")
@@ -294,6 +294,7 @@ CORRUPTION: Study[CorruptionSpec, CorruptionTally, Corruption] = Study(
     question="What if votes are wrong, or judges absent?",
     spec=CorruptionSpec,
     result=Corruption,
+    partial=CorruptionTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

@@ -326,7 +326,7 @@ def _warnings(
     partial: TransferTally,
 ) -> tuple[str, ...]:
     warnings = [
-        *prepared.oriented.notices,
+        *prepared.notices,
         *few_labels(prepared, float(tallies[0].n_calibration.mean())),
     ]
     if partial.skipped:
@@ -351,6 +351,7 @@ DIFFICULTY_TRANSFER: Study[DifficultyTransferSpec, TransferTally, DifficultyTran
     question="Does a panel calibrated on easy items hold on hard ones?",
     spec=DifficultyTransferSpec,
     result=DifficultyTransfer,
+    partial=TransferTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

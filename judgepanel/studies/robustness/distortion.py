@@ -272,7 +272,7 @@ def _tested(change: Estimate, margin: float) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _warnings(prepared: Prepared, spec: DistortionSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     fits = len(totals.numbers) * len(ROWS) * DRAWS
     warnings += stand_ins(spec.calibrators, totals.replaced.tolist(), fits)
@@ -285,6 +285,7 @@ DISTORTION: Study[DistortionSpec, Tally, Distortion] = Study(
     question="Which calibrators repair which distortions of the raw score?",
     spec=DistortionSpec,
     result=Distortion,
+    partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

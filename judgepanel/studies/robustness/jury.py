@@ -204,7 +204,7 @@ def _null_error(ballots: Ballots) -> float:
 
 
 def _warnings(prepared: Prepared, spec: JurySpec, tally: ValueTally) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(tally.n_calibration.mean()))
     ballots = prepared.ballots
     n = round(ballots.n_items * (1.0 - spec.settings.fraction))
@@ -223,6 +223,7 @@ JURY: Study[JurySpec, ValueTally, Jury] = Study(
     question="What does dependence between judges cost?",
     spec=JurySpec,
     result=Jury,
+    partial=ValueTally,
     run_chunk=run_chunk,
     combine=combine_values,
     merge=merge,

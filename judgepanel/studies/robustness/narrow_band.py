@@ -252,7 +252,7 @@ def merge(votes: VoteMatrix, spec: NarrowBandSpec, partial: Replicates) -> Narro
         n_replicates=len(order),
         planned_replicates=spec.replicates,
         seed=spec.settings.seed,
-        warnings=_warnings(ballots, spec, prepared.oriented.notices),
+        warnings=_warnings(ballots, spec, prepared.notices),
     )
 
 
@@ -288,6 +288,7 @@ NARROW_BAND: Study[NarrowBandSpec, Replicates, NarrowBand] = Study(
     question="When judges are nearly alike, does pruning pay?",
     spec=NarrowBandSpec,
     result=NarrowBand,
+    partial=Replicates,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

@@ -220,8 +220,8 @@ def merge(votes: VoteMatrix, spec: PermutationSpec, partial: PermutationTally) -
     real, order = order[partial.numbers[order] == 0], order[partial.numbers[order] > 0]
     nll, constant = Interval.full((), np.nan), float("nan")
     if partial.real is not None:
-        _, lo, hi = grid_estimates(partial.real.in_order(), prepared.ballots.units)["nll"]
-        nll = Interval(partial.nll[real][0], lo[0, 0], hi[0, 0])
+        level = grid_estimates(partial.real.in_order(), prepared.ballots.units)["nll"][0, 0]
+        nll = replace(level, value=partial.nll[real][0])
         constant = float(partial.real.constant_nll.mean())
     return Permutation(
         aggregator=spec.aggregator,
@@ -262,7 +262,7 @@ def _action(prepared: Prepared) -> str:
 def _warnings(
     prepared: Prepared, spec: PermutationSpec, partial: PermutationTally
 ) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     if partial.real is not None:
         warnings += few_labels(prepared, float(partial.real.n_calibration.mean()))
     share = movable(prepared.ballots)
@@ -285,6 +285,7 @@ PERMUTATION: Study[PermutationSpec, PermutationTally, Permutation] = Study(
     question="What does the pipeline find where there is nothing to find?",
     spec=PermutationSpec,
     result=Permutation,
+    partial=PermutationTally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

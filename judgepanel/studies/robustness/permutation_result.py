@@ -74,7 +74,9 @@ class Permutation(RunResult):
         """Mean of the permuted NLLs, and where 95 % of them lie."""
         if not len(self.permuted_nll):
             return Interval.full((), np.nan)
-        return Interval(self.permuted_nll.mean(), *np.quantile(self.permuted_nll, (0.025, 0.975)))
+        return Interval.single(
+            self.permuted_nll.mean(), *np.quantile(self.permuted_nll, (0.025, 0.975))
+        )
 
     @property
     def excess(self) -> Interval:
@@ -83,7 +85,7 @@ class Permutation(RunResult):
         if len(over) < 2:
             return Interval.full((), np.nan)
         mean, reach = over.mean(), 1.96 * over.std(ddof=1) / len(over) ** 0.5
-        return Interval(mean, mean - reach, mean + reach)
+        return Interval.single(mean, mean - reach, mean + reach)
 
     @property
     def leaks(self) -> bool:

@@ -223,7 +223,7 @@ def _warnings(
     totals: Tally,
     left_out: tuple[str, ...],
 ) -> tuple[str, ...]:
-    warnings = list(prepared.oriented.notices)
+    warnings = list(prepared.notices)
     warnings += few_labels(prepared, float(totals.n_calibration.mean()))
     if left_out:
         warnings.append(
@@ -240,6 +240,7 @@ RELIABILITY_WEIGHTING: Study[ReliabilityWeightingSpec, Tally, ReliabilityWeighti
     question="Should some comparisons count for more than others?",
     spec=ReliabilityWeightingSpec,
     result=ReliabilityWeighting,
+    partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

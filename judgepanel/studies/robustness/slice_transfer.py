@@ -255,7 +255,7 @@ def _warnings(
     tallies: tuple[Tally, ...],
     labels: Floats,
 ) -> tuple[str, ...]:
-    warnings = [*prepared.oriented.notices, *slices.left_out]
+    warnings = [*prepared.notices, *slices.left_out]
     fewest = float(labels[:, 0].min()) if tallies else FEW_LABELS
     if fewest < FEW_LABELS:
         warnings.append(
@@ -272,6 +272,7 @@ SLICE_TRANSFER: Study[SliceTransferSpec, SliceTally, SliceTransfer] = Study(
     question="Does a panel hold on a kind of item that was never labelled?",
     spec=SliceTransferSpec,
     result=SliceTransfer,
+    partial=SliceTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

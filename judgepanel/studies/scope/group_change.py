@@ -285,7 +285,7 @@ def _estimates(totals: Tally, prepared: Prepared, n: int) -> dict[str, Any]:
 
 
 def _warnings(group: Group, spec: GroupChangeSpec, totals: Tally) -> tuple[str, ...]:
-    warnings = [*group.prepared.oriented.notices]
+    warnings = [*group.prepared.notices]
     warnings += few_labels(group.prepared, float(totals.n_calibration.mean()), allowed=True)
     if spec.by == "filter" and not group.members.any():
         warnings.append("On all labelled items the filter drops nobody.")
@@ -304,6 +304,7 @@ GROUP_CHANGE: Study[GroupChangeSpec, Tally, GroupChange] = Study(
     question="What does a group of judges add?",
     spec=GroupChangeSpec,
     result=GroupChange,
+    partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

@@ -208,7 +208,7 @@ def _taking_part(votes: VoteMatrix, settings: Settings) -> VoteMatrix:
 def _warnings(
     prepared: Prepared, spec: ScopeSpec, curve: Tally, left_out: tuple[str, ...]
 ) -> tuple[str, ...]:
-    warnings = [*prepared.oriented.notices]
+    warnings = [*prepared.notices]
     warnings += few_labels(prepared, float(curve.n_calibration.mean()))
     if prepared.ballots.votes.size and (prepared.ballots.votes == 0).any():
         warnings += left_out
@@ -222,6 +222,7 @@ SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     question="Is the default safe here?",
     spec=ScopeSpec,
     result=Scope,
+    partial=ScopeTally,
     run_chunk=run_chunk,
     combine=combine_tallies,
     merge=merge,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from judgepanel.studies.judges.judge_table import families_of
 from judgepanel.studies.robustness.slices import Slices, slices_of
 from judgepanel.studies.settings import Prepared
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.matrix import Keyed
+from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,6 +54,7 @@ class Plan:
     slices: Slices
 
 
+@cached(4)
 def plan_of(
     votes: VoteMatrix, prepared: Prepared, feature: str | None, copied: tuple[str, ...] | None
 ) -> Plan:
@@ -65,14 +65,7 @@ def plan_of(
     InputError
         A feature or a judge that is not there.
     """
-    return _plan_of(Keyed(votes), prepared, feature, copied)
-
-
-@lru_cache(maxsize=4)
-def _plan_of(
-    keyed: Keyed, prepared: Prepared, feature: str | None, copied: tuple[str, ...] | None
-) -> Plan:
-    votes, ballots, n = keyed.votes, prepared.ballots, len(prepared.judges)
+    ballots, n = prepared.ballots, len(prepared.judges)
     family = families_of(votes.with_judges(prepared.judges))
     names = tuple(dict.fromkeys(name for name in family if name))
     families = np.array([[entry == name for entry in family] for name in names], dtype=bool)

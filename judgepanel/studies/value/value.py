@@ -231,7 +231,7 @@ def _gathered(prepared: Prepared, plan: Plan, partial: ValuePartial) -> Gathered
 def _warnings(
     prepared: Prepared, spec: ValueSpec, split_values: Gathered, partial: ValuePartial
 ) -> tuple[str, ...]:
-    warnings = [*prepared.oriented.notices]
+    warnings = [*prepared.notices]
     warnings += few_labels(prepared, float(split_values.tally.n_calibration.mean()))
     made, replaced = (int(n) for n in partial.fits.sum(axis=0))
     name = spec.rules.shapley[1] if spec.calibrator == "none" else spec.calibrator
@@ -252,6 +252,7 @@ VALUE: Study[ValueSpec, ValuePartial, Value] = Study(
     question="What is each judge worth, and how many can go?",
     spec=ValueSpec,
     result=Value,
+    partial=ValuePartial,
     run_chunk=run_chunk,
     combine=combine,
     merge=merge,

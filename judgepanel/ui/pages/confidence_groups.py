@@ -10,6 +10,7 @@ import streamlit as st
 
 from judgepanel.present.blocks import Table
 from judgepanel.present.registry import ENTRIES
+from judgepanel.present.study import described_table
 from judgepanel.present.trust.conformal import ConformalView
 from judgepanel.present.trust.items import ItemsView, item_table
 from judgepanel.present.trust.shares import GROUPING_NAMES
@@ -125,7 +126,8 @@ def _single_items(context: PageContext, result: Items) -> None:
     if not len(rows):
         st.caption("There is none: no item was held out yet, or all votes are alike.")
         return
-    table(Table(item_table(result, rows), height=320), key="items")
+    items = Table(item_table(result, rows), height=320)
+    table(described_table(ITEMS, items), key="items")
     position = second.selectbox(
         "Item",
         range(len(rows)),

@@ -7,7 +7,7 @@ import streamlit as st
 from judgepanel.decision.panel_file import load_panel
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.blocks import opening
+from judgepanel.present.blocks import Block, opening
 from judgepanel.present.decide.recommend import (
     RecommendationView,
     beats_null,
@@ -32,17 +32,24 @@ from judgepanel.ui.work import show_result, stored_result
 def page(context: PageContext) -> None:
     """The recommendation as it grows; then what rests on it, one section after the other."""
     spec, caveats = recommend_spec(context), Caveats()
+    evidence, how = list[Block](), list[Block]()
 
     def draw(result: Recommendation) -> None:
-        _verdict(context, spec, result, caveats)
+        view = _view(context, spec, result)
+        blocks, how[:] = page_blocks(
+            ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
+        )
+        verdict, evidence[:] = opening(blocks)
+        _verdict(result, verdict)
         if result.partial:
             st.caption("The panel can be exported when all splits are done.")
-            _evidence(context, spec, result, caveats)
+            _evidence(evidence, how)
 
     if show_result(RECOMMEND, context, spec, draw):
         result = stored_result(RECOMMEND, context, spec)
         if result is not None and not result.partial:
             _sections(context, spec, result, caveats)
+            _evidence(evidence, how)
     next_step("pages/panel_curve.py", "the curve behind it", context.analysis)
 
 
@@ -51,25 +58,17 @@ def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> 
     return RecommendationView(context.votes, statuses)
 
 
-def _verdict(
-    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
-) -> None:
+def _verdict(result: Recommendation, blocks: list[Block]) -> None:
     """The banner, and what stands before the first heading."""
-    entry, view = ENTRIES[RECOMMEND.name], _view(context, spec, result)
-    blocks, _ = page_blocks(entry, context, spec, result, view, caveats=caveats)
     sentence = so_far(result) + recommendation_sentence(result)
     answer(sentence, _tone(result))
-    draw_blocks(opening(blocks)[0], key=entry.name, skip=(sentence,))
+    draw_blocks(blocks, key=RECOMMEND.name, skip=(sentence,))
 
 
-def _evidence(
-    context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
-) -> None:
+def _evidence(blocks: list[Block], how: list[Block]) -> None:
     """The panel, absences and all candidates; below what can be done with the panel."""
-    entry, view = ENTRIES[RECOMMEND.name], _view(context, spec, result)
-    blocks, how = page_blocks(entry, context, spec, result, view, caveats=caveats)
-    draw_blocks(opening(blocks)[1], key=f"{entry.name}-evidence")
-    draw_how(how, key=entry.name)
+    draw_blocks(blocks, key=f"{RECOMMEND.name}-evidence")
+    draw_how(how, key=RECOMMEND.name)
 
 
 def _sections(
@@ -80,7 +79,6 @@ def _sections(
     if value(context, spec, result, caveats) and costs(context, spec, result, caveats):
         curators(context, spec, caveats)
     scoring(context, load_panel(panel_text(context, spec, result)))
-    _evidence(context, spec, result, caveats)
 
 
 def _tone(result: Recommendation) -> str:

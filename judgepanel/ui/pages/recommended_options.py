@@ -13,6 +13,8 @@ from judgepanel.ui.frame import PageContext
 
 _PREFER = {
     "nll": "lowest NLL",
+    "single": "one pipeline",
+    "everyone": "everyone",
     "simplest": "simplest",
     "cheapest": "cheapest",
     "fewest": "fewest judges",
@@ -29,19 +31,24 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
     """The spec that the controls ask for; costs are offered where they are known."""
     costs = known_of(context).costs
     if costs is None:
-        left, middle, right, last = st.columns([9, 4, 5, 4], vertical_alignment="bottom")
+        left, middle, last = st.columns([13, 4, 4], vertical_alignment="bottom")
+        right = left
     else:  # One preference more, and a budget: they need two rows.
-        (left, middle), (right, last) = st.columns([3, 2]), st.columns([3, 2])
+        left, (middle, right, last) = st.container(), st.columns([2, 2, 2])
     offered = [p for p in PREFERENCES if p != "cheapest" or costs is not None]
-    prefer: Preference = left.segmented_control(
-        "Prefer, where candidates are tied",
+    # In a container of its own the row of preferences wraps where it does not fit.
+    prefer: Preference = left.container().segmented_control(
+        "Prefer",
         offered,
         default="nll",
         required=True,
         key="prefer",
         bind="query-params",
         format_func=_PREFER.__getitem__,
-        help="Tied: behind the best by no more than one standard error of the difference.",
+        help="Lowest NLL: an average of pipelines, weighted by how well each does on labels it has "
+        "not seen. One pipeline: its heaviest member alone. Everyone: the average over pipelines "
+        "that keep all judges. The others take one of the candidates that are behind the best by "
+        "no more than one standard error of the difference.",
     )
     listed = middle.segmented_control(
         "Candidates",

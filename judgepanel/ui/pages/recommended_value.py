@@ -1,4 +1,4 @@
-"""What each judge is worth: keep, drop or watch, with the evidence."""
+"""What each judge is worth: who helps, who could go, with the evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def value(
     entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
     st.header(entry.study.title)
     wanted = st.toggle(
-        "Find out whom to keep, drop and watch",
+        "Find out who helps and who could go",
         key="worth",
         bind="query-params",
         help="Refits panels without each judge: about half a minute for 65 judges.",
@@ -42,7 +42,7 @@ def value(
 def known_statuses(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation
 ) -> tuple[JudgeStatus, ...]:
-    """Keep, drop or watch, where their value has been computed; else nothing."""
+    """What is known of each judge, where their value has been computed; else nothing."""
     worth = known_value(context, spec, recommendation)
     if worth is None:
         return ()

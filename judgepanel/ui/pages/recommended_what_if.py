@@ -47,7 +47,8 @@ def _editor(
 ) -> None:
     st.html(
         '<p class="jp-note">Untick judges to leave them out. The remaining judges, and all judges, '
-        "are refitted in every split, under the recommended pipeline.</p>"
+        "are refitted in every split, under the recommended pipeline (of an average, the one with "
+        "the largest weight).</p>"
     )
     base = _base(context, recommendation, names)
     version = st.session_state.setdefault(_VERSION, 0)
@@ -74,8 +75,8 @@ def _editor(
         settings=spec.settings,
         keep=remaining,
         against=names,
-        aggregator=recommendation.model.aggregator,
-        calibrator=recommendation.model.calibrator,
+        aggregator=recommendation.model.main.aggregator,
+        calibrator=recommendation.model.main.calibrator,
     )
     same = bool((keep == _recommended(recommendation, names)).all())
     if same or keep.all():
@@ -169,10 +170,10 @@ def _buttons(
         st.query_params.pop(WITHOUT, None)
         st.rerun(scope="fragment")
     statuses = known_statuses(context, spec, recommendation)
-    drop = {row.judge for row in statuses if row.status == "drop"}
-    going = np.array([name in drop for name in names])
+    spare = {row.judge for row in statuses if row.status == "could go"}
+    going = np.array([name in spare for name in names])
     if second.button(
-        "Leave out all to drop",
+        "Leave out all that could go",
         width="stretch",
         disabled=not going.any() or bool(going.all()),
         help="Those that fail a check, that the panel is better without, or that can go together.",

@@ -34,7 +34,7 @@ def test_all_judges_come_first_and_every_dot_is_where_the_result_says() -> None:
         "all 8",
         "top-5",
         "top-3",
-        "null: the base rate",
+        "base rate",
     ]
     for row, name in ((-1, "all 8"), (1, "top-5"), (0, "top-3")):
         trace = named(figure, name)
@@ -56,7 +56,7 @@ def test_panels_of_a_step_lie_beside_each_other_near_its_label() -> None:
 
 
 def test_the_base_rate_is_a_line_across_all_steps() -> None:
-    line = named(ablation_figure(result()), "null: the base rate")
+    line = named(ablation_figure(result()), "base rate")
     assert list(line.x) == [result().null_nll] * 2
     assert line.y[0] <= -0.5
     assert line.y[1] >= len(result().steps) - 0.5

@@ -51,7 +51,7 @@ def test_both_panels_are_lines_from_the_clean_votes_to_the_worst():
             line.error_y.array, (result.nll.hi - result.nll.value)[p, places]
         )
     assert trace(figure, result.arms[0]).line.dash != trace(figure, result.arms[1]).line.dash
-    assert {shape.y0 for shape in figure.layout.shapes} == {result.null_nll}
+    assert set(trace(figure, "base rate").y) == {result.null_nll}
 
 
 def test_every_calibrator_is_a_mark_in_every_row_and_none_may_be_drawn():
@@ -62,7 +62,7 @@ def test_every_calibrator_is_a_mark_in_every_row_and_none_may_be_drawn():
     assert trace(figure, "isotonic").marker.symbol != trace(figure, "temperature").marker.symbol
     assert list(figure.layout.yaxis.ticktext) == list(DISTORTION_NAMES.values())
     empty = distortion_figure(result, ())
-    assert [line.name for line in empty.data] == ["null: the base rate"]
+    assert [line.name for line in empty.data] == ["base rate"]
 
 
 def test_effects_lie_beside_the_margin_and_names_are_inert():

@@ -50,7 +50,7 @@ def test_names_of_judges_are_text_and_no_markup(hard):
 def test_aggregators_are_rows_with_and_without_those_that_miss_votes(hard):
     figure = switch_figure(hard)
     assert figure.layout.yaxis.ticktext == ("one-coin", "majority vote")
-    names = ["all judges", "without those that miss votes", "null: the base rate"]
+    names = ["all judges", "without those that miss votes", "base rate"]
     assert [trace.name for trace in figure.data] == names
     assert figure.data[1].error_x.array is None
 

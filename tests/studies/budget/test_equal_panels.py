@@ -6,6 +6,7 @@ A light version of ``benchmarks/label_budget.py``, with its worlds.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from benchmarks.budget_worlds import APART, CURVES, EQUAL, Analyst, check, data_sets
 
@@ -29,12 +30,14 @@ def test_scores_in_a_batch_are_those_of_the_study():
     check(CURVES[1], next(data_sets(CURVES[1], 1, seed=0)))
 
 
+@pytest.mark.simulation
 def test_equal_panels_are_rarely_told_apart_by_us_and_often_by_the_paper():
     ours, papers = rejections(EQUAL[0])
     assert ours <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / N)
     assert papers > 0.25
 
 
+@pytest.mark.simulation
 def test_panels_that_do_differ_are_told_apart():
     ours, _ = rejections(APART[-1], n=20)
     assert ours > 0.3

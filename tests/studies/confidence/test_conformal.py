@@ -157,6 +157,7 @@ def coverages():
     return np.array(overall), np.array(within)
 
 
+@pytest.mark.simulation
 def test_simulated_coverage_is_at_least_the_level_over_all_items():
     overall, _ = coverages()
     mean, error = overall.mean(axis=0), overall.std(axis=0) / np.sqrt(len(overall))

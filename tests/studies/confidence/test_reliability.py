@@ -142,6 +142,7 @@ def test_the_interval_of_the_slope_covers_one():
     assert far == 1.0  # three times too extreme is seen every time
 
 
+@pytest.mark.simulation
 def test_a_calibrated_panel_is_rarely_called_worse_than_chance():
     p = np.array([reliability.errors(of, 0)["ece_p"][1, 0] for of in simulated()[:40]])
     assert np.mean(p < 0.05) <= 0.15
@@ -159,6 +160,7 @@ def test_the_corrected_error_is_nearer_to_the_truth_of_none():
     assert plain == pytest.approx(null, rel=0.25)
 
 
+@pytest.mark.simulation
 def test_the_corrected_error_of_fitted_panels_is_not_pulled_to_zero():
     """Panels of dependent judges, fitted on 60 labels, are off on new items; so few say so, too."""
 
@@ -180,6 +182,7 @@ def test_the_corrected_error_of_fitted_panels_is_not_pulled_to_zero():
     assert np.count_nonzero(corrected) >= 9
 
 
+@pytest.mark.simulation
 def test_groups_that_share_their_label_are_not_called_worse_than_chance_for_it():
     p = [
         reliability.errors(stated(seed, 200, 8, per_unit=4), 0)["ece_p"][1, 0] for seed in range(30)

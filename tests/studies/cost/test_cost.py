@@ -68,14 +68,14 @@ def test_points_are_fixed_budgets_whose_panels_cost_no_more():
 def test_under_joint_the_full_cost_buys_all_judges_scored_as_in_other_studies():
     cost = run(COST, votes(), spec(2, points=2), jobs=1)
     last = cost.points[-1]
-    assert last.found.verdict == "tie"
-    assert last.found.nll.value == cost.everyone.found.nll.value
+    assert last.figures.verdict == "tie"
+    assert last.figures.nll.value == cost.everyone.figures.nll.value
     assert set(last.judges) == set(cost.judges)
     wanted = CuratorsSpec(
         Settings(splits=2), ("fixed_size",), calibrator="none", refit="joint", size=7
     )
     other = run(CURATORS_STUDY, votes(), wanted, jobs=1)
-    assert cost.everyone.found.nll.value == pytest.approx(other.everyone.nll.value, abs=1e-9)
+    assert cost.everyone.figures.nll.value == pytest.approx(other.everyone.nll.value, abs=1e-9)
 
 
 def test_prices_are_what_a_per_cent_costs_on_the_way_to_the_next_budget():
@@ -83,11 +83,11 @@ def test_prices_are_what_a_per_cent_costs_on_the_way_to_the_next_budget():
     assert points[-1].next is None
     for entry, after in pairwise(points):
         step = entry.next
-        assert step.gain.value == pytest.approx(entry.found.nll.value - after.found.nll.value)
+        assert step.gain.value == pytest.approx(entry.figures.nll.value - after.figures.nll.value)
         assert step.extra == pytest.approx(after.cost.value - entry.cost.value)
         assert step.gain.lo <= step.gain.value <= step.gain.hi
         if step.gain.value > 0:
-            per_cent = 100.0 * step.gain.value / entry.found.nll.value
+            per_cent = 100.0 * step.gain.value / entry.figures.nll.value
             assert step.price.value == pytest.approx(step.extra / per_cent)
             assert step.price.lo <= step.price.value
         else:
@@ -103,7 +103,7 @@ def test_the_reading_never_rises_and_only_reads():
         read = [point.reading for point in points]
         assert read == sorted(read, reverse=True)
         assert points[0].on_frontier
-        nll = np.array([point.found.nll.value for point in points])
+        nll = np.array([point.figures.nll.value for point in points])
         assert np.mean(read) == pytest.approx(nll.mean())
 
 
@@ -175,17 +175,19 @@ def test_free_judges_and_sparse_votes_and_a_single_judge_have_figures():
 def test_calibrated_points_choose_anew_in_folds():
     wanted = spec(2, aggregator="stacking", calibrator="temperature", points=2, steps=0)
     cost = run(COST, votes(), wanted, jobs=1)
-    assert cost.points[-1].found.nll.value == pytest.approx(cost.everyone.found.nll.value, abs=0.02)
-    assert np.isnan(cost.points[0].found.optimism.value)
+    assert cost.points[-1].figures.nll.value == pytest.approx(
+        cost.everyone.figures.nll.value, abs=0.02
+    )
+    assert np.isnan(cost.points[0].figures.optimism.value)
     plain = run(COST, votes(), spec(2, aggregator="one_coin", calibrator="platt"), jobs=1)
-    assert np.isfinite(plain.points[0].found.optimism.value)
+    assert np.isfinite(plain.points[0].figures.optimism.value)
 
 
 def test_one_class_labels_flatter_nobody():
     coded = votes(one_class=True, low=0.5, high=0.5, missing=0.0)
     cost = run(COST, coded, spec(2, points=2), jobs=1)
     assert cost.orientation == "symmetric"
-    assert min(point.found.nll.value for point in cost.points) > 0.5
+    assert min(point.figures.nll.value for point in cost.points) > 0.5
 
 
 def test_a_known_best_buy_is_found():
@@ -199,8 +201,8 @@ def test_a_known_best_buy_is_found():
     made = replace(made, votes=cast, judge_table=table)
     cost = run(COST, made, spec(3, budget=2.0, points=2), jobs=1)
     assert cost.asked.judges == ("judge002", "judge004")
-    assert cost.asked.found.stability == 1.0
-    assert cost.asked.found.nll.value < cost.everyone.found.nll.value + 0.02
+    assert cost.asked.figures.stability == 1.0
+    assert cost.asked.figures.nll.value < cost.everyone.figures.nll.value + 0.02
 
 
 @pytest.mark.parametrize(

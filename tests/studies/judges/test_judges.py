@@ -258,6 +258,7 @@ def test_a_large_panel_keeps_its_map_small(monkeypatch):
     assert any("the 4 judges with the most labelled votes" in text for text in result.warnings)
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("missing", [0.0, 0.8])
 def test_the_interval_of_the_mean_correlation_covers_the_truth(missing):
     codes = np.arange(16) % 4

@@ -138,6 +138,7 @@ def test_taken_as_given_identical_labels_cannot_be_permuted_and_that_is_said():
     np.testing.assert_array_equal(permutation.permuted_nll, np.full(4, permutation.permuted_nll[0]))
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_p_values_are_uniform_where_votes_are_coin_flips(symmetric):
     """Kolmogorov-Smirnov over data sets whose votes know nothing; nine permutations each.

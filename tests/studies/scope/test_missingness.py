@@ -79,6 +79,7 @@ def test_a_number_that_goes_with_gaps_is_found():
     assert ("judge001", "number", "length", "") in related(found_in(without(votes, gone)))
 
 
+@pytest.mark.simulation
 def test_gaps_by_chance_raise_an_alarm_in_about_as_many_panels_as_promised():
     alarms = 0
     for seed in range(80):

@@ -1,0 +1,150 @@
+"""Mixture: the average of fitted panels, which is what a recommendation exports.
+
+p(label 1) = sum_m w_m p_m, the linear opinion pool (Stone 1961, doi:10.1214/aoms/1177704873): each
+member gives a probability from the votes of its own judges, or the base rate where none of them
+voted. A single pipeline is a mixture of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.kernels.application import probabilities
+from judgepanel.models.fallback import Fallback
+from judgepanel.models.panel import PanelModel
+from judgepanel.scoring.metrics import CLIP
+from judgepanel.votes import MISSING
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A panel of the average, its ``weight`` in (0, 1], and the ``columns`` of its judges."""
+
+    weight: float
+    columns: tuple[int, ...]
+    model: PanelModel
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A weighted average of fitted panels.
+
+    Attributes
+    ----------
+    judges : names of all judges that a member uses: those of the heaviest member in its order,
+        then those that the next one adds, and so on.
+    members : the panels, heaviest first; sums run in this order, and their weights add up to 1.
+    fallback : what scores items on which too much of the panel is absent; None where nothing is
+        better than the panel itself, or where that was not measured.
+    """
+
+    judges: tuple[str, ...]
+    members: tuple[Member, ...]
+    fallback: Fallback | None = None
+
+    @property
+    def main(self) -> PanelModel:
+        """The member with the largest weight."""
+        return self.members[0].model
+
+    @property
+    def prior(self) -> float:
+        """P(label = 1) of an item that none of the judges voted on."""
+        return self.main.prior
+
+    @property
+    def n_fit(self) -> int:
+        """Labelled items the members were fitted to."""
+        return self.main.n_fit
+
+    @property
+    def correct(self) -> tuple[int, ...]:
+        """Of each judge on the labelled items, in the order of ``judges``."""
+        return self._of_judges("correct")
+
+    @property
+    def voted(self) -> tuple[int, ...]:
+        """Labelled items that each judge voted on, in the order of ``judges``."""
+        return self._of_judges("voted")
+
+    def _of_judges(self, name: str) -> tuple[int, ...]:
+        values = [0] * len(self.judges)
+        for member in self.members:
+            for column, value in zip(member.columns, getattr(member.model, name), strict=True):
+                values[column] = value
+        return tuple(values)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Weight of the members that use each judge, in (0, 1], in the order of ``judges``."""
+        values = np.zeros(len(self.judges))
+        for member in self.members:
+            values[list(member.columns)] += member.weight
+        return tuple(np.minimum(values, 1.0).tolist())
+
+    @property
+    def main_weights(self) -> tuple[float, ...]:
+        """What a vote of each judge weighs in the heaviest member, in the order of ``judges``; NaN
+        for judges that it does not use.
+        """
+        weights = dict(zip(self.main.judges, self.main.weights, strict=True))
+        return tuple(weights.get(name, float("nan")) for name in self.judges)
+
+    def score(self, votes: NDArray[np.int8]) -> Floats:
+        """P(label = 1), in [.001, .999], of votes (n_items, n_judges) in panel order."""
+        weights = [member.weight for member in self.members]
+        p = pooled(
+            [member.model.score(votes[:, list(member.columns)]) for member in self.members], weights
+        )
+        if self.fallback is not None:
+            instead = probabilities(self.fallback.logits(votes), CLIP)
+            p = np.where(self.fallback.scores(votes), instead, p)
+        return np.where((votes == MISSING).all(axis=1), self.prior, p)
+
+    def falls_back(self, votes: NDArray[np.int8]) -> NDArray[np.bool_]:
+        """Which items, (n_items,), the fallback scores; none of those without any vote."""
+        if self.fallback is None:
+            return np.zeros(len(votes), dtype=bool)
+        return np.asarray(self.fallback.scores(votes) & (votes != MISSING).any(axis=1))
+
+
+def pooled(p: Sequence[Floats], weights: Sequence[float]) -> Floats:
+    """Weighted average of probabilities, each (n,), clipped to [.001, .999]; one alone is itself.
+
+    Distances from 1/2 are added, so that the averages of an item and of its swap add up to exactly
+    1 where those of every member do.
+    """
+    if len(p) == 1:
+        return p[0]
+    total = np.zeros(len(p[0]))
+    for values, weight in zip(p, weights, strict=True):
+        distance = np.maximum(values, 1.0 - values) - 0.5
+        total += weight * np.where(values < 0.5, -distance, distance)
+    average = np.where(total < 0.0, 1.0 - (0.5 - total), 0.5 + total)
+    return np.clip(average, CLIP, 1.0 - CLIP)
+
+
+def mixture_of(models: Sequence[PanelModel], weights: Sequence[float]) -> Mixture:
+    """Average ``models``; members are sorted by weight, and judges follow from that.
+
+    Raises
+    ------
+    ValueError
+        No model, a weight that is not above 0, or weights that do not add up to 1.
+    """
+    if not models or min(weights) <= 0.0 or abs(sum(weights) - 1.0) > 1e-9:
+        raise ValueError("weights of a mixture are above 0 and add up to 1")
+    order = sorted(range(len(models)), key=lambda m: -weights[m])
+    judges = tuple(dict.fromkeys(name for m in order for name in models[m].judges))
+    place = {name: column for column, name in enumerate(judges)}
+    members = tuple(
+        Member(weights[m], tuple(place[name] for name in models[m].judges), models[m])
+        for m in order
+    )
+    return Mixture(judges, members)

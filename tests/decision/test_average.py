@@ -1,0 +1,127 @@
+"""Weights of the average: Bayesian bootstrap over clusters, under a prior."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judgepanel.decision.average import (
+    DRAWS,
+    LEAST,
+    average_losses,
+    average_scores,
+    average_weights,
+)
+from judgepanel.decision.candidates import LEAD, candidates_of
+from judgepanel.scoring.metrics import item_scores
+
+
+def rng():
+    return np.random.default_rng(0)
+
+
+def drawn_losses(seed, n_members, n):
+    return np.random.default_rng(seed).uniform(0.05, 1.5, (n_members, n))
+
+
+def by_hand(losses, units, prior):
+    """One draw at a time, one member at a time, with the same random numbers."""
+    source = rng()
+    clusters = sorted(set(units.tolist()))
+    drawn = source.standard_exponential((DRAWS, len(clusters)))
+    weights = []
+    for row in drawn:
+        shares = dict(zip(clusters, row / row.sum() * len(clusters), strict=True))
+        each = np.array([shares[unit] for unit in units])
+        likelihood = [
+            p * np.exp(-(each * loss).sum()) for p, loss in zip(prior, losses, strict=True)
+        ]
+        weights.append(np.array(likelihood) / sum(likelihood))
+    mean = np.mean(weights, axis=0)
+    mean[mean < LEAST] = 0.0
+    return mean / mean.sum()
+
+
+@given(st.integers(0, 99), st.integers(2, 5), st.booleans())
+def test_weights_are_prior_times_likelihood_averaged_over_bootstraps(seed, n_members, grouped):
+    losses = drawn_losses(seed, n_members, 24)
+    units = np.arange(24) // (3 if grouped else 1)
+    prior = np.random.default_rng(seed).dirichlet(np.ones(n_members))
+    weights = average_weights(losses, units, prior, rng())
+    np.testing.assert_allclose(weights, by_hand(losses, units, prior), atol=1e-12)
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights[weights > 0] >= LEAST).all()
+
+
+def test_without_a_difference_the_prior_stands():
+    losses = np.ones((3, 30))
+    prior = np.array([0.7, 0.3, 0.0])
+    weights = average_weights(losses, np.arange(30), prior, rng())
+    np.testing.assert_allclose(weights, prior, atol=1e-12)
+
+
+def test_labels_outweigh_any_prior_in_the_end():
+    losses = np.stack([np.full(3000, 0.5), np.full(3000, 0.45)])
+    weights = average_weights(losses, np.arange(3000), np.array([0.99, 0.01]), rng())
+    assert weights.tolist() == [0.0, 1.0]
+
+
+def test_items_of_one_group_are_drawn_together():
+    """Groups say less than as many items: their weights are less sure."""
+    of_groups = 0.1 * np.array([-1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
+    losses = 1.0 + np.stack([np.zeros(400), np.repeat(of_groups, 40)])
+    prior = np.array([0.5, 0.5])
+    alone = average_weights(losses, np.arange(400), prior, rng())
+    together = average_weights(losses, np.arange(400) // 40, prior, rng())
+    assert alone[0] > 0.98
+    assert 0.5 < together[0] < 0.9
+
+
+def test_many_clusters_are_drawn_in_blocks_of_the_same_stream(monkeypatch):
+    losses, units, prior = drawn_losses(1, 3, 60), np.arange(60), np.full(3, 1 / 3)
+    whole = average_weights(losses, units, prior, rng())
+    monkeypatch.setattr("judgepanel.decision.average._CELLS", 7 * 60)
+    np.testing.assert_allclose(average_weights(losses, units, prior, rng()), whole, atol=1e-12)
+
+
+def test_the_nll_of_the_average_is_that_of_averaged_probabilities():
+    losses = drawn_losses(2, 3, 50)
+    weights = np.array([0.5, 0.0, 0.5])
+    wanted = -np.log(0.5 * np.exp(-losses[0]) + 0.5 * np.exp(-losses[2]))
+    np.testing.assert_allclose(average_losses(losses, weights), wanted, atol=1e-12)
+    # A pool is never worse than its members on average (Jensen's inequality).
+    assert wanted.mean() < 0.5 * (losses[0] + losses[2]).mean()
+
+
+def test_an_average_of_one_is_that_one_to_the_bit():
+    losses = drawn_losses(3, 3, 20)
+    assert average_losses(losses, np.array([0.0, 1.0, 0.0])).tolist() == losses[1].tolist()
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_scores_of_the_average_are_those_of_its_probabilities(symmetric):
+    source = np.random.default_rng(4)
+    logits = source.normal(0.0, 2.0, (3, 80))
+    logits[:, :5] = 0.0
+    signs = np.where(source.random(80) < 0.5, 1.0, -1.0)
+    items = item_scores(logits, signs, symmetric=symmetric)
+    weights = np.array([0.2, 0.3, 0.5])
+    p = weights @ (1.0 / (1.0 + np.exp(-logits)))
+    wanted = item_scores((np.log(p) - np.log1p(-p))[None], signs, symmetric=symmetric)
+    scores = average_scores(items, weights, signs, symmetric=symmetric)
+    for part in ("nll", "brier", "hit", "ece"):
+        np.testing.assert_allclose(getattr(scores, part), getattr(wanted, part), atol=1e-9)
+    assert scores.hit[0, :5].tolist() == ([0.5] * 5 if symmetric else (signs[:5] > 0).tolist())
+
+
+@pytest.mark.parametrize("n_judges", [1, 2, 4, 12, 40])
+@pytest.mark.parametrize("name", ["default", "wide"])
+def test_the_prior_leads_with_joint_over_everyone_and_adds_up_to_one(name, n_judges):
+    candidates = candidates_of(name, n_judges, symmetric=False)
+    prior = candidates.prior()
+    assert prior.sum() == pytest.approx(1.0)
+    lead = candidates.all()[int(prior.argmax())]
+    assert (lead.name, lead.aggregator, lead.calibrator) == ("all", "joint", "none")
+    assert prior.max() == pytest.approx(LEAD)
+    if n_judges > 10:
+        assert (prior > 0.0).sum() == 11

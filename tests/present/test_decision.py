@@ -1,0 +1,77 @@
+"""What is shown under one pipeline never stands beside another decision unexplained."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.models.mixture import mixture_of
+from judgepanel.present.decide.decision import is_recommended, other_way_sentence, pipeline_sentence
+from judgepanel.present.decide.recommend import rival_sentence
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes.samples import sample_votes
+from judgepanel.words.numbers import with_interval
+from judgepanel.words.sentences import panel_pipelines
+from tests.helpers import make_votes
+
+
+@cache
+def result():
+    return run(RECOMMEND, make_votes(3, 80, 6), RecommendSpec(Settings(splits=3), folds=3), jobs=1)
+
+
+def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite():
+    outcome = result()
+    sentence = pipeline_sentence(outcome, "log_odds", ("platt",), where="This page")
+    assert sentence.startswith(
+        "This page shows log-odds + Platt. The recommended panel is another:"
+    )
+    assert panel_pipelines(outcome.model) in sentence
+    assert other_way_sentence(outcome) in sentence
+    assert sentence.endswith("holds under log-odds + Platt.")
+
+
+def test_the_main_pipeline_of_an_average_is_said_to_be_that_with_its_weight():
+    outcome = result()
+    main = outcome.model.main
+    sentence = pipeline_sentence(outcome, main.aggregator, (main.calibrator,), where="This page")
+    assert "the main pipeline of the recommended average (" in sentence
+    alone = replace(outcome, model=mixture_of([main], [1.0]))
+    sentence = pipeline_sentence(alone, main.aggregator, (main.calibrator,), where="This page")
+    assert sentence.endswith(", the recommended pipeline.")
+
+
+@pytest.mark.parametrize("fewer", [False, True])
+def test_the_opposite_of_the_decision_is_priced_under_its_own_best_pipeline(fewer):
+    outcome = result()
+    if fewer:
+        small = replace(outcome.model.main, judges=outcome.model.main.judges[:2])
+        outcome = replace(outcome, model=mixture_of([small], [1.0]))
+    row = outcome.best(everyone=fewer)
+    sentence = other_way_sentence(outcome)
+    assert sentence.startswith("Everyone under" if fewer else "Fewer judges under")
+    assert with_interval(*row.behind, sign=True) in sentence
+
+
+def test_of_several_calibrators_one_is_enough():
+    outcome = result()
+    main = outcome.model.main
+    assert is_recommended(outcome, main.aggregator, ("isotonic", main.calibrator))
+    assert not is_recommended(outcome, main.aggregator, ("isotonic",))
+
+
+@pytest.mark.parametrize("name", ["clean_pairwise", "hard_panel", "one_class", "sparse_humans"])
+def test_no_row_of_the_table_beats_the_decision_without_the_sentence_that_says_why(name):
+    outcome = run(RECOMMEND, sample_votes(name), RecommendSpec(Settings(splits=2), folds=3), jobs=1)
+    chosen = float(outcome.chosen.nll.value)
+    leading = [row for row in outcome.candidates if row.allowed and float(row.nll.value) < chosen]
+    alone = outcome.members[0] if not outcome.averages else None
+    leading = [row for row in leading if row != alone]
+    if leading:
+        best = min(leading, key=lambda row: float(row.nll.value))
+        assert outcome.runner_up == best
+        assert "It leads the table below" in rival_sentence(outcome)
+    else:
+        assert "leads the table" not in rival_sentence(outcome)

@@ -1,0 +1,21 @@
+"""Scripts without a suffix or a package, as modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def script_module(name: str, path: Path) -> ModuleType:
+    loader = SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # Dataclasses look their module up.
+    loader.exec_module(module)
+    return module

@@ -1,0 +1,52 @@
+"""What a fresh checkout contains."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from tests.setup.scripts import ROOT
+
+
+def committed_files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_committed_file_names_a_machine_path_or_a_package_registry() -> None:
+    # Written in pieces, so that this file does not name them either.
+    paths = "|".join(("wo" + "rk", "ro" + "ot", "tm" + "p", "home/[a-z]+", "Users/[A-Za-z]+"))
+    hosts = "|".join(("pypi" + r"\.org", "python" + r"hosted\.org", "files" + r"\.python"))
+    forbidden = re.compile(r"(?<![\w.~})\]*-])/(?:" + paths + r")/[\w.]|" + hosts)
+    assert committed_files()
+    result = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
+        for path in committed_files()
+        for number, line in enumerate(
+            path.read_bytes().decode("utf-8", errors="replace").splitlines(), start=1
+        )
+        if forbidden.search(line)
+    ]
+    assert result == []
+
+
+def test_streamlit_is_configured_to_keep_everything_on_this_machine() -> None:
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert config["browser"]["gatherUsageStats"] is False
+    assert config["server"]["address"] == "localhost"
+    assert config["server"]["enableXsrfProtection"] is True
+    assert config["server"]["enableCORS"] is True
+    assert "http" not in str(config)
+
+
+def test_streamlit_knows_every_setting_of_the_repository() -> None:
+    command = [sys.executable, "-m", "streamlit", "config", "show"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "not a valid config option" not in answer.stdout + answer.stderr
+    assert re.search(r"^maxUploadSize = 200$", answer.stdout, flags=re.MULTILINE)
+    assert re.search(r"^showSidebarNavigation = false$", answer.stdout, flags=re.MULTILINE)

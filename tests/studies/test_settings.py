@@ -1,0 +1,52 @@
+"""Settings: copies of items are grouped once per run, and are a warning where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.repeats import group_copies
+from judgepanel.votes.simulate import simulate
+from judgepanel.votes.simulation_spec import SimulationSpec
+
+ONCE = simulate(SimulationSpec(n_items=60, n_judges=12, seed=4))
+TWICE = replace(
+    ONCE,
+    votes=np.tile(ONCE.votes, (2, 1)),
+    labels=np.tile(ONCE.labels, 2),
+    item_ids=tuple(f"item {i}" for i in range(2 * ONCE.n_items)),
+    groups=None,
+    features=None,
+    ties=None,
+)
+
+
+def curve(votes: VoteMatrix, *, group_duplicates: bool) -> PanelCurve:
+    settings = Settings(splits=2, group_duplicates=group_duplicates)
+    return run(PANEL_CURVE, votes, PanelCurveSpec(settings, calibrators=("none",)), jobs=1)
+
+
+def test_a_run_groups_copies_of_items_where_the_settings_ask_for_it() -> None:
+    grouped, by_hand = (
+        curve(TWICE, group_duplicates=True),
+        curve(group_copies(TWICE), group_duplicates=False),
+    )
+    for left, right in zip(grouped.nll, by_hand.nll, strict=True):
+        assert left.tobytes() == right.tobytes()
+    assert grouped.warnings == by_hand.warnings
+
+
+def test_copies_that_are_counted_apart_are_a_warning_of_every_result() -> None:
+    warned = [
+        any(
+            "Items repeat" in warning
+            for warning in curve(TWICE, group_duplicates=together).warnings
+        )
+        for together in (False, True)
+    ]
+    assert warned == [True, False]
