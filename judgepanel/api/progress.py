@@ -14,7 +14,7 @@ class ProgressLine:
     def __init__(self) -> None:
         self._on_terminal = sys.stderr.isatty()
         self._widest = 0
-        self._in_notebook = None if self._on_terminal else _notebook_display()
+        self._in_notebook = None if self._on_terminal else _notebook_handle()
         self._handle: Any = None
 
     def __enter__(self) -> ProgressLine:
@@ -37,7 +37,9 @@ class ProgressLine:
         if self._in_notebook is not None:
             cell = _cell(text, share)
             if self._handle is None:
-                self._handle = self._in_notebook(cell, raw=True, display_id=True)
+                # Held before it is shown: the stop button can be pressed in between.
+                self._handle = self._in_notebook()
+                self._handle.display(cell, raw=True)
             else:
                 self._handle.update(cell, raw=True)
 
@@ -51,9 +53,9 @@ def _cell(text: str, share: float = 0.0) -> dict[str, str]:
     return {"text/plain": text, "text/html": bar}
 
 
-def _notebook_display() -> Any:
-    """IPython's ``display`` inside a notebook's kernel, else None; IPython is never imported."""
+def _notebook_handle() -> Any:
+    """IPython's display handle inside a notebook's kernel, else None; IPython is never imported."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if getattr(shell, "kernel", None) is None:
         return None
-    return getattr(sys.modules.get("IPython.display"), "display", None)
+    return getattr(sys.modules.get("IPython.display"), "DisplayHandle", None)
