@@ -12,7 +12,7 @@ from judgepanel.api.running import StudyRun, check_jobs, run_study, settings_fro
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
-from judgepanel.present.registry import STUDIES, default_specs, specs_after, study_named
+from judgepanel.present.registry import STUDIES, default_specs, study_named
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION
@@ -27,7 +27,7 @@ from judgepanel.words.output import check_output
 REPORTED = tuple(name for name in STUDIES if name != WHAT_IF.name)
 """Studies of a report: all but those that need something picked by hand."""
 _AFTER = (VALUE.name, COST.name, ESCALATION.name)
-"""Studies of the recommended pipeline."""
+"""Studies that need a recommendation."""
 
 
 def report(
@@ -144,9 +144,11 @@ def report_studies(names: Sequence[str] | str | None) -> tuple[str, ...]:
         raise InputError("a report needs one study or more", allowed=", ".join(REPORTED))
     if wanted & set(_AFTER):
         wanted.add(RECOMMEND.name)
-    return (
-        *(name for name in REPORTED if name in wanted and name not in _AFTER),
-        *(name for name in _AFTER if name in wanted),
+    # The recommendation comes first: others take its pipeline.
+    return tuple(
+        sorted(
+            (name for name in REPORTED if name in wanted), key=lambda name: name != RECOMMEND.name
+        )
     )
 
 
@@ -160,13 +162,13 @@ def _findings(
     refused: list[str] | None,
 ) -> Iterator[tuple[Finding, StudyRun]]:
     """Results with their runs; why a study refuses the votes is added to ``refused`` or raised."""
-    specs = {name: specs[0] for name, specs in default_specs(votes, settings).items()}
+    specs = default_specs(votes, settings)
     for number, name in enumerate(names, start=1):
         study = STUDIES[name]
         if name not in specs:  # The recommendation was refused.
             continue
         title = f"{study.title} ({number} of {len(names)}): "
-        spec: Spec = specs[name]
+        spec: Spec = specs[name][0]
         try:
             run = run_study(
                 study, votes, spec, jobs=jobs, keep_interrupted=keep_interrupted, title=title
@@ -179,8 +181,7 @@ def _findings(
         yield Finding(study, spec, run.result), run
         if name == RECOMMEND.name:
             recommendation: Any = run.result
-            after = specs_after(recommendation, settings)
-            specs |= {name: specs[0] for name, specs in after.items()}
+            specs = default_specs(votes, settings, recommendation)
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

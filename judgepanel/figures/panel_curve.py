@@ -6,11 +6,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import (
     BAND_OPACITY,
+    CURATE_LINE,
     INCLUDE,
     NEUTRAL,
     add_base_rate,
+    error_bars,
     escaped,
     laid_out,
     mark_all_judges,
@@ -33,8 +36,18 @@ METRIC_NAMES = {
 }
 
 
-def panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll") -> go.Figure:
-    """A score (``nll``, ``brier``, ``ece``, ``accuracy``) against the number of judges kept."""
+def panel_curve(
+    curve: PanelCurve,
+    calibrator: str,
+    metric: str = "nll",
+    recommendation: Recommendation | None = None,
+    pipeline: str = "",
+) -> go.Figure:
+    """A score (``nll``, ``brier``, ``ece``, ``accuracy``) against the number of judges kept.
+
+    With a ``recommendation`` the NLL of its main pipeline, named ``pipeline``, and its own are
+    drawn beside it.
+    """
     row, k = curve.row(calibrator), curve.k
     every: Interval = getattr(curve, metric)
     score = every[row]
@@ -73,6 +86,8 @@ def panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll") -> go.F
     )
     if metric == "nll":
         add_base_rate(figure, [k[0], k[-1]], [curve.null_nll, curve.null_nll])
+        if recommendation is not None:
+            _add_recommended(figure, recommendation, (curve.aggregator, calibrator), pipeline)
     _add_marks(figure, k, score.value, highest=metric == "accuracy")
     figure = laid_out(figure, x="judges kept, best first", y=METRIC_NAMES[metric])
     _set_ticks(figure, int(k[-1]))
@@ -81,6 +96,42 @@ def panel_curve(curve: PanelCurve, calibrator: str, metric: str = "nll") -> go.F
     if ceiling is not None:
         figure.update_yaxes(range=[0.0, ceiling])
     return figure
+
+
+def _add_recommended(
+    figure: go.Figure, recommendation: Recommendation, drawn: tuple[str, str], name: str
+) -> None:
+    """Panels under the main recommended pipeline, unless it is drawn, and the recommended one."""
+    main = recommendation.model.main
+    pipeline = (main.aggregator, main.calibrator)
+    rows = [
+        row
+        for row in recommendation.candidates
+        if (row.aggregator, row.calibrator) == pipeline and not row.panel.startswith("average")
+    ]
+    if drawn != pipeline and len(rows) > 1:
+        rows.sort(key=lambda row: row.k)
+        figure.add_scatter(
+            x=[row.k for row in rows],
+            y=[float(row.nll.value) for row in rows],
+            mode="lines+markers",
+            line={"color": CURATE_LINE, "width": 1.5, "dash": "dashdot"},
+            marker={"color": CURATE_LINE, "symbol": "triangle-up-open", "size": 8},
+            name=name,
+            text=[row.panel for row in rows],
+            hovertemplate="%{text}: %{y:.3f}<extra></extra>",
+        )
+    size, nll = len(recommendation.model.judges), recommendation.nll
+    known = bool(np.isfinite([nll.lo, nll.hi]).all())
+    figure.add_scatter(
+        x=[size],
+        y=[float(nll.value)],
+        mode="markers",
+        marker={"color": CURATE_LINE, "symbol": "star", "size": 13},
+        error_y=error_bars(Interval.stacked([nll]), CURATE_LINE) if known else None,
+        name="recommended panel",
+        hovertemplate=f"recommended, {size:,} judges: %{{y:.3f}}<extra></extra>",
+    )
 
 
 def ordinal(k: int) -> str:

@@ -24,12 +24,21 @@ from judgepanel.present.decide import (
     what_if,
 )
 from judgepanel.present.default_specs import (
+    Pipeline,
     budget_specs,
     claim_specs,
+    corruption_specs,
     cost_spec,
+    distortion_specs,
     escalation_spec,
+    panel_spec,
+    permutation_specs,
+    pipeline_of,
+    recommend_specs,
+    scope_specs,
     slice_specs,
     sweep_specs,
+    transfer_specs,
     value_spec,
 )
 from judgepanel.present.robustness import (
@@ -94,10 +103,10 @@ from judgepanel.votes import InputError, VoteMatrix
 
 Present = Callable[..., list[Block]]
 """``present(result, spec)``, or ``present(result, spec, view)``: a result as blocks."""
-DefaultSpecs = Callable[[VoteMatrix, Settings], tuple[Spec, ...]]
-"""The specs to look for, the fullest first."""
+DefaultSpecs = Callable[[VoteMatrix, Settings, Pipeline], tuple[Spec, ...]]
+"""The specs to look for under a pipeline, the fullest first."""
 SpecAfter = Callable[[RecommendSpec, Recommendation], Spec]
-"""The spec of a study that takes the recommended pipeline."""
+"""The spec of a study that needs a recommendation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +130,7 @@ CONFIDENCE_PAGE = Page(
     "pages/confidence.py", "Confidence", "Can the probabilities be believed?", "Trust"
 )
 BUDGET_PAGE = Page("pages/label_budget.py", "Label budget", "How many labels do we need?", "Trust")
-SCOPE_PAGE = Page("pages/scope.py", "Scope", "Is the default safe here?", "Trust")
+SCOPE_PAGE = Page("pages/scope.py", "Scope", "Is the recommendation safe here?", "Trust")
 ROBUSTNESS_PAGE = Page("pages/robustness.py", "Robustness", "What would break it?", "Trust")
 COVERAGE_PAGE = Page(
     "pages/coverage.py", "Coverage", "Did we read what the judges wrote?", "Understand"
@@ -153,7 +162,7 @@ class Entry:
     """A study, how it is presented, and the page that shows it.
 
     ``default`` gives the specs that pages ask for while no control has been changed, by default
-    the settings of the analysis alone; ``after`` the spec of a study that starts from a
+    the settings of the analysis alone; ``after`` the spec of a study that needs a
     recommendation. A study with neither (``by_hand``) is computed only when somebody asks.
     """
 
@@ -169,13 +178,24 @@ class Entry:
         """The name of the study."""
         return self.study.name
 
-    def specs(self, votes: VoteMatrix, settings: Settings) -> tuple[Spec, ...]:
-        """The specs to look for before there is a recommendation, the fullest first."""
-        if self.by_hand or self.after is not None:
+    def specs(
+        self, votes: VoteMatrix, settings: Settings, recommendation: Recommendation | None = None
+    ) -> tuple[Spec, ...]:
+        """The specs to look for, those under the recommended pipeline first, the fullest first."""
+        if self.by_hand:
             return ()
-        if self.default is not None:
-            return self.default(votes, settings)
-        return (self.study.spec(settings=settings),)
+        if self.after is not None:
+            spec = RecommendSpec(settings=settings)
+            return () if recommendation is None else (self.after(spec, recommendation),)
+        recommended = self.under(votes, settings, pipeline_of(recommendation))
+        default = self.under(votes, settings, Pipeline())
+        return tuple(dict.fromkeys((*recommended, *default)))
+
+    def under(self, votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Spec, ...]:
+        """The specs under one pipeline, the fullest first."""
+        if self.default is None:
+            return (self.study.spec(settings=settings),)
+        return self.default(votes, settings, pipeline)
 
 
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
@@ -183,25 +203,25 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
         entry.name: entry
         for entry in (
             Entry(PANEL_CURVE, CURVE_PAGE, panel_curve.present),
-            Entry(RECOMMEND, RECOMMENDED_PAGE, recommend.present),
+            Entry(RECOMMEND, RECOMMENDED_PAGE, recommend.present, recommend_specs),
             Entry(VALUE, RECOMMENDED_PAGE, value.present, after=value_spec),
             Entry(COST, RECOMMENDED_PAGE, cost.present, after=cost_spec),
             Entry(ESCALATION, RECOMMENDED_PAGE, escalation.present, after=escalation_spec),
             Entry(CURATORS_STUDY, RECOMMENDED_PAGE, curators.present),
             Entry(WHAT_IF, RECOMMENDED_PAGE, what_if.present, by_hand=True),
-            Entry(RELIABILITY, CONFIDENCE_PAGE, reliability.present),
-            Entry(SELECTIVE, CONFIDENCE_PAGE, selective.present),
-            Entry(CONFORMAL, CONFIDENCE_PAGE, conformal.present),
-            Entry(ITEMS, CONFIDENCE_PAGE, items.present),
-            Entry(LABEL_BUDGET, BUDGET_PAGE, label_budget.present, default=budget_specs),
-            Entry(FRACTION_SWEEP, BUDGET_PAGE, fraction_sweep.present, default=sweep_specs),
-            Entry(SCOPE, SCOPE_PAGE, scope.present),
+            Entry(RELIABILITY, CONFIDENCE_PAGE, reliability.present, panel_spec(RELIABILITY.spec)),
+            Entry(SELECTIVE, CONFIDENCE_PAGE, selective.present, panel_spec(SELECTIVE.spec)),
+            Entry(CONFORMAL, CONFIDENCE_PAGE, conformal.present, panel_spec(CONFORMAL.spec)),
+            Entry(ITEMS, CONFIDENCE_PAGE, items.present, panel_spec(ITEMS.spec)),
+            Entry(LABEL_BUDGET, BUDGET_PAGE, label_budget.present, budget_specs),
+            Entry(FRACTION_SWEEP, BUDGET_PAGE, fraction_sweep.present, sweep_specs),
+            Entry(SCOPE, SCOPE_PAGE, scope.present, scope_specs),
             Entry(GROUP_CHANGE, SCOPE_PAGE, group_change.present),
-            Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present),
-            Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, default=slice_specs),
-            Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present),
-            Entry(CORRUPTION, ROBUSTNESS_PAGE, corruption.present),
-            Entry(DISTORTION, ROBUSTNESS_PAGE, distortion.present),
+            Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present, transfer_specs),
+            Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, slice_specs),
+            Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present, permutation_specs),
+            Entry(CORRUPTION, ROBUSTNESS_PAGE, corruption.present, corruption_specs),
+            Entry(DISTORTION, ROBUSTNESS_PAGE, distortion.present, distortion_specs),
             Entry(RELIABILITY_WEIGHTING, ROBUSTNESS_PAGE, weighting.present),
             Entry(JURY, ROBUSTNESS_PAGE, jury.present),
             Entry(NARROW_BAND, ROBUSTNESS_PAGE, narrow_band.present),
@@ -210,7 +230,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(METHOD_GRID, METHODS_PAGE, method_grid.present),
             Entry(PIPELINE_ABLATION, METHODS_PAGE, pipeline_ablation.present),
             Entry(CALIBRATOR_DESIGN, METHODS_PAGE, calibrator_design.present),
-            Entry(CLAIM, CLAIM_PAGE, claim.present, default=claim_specs),
+            Entry(CLAIM, CLAIM_PAGE, claim.present, claim_specs),
         )
     }
 )
@@ -225,20 +245,12 @@ def entries_of(page: Page) -> tuple[Entry, ...]:
     return tuple(entry for entry in ENTRIES.values() if entry.page == page)
 
 
-def default_specs(votes: VoteMatrix, settings: Settings) -> dict[str, tuple[Spec, ...]]:
-    """By study, the specs to look for before there is a recommendation, the fullest first."""
-    specs = {name: entry.specs(votes, settings) for name, entry in ENTRIES.items()}
+def default_specs(
+    votes: VoteMatrix, settings: Settings, recommendation: Recommendation | None = None
+) -> dict[str, tuple[Spec, ...]]:
+    """By study, the specs to look for, those under the recommended pipeline first."""
+    specs = {name: entry.specs(votes, settings, recommendation) for name, entry in ENTRIES.items()}
     return {name: some for name, some in specs.items() if some}
-
-
-def specs_after(recommendation: Recommendation, settings: Settings) -> dict[str, tuple[Spec, ...]]:
-    """The same for studies that take the recommended pipeline."""
-    spec = RecommendSpec(settings=settings)
-    return {
-        name: (entry.after(spec, recommendation),)
-        for name, entry in ENTRIES.items()
-        if entry.after is not None
-    }
 
 
 def study_named(name: str) -> Study[Any, Any, Any]:

@@ -15,7 +15,7 @@ from judgepanel.studies.columns import describe, description
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.words.cells import Column
 from judgepanel.words.numbers import counted, fixed
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATED, in_words, so_far
 
 
 def study_blocks(
@@ -88,19 +88,6 @@ def _with_caveats(blocks: list[Block], limits: Sequence[Caveat]) -> list[Block]:
             new = [limit for limit in limits if limit.text != block.text]
             return [*blocks[: place + 1], *new, *blocks[place + 1 :]]
     return [*limits, *blocks]
-
-
-def so_far(result: Any) -> str:
-    """How many splits or halves an answer rests on, where some are still missing; else nothing."""
-    if getattr(result, "partial", False):
-        for noun, name in (("splits", "splits"), ("halves", "rounds")):
-            if hasattr(result, f"planned_{name}"):
-                completed, planned = (
-                    getattr(result, f"n_{name}"),
-                    getattr(result, f"planned_{name}"),
-                )
-                return f"So far, {completed:,} of {planned:,} {noun}: "
-    return ""
 
 
 def _so_far(blocks: list[Block], result: Any) -> list[Block]:

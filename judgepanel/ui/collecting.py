@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding
-from judgepanel.present.registry import STUDIES, default_specs, specs_after
+from judgepanel.present.registry import STUDIES, default_specs
 from judgepanel.service import Analysis, Decision, Workspace
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.what_if import WHAT_IF
@@ -33,11 +33,11 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
             if stored is not None and name not in outdated:
                 outdated.append(name)
 
-    for name, specs in default_specs(votes, settings).items():
-        look(name, specs)
+    look(RECOMMEND.name, default_specs(votes, settings).get(RECOMMEND.name, ()))
     recommended = findings.get(RECOMMEND.name)
-    if recommended is not None:
-        for name, specs in specs_after(recommended.result, settings).items():
+    recommendation = None if recommended is None else recommended.result
+    for name, specs in default_specs(votes, settings, recommendation).items():
+        if name != RECOMMEND.name:
             look(name, specs)
     old = tuple(name for name in outdated if name not in findings)
     gone = {*findings, *old, WHAT_IF.name}

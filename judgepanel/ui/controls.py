@@ -32,13 +32,14 @@ def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
 
 
 def calibrator_control(
-    where: DeltaGenerator, offered: Sequence[Calibrator] = OFFERED
+    where: DeltaGenerator, default: Calibrator, offered: Sequence[Calibrator] = OFFERED
 ) -> Calibrator:
-    """Which calibrator both arms use; the first offered is the default."""
+    """Which calibrator both arms use; ``default`` is offered too."""
+    offered = offered if default in offered else (default, *offered)
     chosen: Calibrator = where.segmented_control(
         "Calibrator",
         offered,
-        default=offered[0],
+        default=default,
         required=True,
         key="calibrator",
         bind="query-params",
@@ -48,12 +49,12 @@ def calibrator_control(
     return chosen
 
 
-def aggregator_control(where: DeltaGenerator, *, help: str) -> Aggregator:
+def aggregator_control(where: DeltaGenerator, default: Aggregator, *, help: str) -> Aggregator:
     """Which aggregator sums the votes."""
     chosen: Aggregator = where.selectbox(
         "Aggregator",
         AGGREGATORS,
-        index=AGGREGATORS.index("one_coin"),
+        index=AGGREGATORS.index(default),
         key="aggregator",
         bind="query-params",
         format_func=AGGREGATOR_NAMES.__getitem__,

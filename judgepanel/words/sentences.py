@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from judgepanel.models.mixture import Member, Mixture
 from judgepanel.studies.position import ConstantPosition
@@ -144,3 +145,16 @@ def in_words(warnings: tuple[str, ...]) -> tuple[str, ...]:
         name, _, rest = sentence.partition(" ")
         words.append(f"{capital(CALIBRATED[name])} {rest}" if name in CALIBRATED else sentence)
     return tuple(words)
+
+
+def so_far(result: Any) -> str:
+    """How many splits or halves an answer rests on, where some are still missing; else nothing."""
+    if getattr(result, "partial", False):
+        for noun, name in (("splits", "splits"), ("halves", "rounds")):
+            if hasattr(result, f"planned_{name}"):
+                completed, planned = (
+                    getattr(result, f"n_{name}"),
+                    getattr(result, f"planned_{name}"),
+                )
+                return f"So far, {completed:,} of {planned:,} {noun}: "
+    return ""

@@ -7,7 +7,6 @@ import pytest
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.present.blocks import Figure
-from judgepanel.present.study import so_far
 from judgepanel.present.understand.judges import (
     JudgesView,
     cluster_table,
@@ -22,6 +21,7 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
+from judgepanel.words.sentences import so_far
 from tests.studies.judges.test_judges import family_votes
 
 

@@ -1,13 +1,21 @@
-"""How what is shown under one pipeline relates to the decision: told once, for pages and report."""
+"""The decision, told once: how what is shown under one pipeline relates to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.decide.recommend import candidate_name
-from judgepanel.words.numbers import percent, sig, with_interval
-from judgepanel.words.sentences import AGGREGATOR_NAMES, panel_pipelines, pipeline_name
+from judgepanel.decision.candidates import EVERYONE
+from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
+from judgepanel.present.decide.recommend import candidate_name, recommendation_sentence
+from judgepanel.present.default_specs import Pipeline
+from judgepanel.words.numbers import level, percent, sig, with_interval
+from judgepanel.words.sentences import AGGREGATOR_NAMES, pipeline_name, so_far
+
+
+def decision_sentence(result: Recommendation) -> str:
+    """What is recommended, and how good it is expected to be."""
+    return f"Recommended panel: {so_far(result)}{recommendation_sentence(result)}"
 
 
 def pipeline_sentence(
@@ -18,11 +26,21 @@ def pipeline_sentence(
     if is_recommended(result, aggregator, calibrators):
         return f"{where} shows {here}, {_role(result)}."
     return (
-        f"{where} shows {here}. The recommended panel is another: it keeps "
-        f"{len(result.model.judges)} of {result.n_judges} judges with "
-        f"{panel_pipelines(result.model)}. {other_way_sentence(result)} What is said here of "
-        f"keeping or leaving out judges holds under {here}."
+        f"{where} shows {here}, which is not the recommended pipeline. {decision_sentence(result)} "
+        f"What is said here of keeping or leaving out judges holds under {here}."
     )
+
+
+def other_pipeline(spec: Any, pipeline: Pipeline) -> str:
+    """The pipeline of a study, where it has one and it is not this one; else nothing."""
+    aggregator = getattr(spec, "aggregator", None)
+    calibrator = getattr(spec, "calibrator", None)
+    calibrators = getattr(spec, "calibrators", None if calibrator is None else (calibrator,))
+    if aggregator is None or calibrators is None:
+        return ""
+    if aggregator == pipeline.aggregator and pipeline.calibrator in calibrators:
+        return ""
+    return shown_name(aggregator, calibrators)
 
 
 def shown_name(aggregator: str, calibrators: Sequence[str]) -> str:
@@ -52,9 +70,44 @@ def other_way_sentence(result: Recommendation) -> str:
     if row is None:
         return ""
     who = "Fewer judges" if keeps_all else "Everyone"
+    return f"{who} under their best pipeline: {against_sentence(row)}"
+
+
+def main_pipeline(result: Recommendation) -> str:
+    """The name of the heaviest recommended pipeline."""
+    return pipeline_name(result.model.main.aggregator, result.model.main.calibrator)
+
+
+def panels_sentence(result: Recommendation) -> str:
+    """All judges and the best fewer under the main recommended pipeline; empty without both."""
+    main = result.model.main
+    rows = panels_of(result, main.aggregator, main.calibrator)
+    everyone = [row for row in rows if row.k == result.n_judges]
+    fewer = [row for row in rows if row.k < result.n_judges]
+    if not everyone or not fewer:
+        return ""
+    best = min(fewer, key=lambda row: float(row.nll.value))
+    return (
+        f"Under {main_pipeline(result)}, all {result.n_judges} judges "
+        f"have NLL {level(*everyone[0].nll)} and {best.panel} {level(*best.nll)}."
+    )
+
+
+def panels_of(
+    result: Recommendation, aggregator: str, calibrator: str
+) -> tuple[CandidateFigures, ...]:
+    """Candidates that keep the most accurate judges under one pipeline, smallest panel first."""
+    rows = [
+        row
+        for row in result.candidates
+        if (row.aggregator, row.calibrator) == (aggregator, calibrator)
+        and (row.panel == EVERYONE or row.panel.startswith("top"))
+    ]
+    return tuple(sorted(rows, key=lambda row: row.k))
+
+
+def against_sentence(row: CandidateFigures) -> str:
+    """A candidate's NLL, and how far it is from the recommended panel."""
     change = with_interval(*row.behind, sign=True)
     nll = sig(float(row.nll.value))
-    return (
-        f"{who} under their best pipeline ({candidate_name(row)}): NLL {nll}, {change} against the "
-        "recommended panel."
-    )
+    return f"{candidate_name(row)}, NLL {nll}, {change} against the recommended panel."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.panel_curve import METRIC_NAMES, panel_curve
 from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.present.blocks import (
@@ -18,6 +19,14 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.decide.decision import (
+    against_sentence,
+    decision_sentence,
+    is_recommended,
+    main_pipeline,
+    panels_of,
+    panels_sentence,
+)
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
 from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
@@ -29,6 +38,7 @@ from judgepanel.words.sentences import (
     CODING,
     SAME_PANEL,
     if_positions_mean_nothing,
+    pipeline_name,
     tie_words,
 )
 
@@ -38,16 +48,43 @@ _VISIBLE = 0.001
 
 @dataclass(frozen=True, slots=True)
 class PanelCurveView:
-    """Which calibrator and which score; None shows every calibrator."""
+    """Which calibrator, None for every one, which score, and what is recommended, where known."""
 
     calibrator: str | None = None
     metric: str = "nll"
+    recommendation: Recommendation | None = None
 
 
-def curve_answer(curve: PanelCurve, calibrator: str) -> str:
-    """The answer, after the name of an aggregator other than the default."""
-    under = f"Under {AGGREGATOR_NAMES[curve.aggregator]}: " * (curve.aggregator != "one_coin")
-    return under + curve_sentence(curve, calibrator)
+def curve_answer(
+    curve: PanelCurve, calibrator: str, recommendation: Recommendation | None = None
+) -> str:
+    """The answer, after the pipeline that it holds under where that is not the recommended one."""
+    sentence = curve_sentence(curve, calibrator)
+    if recommendation is None:
+        return (
+            f"Under {AGGREGATOR_NAMES[curve.aggregator]}: " * (curve.aggregator != "one_coin")
+            + sentence
+        )
+    if is_recommended(recommendation, curve.aggregator, (calibrator,)):
+        return sentence
+    return f"Under {pipeline_name(curve.aggregator, calibrator)}: {sentence}"
+
+
+def curve_decision(
+    curve: PanelCurve, calibrator: str, recommendation: Recommendation | None
+) -> str:
+    """How the curve of one pipeline relates to the decision; nothing where that is not known."""
+    if recommendation is None:
+        return ""
+    parts = [decision_sentence(recommendation)]
+    if not is_recommended(recommendation, curve.aggregator, (calibrator,)):
+        parts.append(panels_sentence(recommendation))
+    rows = panels_of(recommendation, curve.aggregator, calibrator)
+    rows = tuple(row for row in rows if row != recommendation.chosen)
+    if rows:
+        best = min(rows, key=lambda row: float(row.nll.value))
+        parts.append(f"The best of these panels: {against_sentence(best)}")
+    return " ".join(part for part in parts if part)
 
 
 def curve_sentence(curve: PanelCurve, calibrator: str) -> str:
@@ -99,7 +136,7 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
         return f"Either will do: {against} against all {n}, less than 2 % of their NLL."
     return {
         "keep all": f"Keep all {n}: {against}.",
-        "curate": f"Curate to {size}: {name} saves {sig(-delta, 2)} NLL "
+        "curate": f"Keep the best {size}: {name} saves {sig(-delta, 2)} NLL "
         f"{interval(-hi, -lo)} against all {n}.",
         "no loss from keeping": f"At most 2 % is lost by keeping all {n}: {against} against all.",
         "no loss from curating": f"At most 2 % is lost by curating to {size}: {against} against "
@@ -168,17 +205,27 @@ def present(
     """The curve of one calibrator, then those of the others where none was chosen."""
 
     def curve(calibrator: str) -> list[Block]:
-        return _curve(result, calibrator, view.metric)
+        return _curve(result, calibrator, view)
 
     return [*by_calibrator(result.calibrators, view.calibrator, curve), _method(result)]
 
 
-def _curve(result: PanelCurve, calibrator: str, metric: str) -> list[Block]:
+def _curve(result: PanelCurve, calibrator: str, view: PanelCurveView) -> list[Block]:
     raw = "uncalibrated" if calibrator == "none" else "raw and calibrated"
+    recommended = view.recommendation
     return [
-        Answer(curve_answer(result, calibrator)),
-        drawing(f"{raw} panels of every size", panel_curve, result, calibrator, metric),
-        Paragraph(_reading(result, calibrator, metric), quiet=True),
+        Answer(curve_answer(result, calibrator, recommended)),
+        *paragraphs(curve_decision(result, calibrator, recommended)),
+        drawing(
+            f"{raw} panels of every size",
+            panel_curve,
+            result,
+            calibrator,
+            view.metric,
+            recommended,
+            "" if recommended is None else main_pipeline(recommended),
+        ),
+        Paragraph(_reading(result, calibrator, view.metric), quiet=True),
         *paragraphs(optimism_sentence(result, calibrator)),
         Table(
             comparison_table(result, calibrator),

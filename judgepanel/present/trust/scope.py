@@ -1,4 +1,4 @@
-"""Whether the default is safe here: the four checks, and what they rest on."""
+"""Whether the recommendation is safe here: the four checks, and what they rest on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.dots import dots
 from judgepanel.figures.style import (
     BAND_OPACITY,
@@ -31,8 +32,10 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.decide.decision import decision_sentence, other_way_sentence
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.compatibility import gap_sentence
+from judgepanel.studies.scope.group_change_result import GroupChange
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
 from judgepanel.studies.scope.saturation import Saturation, written_change
 from judgepanel.studies.scope.scope import ScopeSpec
@@ -64,32 +67,75 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class ScopeView:
-    """What is shown of the checks.
+    """What is shown of the checks, and what is known beside them.
 
     A report gives their ``sentences`` at its head, and a page draws ``figures`` in cards.
+    ``filtered`` is the panel with and without what the filter drops.
     """
 
     sentences: bool = True
     figures: bool = True
+    recommendation: Recommendation | None = None
+    filtered: GroupChange | None = None
+
+
+def scope_answer(result: Scope, view: ScopeView) -> str:
+    """Yes or no, and how a check that fails goes together with the decision."""
+    parts = (scope_sentence(result), kept_sentence(result, view.recommendation, view.filtered))
+    return " ".join(part for part in parts if part)
 
 
 def scope_sentence(result: Scope) -> str:
-    """How many checks pass, and the worst of them."""
+    """Yes or no, how many checks pass, and the worst of them."""
     passed, total = result.counted("pass"), len(result.checks)
-    if passed == total:
-        text = f"All {total} checks pass: nothing they look at speaks against the default here."
+    none, worst = result.counted("not applicable"), _worst(result)
+    apart = f", {none} {'does' if none == 1 else 'do'} not apply" if none else ""
+    if worst is None:
+        checks = f"all {total}" if passed == total else f"{passed} of {total}"
+        text = f"Yes: {checks} checks pass{apart}."
         course = result.saturation
         if course is not None and course.outcome[course.last] == "inconclusive":
             last = course.n_judges - int(course.sizes[course.last])
             text += f" Whether the last {counted(last, 'judge')} matter is undecided."
     else:
-        text = f"{passed} of {total} checks {'passes' if passed == 1 else 'pass'}"
-        none = result.counted("not applicable")
-        if none:
-            text += f", {none} {'does' if none == 1 else 'do'} not apply"
-        worst = _worst(result)
-        text += f"; {headline(result, worst)}." if worst is not None else "."
+        start = "No" if worst.outcome == "fail" else "Yes, but look"
+        passes = "passes" if passed == 1 else "pass"
+        text = f"{start}: {headline(result, worst)}; {passed} of {total} checks {passes}{apart}."
     return f"{text} {CODING}" if result.measures_coding else text
+
+
+def kept_sentence(
+    result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
+) -> str:
+    """What the recommended panel does with judges that the filter drops; nothing without any."""
+    if recommendation is None or not result.suggested:
+        return ""
+    panel, n = set(recommendation.model.judges), len(result.suggested)
+    remaining = sum(drop.judge in panel for drop in result.suggested)
+    whom = counted(n, "judge")
+    if not remaining:
+        return f"The recommended panel leaves out the {whom} that the filter drops."
+    if remaining < n:
+        text = f"The recommended panel keeps {remaining} of the {whom} that the filter drops"
+    elif n == 1:
+        text = "The recommended panel keeps the judge that the filter drops all the same"
+    else:
+        text = f"The recommended panel keeps the {whom} that the filter drops all the same"
+    if filtered is None or not filtered.members:
+        return f"{text}; the panel with and without is compared below."
+    under = AGGREGATOR_NAMES[filtered.aggregators[0]]
+    change = with_interval(*filtered.delta[0], sign=True)
+    return f"{text}: without them NLL changes by {change} under {under}."
+
+
+def scope_decision(result: Scope, recommendation: Recommendation | None) -> str:
+    """The decision, and what fewer judges give where a check says that they would do."""
+    if recommendation is None:
+        return ""
+    keeps_all = len(recommendation.model.judges) == recommendation.n_judges
+    course = result.check("P2").outcome in _WORST
+    other = f" {other_way_sentence(recommendation)}" if keeps_all and course else ""
+    return f"{decision_sentence(recommendation)}{other}"
 
 
 def safe(result: Scope) -> bool:
@@ -336,7 +382,10 @@ def _verdict_words(verdict: str) -> str:
 
 def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[Block]:
     """The checks one after the other, and whom the filter would drop."""
-    blocks: list[Block] = [Answer(scope_sentence(result))]
+    blocks: list[Block] = [
+        Answer(scope_answer(result, view)),
+        *paragraphs(scope_decision(result, view.recommendation)),
+    ]
     for check in result.checks if view.sentences or view.figures else ():
         inside = check_figures(result, check) if view.figures else []
         if view.sentences:

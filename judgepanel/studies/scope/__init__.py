@@ -1,1 +1,1 @@
-"""Is the default safe here?"""
+"""Is the recommendation safe here?"""

@@ -1,4 +1,4 @@
-"""Is the default safe here? Four checks on the labelled items: order, parsing, saturation, gaps.
+"""Is the recommendation safe here? Four checks on labelled items: order, parsing, course, gaps.
 
 The default keeps every judge, sums their votes with one aggregator and calibrates. P0 and P1 and
 the tests of P3 look at all labelled items at once. What rests on NLL (the curve of P2, the arms of
@@ -219,7 +219,7 @@ def _warnings(
 SCOPE: Study[ScopeSpec, ScopeTally, Scope] = Study(
     name="scope",
     title="Scope",
-    question="Is the default safe here?",
+    question="Is the recommendation safe here?",
     spec=ScopeSpec,
     result=Scope,
     partial=ScopeTally,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgepanel.present.blocks import Method
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import so_far, study_blocks
+from judgepanel.present.study import study_blocks
 from judgepanel.present.understand.claim import JOINT_TITLE, ClaimView, sources
 from judgepanel.present.understand.claim_sentences import claim_sentence, tone
 from judgepanel.present.understand.published import DATA_SETS, DataSet, looks_like
@@ -21,6 +21,7 @@ from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import VoteMatrix, load_votes
 from judgepanel.votes.samples import SAMPLES, find_sample, sample_bytes
+from judgepanel.words.sentences import so_far
 
 _OWN = "own"
 _FOLDER = "sample_data/"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.present.default_specs import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import so_far
 from judgepanel.present.trust.reliability import (
     ReliabilityView,
     believed,
@@ -22,21 +24,26 @@ from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.ui.controls import aggregator_control
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
-from judgepanel.ui.pipeline import pipeline_note
+from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
-from judgepanel.words.sentences import CALIBRATOR_NAMES
+from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 
 _PANELS = (0, 3, 5, 10)
 OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "auto", "none")
 
 
 def page(context: PageContext) -> None:
+    """The recommended pipeline, until another is chosen."""
+    with_recommendation(context, partial(_page, context))
+
+
+def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Reliability first; each of the other studies starts when the one before has ended."""
     entry = ENTRIES[RELIABILITY.name]
-    options, bins = _controls(context)
+    options, bins = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
-    pipeline_note(context, options["aggregator"], options["calibrator"], offered=OFFERED)
+    pipeline_note(context, recommendation, options["aggregator"], options["calibrator"])
     spec = ReliabilitySpec(**options)
 
     def draw(result: Reliability) -> None:
@@ -58,12 +65,13 @@ def _selective(context: PageContext, options: dict[str, Any], caveats: Caveats) 
     return show_study(entry, context, SelectiveSpec(**options), caveats=caveats)
 
 
-def _controls(context: PageContext) -> tuple[dict[str, Any], int]:
+def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], int]:
     first, second, third, fourth = st.columns([2.2, 2, 2, 1.3])
-    panel = _panel_choice(first, context)
-    calibrator = _calibrator_choice(second)
+    panel = _panel_choice(first, context, default.panel)
+    calibrator = _calibrator_choice(second, default.calibrator)
     aggregator = aggregator_control(
         third,
+        default.aggregator,
         help="How votes are summed. Dawid–Skene, stacking and joint are refitted in every split "
         "and take longer.",
     )
@@ -85,7 +93,7 @@ def _controls(context: PageContext) -> tuple[dict[str, Any], int]:
     return options, bins
 
 
-def _panel_choice(where: DeltaGenerator, context: PageContext) -> int | None:
+def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | None) -> int | None:
     """Size of the panel, None for all judges; a size in the URL that is not offered is all."""
     judges = context.analysis.settings.judges
     n_judges = context.votes.n_judges if judges is None else len(judges)
@@ -93,7 +101,7 @@ def _panel_choice(where: DeltaGenerator, context: PageContext) -> int | None:
     chosen = where.segmented_control(
         "Panel",
         offered,
-        default=0,
+        default=default if default in offered else 0,
         required=True,
         key="panel",
         bind="query-params",
@@ -103,11 +111,12 @@ def _panel_choice(where: DeltaGenerator, context: PageContext) -> int | None:
     return int(chosen) if chosen else None
 
 
-def _calibrator_choice(where: DeltaGenerator) -> Calibrator:
+def _calibrator_choice(where: DeltaGenerator, default: Calibrator) -> Calibrator:
     """What is between before and after."""
     chosen: Calibrator = where.selectbox(
         "Calibrator",
         OFFERED,
+        index=OFFERED.index(default) if default in OFFERED else 0,
         key="calibrator",
         bind="query-params",
         format_func=CALIBRATOR_NAMES.__getitem__,

@@ -8,9 +8,8 @@ from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
-from judgepanel.present.default_specs import OFFERED
+from judgepanel.present.default_specs import Pipeline
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import so_far
 from judgepanel.studies.curve.panel_curve import (
     CHOICE_SIZES,
     DENSE_JUDGES,
@@ -24,9 +23,10 @@ from judgepanel.ui.controls import (
     score_control,
 )
 from judgepanel.ui.frame import PageContext, answer, next_step
-from judgepanel.ui.pipeline import pipeline_note
+from judgepanel.ui.pipeline import known_recommendation, pipeline_note, recommend_beside
 from judgepanel.ui.render import Caveats, draw_study
 from judgepanel.ui.work import show_result
+from judgepanel.words.sentences import so_far
 
 _RANKING_NAMES = {"accuracy": "accuracy", "informativeness": "distance from chance"}
 _TONES = {
@@ -38,22 +38,25 @@ _TONES = {
 
 
 def page(context: PageContext) -> None:
-    """Controls, then the result as it grows."""
+    """Controls, then the result as it grows; the recommendation is made when it has ended."""
     entry = ENTRIES[PANEL_CURVE.name]
     spec, calibrator, metric = _controls(context)
-    pipeline_note(context, spec.aggregator, calibrator, offered=OFFERED)
-    view, caveats = PanelCurveView(calibrator, metric), Caveats()
+    recommendation = known_recommendation(context)
+    pipeline_note(context, recommendation, spec.aggregator, calibrator, short=True)
+    view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
     def draw(curve: PanelCurve) -> None:
-        sentence = so_far(curve) + curve_answer(curve, calibrator)
+        sentence = so_far(curve) + curve_answer(curve, calibrator, recommendation)
         answer(sentence, _tone(curve, calibrator))
         draw_study(entry, context, spec, curve, view, caveats=caveats, skip=(sentence,))
 
-    show_result(entry.study, context, spec, draw)
+    if show_result(entry.study, context, spec, draw):
+        recommend_beside(context)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
 def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
+    default = Pipeline()
     first, second = st.columns([3, 2])
     third, fourth = st.columns([3, 2])
     metric = score_control(
@@ -61,9 +64,10 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
         key="metric",
         help="NLL is the headline: the mean surprise of the true label. Lower is better.",
     )
-    calibrator = calibrator_control(second)
+    calibrator = calibrator_control(second, default.calibrator)
     aggregator = aggregator_control(
         third,
+        default.aggregator,
         help="How votes are summed. One-coin weighs each judge by its log-odds of being right. "
         "Dawid–Skene, stacking and joint are refitted for every panel, so about twelve sizes "
         "are shown.",

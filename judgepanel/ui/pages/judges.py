@@ -10,7 +10,6 @@ from judgepanel.figures.judges.redundancy import judge_card
 from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import both_orders
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import so_far
 from judgepanel.present.understand.judges import JudgesView, judges_sentence
 from judgepanel.studies.judges.judges import JUDGES, JudgesSpec
 from judgepanel.studies.judges.judges_result import Judges
@@ -28,7 +27,7 @@ from judgepanel.words.cells import Column, numbers
 from judgepanel.words.cells import text as words
 from judgepanel.words.numbers import percent, share_level
 from judgepanel.words.outputs import position_sentence, position_table
-from judgepanel.words.sentences import AGGREGATOR_NAMES
+from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
 from judgepanel.words.text import in_html, plain
 
 _NEAREST = 5

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, cross_fits
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.present.default_specs import BUDGET_PANELS, OFFERED, sweep_spec
+from judgepanel.present.default_specs import (
+    BUDGET_PANELS,
+    Pipeline,
+    budget_spec,
+    pipeline_of,
+    sweep_spec,
+)
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import so_far
 from judgepanel.present.trust.fraction_sweep import SweepView
 from judgepanel.present.trust.label_budget import (
     FIRST_PANEL,
@@ -25,10 +32,10 @@ from judgepanel.studies.budget.readings import MOST_LABELS, read
 from judgepanel.studies.compare import arm_name
 from judgepanel.ui.controls import aggregator_control, calibrator_control
 from judgepanel.ui.frame import PageContext, answer, next_step
-from judgepanel.ui.pipeline import pipeline_note
+from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
-from judgepanel.words.sentences import AGGREGATOR_NAMES
+from judgepanel.words.sentences import AGGREGATOR_NAMES, so_far
 
 _HIGHEST_TARGET = 7.0
 
@@ -51,12 +58,23 @@ class _Asked:
 
 
 def page(context: PageContext) -> None:
+    """The recommended pipeline, until another is chosen."""
+    with_recommendation(context, partial(_page, context))
+
+
+def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """Controls, then the curve as it grows; the shares when it has ended."""
     entry = ENTRIES[LABEL_BUDGET.name]
-    asked = _controls(context)
+    asked = _controls(context, pipeline_of(recommendation))
     view = BudgetView(asked.calibrator, asked.panel)
     caveats = Caveats()
-    pipeline_note(context, asked.spec.aggregator, asked.calibrator, offered=OFFERED)
+    pipeline_note(
+        context,
+        recommendation,
+        asked.spec.aggregator,
+        asked.calibrator,
+        splits=asked.spec.settings.splits,
+    )
 
     def draw(stored: LabelBudget) -> None:
         result = stored
@@ -71,9 +89,9 @@ def page(context: PageContext) -> None:
     next_step("pages/panel_curve.py", "keep all judges, or the top k?", context.analysis)
 
 
-def _controls(context: PageContext) -> _Asked:
+def _controls(context: PageContext, default: Pipeline) -> _Asked:
     first, second, third = st.columns(3)
-    calibrator = calibrator_control(first)
+    calibrator = calibrator_control(first, default.calibrator)
     panel = second.segmented_control(
         "Beside all judges",
         BUDGET_PANELS,
@@ -86,17 +104,12 @@ def _controls(context: PageContext) -> _Asked:
     )
     aggregator = aggregator_control(
         third,
+        default.aggregator,
         help="How votes are summed. Dawid–Skene, stacking and joint are refitted for every "
         "budget and take longer.",
     )
     have, target, within, beside = _goals(context, aggregator)
-    spec = LabelBudgetSpec(
-        settings=context.analysis.settings,
-        aggregator=aggregator,
-        calibrators=OFFERED,
-        panels=(panel,) if cross_fits(aggregator) else BUDGET_PANELS,
-        beside=beside,
-    )
+    spec = budget_spec(context.analysis.settings, aggregator, panel, beside)
     return _Asked(spec, calibrator, panel, have, target, within)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.kernels.evaluate.grid import FORMS
+from judgepanel.present.default_specs import Pipeline
 from judgepanel.present.registry import ENTRIES, METHODS_PAGE, entries_of
-from judgepanel.present.study import so_far
 from judgepanel.present.understand.calibrator_design import CalibratorDesignView
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence
 from judgepanel.studies.contract import Spec
@@ -21,7 +21,7 @@ from judgepanel.ui.controls import aggregator_control, score_control
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.work import show_result
-from judgepanel.words.sentences import CALIBRATOR_NAMES
+from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 
 _FORM_LABELS = {"cross_fitted": "Cross-fitted", "nested": "Nested"}
 _DRAWN = ("none", "temperature", "platt", "beta", "isotonic")
@@ -87,7 +87,9 @@ def _steps(context: PageContext) -> tuple[Spec, None]:
 
 
 def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
-    aggregator = aggregator_control(st.container(), help="Whose scores are calibrated.")
+    aggregator = aggregator_control(
+        st.container(), Pipeline().aggregator, help="Whose scores are calibrated."
+    )
     spec = CalibratorDesignSpec(settings=context.analysis.settings, aggregator=aggregator)
     drawn = st.multiselect(
         "Calibrators drawn",

@@ -17,7 +17,6 @@ from judgepanel.present.decide.recommend import (
     reservations,
 )
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import so_far
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.recommended_cost import costs
 from judgepanel.ui.pages.recommended_curators import curators
@@ -27,6 +26,7 @@ from judgepanel.ui.pages.recommended_value import known_statuses, value
 from judgepanel.ui.pages.recommended_what_if import what_if
 from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks
 from judgepanel.ui.work import show_result, stored_result
+from judgepanel.words.sentences import so_far
 
 
 def page(context: PageContext) -> None:

@@ -9,76 +9,101 @@ from typing import Any
 
 import streamlit as st
 
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.evaluate.transfer import METHODS
-from judgepanel.present.default_specs import first_feature
+from judgepanel.present.decide.decision import other_pipeline
+from judgepanel.present.default_specs import (
+    CARRIED,
+    REFITTED,
+    Pipeline,
+    distortion_specs,
+    first_feature,
+    pipeline_of,
+    slice_spec,
+    transfer_specs,
+)
 from judgepanel.present.registry import ENTRIES, ROBUSTNESS_PAGE, entries_of
 from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
 from judgepanel.present.robustness.distortion import DistortionView
 from judgepanel.present.robustness.narrow_band import NarrowBandView
 from judgepanel.present.robustness.transfer import METHOD_NAMES, TransferView
 from judgepanel.present.robustness.worst import worst_finding
-from judgepanel.present.study import so_far
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.damage import SCENARIOS
-from judgepanel.studies.robustness.difficulty_transfer import (
-    DIFFICULTY_TRANSFER,
-    DifficultyTransferSpec,
-)
+from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER
 from judgepanel.studies.robustness.difficulty_transfer_result import DifficultyTransfer
-from judgepanel.studies.robustness.distortion import DISTORTION, DistortionSpec
+from judgepanel.studies.robustness.distortion import DISTORTION
 from judgepanel.studies.robustness.narrow_band import NARROW_BAND, NarrowBandSpec
 from judgepanel.studies.robustness.permutation import PERMUTATION
 from judgepanel.studies.robustness.slice_transfer import SLICE_TRANSFER, SliceTransferSpec
-from judgepanel.ui.controls import calibrator_control
+from judgepanel.ui.controls import aggregator_control, calibrator_control
 from judgepanel.ui.frame import PageContext, answer, next_step
-from judgepanel.ui.pipeline import pipeline_note
+from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import show_result
 from judgepanel.words.numbers import capital, percent
-from judgepanel.words.sentences import CALIBRATOR_NAMES
+from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 from judgepanel.words.text import plain
 
-_CALIBRATORS: tuple[Calibrator, ...] = ("beta", "platt")
 _DRAWN = ("temperature", "beta", "beta_clipped", "isotonic")
 _FEATURE = "slices"
 
 
 def page(context: PageContext) -> None:
+    """The recommended pipeline, until another is chosen."""
+    with_recommendation(context, partial(_page, context))
+
+
+def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """The transfer matrix first; the other studies start one after the other."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
-    spec = DifficultyTransferSpec(settings=context.analysis.settings)
-    calibrator, method = _transfer_controls()
-    view = TransferView(calibrator, method)
-    pipeline_note(context, spec.aggregator, calibrator, offered=None)
+    pipeline, method = _transfer_controls(pipeline_of(recommendation))
+    (spec,) = transfer_specs(context.votes, context.analysis.settings, pipeline)
+    view = TransferView(pipeline.calibrator, method)
+    pipeline_note(
+        context,
+        recommendation,
+        pipeline.aggregator,
+        pipeline.calibrator,
+        splits=spec.settings.splits,
+    )
     caveats = Caveats()
 
     def draw(result: DifficultyTransfer) -> None:
-        sentence = _banner(context, result, calibrator)
+        sentence = _banner(context, result, pipeline)
         st.header(entry.study.title)
         draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
 
     if show_result(DIFFICULTY_TRANSFER, context, spec, draw):
         if _stored(context, DIFFICULTY_TRANSFER.name, spec) is None:
-            _banner(context, None, calibrator)
-        sections(context, caveats)
+            _banner(context, None, pipeline)
+        sections(context, pipeline, caveats)
     next_step("pages/label_budget.py", "how many labels do we need?", context.analysis)
 
 
-def sections(context: PageContext, caveats: Caveats) -> None:
+def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None:
     """The other studies, each of which starts when the one before has ended."""
     for entry in entries_of(ROBUSTNESS_PAGE)[1:]:
         st.header(entry.study.title)
-        spec, view = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))(context)
+        controls = _CONTROLS.get(entry.name, partial(_no_controls, name=entry.name))
+        spec, view = controls(context, pipeline)
+        if another := other_pipeline(spec, pipeline):
+            st.caption(f"This section shows {another}.")
         if not show_study(entry, context, spec, view, caveats=caveats):
             return
 
 
-def _transfer_controls() -> tuple[Calibrator, str]:
-    left, right = st.columns(2)
-    calibrator = calibrator_control(left, _CALIBRATORS)
+def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:
+    left, middle, right = st.columns(3)
+    calibrator = calibrator_control(left, default.calibrator, CARRIED)
+    aggregator = aggregator_control(
+        middle,
+        default.aggregator,
+        help="How votes are summed, on the whole page. Dawid–Skene, stacking and joint are "
+        f"refitted for every figure; they take {REFITTED} splits at most.",
+    )
     method = right.segmented_control(
         "Carried over",
         METHODS,
@@ -90,7 +115,7 @@ def _transfer_controls() -> tuple[Calibrator, str]:
         help="Plain: one calibrator for all. Stratified: one for clear and one for contested "
         "items. Importance-weighted: labels count by how much they look like the items to score.",
     )
-    return calibrator, method
+    return Pipeline(aggregator, calibrator), method
 
 
 def _stored(context: PageContext, name: str, spec: Spec) -> Any:
@@ -99,44 +124,42 @@ def _stored(context: PageContext, name: str, spec: Spec) -> Any:
     return None if stored is None else stored.result
 
 
-def _banner(
-    context: PageContext, transfer: DifficultyTransfer | None, calibrator: Calibrator
-) -> str:
+def _banner(context: PageContext, transfer: DifficultyTransfer | None, pipeline: Pipeline) -> str:
     """The worst of what is known: the matrix drawn below, and what has been stored of the rest.
 
     Returns the sentence, which the matrix need not repeat right under it.
     """
     finding = worst_finding(
         transfer,
-        calibrator,
-        _stored(context, SLICE_TRANSFER.name, _slice_spec(context)),
-        _stored(context, PERMUTATION.name, _default_spec(context, PERMUTATION.name)),
+        pipeline.calibrator,
+        _stored(context, SLICE_TRANSFER.name, _slice_spec(context, pipeline)),
+        _stored(context, PERMUTATION.name, _spec(context, pipeline, PERMUTATION.name)),
     )
     sentence = finding.sentence if transfer is None else so_far(transfer) + finding.sentence
     answer(sentence, finding.tone)
     return sentence
 
 
-def _default_spec(context: PageContext, name: str) -> Spec:
-    return ENTRIES[name].specs(context.votes, context.analysis.settings)[0]
+def _spec(context: PageContext, pipeline: Pipeline, name: str) -> Spec:
+    return ENTRIES[name].under(context.votes, context.analysis.settings, pipeline)[0]
 
 
-def _no_controls(context: PageContext, name: str) -> tuple[Spec, None]:
-    return _default_spec(context, name), None
+def _no_controls(context: PageContext, pipeline: Pipeline, *, name: str) -> tuple[Spec, None]:
+    return _spec(context, pipeline, name), None
 
 
-def _slice_spec(context: PageContext) -> SliceTransferSpec:
+def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
     if chosen not in _features(context):
         chosen = first_feature(context.votes, context.analysis.settings)
-    return SliceTransferSpec(settings=context.analysis.settings, feature=chosen)
+    return slice_spec(context.analysis.settings, pipeline, chosen)
 
 
 def _features(context: PageContext) -> list[str]:
     return [] if context.votes.features is None else [str(name) for name in context.votes.features]
 
 
-def _slices(context: PageContext) -> tuple[Spec, None]:
+def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
     names = _features(context)
     first = first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
@@ -149,10 +172,10 @@ def _slices(context: PageContext) -> tuple[Spec, None]:
             format_func=lambda name: plain(str(name), 60),
             help="The item feature whose slices are left out, one after the other.",
         )
-    return _slice_spec(context), None
+    return _slice_spec(context, pipeline), None
 
 
-def _damage(context: PageContext) -> tuple[Spec, CorruptionView]:
+def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionView]:
     scenario = st.selectbox(
         "What goes wrong",
         SCENARIOS,
@@ -162,11 +185,11 @@ def _damage(context: PageContext) -> tuple[Spec, CorruptionView]:
         help="When scoring: panels were fitted on clean votes and then something broke. All along: "
         "the calibration votes are as bad.",
     )
-    return _default_spec(context, CORRUPTION.name), CorruptionView(scenario)
+    return _spec(context, pipeline, CORRUPTION.name), CorruptionView(scenario)
 
 
-def _distortions(context: PageContext) -> tuple[Spec, DistortionView]:
-    spec = DistortionSpec(settings=context.analysis.settings)
+def _distortions(context: PageContext, pipeline: Pipeline) -> tuple[Spec, DistortionView]:
+    (spec,) = distortion_specs(context.votes, context.analysis.settings, pipeline)
     drawn = st.multiselect(
         "Calibrators drawn",
         spec.calibrators,
@@ -178,7 +201,7 @@ def _distortions(context: PageContext) -> tuple[Spec, DistortionView]:
     return spec, DistortionView(tuple(drawn))
 
 
-def _bands(context: PageContext) -> tuple[Spec, NarrowBandView]:
+def _bands(context: PageContext, pipeline: Pipeline) -> tuple[Spec, NarrowBandView]:
     spec = NarrowBandSpec(settings=context.analysis.settings)
     sizes = tuple(str(size) for size in spec.panel_sizes(context.votes.n_judges))
     shares = tuple(percent(share) for share in spec.shares)
@@ -202,7 +225,7 @@ def _bands(context: PageContext) -> tuple[Spec, NarrowBandView]:
     return spec, NarrowBandView(sizes.index(size), shares.index(share))
 
 
-_CONTROLS: Mapping[str, Callable[[PageContext], tuple[Spec, Any]]] = MappingProxyType(
+_CONTROLS: Mapping[str, Callable[[PageContext, Pipeline], tuple[Spec, Any]]] = MappingProxyType(
     {
         SLICE_TRANSFER.name: _slices,
         CORRUPTION.name: _damage,

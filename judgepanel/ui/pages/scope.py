@@ -1,4 +1,4 @@
-"""Scope: is the default safe here? One card per check, then the panel with and without some."""
+"""Scope: is the recommendation safe here? A card per check, then the panel without some judges."""
 
 from __future__ import annotations
 
@@ -7,42 +7,51 @@ from functools import partial
 
 import streamlit as st
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Command, Table
-from judgepanel.present.default_specs import OFFERED
+from judgepanel.present.default_specs import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.study import so_far
-from judgepanel.present.trust.scope import ScopeView, check_figures, safe, scope_sentence
+from judgepanel.present.trust.scope import ScopeView, check_figures, safe, scope_answer
+from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.controls import aggregator_control, calibrator_control
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.grouping import offer_grouping
-from judgepanel.ui.pages.scope_groups import groups
-from judgepanel.ui.pipeline import pipeline_note
+from judgepanel.ui.pages.scope_groups import group_spec, groups
+from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study
 from judgepanel.ui.widgets import check_card
-from judgepanel.ui.work import show_result
+from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 from judgepanel.words.commands import inspect_command
+from judgepanel.words.sentences import so_far
 
 
 def page(context: PageContext) -> None:
+    """The recommended pipeline, until another is chosen."""
+    with_recommendation(context, partial(_page, context))
+
+
+def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """The checks as they are made; groups of judges when they have ended."""
     entry = ENTRIES[SCOPE.name]
-    spec = _controls(context)
+    spec = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
     drawn: list[Scope] = []
-    pipeline_note(context, spec.aggregator, spec.calibrator, offered=OFFERED)
+    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator)
 
     def draw(result: Scope) -> None:
-        sentence = so_far(result) + scope_sentence(result)
+        filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
+        view = ScopeView(False, False, recommendation, filtered)
+        sentence = so_far(result) + scope_answer(result, view)
         answer(sentence, "keep" if safe(result) else "open")
         draw_study(
             entry,
             context,
             spec,
             result,
-            ScopeView(sentences=False, figures=False),
+            view,
             caveats=caveats,
             skip=(sentence,),
             below=partial(_cards, context, result),
@@ -50,21 +59,22 @@ def page(context: PageContext) -> None:
         drawn.append(result)
 
     if show_result(SCOPE, context, spec, draw) and drawn:
-        groups(context, spec, drawn[-1], caveats)
+        groups(context, spec, drawn[-1], recommendation, caveats)
     next_step("pages/recommended_panel.py", "which judges, which pipeline?", context.analysis)
 
 
-def _controls(context: PageContext) -> ScopeSpec:
+def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     left, right = st.columns(2)
     aggregator = aggregator_control(
         left,
+        default.aggregator,
         help="The aggregator in use: its curve is drawn, and the others are held against it. "
         "Dawid–Skene, stacking and joint are refitted for every point and take longer.",
     )
     return ScopeSpec(
         settings=context.analysis.settings,
         aggregator=aggregator,
-        calibrator=calibrator_control(right),
+        calibrator=calibrator_control(right, default.calibrator),
     )
 
 

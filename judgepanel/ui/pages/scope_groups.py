@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.trust.scope import filter_sentence
 from judgepanel.studies.scope.group_change import (
@@ -35,8 +36,17 @@ _LABELS = {
 }
 
 
-def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveats) -> None:
-    """The filter and what to do with it, then the comparison that is asked for."""
+def groups(
+    context: PageContext,
+    spec: ScopeSpec,
+    result: Scope,
+    recommendation: Recommendation | None,
+    caveats: Caveats,
+) -> None:
+    """The filter and what to do with it, then the comparison that is asked for.
+
+    Where the recommended panel keeps judges that the filter drops, that comparison comes unasked.
+    """
     entry = ENTRIES[GROUP_CHANGE.name]
     st.header(entry.study.title)
     section_answer(filter_sentence(result))
@@ -46,6 +56,7 @@ def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveat
     by = st.segmented_control(
         "Compare the panel with and without",
         KINDS,
+        default="filter" if _disagree(result, recommendation) else None,
         key="group",
         bind="query-params",
         format_func=_LABELS.__getitem__,
@@ -60,6 +71,23 @@ def groups(context: PageContext, spec: ScopeSpec, result: Scope, caveats: Caveat
         draw_study(entry, context, chosen, change, caveats=caveats, below=button)
 
     show_result(GROUP_CHANGE, context, chosen, draw)
+
+
+def _disagree(result: Scope, recommendation: Recommendation | None) -> bool:
+    """Whether the recommended panel keeps a judge that the filter drops."""
+    panel = set() if recommendation is None else set(recommendation.model.judges)
+    return any(drop.judge in panel for drop in result.suggested)
+
+
+def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) -> GroupChangeSpec:
+    """The comparison under the pipelines of the checks."""
+    return GroupChangeSpec(
+        settings=spec.settings,
+        by=by,
+        group=group,
+        aggregators=spec.compared,
+        calibrator=spec.calibrator,
+    )
 
 
 def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | None:
@@ -90,13 +118,7 @@ def _spec(context: PageContext, spec: ScopeSpec, by: By) -> GroupChangeSpec | No
         if not group or own <= set(group):
             st.caption("Choose at least one judge, and leave at least one.")
             return None
-    return GroupChangeSpec(
-        settings=spec.settings,
-        by=by,
-        group=group,
-        aggregators=spec.compared,
-        calibrator=spec.calibrator,
-    )
+    return group_spec(spec, by, group)
 
 
 def _pick(label: str, names: Sequence[str], key: str) -> str:

@@ -1,0 +1,159 @@
+"""No two of pages, report and terminal say different things about which judges to keep."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
+from judgepanel.present.blocks import Answer, Paragraph
+from judgepanel.present.decide.decision import decision_sentence
+from judgepanel.present.decide.panel_curve import PanelCurveView
+from judgepanel.present.decide.recommend import (
+    RecommendationView,
+    recommendation_sentence,
+    rival_sentence,
+)
+from judgepanel.present.registry import ENTRIES
+from judgepanel.present.study import study_blocks
+from judgepanel.present.trust.scope import ScopeView
+from judgepanel.render.markdown import markdown_text
+from judgepanel.render.terminal import terminal_text
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.runner import run
+from judgepanel.studies.scope.scope import SCOPE
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import load_votes
+from judgepanel.votes.samples import sample_votes
+from judgepanel.votes.simulate import one_class, simulate
+from judgepanel.votes.simulation_spec import SimulationSpec
+from tests.helpers import larger
+
+ADVICE = re.compile(r"^(?:Under [^:]+: )?(?:So far, [^:]+: )?(Keep (?:all|the best|\d+ of)[^:;.]*)")
+KINDS = (
+    {},
+    {"n_families": 2, "family_rho": 0.7},
+    {"copies": 3, "copy_flip": 0.05},
+    {"anti_experts": 2},
+    {"broken": 2},
+    {"accuracy_low": 0.5, "accuracy_high": 0.6},
+    {"parse_rate": 0.6},
+    {"structural_judges": 2, "structural_share": 0.6},
+    {"task": "pointwise", "base_rate": 0.1},
+    {"one_class": True},
+)
+WORLDS = [(kind, seed) for kind in range(len(KINDS)) for seed in range(5)]
+
+
+def world(kind, seed):
+    rng = np.random.default_rng((kind, seed))
+    options = dict(KINDS[kind])
+    coded = options.pop("one_class", False)
+    spec = SimulationSpec(
+        n_items=int(rng.integers(50, 90)), n_judges=int(rng.integers(6, 10)), seed=seed, costs=False
+    )
+    votes = simulate(replace(spec, **options))
+    return one_class(votes) if coded else votes
+
+
+def evidence(votes, splits):
+    """Results of the studies that advise on judges, with their specs."""
+    settings = Settings(splits=splits)
+    specs = {
+        RECOMMEND: RecommendSpec(settings, folds=2),
+        PANEL_CURVE: PANEL_CURVE.spec(settings=settings),
+        SCOPE: SCOPE.spec(settings=settings),
+    }
+    return {
+        study.name: Finding(study, spec, run(study, votes, spec, jobs=1))
+        for study, spec in specs.items()
+    }
+
+
+def blocks_of(finding, view):
+    return study_blocks(ENTRIES[finding.study.name], finding.result, finding.spec, view)
+
+
+def texts(blocks):
+    return [block.text for block in blocks if isinstance(block, Answer | Paragraph)]
+
+
+def check(votes, splits=2):
+    """Fail on two statements about which judges to keep that do not go together."""
+    results = evidence(votes, splits)
+    decided = results[RECOMMEND.name].result
+    decision = recommendation_sentence(decided)
+    panel = blocks_of(results[RECOMMEND.name], RecommendationView(votes))
+    curve = blocks_of(results[PANEL_CURVE.name], PanelCurveView(recommendation=decided))
+    scope = blocks_of(results[SCOPE.name], ScopeView(recommendation=decided))
+    report = markdown_text(
+        analysis_document(
+            AnalysisReport(
+                "votes", "votes.csv", (), (), votes, Settings(splits=splits),
+                tuple(results.values()), (), (), (), "2026-01-01T00:00:00+00:00",
+            )
+        )
+    )  # fmt: skip
+    assert texts(panel)[0] == decision
+    assert decision.split(";")[0] in terminal_text(panel)
+    for page in (curve, scope):
+        assert any(text.startswith(decision_sentence(decided)) for text in texts(page))
+    assert decision in plain(report)
+    _advice_is_the_decision_or_names_its_pipeline(texts(curve), decided)
+    _a_better_row_is_explained(decided)
+    _a_check_that_drops_judges_knows_of_the_decision(results[SCOPE.name].result, scope, decided)
+
+
+def plain(markdown):
+    return html.unescape(markdown).replace("\\", "")
+
+
+def _advice_is_the_decision_or_names_its_pipeline(sentences, decided):
+    for text in sentences:
+        match = ADVICE.match(text)
+        if match is None:
+            continue
+        size, total = len(decided.model.judges), decided.n_judges
+        same = match[1].startswith("Keep all") == (size == total)
+        assert same or text.startswith("Under "), text
+
+
+def _a_better_row_is_explained(decided):
+    best = min(
+        (row for row in decided.candidates if row.allowed), key=lambda row: float(row.nll.value)
+    )
+    if float(best.nll.value) < float(decided.chosen.nll.value) and decided.averages:
+        assert decided.runner_up == best
+        assert "It leads the table below" in rival_sentence(decided)
+
+
+def _a_check_that_drops_judges_knows_of_the_decision(result, blocks, decided):
+    panel = set(decided.model.judges)
+    answer = texts(blocks)[0]
+    if any(drop.judge in panel for drop in result.suggested):
+        assert "The recommended panel keeps" in answer
+    elif result.suggested:
+        assert "The recommended panel leaves out" in answer
+    assert answer.startswith(("Yes", "No"))
+
+
+@pytest.mark.parametrize(("kind", "seed"), WORLDS)
+def test_simulated_votes_get_one_decision(kind, seed):
+    check(world(kind, seed))
+
+
+@pytest.mark.parametrize("name", ["clean_pairwise", "hard_panel", "one_class", "sparse_humans"])
+def test_samples_get_one_decision(name):
+    check(sample_votes(name))
+
+
+@pytest.mark.parametrize(
+    "name", ["llmbar", larger("rewardbench"), larger("sentpop"), larger("mozafari")]
+)
+def test_real_votes_get_one_decision(name, real_votes):
+    check(load_votes(real_votes(f"{name}_votes.csv")).votes)
