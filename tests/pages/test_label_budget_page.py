@@ -31,8 +31,15 @@ def analysis(name: str) -> str:
     return prepared(name, splits=4)
 
 
+def budget(name: str = "clean_pairwise", **parameters: str) -> AppTest:
+    """The page under the paper's default, which needs no recommendation first."""
+    return open_app(
+        BUDGET, analysis=analysis(name), aggregator="one-coin", calibrator="beta", **parameters
+    )
+
+
 def finished(name: str = "clean_pairwise", **parameters: str) -> AppTest:
-    app = open_app(BUDGET, analysis=analysis(name), **parameters)
+    app = budget(name, **parameters)
     return until(app, lambda: len(downloads_of(app)) == 4)
 
 
@@ -72,7 +79,7 @@ def test_the_table_has_nine_budgets_and_the_base_rate_beside_every_level() -> No
 
 def test_another_panel_is_shown_without_new_work() -> None:
     finished()
-    app = open_app(BUDGET, analysis=analysis("clean_pairwise"), panel="top-10")
+    app = budget(panel="top-10")
     assert "top-10 against all 24" in htmls(app, "<h3>")
     assert not app.get("progress")
 
@@ -88,9 +95,7 @@ def test_the_papers_test_is_called_invalid_wherever_it_is() -> None:
 
 def test_goals_are_read_without_new_work_and_in_the_command() -> None:
     finished()
-    app = open_app(
-        BUDGET, analysis=analysis("clean_pairwise"), labels="1000", target="0.5", within="20"
-    )
+    app = budget(labels="1000", target="0.5", within="20")
     assert not app.get("progress")
     assert "within 20 % of what 150 labels give" in answer_of(app)
     assert answer_of(app).endswith("you have 1,000.")
@@ -106,7 +111,7 @@ def test_goals_are_read_without_new_work_and_in_the_command() -> None:
 )
 def test_goals_out_of_bounds_in_the_address_are_those_by_default(state: dict[str, str]) -> None:
     finished()
-    app = open_app(BUDGET, analysis=analysis("clean_pairwise"), **state)
+    app = budget(**state)
     assert answer_of(app) == answer_of(finished())
     (command,) = [code.value for code in app.code if " study label_budget " in code.value]
     assert not re.search("--(have|target|within)", command)
@@ -114,7 +119,7 @@ def test_goals_out_of_bounds_in_the_address_are_those_by_default(state: dict[str
 
 def test_fewer_labels_than_the_smallest_budget_have_no_price() -> None:
     finished()
-    app = open_app(BUDGET, analysis=analysis("clean_pairwise"), labels="5")
+    app = budget(labels="5")
     assert any("fewer than the smallest budget here (20)" in text for text in htmls(app, "jp-text"))
 
 
@@ -143,7 +148,7 @@ def test_too_few_labels_for_any_share_leave_the_rest_of_the_page() -> None:
     rows = [f"i{i},{i % 2}," + ",".join(str((i + j) % 2) for j in range(4)) for i in range(14)]
     loaded = load_votes("\n".join([header, *rows]).encode(), name="tiny.csv")
     tiny = workspace().create(loaded, Settings(splits=4), "tiny").id
-    app = open_app(BUDGET, analysis=tiny)
+    app = open_app(BUDGET, analysis=tiny, aggregator="one-coin")
     until(app, lambda: htmls(app, "jp-problem"))
     assert "too few labelled items for any of these" in htmls(app, "jp-problem")[0]
     assert answer_of(app)

@@ -1,4 +1,4 @@
-"""Pages say whether they show the recommended pipeline, and lead to it."""
+"""Pages show the recommended pipeline, and lead to another and back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.present.default_specs import REFITTED
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
@@ -18,54 +19,72 @@ from tests.pages.driver import (
     CURVE,
     RECOMMENDED,
     checked,
+    htmls,
     open_app,
+    until,
     until_done,
 )
 
-NOTED = (CURVE, BUDGET, CONFIDENCE, "pages/scope.py")
+SCOPE, ROBUSTNESS = "pages/scope.py", "pages/robustness.py"
+PIPELINED = (BUDGET, CONFIDENCE, SCOPE, ROBUSTNESS)
 ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
+MAIN = r"This page shows joint \+ raw, the main pipeline of the recommended average \(\d+ % of the "
 
 
-def analysis_of(seed: int, protocol: Protocol = "honest") -> str:
+def analysis_of(seed: int, protocol: Protocol = "honest", splits: int = 2) -> str:
     loaded = load_votes(sample_bytes("clean_pairwise"), name="votes.csv")
-    settings = Settings(splits=2, seed=seed, protocol=protocol)
+    settings = Settings(splits=splits, seed=seed, protocol=protocol)
     return workspace().create(loaded, settings, "votes").id
 
 
-def note(app: AppTest) -> str:
-    (text,) = (
-        caption.value for caption in app.caption if caption.value.startswith("This page shows ")
-    )
-    return text
+def notes(app: AppTest) -> list[str]:
+    return [text.value for text in app.caption if text.value.startswith("This page shows ")]
 
 
-@pytest.mark.parametrize("page", NOTED)
-def test_without_a_recommendation_pages_say_what_they_show_and_where_to_ask(page: str) -> None:
-    app = open_app(page, analysis=analysis_of(NOT_ASKED))
-    assert note(app).startswith(f"{DEFAULT} Which pipeline suits these votes is what Recommended")
-
-
-@pytest.mark.parametrize("page", NOTED)
+@pytest.mark.parametrize("page", [*PIPELINED, CURVE])
 def test_where_nothing_is_recommended_pages_say_what_they_show(page: str) -> None:
     app = open_app(page, analysis=analysis_of(NOT_ASKED, "paper"))
-    assert note(app) == DEFAULT
+    assert notes(app) == [DEFAULT]
 
 
-def test_with_a_recommendation_pages_lead_to_its_pipeline() -> None:
+@pytest.mark.parametrize("page", PIPELINED)
+def test_a_pipeline_that_is_asked_for_waits_for_no_recommendation(page: str) -> None:
+    app = open_app(page, analysis=analysis_of(NOT_ASKED), aggregator="one-coin", calibrator="beta")
+    assert notes(app) == [DEFAULT]
+
+
+@pytest.mark.parametrize("page", PIPELINED)
+def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(page: str) -> None:
+    app = open_app(page, analysis=analysis_of(ASKED))
+    until(app, lambda: notes(app))
+    assert re.match(MAIN, notes(app)[0])
+    assert app.selectbox(key="aggregator").value == "joint"
+    app.button(key="other_pipeline").click().run()
+    (note,) = notes(checked(app))
+    assert note.startswith("This page shows one-coin + beta, which is not the recommended pipeline")
+    assert "Recommended panel: " in note
+    assert app.button(key="other_pipeline").label == "Show joint + raw"
+
+
+def test_pages_whose_fits_take_long_say_how_many_splits_they_rest_on() -> None:
+    analysis = analysis_of(ASKED, splits=REFITTED + 1)
+    app = open_app(BUDGET, analysis=analysis, aggregator="joint", calibrator="raw")
+    (note,) = notes(app)
+    assert note.endswith(
+        f"It rests on {REFITTED} of the {REFITTED + 1} splits, since every figure is a fit of its "
+        "own."
+    )
+
+
+def test_the_curve_says_how_its_pipeline_relates_to_the_decision() -> None:
     analysis = analysis_of(ASKED)
     until_done(open_app(RECOMMENDED, analysis=analysis))
-    robust = open_app("pages/robustness.py", analysis=analysis)
-    assert "it keeps 24 of 24 judges with an average of " in note(robust)
-    app = open_app(CURVE, analysis=analysis)
-    assert note(app).startswith(f"{DEFAULT} The recommended panel is another: it keeps 24 of")
-    app.button(key="recommended_pipeline").click().run()
-    until_done(checked(app))
-    assert re.fullmatch(
-        r"This page shows joint \+ raw, the main pipeline of the recommended average "
-        r"\(\d+ % of the weight\)\.",
-        note(app),
-    )
-    assert app.selectbox(key="aggregator").value == "joint"
-    assert app.query_params["calibrator"] == "raw"
+    app = until_done(open_app(CURVE, analysis=analysis))
+    assert notes(app) == [DEFAULT]
+    (answer,) = htmls(app, "jp-answer")
+    assert answer.startswith("Under one-coin + beta: ")
+    (decision,) = (text for text in htmls(app, "jp-text") if text.startswith("Recommended panel: "))
+    assert "Under joint + raw, all 24 judges have NLL " in decision
+    assert "against the recommended panel." in decision

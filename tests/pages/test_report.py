@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.analysis_report import analysis_document
-from judgepanel.present.registry import PAGES, STUDIES, default_specs, specs_after
+from judgepanel.present.registry import PAGES, STUDIES, default_specs
 from judgepanel.render.markdown import markdown_text
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
 from judgepanel.studies.confidence.reliability import RELIABILITY
@@ -125,7 +127,7 @@ def test_a_report_holds_what_was_computed_here_and_computes_nothing(
     assert set(report.missing) == set(STUDIES) - {PANEL_CURVE.name, "what_if"}
     votes = space.votes(opened.votes_sha256)
     for name, specs in default_specs(votes, opened.settings).items():
-        if name != PANEL_CURVE.name:
+        if name not in (PANEL_CURVE.name, RECOMMEND.name):  # The curve page starts both.
             for spec in specs:
                 assert space.partial(STUDIES[name], votes.sha256, spec) is None
     text = markdown_text(analysis_document(report))
@@ -166,15 +168,33 @@ def test_decisions_of_a_link_that_was_revoked_since_make_no_report() -> None:
         collected(readers, opened, partial(readers.shared_decisions, token))
 
 
+def recommended() -> Recommendation:
+    """The recommendation of other votes: whether its pipeline suits these is of no concern."""
+    few = make_votes(3, 40, 3)
+    spec = RECOMMEND.spec(settings=Settings(splits=2), folds=2)
+    outcome: Recommendation = run(RECOMMEND, few, spec, jobs=1)
+    return outcome
+
+
 def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
     opened = workspace().open(prepared("one_class", splits=2))
     votes = workspace().votes(opened.votes_sha256)
-    few = make_votes(3, 40, 3)
-    spec = RECOMMEND.spec(settings=Settings(splits=2), folds=2)
-    after = specs_after(run(RECOMMEND, few, spec, jobs=1), opened.settings)
-    default = default_specs(votes, opened.settings)
-    assert set(default) | set(after) == set(STUDIES) - {"what_if"}
-    assert not set(default) & set(after)
+    outcome = recommended()
+    before = default_specs(votes, opened.settings)
+    after = default_specs(votes, opened.settings, outcome)
+    assert set(after) == set(STUDIES) - {"what_if"}
+    assert set(after) - set(before) == {"value", "cost", "escalation"}
+    assert outcome.model.main.aggregator != "one_coin"
+    assert after[RELIABILITY.name][1:] == before[RELIABILITY.name], "the default is second choice"
+    assert after[RELIABILITY.name][0].aggregator == outcome.model.main.aggregator
+
+
+def test_nothing_is_recommended_under_the_papers_protocol() -> None:
+    opened = workspace().open(prepared("one_class", splits=2))
+    votes = workspace().votes(opened.votes_sha256)
+    specs = default_specs(votes, replace(opened.settings, protocol="paper"))
+    assert RECOMMEND.name not in specs
+    assert RELIABILITY.name in specs
 
 
 def test_pages_ask_for_the_very_specs_that_the_report_looks_for(

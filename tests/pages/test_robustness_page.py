@@ -24,7 +24,8 @@ def headers(app: AppTest) -> list[str]:
 
 def finished(name: str, **parameters: str) -> AppTest:
     """The page once its first three sections are done."""
-    app = open_app(ROBUSTNESS, analysis=analysis(name), **parameters)
+    default = {"aggregator": "one-coin", "calibrator": "beta"}
+    app = open_app(ROBUSTNESS, analysis=analysis(name), **default, **parameters)
     return until(app, lambda: len(headers(app)) > len(OWN))
 
 

@@ -42,6 +42,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def script() -> None:
     """A page of these sections alone."""
+    from judgepanel.present.default_specs import Pipeline
     from judgepanel.ui.frame import PageContext
     from judgepanel.ui.pages.robustness import sections
     from judgepanel.ui.render import Caveats
@@ -49,7 +50,7 @@ def script() -> None:
 
     result = current()
     assert result is not None
-    sections(PageContext(*result), Caveats({"a warning that was given above"}))
+    sections(PageContext(*result), Pipeline(), Caveats({"a warning that was given above"}))
 
 
 @cache

@@ -30,7 +30,7 @@ def analysis(name: str) -> str:
 
 
 def finished(name: str) -> AppTest:
-    app = open_app(SCOPE, analysis=analysis(name))
+    app = open_app(SCOPE, analysis=analysis(name), aggregator="one-coin", calibrator="beta")
     return until(app, lambda: len(downloads_of(app)) == 2)
 
 
@@ -44,7 +44,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
     app = finished("hard_panel")
     assert (
         answer_of(app)
-        == "0 of 4 checks pass; judge 'fam4-judge14' gives a verdict on 51 % of the items."
+        == "No: judge 'fam4-judge14' gives a verdict on 51 % of the items; 0 of 4 checks pass."
     )
     sentence = htmls(app)
     for title in ("P0 Item order: look.", "P1 ", "P2 ", "P3 "):
@@ -68,7 +68,7 @@ def test_the_hard_sample_is_answered_filtered_and_compared() -> None:
 
 def test_one_class_votes_get_a_notice_and_no_flattering_number() -> None:
     app = finished("one_class")
-    assert answer_of(app).endswith("every label is the same.")
+    assert answer_of(app).startswith("No: every label is the same; ")
     levels = [float(text) for text in re.findall(r"NLL[^:;]{0,20}: (\d\.\d+)", text_of(app))]
     assert levels
     assert min(levels) > 0.1

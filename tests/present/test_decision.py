@@ -7,7 +7,12 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.models.mixture import mixture_of
-from judgepanel.present.decide.decision import is_recommended, other_way_sentence, pipeline_sentence
+from judgepanel.present.decide.decision import (
+    decision_sentence,
+    is_recommended,
+    other_way_sentence,
+    pipeline_sentence,
+)
 from judgepanel.present.decide.recommend import rival_sentence
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
@@ -26,10 +31,10 @@ def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite():
     outcome = result()
     sentence = pipeline_sentence(outcome, "log_odds", ("platt",), where="This page")
     assert sentence.startswith(
-        "This page shows log-odds + Platt. The recommended panel is another:"
+        "This page shows log-odds + Platt, which is not the recommended pipeline. "
     )
-    assert panel_pipelines(outcome.model) in sentence
-    assert other_way_sentence(outcome) in sentence
+    assert decision_sentence(outcome) in sentence
+    assert panel_pipelines(outcome.model) in decision_sentence(outcome)
     assert sentence.endswith("holds under log-odds + Platt.")
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.present.blocks import Figure
 from judgepanel.present.understand.judges import (
@@ -108,3 +109,16 @@ def test_without_pairs_there_is_a_sentence_in_place_of_the_map(result):
 def test_an_answer_on_some_of_the_halves_says_so(result):
     assert so_far(result) == ""
     assert so_far(replace(result, n_rounds=2)) == "So far, 2 of 6 halves: "
+
+
+def test_the_table_says_what_the_recommended_panel_does_with_each_judge(result):
+    votes = family_votes()
+    settings = Settings(splits=2, judges=votes.judges[:3])
+    outcome = run(RECOMMEND, votes, RecommendSpec(settings, folds=2), jobs=1)
+    table = judges_table(result, recommendation=outcome)
+    decisions = dict(zip(table["judge"].texts(), table["decision"].texts(), strict=True))
+    assert {name for name, word in decisions.items() if word == "keep"} == set(outcome.model.judges)
+    assert set(decisions.values()) == {"keep", "leave out"}
+    answer, decision = present(result, JudgesSpec(), JudgesView(recommendation=outcome))[:2]
+    assert decision.text.startswith("Recommended panel: ")
+    assert answer.text == judges_sentence(result)

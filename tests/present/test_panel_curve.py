@@ -47,7 +47,7 @@ def with_arm(curve, arm="top-5", **changes):
             -0.1,
             -0.15,
             -0.05,
-            "Curate to 5: top-5 saves 0.10 NLL [0.05, 0.15] against all 12.",
+            "Keep the best 5: top-5 saves 0.10 NLL [0.05, 0.15] against all 12.",
         ),
         (
             "no loss from keeping",
@@ -110,7 +110,7 @@ def test_the_headline_is_the_chosen_k_where_that_is_shown_to_be_better(curve):
     for arm in ("top-10", "best k"):
         changed = with_arm(with_arm(curve, **keeps), arm=arm, **curates)
         assert headline(changed, "beta").arm == arm
-        assert curve_sentence(changed, "beta").startswith("Curate to ")
+        assert curve_sentence(changed, "beta").startswith("Keep the best ")
 
 
 def test_within_two_per_cent_either_will_do(curve):

@@ -47,15 +47,15 @@ def outcomes(result, **wanted):
 
 
 def test_the_answer_counts_and_names_the_worst(hard):
-    assert scope_sentence(hard).endswith(
-        "; judge 'fam4-judge14' gives a verdict on 51 % of the items."
+    assert scope_sentence(hard).startswith(
+        "No: judge 'fam4-judge14' gives a verdict on 51 % of the items; "
     )
     assert not safe(hard)
 
 
 def test_one_check_passes_in_the_singular(hard):
     sentence = scope_sentence(outcomes(hard, P0="pass", P1="fail", P2="review", P3="review"))
-    assert sentence.startswith("1 of 4 checks passes; ")
+    assert sentence.endswith("; 1 of 4 checks passes.")
 
 
 def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
@@ -67,7 +67,7 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
             outcome if i == course.last else entry for i, entry in enumerate(course.outcome)
         )
         texts[outcome] = scope_sentence(replace(fine, saturation=replace(course, outcome=held)))
-    sentence = "All 4 checks pass: nothing they look at speaks against the default here."
+    sentence = "Yes: all 4 checks pass."
     assert texts["equivalent"] == sentence
     assert texts["inconclusive"].startswith(sentence)
     assert "matter is undecided" in texts["inconclusive"]
@@ -76,7 +76,7 @@ def test_when_all_pass_the_answer_claims_no_more_than_was_looked_at(hard):
 
 def test_a_check_that_does_not_apply_is_not_a_failure(hard):
     fine = outcomes(hard, P0="pass", P1="not applicable", P2="pass", P3="pass")
-    assert scope_sentence(fine) == "3 of 4 checks pass, 1 does not apply."
+    assert scope_sentence(fine) == "Yes: 3 of 4 checks pass, 1 does not apply."
     assert safe(fine)
 
 

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.judges.redundancy import correlation_map
 from judgepanel.present.blocks import (
     Answer,
@@ -21,6 +22,7 @@ from judgepanel.present.blocks import (
     Table,
     paragraphs,
 )
+from judgepanel.present.decide.decision import decision_sentence
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
@@ -35,10 +37,13 @@ _FAMILIES_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class JudgesView:
-    """The judge marked on the map, and whether the table has every column that there is."""
+    """The judge marked on the map, whether the table has every column that there is, and what is
+    recommended, where known.
+    """
 
     judge: str | None = None
     every_column: bool = False
+    recommendation: Recommendation | None = None
 
 
 def judges_sentence(result: Judges) -> str:
@@ -135,7 +140,9 @@ def _composition(families: list[str]) -> str:
     return ", ".join(parts) + (f", others {rest}" if rest else "")
 
 
-def judges_table(result: Judges, *, every_column: bool = False) -> dict[str, Column]:
+def judges_table(
+    result: Judges, *, every_column: bool = False, recommendation: Recommendation | None = None
+) -> dict[str, Column]:
     """Every judge, most accurate first; what is known of none or true of none has no column."""
     order = np.argsort(-np.nan_to_num(result.accuracy.value, nan=-1.0), kind="stable")
 
@@ -148,6 +155,7 @@ def judges_table(result: Judges, *, every_column: bool = False) -> dict[str, Col
     cluster = np.where(result.cluster > 0, result.cluster, np.nan)
     columns = {
         "judge": words(result.judges),
+        **({} if recommendation is None else _decided(result, order, recommendation)),
         "family": words(result.family),
         "accuracy": levels(result.accuracy[order]),
         "of": numbers(result.voted[order], "whole", of="voted"),
@@ -173,14 +181,37 @@ def judges_table(result: Judges, *, every_column: bool = False) -> dict[str, Col
     return {name: column for name, column in columns.items() if any(column.texts())}
 
 
+def _decided(
+    result: Judges, order: NDArray[np.int64], recommendation: Recommendation
+) -> dict[str, Column]:
+    """What the recommended panel does with each judge, and what a vote weighs in it."""
+    model = recommendation.model
+    weights = dict(zip(model.judges, model.main_weights, strict=True))
+    names = [result.judges[j] for j in order]
+    outcome = dict.fromkeys(model.judges, "keep") | dict.fromkeys(
+        recommendation.set_aside, "set aside"
+    )
+    return {
+        "decision": text([outcome.get(name, "leave out") for name in names]),
+        "weight in the panel": numbers([weights.get(name, float("nan")) for name in names]),
+    }
+
+
 def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -> list[Block]:
     """The map of who errs together, every judge, and the clusters."""
     return [
         Answer(judges_sentence(result)),
+        *paragraphs("" if view.recommendation is None else decision_sentence(view.recommendation)),
         Heading("Map of all pairs", 3),
         *_map(result, view.judge),
         Heading("All judges", 3),
-        Table(judges_table(result, every_column=view.every_column), most=200, height=420),
+        Table(
+            judges_table(
+                result, every_column=view.every_column, recommendation=view.recommendation
+            ),
+            most=200,
+            height=420,
+        ),
         *_clusters(result),
         _method(result),
     ]

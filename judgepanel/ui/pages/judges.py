@@ -19,6 +19,7 @@ from judgepanel.studies.judges.variance_decomposition import (
 )
 from judgepanel.studies.outputs import positions
 from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import judges_of
 from judgepanel.ui.widgets import section_answer, table
@@ -49,7 +50,7 @@ def page(context: PageContext) -> None:
             context,
             spec,
             result,
-            JudgesView(judge, every_column=True),
+            JudgesView(judge, True, known_recommendation(context)),
             caveats=caveats,
             skip=(sentence,),
             beside=lambda: _card(result, judge),
