@@ -1,11 +1,10 @@
 """Running work in the background: one state per result, polled, cancelled, never twice.
 
-Work that somebody looks at goes first: between chunks a job that nobody watches lets those pass
-whose state is being asked for, and goes on when they are done or no longer watched. Where a user
-asks for too much, the oldest that nobody watches is put off: what it has finished is kept, and it
-goes on when it is asked for again. Work that several users want is one job, and is put off or
-called off for all only when the last of them wants it no more. Work that finds the database away
-waits for it and goes on from what is kept.
+Work that somebody looks at goes first (see :mod:`judgepanel.service.turns`): a job whose turn it
+is not is paused between its chunks. Where a user asks for too much, the oldest that nobody watches
+is put off: what it has finished is kept, and it goes on when it is asked for again. Work that
+several users want is one job, and is put off or called off for all only when the last of them
+wants it no more. Work that finds the database away waits for it and goes on from what is kept.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from judgepanel.service.database import DatabaseAway, DatabaseProblem
+from judgepanel.service.turns import Turn, Turns
 from judgepanel.service.workspace import Full, Job, ServerProblem, Status
 from judgepanel.studies.contract import Chunk, Spec, Study
-from judgepanel.studies.runner import Cancelled, Progress, WorkersEnded, steps, warm
+from judgepanel.studies.runner import Cancelled, Progress, WorkersEnded, merged, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
 REFRESH_SECONDS = 0.5
-WATCHED_SECONDS = 5.0
-"""A job counts as watched for so long after its state was asked for."""
 KEPT = 64
 AWAY_SECONDS = 2.0
 """Work that finds the database away asks again after so long."""
@@ -55,8 +53,8 @@ class Record(Protocol):
     def finished_pieces(self) -> Mapping[int, Any]:
         """Partials of the chunks that an earlier run has finished, by number."""
 
-    def keep(self, chunk: Chunk, piece: Any) -> bool:
-        """Keep a finished chunk; returns whether to go on."""
+    def keep(self, chunk: Chunk, piece: Any, waited: float) -> bool:
+        """Keep a finished chunk of work that was paused so long; returns whether to go on."""
 
     def finish(self, result: Any) -> None:
         """Keep the result."""
@@ -75,21 +73,25 @@ class Jobs:
     """Jobs of one process by key. ``workers`` run at once; each spreads over all cores.
 
     ``backend`` is joblib's: "threading" shares this process, "loky" leaves it free to answer.
-    ServerProblem for any other.
+    ServerProblem for any other. ``clock`` tells for how long nobody has looked at work.
     """
 
-    def __init__(self, workers: int = 2, backend: str = "threading") -> None:
+    def __init__(
+        self,
+        workers: int = 2,
+        backend: str = "threading",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         if backend not in BACKENDS:
             raise ServerProblem(
                 f"JUDGEPANEL_BACKEND is {backend!r}; it can be {' or '.join(BACKENDS)}."
             )
         self._backend = backend
         self._threads: dict[str, threading.Thread] = {}
-        self._workers = workers
+        self._turns = Turns(workers, clock)
         self._lock = threading.Condition()
         self._states: dict[str, Job] = {}
         self._flags: dict[str, threading.Event] = {}
-        self._parties: dict[str, dict[str, float]] = {}
         self._records: dict[str, Record] = {}
         self._later: set[str] = set()
         if backend == "loky":
@@ -112,17 +114,16 @@ class Jobs:
 
     def _make_room_of_user(self, by: str, left: list[Record]) -> None:
         while len(going := self._going(by)) >= PER_USER:
-            idle = [key for key in going if not self._is_watched(key, by)]
+            idle = [key for key in going if not self._turns.is_watched(key, by)]
             if not idle:
                 raise Full(_YOURS)
             left.append(self._records[idle[0]])
-            self._parties[idle[0]].pop(by)
-            if not self._parties[idle[0]]:
+            if self._turns.leave(idle[0], by):
                 self._postpone(idle[0])
 
     def _make_room_of_all(self) -> None:
         while len(going := self._going()) >= QUEUE:
-            idle = [key for key in going if not self._is_watched(key)]
+            idle = [key for key in going if not self._turns.is_watched(key)]
             if not idle:
                 raise Full(_EVERYBODYS)
             self._postpone(idle[0])
@@ -137,7 +138,7 @@ class Jobs:
         return [
             key
             for key, flag in self._flags.items()
-            if not flag.is_set() and (by is None or by in self._parties[key])
+            if not flag.is_set() and (by is None or self._turns.wants(key, by))
         ]
 
     def submit(
@@ -153,15 +154,15 @@ class Jobs:
         with self._lock:
             state = self._states.get(key)
             if state is not None and state.status == "running":
-                self._parties[key][by] = time.monotonic()
+                self._look(key, by)
                 if key not in self._later:
                     self._flags[key].clear()  # The last to want it may have just left.
                 return
             self._forget_oldest()
             self._states.pop(key, None)
-            self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None, waits=True)
+            self._states[key] = Job("running", 0, len(study.plan(spec)), 0.0, 0.0, None)
             flag = self._flags[key] = threading.Event()
-            self._parties[key] = {by: time.monotonic()}
+            self._turns.add(key, by)
             self._records[key] = record
             self._start(key, self._work, key, flag, study, votes, spec, record)
 
@@ -169,11 +170,15 @@ class Jobs:
         """The state of a key, if any work was done under it; a user who asks watches it."""
         with self._lock:
             state = self._states.get(key)
-            if state is not None and state.status == "running" and by is not None:
-                self._parties[key][by] = time.monotonic()
-                if state.waits:
-                    self._lock.notify_all()
-            return state
+            if state is None or state.status != "running":
+                return state
+            if by is not None:
+                self._look(key, by)
+            return replace(state, ahead=self._turns.ahead(key))
+
+    def _look(self, key: str, by: str) -> None:
+        if self._turns.look(key, by):
+            self._lock.notify_all()
 
     def wait(self, key: str, seconds: float) -> None:
         """Return once there is a result or the work has ended, at the latest after ``seconds``."""
@@ -195,12 +200,12 @@ class Jobs:
     def wants(self, key: str, by: str) -> bool:
         """Whether this user wants the work that is under way here under a key."""
         with self._lock:
-            return by in self._parties.get(key, {})
+            return self._turns.wants(key, by)
 
     def leave(self, key: str, by: str) -> None:
         """A user wants the work no more; it goes on for the others."""
         with self._lock:
-            self._parties.get(key, {}).pop(by, None)
+            self._turns.leave(key, by)
 
     def forget(self, key: str) -> None:
         """Call work off and forget it; what has ended is forgotten at once."""
@@ -240,27 +245,10 @@ class Jobs:
         spec: Spec,
         record: Record,
     ) -> None:
-        def keep(chunk: Chunk, piece: Any) -> None:
-            if not record.keep(chunk, piece):
-                flag.set()
-
         try:
-            self._wait_for_turn(key, flag)
-            if key in self._later:
-                self._put_off(key, record)
-                return
             while True:
                 try:
-                    states = steps(
-                        study,
-                        votes,
-                        spec,
-                        backend=self._backend,
-                        cancelled=flag.is_set,
-                        finished=record.finished_pieces(),
-                        keep=keep,
-                    )
-                    self._follow(key, flag, states, record)
+                    self._attempt(key, flag, study, votes, spec, record)
                     return
                 except DatabaseAway:
                     if flag.wait(AWAY_SECONDS):
@@ -273,24 +261,59 @@ class Jobs:
             _LOG.exception("job failed")
             self._fail(key, record, "Something went wrong here; the server's log has the details.")
 
-    def _follow(
+    def _attempt(
         self,
         key: str,
         flag: threading.Event,
-        states: Iterator[Progress[Any, Any, Any]],
+        study: Study[Any, Any, Any],
+        votes: VoteMatrix,
+        spec: Spec,
         record: Record,
     ) -> None:
+        """Go on from what is kept, when it is this job's turn, to the end of the work."""
+        turn = Turn(self._turns, self._lock, key, flag)
+
+        def keep(chunk: Chunk, piece: Any) -> None:
+            if not record.keep(chunk, piece, turn.waited):
+                flag.set()
+
+        pieces = record.finished_pieces()
+        if pieces:
+            self._go_on_from(key, len(pieces), merged(study, votes, spec, pieces))
+        turn.wait()
+        if key in self._later:
+            self._put_off(key, record)
+            return
+        states = steps(
+            study, votes, spec, backend=self._backend, finished=pieces, keep=keep, gate=turn
+        )
+        self._follow(key, states, record, turn)
+
+    def _go_on_from(self, key: str, n_done: int, result: Any) -> None:
+        """Say what an earlier run has finished before this one has its turn."""
+        with self._lock:
+            self._states[key] = replace(self._states[key], done=n_done, result=result)
+            self._lock.notify_all()
+
+    def _follow(
+        self,
+        key: str,
+        states: Iterator[Progress[Any, Any, Any]],
+        record: Record,
+        turn: Turn,
+    ) -> None:
         """Keep the state up to date; merging takes time, so not after every chunk."""
-        last_shown = 0.0
+        last_shown, waited_before = 0.0, turn.waited
         try:
-            for progress in self._in_turn(key, flag, states):
+            for progress in states:
                 last = progress.done == progress.total
                 due = time.monotonic() - last_shown >= REFRESH_SECONDS
                 result = progress.result() if last or due else None
                 last_shown = time.monotonic() if result is not None else last_shown
                 if last:
                     record.finish(result)
-                self._update(key, progress, result, last)
+                elapsed = progress.elapsed - (turn.waited - waited_before)
+                self._update(key, replace(progress, elapsed=elapsed), result, last)
                 if last:
                     return  # Called off now is called off too late: it is all there.
         except Cancelled:
@@ -299,38 +322,6 @@ class Jobs:
                 return
             record.end("cancelled", "")  # First: who looks may start it again at once.
             self._end(key, "cancelled", "", progress.result())
-
-    def _in_turn(
-        self, key: str, flag: threading.Event, states: Iterator[Progress[Any, Any, Any]]
-    ) -> Iterator[Progress[Any, Any, Any]]:
-        """The states, the next when it is this job's turn again; waiting is not time of work."""
-        waited = 0.0
-        for progress in states:
-            yield replace(progress, elapsed=progress.elapsed - waited)
-            waited += self._wait_for_turn(key, flag)
-
-    def _wait_for_turn(self, key: str, flag: threading.Event) -> float:
-        """Seconds until this job was among those that may run, or called off."""
-        began = time.monotonic()
-        with self._lock:
-            while not flag.is_set() and key not in self._first():
-                self._states[key] = replace(self._states[key], waits=True)
-                self._lock.wait(WATCHED_SECONDS)
-            if self._states[key].waits:
-                self._states[key] = replace(self._states[key], waits=False)
-        return time.monotonic() - began
-
-    def _is_watched(self, key: str, by: str | None = None) -> bool:
-        """Whether this user looks at the work, or anybody."""
-        asked = self._parties[key]
-        times = asked.values() if by is None else (asked[by],)
-        return any(time.monotonic() - when <= WATCHED_SECONDS for when in times)
-
-    def _first(self) -> list[str]:
-        """The running jobs whose turn it is: watched ones if there are any, in their order."""
-        running = [key for key, state in self._states.items() if state.status == "running"]
-        watched = [key for key in running if self._is_watched(key)]
-        return (watched or running)[: self._workers]
 
     def _update(self, key: str, progress: Progress[Any, Any, Any], result: Any, last: bool) -> None:
         with self._lock:
@@ -383,7 +374,7 @@ class Jobs:
 
     def _over(self, key: str) -> None:
         self._flags.pop(key, None)
-        self._parties.pop(key, None)
+        self._turns.remove(key)
         self._records.pop(key, None)
         self._later.discard(key)
         self._lock.notify_all()

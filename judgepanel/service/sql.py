@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,12 +59,16 @@ class SqlWorkspace:
 
     ``url`` is that of the database (by default $JUDGEPANEL_DATABASE_URL, else SQLite in ``home``),
     ``home`` a data folder whose files of an earlier version are brought in, ``backend`` the joblib
-    backend of the server's jobs. DatabaseProblem, here and in every method, where the database
-    cannot be used.
+    backend of the server's jobs, ``clock`` tells for how long nobody has looked at one.
+    DatabaseProblem, here and in every method, where the database cannot be used.
     """
 
     def __init__(
-        self, url: str | None = None, home: Path | None = None, backend: str = "threading"
+        self,
+        url: str | None = None,
+        home: Path | None = None,
+        backend: str = "threading",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = connect(url or default_url(home or default_home()))
         try:
@@ -78,7 +82,7 @@ class SqlWorkspace:
             if home is not None:
                 import_folder(self._engine, self._archive, home)
             self._ledger.prune()
-            self._jobs = Jobs(backend=backend)
+            self._jobs = Jobs(backend=backend, clock=clock)
         except BaseException:
             self._engine.dispose()
             raise
@@ -401,10 +405,10 @@ class _Record:
         self._began = time.monotonic() - (0.0 if entry is None else entry.elapsed)
         return pieces
 
-    def keep(self, chunk: Chunk, piece: Any) -> bool:
+    def keep(self, chunk: Chunk, piece: Any, waited: float) -> bool:
         """Keep a chunk and the lease."""
         self._done += 1
-        elapsed = time.monotonic() - self._began
+        elapsed = time.monotonic() - self._began - waited
         return self._ledger.keep(self._key, chunk, piece, self._done, elapsed)
 
     def finish(self, result: Any) -> None:

@@ -92,8 +92,9 @@ class Stored:
 class Job:
     """Work on one result: chunks ``done`` of ``total``, seconds, and the result so far.
 
-    ``result`` is None until the first chunk; ``message`` says why a job failed; ``waits`` is true
-    while other work, asked for earlier or looked at now, holds all workers.
+    ``result`` is None until the first chunk; ``message`` says why a job failed; ``ahead`` counts
+    the jobs that go before this one while it waits, and is 0 when it is its turn. ``elapsed`` is 0
+    until this run has finished a chunk, also where an earlier one has.
     """
 
     status: Status
@@ -103,7 +104,7 @@ class Job:
     remaining: float
     result: Any
     message: str = ""
-    waits: bool = False
+    ahead: int = 0
 
 
 class Workspace(Protocol):

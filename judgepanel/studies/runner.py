@@ -1,4 +1,4 @@
-"""Runs the chunks of a study: progress after every chunk, cancel between chunks, any workers.
+"""Runs the chunks of a study: progress after every chunk, pause and cancel between, any workers.
 
 The first chunk runs in this thread, so that a coarse result is there before workers have started;
 the rest go through joblib, whose backends (threads, loky, Dask) are the way to more cores. Chunks
@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, reduce
 from importlib import import_module
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Generic
 
@@ -43,6 +44,24 @@ class Cancelled(Exception):
 
 class WorkersEnded(RuntimeError):
     """Worker processes die again and again, so that work comes no further."""
+
+
+class Gate:
+    """What holds work, or ends it, between its chunks; this one does neither."""
+
+    def is_open(self) -> bool:
+        """Whether one more chunk may start now; asked by whatever thread hands chunks out."""
+        return True
+
+    def wait(self) -> None:
+        """Return once it is open or the work is cancelled."""
+
+    def cancelled(self) -> bool:
+        """Whether the work is called off."""
+        return False
+
+
+_OPEN = Gate()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,15 +103,16 @@ def steps(
     *,
     jobs: int | None = None,
     backend: str = "threading",
-    cancelled: Callable[[], bool] = lambda: False,
     finished: Mapping[int, PartialT] = MappingProxyType({}),
     keep: Callable[[Chunk, PartialT], None] = lambda _chunk, _piece: None,
+    gate: Gate = _OPEN,
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
-    """Yield the state after every chunk; raise :class:`Cancelled` once ``cancelled()`` is true.
+    """Yield the state after every chunk; raise :class:`Cancelled` once ``gate`` says so.
 
     ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is
-    handed the partial of every chunk that is, before the state is yielded. The result is the same
-    to the bit whatever is kept.
+    handed the partial of every chunk that is, before the state is yielded. After the first chunk,
+    one starts only while ``gate`` is open; those under way are finished and kept before it is
+    waited for. The result is the same to the bit whatever is kept and however often it waits.
     """
     chunks, votes = study.plan(spec), grouped_votes(votes, spec.settings)
     started = time.monotonic()
@@ -101,13 +121,14 @@ def steps(
     if not rest:
         yield Progress(study, votes, spec, partial, known, len(chunks), 0.0, known)
         return
-    with closing(_pieces(study, votes, spec, rest, jobs or default_jobs(), backend)) as pieces:
+    jobs = jobs or default_jobs()
+    with closing(_pieces(study, votes, spec, rest, jobs, backend, gate)) as pieces:
         for n_done, (chunk, piece) in enumerate(pieces, start=known + 1):
             keep(chunk, piece)
             partial = study.combine(partial, piece) if n_done > 1 else piece
             elapsed = time.monotonic() - started
             yield Progress(study, votes, spec, partial, n_done, len(chunks), elapsed, known)
-            if cancelled():
+            if gate.cancelled():
                 raise Cancelled
 
 
@@ -161,6 +182,7 @@ def _pieces(
     chunks: Sequence[Chunk],
     jobs: int,
     backend: str,
+    gate: Gate,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
     """Partials of the chunks; when closed early, those already handed to workers are waited for."""
     with _one_thread():
@@ -171,13 +193,15 @@ def _pieces(
         rest = chunks[1:]
         if jobs == 1 or len(rest) < 2:
             for chunk in rest:
+                _pass(gate)
                 yield _run_one(study, votes, spec, chunk)
             return
         chosen = _chosen(backend, left)
         waiting = {chunk.number: chunk for chunk in rest}
         deaths = 0
         while waiting:
-            spread = _spread(study, votes, spec, list(waiting.values()), jobs, chosen)
+            _pass(gate)
+            spread = _spread(study, votes, spec, list(waiting.values()), jobs, chosen, gate)
             try:
                 with closing(spread) as pieces:
                     for chunk, piece in pieces:
@@ -193,6 +217,12 @@ def _pieces(
                     ) from None
 
 
+def _pass(gate: Gate) -> None:
+    gate.wait()
+    if gate.cancelled():
+        raise Cancelled
+
+
 def _spread(
     study: Study[SpecT, PartialT, ResultT],
     votes: VoteMatrix,
@@ -200,8 +230,13 @@ def _spread(
     chunks: Sequence[Chunk],
     jobs: int,
     backend: str,
+    gate: Gate,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
-    """Partials of the chunks as workers finish them; one of ``_WORKERS_GONE`` where they die."""
+    """Partials of the chunks as workers finish them; one of ``_WORKERS_GONE`` where they die.
+
+    joblib hands out chunks whether or not its results are taken, so the gate is asked for each:
+    once it is closed, no more of them start, and the rest have to be spread again.
+    """
     parallel = Parallel(
         n_jobs=jobs,
         backend=backend,
@@ -212,8 +247,7 @@ def _spread(
     stopped = threading.Event()
     results = parallel(
         delayed(_in_worker)(os.getpid(), study, votes, spec, chunk)
-        for chunk in chunks
-        if not stopped.is_set()
+        for chunk in takewhile(lambda _: gate.is_open() and not stopped.is_set(), chunks)
     )
     try:
         # Closing joblib's generator early warns, and `yield from` would close it.

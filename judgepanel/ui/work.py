@@ -1,4 +1,7 @@
-"""Work in progress on a page: the coarse result at once, progress, time left, cancel, again."""
+"""Work in progress on a page: the coarse result at once, progress, queue, cancel, again.
+
+Every poll says that somebody looks at this work, and the server does first what is looked at.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from judgepanel.service import Job
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.ui.frame import PageContext, problem, show_errors
 from judgepanel.ui.session import is_reader, workspace
+from judgepanel.words.numbers import counted
 
 POLL_SECONDS = 1.0
 """Every poll draws the page again, which costs the browser more than it costs the server."""
@@ -76,14 +80,9 @@ def _watch(
     if job is None or job.status != "running":
         st.rerun()
     left, right = st.columns([5, 1], vertical_alignment="center")
-    share = job.done / job.total if job.total else 0.0
-    text = f"{share:.0%} done, {_left(job.remaining)}"
-    if job.waits:
-        text = f"{share:.0%} done, waiting for other work on this server"
-    elif job.done == 0:
-        text = "Starting"
     called_off = st.session_state.get(_STOPPING) == (context.votes.sha256, spec)
-    left.progress(share, text="Stopping after the parts under way" if called_off else text)
+    text = "Stopping after the parts under way" if called_off else _how_far(job)
+    left.progress(_share(job), text=text)
     if not is_reader():
         right.button(
             "Cancel",
@@ -128,6 +127,21 @@ def _outdated(study: Study[Any, Any, Any], context: PageContext, spec: Spec) -> 
     if not is_reader() and st.button("Compute again", key=f"redo-{study.name}"):
         workspace().submit(study, context.votes, spec)
         st.rerun()
+
+
+def _share(job: Job) -> float:
+    return job.done / job.total if job.total else 0.0
+
+
+def _how_far(job: Job) -> str:
+    """What is done and what comes next: the queue, where other work goes before."""
+    so_far = f"{_share(job):.0%} done" if job.done else ""
+    if job.ahead:
+        next_up = f"Waiting: {counted(job.ahead, 'job')} ahead"
+        return f"{so_far}. {next_up}" if so_far else next_up
+    if not job.elapsed:  # What is done so far is of an earlier run.
+        return f"{so_far}, continuing" if so_far else "Starting"
+    return f"{so_far}, {_left(job.remaining)}"
 
 
 def _left(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judgepanel.service import jobs as jobs_module
+from judgepanel.service import turns as turns_module
 from judgepanel.studies.contract import CHUNK_SPLITS
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes
@@ -191,7 +192,7 @@ def test_one_users_work_is_put_off_and_stays_anothers(users, votes, monkeypatch)
     alice, bob = users
     counter = held(alice, votes, 1)
     bob.submit(counter.study, votes, SPEC)
-    monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", -1.0)
+    monkeypatch.setattr(turns_module, "WATCHED_SECONDS", -1.0)
     more = held(alice, votes, 1, "more")
     assert state(alice, counter, votes) is None
     assert state(bob, counter, votes) == "running"

@@ -118,22 +118,6 @@ def test_who_waits_is_not_kept_for_longer_than_asked(space, votes):
     assert finish(space, counter.study, votes, spec).status == "done"
 
 
-def test_work_waits_while_other_work_holds_all_workers(space, votes):
-    counters = [Counter(name) for name in ("first", "second", "third")]
-    for counter in counters:
-        counter.hold(0)
-        space.submit(counter.study, votes, CountSpec())
-    for counter in counters[:2]:
-        assert counter.started[0].wait(LONG)
-    assert [
-        space.partial(one_counter.study, votes.sha256, CountSpec()).waits
-        for one_counter in counters
-    ] == [*(False, False, True)]
-    for counter in counters:
-        counter.gates[0].set()
-        assert not finish(space, counter.study, votes, CountSpec()).waits
-
-
 def test_an_unknown_backend_is_refused_with_those_there_are(url):
     with pytest.raises(ServerProblem, match="'clouds'; it can be loky or threading"):
         SqlWorkspace(url, backend="clouds")
@@ -151,23 +135,6 @@ def test_work_in_other_processes_gives_the_same_bits(tmp_path, votes):
             result.append(space.result(PANEL_CURVE, votes.sha256, spec).result)
     first, other = result
     pd.testing.assert_frame_equal(first.frame(), other.frame(), check_exact=True)
-
-
-def test_work_that_is_looked_at_passes_work_that_no_longer_is(space, votes, monkeypatch):
-    monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", 0.05)
-    left, looked_at = [Counter("left 1"), Counter("left 2")], Counter("looked at")
-    for counter in left:
-        counter.hold(1)
-        space.submit(counter.study, votes, CountSpec())
-        assert counter.started[1].wait(LONG)
-    space.submit(looked_at.study, votes, CountSpec())
-    assert finish(space, looked_at.study, votes, CountSpec()).status == "done"
-    for counter in left:
-        assert counter.calls == [0, 1]
-        counter.gates[1].set()
-    for counter in left:
-        assert finish(space, counter.study, votes, CountSpec()).status == "done"
-        assert counter.calls == [0, 1, 2, 3]
 
 
 def test_votes_that_cannot_be_studied_fail_with_their_sentence(space, votes):

@@ -6,6 +6,7 @@ import pytest
 
 from judgepanel.service import Full
 from judgepanel.service import jobs as jobs_module
+from judgepanel.service import turns as turns_module
 from judgepanel.studies.settings import Settings
 from tests.service.counting import LONG, Counter, CountSpec, finish, loaded
 
@@ -18,7 +19,7 @@ def few(monkeypatch):
 
 
 def nobody_watches(monkeypatch):
-    monkeypatch.setattr(jobs_module, "WATCHED_SECONDS", -1.0)
+    monkeypatch.setattr(turns_module, "WATCHED_SECONDS", -1.0)
 
 
 class Held:

@@ -21,7 +21,7 @@ from judgepanel.studies.curve.panel_curve import (
     panel_sizes,
     run_chunk,
 )
-from judgepanel.studies.runner import Cancelled, run, steps
+from judgepanel.studies.runner import Cancelled, Gate, run, steps
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError
 from tests.helpers import flip_items, make_votes
@@ -297,6 +297,25 @@ class TestOneClass:
         assert any("'judge000' gave one verdict" in notice for notice in outcome.warnings)
 
 
+class Paused(Gate):
+    """Lets so many chunks start, then has to be waited for; notes what was kept by then."""
+
+    def __init__(self, at_once):
+        self.at_once, self.left = at_once, 0
+        self.kept, self.started, self.waits = [], [], []
+
+    def is_open(self):
+        self.left -= 1
+        return self.left >= 0
+
+    def wait(self):
+        self.left = self.at_once
+        self.waits.append((sorted(self.kept), sorted(self.started)))
+
+    def keep(self, chunk, _piece):
+        self.kept.append(chunk.number)
+
+
 class TestRunning:
     def test_a_subset_of_splits_is_a_valid_result_marked_partial(self, votes):
         spec = spec_of(splits=15)
@@ -309,11 +328,28 @@ class TestRunning:
         )
 
     @pytest.mark.parametrize("jobs", [1, 2])
+    def test_work_that_is_paused_keeps_all_that_it_started_and_has_the_same_bits(self, votes, jobs):
+        gate, started = Paused(3), []
+
+        def run_chunk(votes, spec, chunk):
+            started.append(chunk.number)
+            return PANEL_CURVE.run_chunk(votes, spec, chunk)
+
+        gate.started, spec = started, spec_of(splits=60)
+        study = replace(PANEL_CURVE, run_chunk=run_chunk)
+        states = steps(study, votes, spec, jobs=jobs, keep=gate.keep, gate=gate)
+        (last,) = collections.deque(states, maxlen=1)
+        assert all(kept == before for kept, before in gate.waits)
+        assert sorted(started) == list(range(12))
+        assert bits(last.result()) == bits(curve(votes, spec))
+        if jobs == 2:
+            assert [len(kept) for kept, _ in gate.waits] == [1, 4, 7, 10]
+
+    @pytest.mark.parametrize("jobs", [1, 2])
     def test_cancelling_stops_between_chunks(self, votes, jobs):
-        seen = []
-        states = steps(
-            PANEL_CURVE, votes, spec_of(splits=60), jobs=jobs, cancelled=lambda: len(seen) == 2
-        )
+        seen, gate = [], Gate()
+        gate.cancelled = lambda: len(seen) == 2
+        states = steps(PANEL_CURVE, votes, spec_of(splits=60), jobs=jobs, gate=gate)
         with pytest.raises(Cancelled):
             collections.deque(seen.append(progress.done) for progress in states)
         assert seen == [1, 2]

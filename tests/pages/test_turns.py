@@ -1,0 +1,105 @@
+"""What is on the screen is computed first: a page that was left waits for the page that is open."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from judgepanel.service import SqlWorkspace
+from judgepanel.service.turns import WATCHED_SECONDS
+from judgepanel.studies.judges.judges import JUDGES as JUDGES_STUDY
+from judgepanel.studies.methods.method_grid import METHOD_GRID
+from judgepanel.ui import spaces
+from judgepanel.ui.session import workspace
+from tests.pages.driver import JUDGES, answer_of, htmls, open_app, prepared, turn_to, until
+
+METHODS = "pages/methods.py"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """A server for which time passes only where the test lets it."""
+    clock = Clock()
+    spaces.close_workspaces()
+    monkeypatch.setattr("judgepanel.studies.runner.default_jobs", lambda: 1)
+    monkeypatch.setattr(spaces, "SqlWorkspace", partial(SqlWorkspace, clock=clock))
+    yield clock
+    spaces.close_workspaces()
+
+
+class Held:
+    """A study of a page whose chunks but the first stand still until they are let go."""
+
+    def __init__(self, study: Any) -> None:
+        self.go = threading.Event()
+        self.started: list[int] = []
+        self.study = replace(study, run_chunk=self.run_chunk)
+        self._compute: Callable[..., Any] = study.run_chunk
+
+    def run_chunk(self, votes: Any, spec: Any, chunk: Any) -> Any:
+        self.started.append(chunk.number)
+        assert chunk.number == 0 or self.go.wait(60)
+        return self._compute(votes, spec, chunk)
+
+
+def test_the_page_that_is_open_goes_first_and_the_one_that_was_left_goes_on_later(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid, judges = Held(METHOD_GRID), Held(JUDGES_STUDY)
+    monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", grid.study)
+    monkeypatch.setattr("judgepanel.ui.pages.judges.JUDGES", judges.study)
+    name = prepared("one_class", splits=9)
+    try:
+        app = open_app(METHODS, analysis=name)
+        until(app, lambda: htmls(app, "jp-answer") and len(grid.started) == 2)
+        clock.now += WATCHED_SECONDS + 1
+        turn_to(app, JUDGES)
+        until(app, lambda: htmls(app, "jp-answer") and len(judges.started) == 2)
+        grid.go.set()  # The chunk under way when the page was left is finished, and kept.
+        until(app, lambda: state_of(METHOD_GRID.name).done == 2)
+        assert answer_of(app).startswith("So far")
+        assert state_of(METHOD_GRID.name).ahead == 1
+        assert state_of(JUDGES_STUDY.name).ahead == 0
+        turn_to(app, METHODS)
+        until(app, lambda: state_of(METHOD_GRID.name).status == "done")
+        assert grid.started == list(range(len(grid.started)))
+    finally:
+        grid.go.set()
+        judges.go.set()
+
+
+def state_of(study: str) -> Any:
+    """The state of a study's work, asked by nobody that it would count as a look of."""
+    jobs = workspace()._jobs  # type: ignore[attr-defined]
+    (key,) = (key for key in jobs._states if study in key.split("-"))
+    return jobs.state(key)
+
+
+def test_a_page_that_waits_for_others_says_how_many_are_ahead(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = [Held(METHOD_GRID) for _ in range(3)]
+    apps = []
+    try:
+        for splits, study in zip((21, 22, 23), held, strict=True):
+            monkeypatch.setattr("judgepanel.ui.pages.methods.METHOD_GRID", study.study)
+            apps.append(open_app(METHODS, analysis=prepared("one_class", splits=splits)))
+        (bar,) = apps[-1].get("progress")
+        assert bar.proto.text == "Waiting: 2 jobs ahead"
+        assert held[2].started == []
+    finally:
+        for study in held:
+            study.go.set()
