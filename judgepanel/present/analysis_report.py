@@ -1,4 +1,4 @@
-"""The report of a whole analysis: verdict, decisions, data, checks, and every study there is."""
+"""The report of a whole analysis: the decision on one sheet, then all that there is behind it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.blocks import (
-    Answer,
     Block,
     Command,
     Document,
@@ -23,6 +22,7 @@ from judgepanel.present.blocks import (
 from judgepanel.present.decide.decision import is_recommended, other_way_sentence, shown_name
 from judgepanel.present.decide.recommend import RecommendationView
 from judgepanel.present.decide.value import ValueView
+from judgepanel.present.decision_sheet import all_judges, decision_sheet, empty_sheet
 from judgepanel.present.outputs import outputs
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
@@ -100,16 +100,19 @@ class AnalysisReport:
 
 
 def analysis_document(report: AnalysisReport) -> Document:
-    """The whole report, the verdict first."""
+    """The whole report, the decision first."""
+    sheet, rest = _sheet(report)
     blocks = [
-        *_verdict(report),
+        Heading("The evidence"),
+        *rest,
+        *_gaps(report),
         *_decisions(report),
         *_rests_on(report),
         *_checks(report),
         *(() if report.coverage is None else outputs(report.coverage)),
         *_sections(report),
     ]
-    return Document(f"{report.name}: report", tuple(blocks))
+    return Document(f"{report.name}: report", tuple(blocks), sheet)
 
 
 def _statuses(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
@@ -119,17 +122,24 @@ def _statuses(report: AnalysisReport) -> tuple[JudgeStatus, ...]:
     return statuses_of(report.votes, worth.spec, worth.result)  # type: ignore[arg-type]
 
 
-def _verdict(report: AnalysisReport) -> Iterator[Block]:
+def _sheet(report: AnalysisReport) -> tuple[tuple[Block, ...], list[Block]]:
+    """The decision sheet, and what the recommendation says besides."""
     finding = report.of(RECOMMEND)
     if finding is None:
-        yield Answer("No recommendation has been computed for this analysis.")
-    else:
-        answer, _ = opening(_blocks(report, finding))
-        yield from answer
-        yield Paragraph(
-            f"{other_way_sentence(finding.result)} Sections below that show another pipeline say "
-            "so; what they say of keeping or leaving out judges holds under that pipeline."
-        )
+        answer = "No recommendation has been computed for this analysis."
+        return empty_sheet(answer, report.votes, seed=report.settings.seed), []
+    first, _ = opening(_blocks(report, finding))
+    command = _command(report, finding)
+    sheet, rest = decision_sheet(first, finding.result, report.votes, command=command)
+    others = Paragraph(
+        f"{other_way_sentence(finding.result)} Sections below that show another pipeline say so; "
+        "what they say of keeping or leaving out judges holds under that pipeline."
+    )
+    return sheet, [*rest, others]
+
+
+def _gaps(report: AnalysisReport) -> Iterator[Block]:
+    """Studies that the report does not have."""
     if report.missing:
         yield Paragraph(f"Not computed: {_titles(report.missing)}.", quiet=True)
     if report.outdated:
@@ -214,7 +224,7 @@ def _checks(report: AnalysisReport) -> Iterator[Block]:
 
 
 def _sections(report: AnalysisReport) -> Iterator[Block]:
-    """Every study in the order of the pages; what the verdict has shown is not repeated."""
+    """Every study in the order of the pages; what the sheet has shown is not repeated."""
     recommended = report.of(RECOMMEND)
     known: set[str] = set() if recommended is None else set(recommended.result.warnings)
     for entry in ENTRIES.values():
@@ -226,7 +236,7 @@ def _sections(report: AnalysisReport) -> Iterator[Block]:
         if recommended is not None and (other := _other_pipeline(finding.spec, recommended.result)):
             yield Paragraph(f"Under {other}, which is not the recommended pipeline.", quiet=True)
         blocks = _blocks(report, finding, known)
-        yield from opening(blocks)[1] if finding is recommended else blocks
+        yield from all_judges(opening(blocks)[1]) if finding is recommended else blocks
         known.update(finding.result.warnings)
 
 
@@ -244,16 +254,23 @@ def _other_pipeline(spec: Spec, recommendation: Recommendation) -> str:
 
 def _blocks(report: AnalysisReport, finding: Finding, known: Collection[str] = ()) -> list[Block]:
     name = finding.study.name
-    command = study_command(
-        name, report.file, finding.spec, task=report.votes.task, columns=report.columns
-    )
     return study_blocks(
         ENTRIES[name],
         finding.result,
         finding.spec,
         _view(report, name),
-        command=command,
+        command=_command(report, finding),
         known=known,
+    )
+
+
+def _command(report: AnalysisReport, finding: Finding) -> str:
+    return study_command(
+        finding.study.name,
+        report.file,
+        finding.spec,
+        task=report.votes.task,
+        columns=report.columns,
     )
 
 

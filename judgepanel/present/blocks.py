@@ -66,6 +66,15 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """Names under a title, in columns where there is room; ``more`` says how many are left out."""
+
+    title: str
+    names: tuple[str, ...]
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A command that computes the figures again, to be copied."""
 
@@ -154,16 +163,28 @@ class Row:
 
 
 Block = (
-    Heading | Answer | Paragraph | Caveat | Method | Facts | Command | Table | Figure | Box | Row
+    Heading
+    | Answer
+    | Paragraph
+    | Caveat
+    | Method
+    | Facts
+    | Names
+    | Command
+    | Table
+    | Figure
+    | Box
+    | Row
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """A title and blocks in order."""
+    """A title and blocks in order; ``sheet`` stands before them, on a page of its own in print."""
 
     title: str
     blocks: tuple[Block, ...]
+    sheet: tuple[Block, ...] = ()
 
 
 def flat(blocks: Iterable[Block]) -> Iterator[Block]:

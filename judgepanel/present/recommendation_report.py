@@ -1,4 +1,4 @@
-"""The report of a recommendation: the answer, its evidence, how to repeat it."""
+"""The report of a recommendation: the decision on one sheet, its evidence, what it rests on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Block, Document, Facts, Heading, Paragraph, opening
 from judgepanel.present.decide.recommend import RecommendationView
 from judgepanel.present.decide.value import ValueView
+from judgepanel.present.decision_sheet import all_judges, decision_sheet
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.value.value import VALUE, ValueSpec
@@ -30,11 +31,17 @@ def recommendation_report(
 ) -> Document:
     """The whole report; ``worth`` and ``statuses`` where the value of judges has been computed."""
     view = RecommendationView(votes, statuses)
-    answer, evidence = opening(
+    first, evidence = opening(
         study_blocks(ENTRIES[RECOMMEND.name], result, spec, view, command=command)
     )
-    blocks: list[Block] = [
-        *answer,
+    sheet, rest = decision_sheet(first, result, votes, command=command)
+    blocks: list[Block] = [Heading("The evidence"), *rest, *all_judges(evidence)]
+    if worth is not None:
+        entry, (value_spec, value) = ENTRIES[VALUE.name], worth
+        view_of_value = ValueView(statuses or None)
+        blocks.append(Heading(entry.study.title))
+        blocks += study_blocks(entry, value, value_spec, view_of_value, known=result.warnings)
+    blocks += [
         Heading("What it rests on"),
         _facts(votes, spec, result),
         *(
@@ -42,13 +49,7 @@ def recommendation_report(
             for check in item_checks(votes, group_duplicates=spec.settings.group_duplicates)
         ),
     ]
-    blocks += [Heading("The evidence"), *evidence]
-    if worth is not None:
-        entry, (value_spec, value) = ENTRIES[VALUE.name], worth
-        view_of_value = ValueView(statuses or None)
-        blocks.append(Heading(entry.study.title))
-        blocks += study_blocks(entry, value, value_spec, view_of_value, known=result.warnings)
-    return Document(f"Recommended panel: {name}", tuple(blocks))
+    return Document(f"Recommended panel: {name}", tuple(blocks), sheet)
 
 
 def _facts(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Facts:

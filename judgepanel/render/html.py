@@ -26,6 +26,7 @@ from judgepanel.present.blocks import (
     Figure,
     Heading,
     Method,
+    Names,
     Paragraph,
     Row,
     Table,
@@ -42,12 +43,15 @@ _CONTENTS = 4
 
 def html_text(document: Document) -> str:
     """One HTML file that needs no network; its figures can be hovered over."""
-    drawn = any(isinstance(block, Figure) for block in flat(document.blocks))
+    drawn = any(isinstance(block, Figure) for block in flat((*document.sheet, *document.blocks)))
     scripts = [_one_newline(get_plotlyjs()), DRAW] if drawn else []
     title = in_html(document.title, 200)
     parts = [block_html(block, f"s{i}") for i, block in enumerate(document.blocks)]
     first = next((i for i, block in enumerate(document.blocks) if _in_contents(block)), 0)
     parts.insert(first, _contents(document.blocks))
+    head = f"<h1>{title}</h1>"
+    if document.sheet:
+        head = f'<section class="sheet">{head}\n{_inside(document.sheet, "d")}\n</section>'
     lines = [
         "<!doctype html>",
         '<html lang="en">',
@@ -59,7 +63,7 @@ def html_text(document: Document) -> str:
         f"<title>{title}</title>",
         f"<style>{STYLE}</style>",
         "</head>",
-        f"<body><main><h1>{title}</h1>",
+        f"<body><main>{head}",
         *parts,
         "</main>",
         *(f"<script>{script}</script>" for script in scripts),
@@ -131,6 +135,8 @@ def block_html(block: Block, name: str) -> str:  # noqa: PLR0911
         case Facts(pairs):
             rows = (f"<dt>{in_html(k)}</dt><dd>{in_html(v, LONGEST)}</dd>" for k, v in pairs)
             return f"<dl>{''.join(rows)}</dl>"
+        case Names():
+            return _names(block)
         case Command(text):
             return f"<pre><code>{html.escape(_printable(text))}</code></pre>"
         case Table():
@@ -141,6 +147,13 @@ def block_html(block: Block, name: str) -> str:  # noqa: PLR0911
             return _box(block, name)
         case Row(inside):
             return _inside(inside, name)
+
+
+def _names(block: Names) -> str:
+    names = [f"<span>{in_html(name)}</span>" for name in block.names]
+    if block.more:
+        names.append(f"<span><i>{in_html(block.more)}</i></span>")
+    return f'<p class="mark">{in_html(block.title)}</p><p class="names">{" ".join(names)}</p>'
 
 
 def _printable(text: str) -> str:

@@ -16,6 +16,7 @@ from judgepanel.present.blocks import (
     Figure,
     Heading,
     Method,
+    Names,
     Paragraph,
     Row,
     Table,
@@ -25,7 +26,9 @@ from judgepanel.words.text import LONGEST, markdown
 
 def markdown_text(document: Document) -> str:
     """A document as Markdown."""
-    parts = [f"# {markdown(document.title, 200)}", *map(block_markdown, document.blocks)]
+    sheet = [*map(block_markdown, document.sheet), "---"] if document.sheet else []
+    rest = map(block_markdown, document.blocks)
+    parts = [f"# {markdown(document.title, 200)}", *sheet, *rest]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -45,6 +48,9 @@ def block_markdown(block: Block) -> str:  # noqa: PLR0911
             return f"How this was computed: {markdown(text, LONGEST)}"
         case Facts(pairs):
             return "\n".join(f"- {markdown(k)}: {markdown(v, LONGEST)}" for k, v in pairs)
+        case Names(title, names, more):
+            listed = ", ".join(markdown(name) for name in names) + (f", {more}" if more else "")
+            return f"**{markdown(title)}**: {listed}"
         case Command(text):
             longest = max((len(run) for run in re.findall("`+", text)), default=0)
             fence = "`" * max(3, longest + 1)

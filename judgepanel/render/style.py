@@ -25,6 +25,11 @@ nav ol {{ columns: 16rem; padding-left: 1.6rem; font-size: 13px; }}
   margin: .8rem 0; }}
 .box.coding {{ border-left: 4px solid #f28e2b; }}
 .mark {{ font-weight: 600; }}
+.names {{ columns: 9rem 5; font-size: 13px; }}
+.names span {{ display: block; break-inside: avoid; word-break: break-all;
+  padding-left: .8em; text-indent: -.8em; }}
+.names i {{ word-break: normal; }}
+.sheet pre {{ font-size: 12px; }}
 dl {{ display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .15rem 1rem;
   margin: .5rem 0; }}
 dt {{ color: var(--quiet); }} dd {{ margin: 0; overflow-wrap: anywhere; }}
@@ -48,13 +53,24 @@ figure {{ margin: .8rem 0; }}
 @media print {{
   :root {{ color-scheme: light; }}
   main {{ max-width: none; padding: 0; }}
-  h2, caption {{ break-after: avoid; }}
-  figure, tr, .answer, pre {{ break-inside: avoid; }}
+  nav {{ display: none; }}
+  a {{ color: inherit; text-decoration: none; }}
+  h2, h3, caption, .mark {{ break-after: avoid; }}
+  figure, tr, .answer, pre, .wide {{ break-inside: avoid; }}
   .wide {{ overflow: visible; }}
-  table {{ font-size: 8px; }}
+  table {{ font-size: 8px; max-width: 100%; }}
   th, td, td.long {{ white-space: normal; min-width: 0; padding-right: .4rem; }}
+  .sheet {{ break-after: page; font-size: 11px; line-height: 1.3; }}
+  .sheet h1 {{ font-size: 17px; margin-bottom: 6px; }}
+  .sheet p, .sheet dl, .sheet figure {{ margin: 5px 0; }}
+  .sheet .answer {{ font-size: 13px; padding: 5px 8px; }}
+  .sheet .note {{ font-size: 10px; }}
+  .sheet .mark {{ margin-bottom: 1px; }}
+  .sheet .names {{ columns: 5; font-size: 10px; margin-top: 0; }}
+  .sheet dl {{ display: grid; gap: 0 10px; }} .sheet dd {{ margin: 0; }}
+  .sheet pre {{ font-size: 9px; padding: 5px 8px; margin: 5px 0 0; }}
 }}
-@page {{ margin: 14mm; }}
+@page {{ size: portrait; margin: 12mm; }}
 """
 
 IN_NOTEBOOK = """

@@ -16,6 +16,7 @@ from judgepanel.present.blocks import (
     Figure,
     Heading,
     Method,
+    Names,
     Paragraph,
     Row,
     Table,
@@ -40,6 +41,8 @@ def _block(block: Block) -> str:  # noqa: PLR0911
             return _line(f"How this was computed: {text}")
         case Facts(pairs):
             return "\n".join(_line(f"{name}: {value}") for name, value in pairs)
+        case Names(title, names, more):
+            return _line(f"{title}: {', '.join([*names, *([more] if more else [])])}")
         case Table():
             return _table(block)
         case Figure():

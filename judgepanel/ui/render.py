@@ -17,6 +17,7 @@ from judgepanel.present.blocks import (
     Figure,
     Heading,
     Method,
+    Names,
     Paragraph,
     Row,
     Table,
@@ -160,6 +161,8 @@ def _draw(block: Block, key: str, skip: Collection[str]) -> None:
             _text(text, "jp-text")
         case Facts(pairs):
             _text("; ".join(f"{name}: {value}" for name, value in pairs), "jp-text")
+        case Names(title, names, more):
+            _text(f"{title}: {', '.join([*names, *([more] if more else [])])}", "jp-text")
         case Command(text):
             st.code(text, language=None, wrap_lines=True)
         case Table():

@@ -110,7 +110,8 @@ def whole():
 
 
 def of(document, kind):
-    return [block for block in flat(document.blocks) if isinstance(block, kind)]
+    blocks = (*document.sheet, *document.blocks)
+    return [block for block in flat(blocks) if isinstance(block, kind)]
 
 
 @pytest.mark.parametrize(("form", "escape"), [(html_text, in_html), (markdown_text, markdown)])
@@ -141,11 +142,12 @@ def test_it_says_what_was_found_decided_checked_and_how_to_repeat_it(form, escap
 
 def test_the_verdict_comes_first_and_the_studies_in_the_order_of_the_pages():
     document = whole()
-    first = document.blocks[0]
+    first = document.sheet[0]
     assert isinstance(first, Answer)
     assert first.text == recommendation_sentence(result(RECOMMEND.name).result)
     headings = [block for block in document.blocks if isinstance(block, Heading)]
     assert [block.text for block in headings if block.level == 2] == [
+        "The evidence",
         "Decisions",
         "What it rests on",
         "Checks",

@@ -1,0 +1,169 @@
+"""The decision on one sheet of paper: the first page of both reports.
+
+It has room for so much and no more, on A4 and on Letter: what does not fit is counted, and stands
+whole in the pages behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import plotly.graph_objects as go
+
+from judgepanel import ENGINE, __version__
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.present.blocks import (
+    Answer,
+    Block,
+    Caveat,
+    Command,
+    Facts,
+    Figure,
+    Names,
+    Paragraph,
+    Table,
+)
+from judgepanel.present.decide.recommend import candidate_name
+from judgepanel.votes import VoteMatrix
+from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
+from judgepanel.words.text import plain
+
+_FIGURE_SHARE = 0.65
+_FIGURE_FONT = 10
+NAME_LINES = 80
+"""Lines of names that fit, over all columns and lists."""
+_NAME_LINE = 20
+"""Characters of a name in a line of a column."""
+_LONGEST_NAME = 2 * _NAME_LINE
+_CAVEAT_LINES = 6
+_CAVEAT_LINE = 115
+_COMMAND_CHARACTERS = 450
+
+
+def decision_sheet(
+    opening: Sequence[Block], result: Recommendation, votes: VoteMatrix, *, command: str
+) -> tuple[tuple[Block, ...], list[Block]]:
+    """The sheet, and what of the recommendation's opening is left for the pages behind it.
+
+    ``opening`` is what the recommendation shows before its first heading; ``command`` computes it.
+    """
+    first = [block for block in opening if isinstance(block, Answer)]
+    figures = [_low(block) for block in opening if isinstance(block, Figure)]
+    notes, more_notes = _fitting([block for block in opening if isinstance(block, Caveat)])
+    rest = [block for block in opening if not isinstance(block, Answer | Figure | Caveat)]
+    sheet = (
+        *first,
+        *figures,
+        *_judges(result),
+        Facts((*_numbers(result), *_identity(votes, seed=result.seed))),
+        *notes,
+        _repeated_by(command),
+    )
+    return sheet, [*more_notes, *rest]
+
+
+def empty_sheet(answer: str, votes: VoteMatrix, *, seed: int) -> tuple[Block, ...]:
+    """The sheet of an analysis without a recommendation."""
+    return (Answer(answer), Facts(tuple(_identity(votes, seed=seed))))
+
+
+def all_judges(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks behind the sheet, with every judge in the table of the panel."""
+    for block in blocks:
+        if isinstance(block, Table) and {"judge", "status"} <= block.columns.keys():
+            yield replace(block, most=block.n_rows)
+        else:
+            yield block
+
+
+def _low(figure: Figure) -> Figure:
+    """The figure as low as small letters allow."""
+
+    def draw() -> go.Figure:
+        drawn = go.Figure(figure.figure)
+        drawn.update_layout(height=_FIGURE_SHARE * drawn.layout.height, font_size=_FIGURE_FONT)
+        drawn.update_xaxes(title_font_size=_FIGURE_FONT)
+        return drawn.update_yaxes(tickfont_size=_FIGURE_FONT)
+
+    return replace(figure, draw=draw)
+
+
+def _judges(result: Recommendation) -> Iterator[Block]:
+    """Names of the judges by what happens to them; the shorter lists are shown whole first."""
+    lists = {
+        "Keep": tuple(result.model.judges),
+        "Leave out": tuple(result.left_out),
+        "Set aside": tuple(result.set_aside),
+    }
+    lists = {title: names for title, names in lists.items() if names}
+    left, fitting = NAME_LINES, dict.fromkeys(lists, 0)
+    for place, title in enumerate(sorted(lists, key=lambda name: len(lists[name]))):
+        share = left // (len(lists) - place)
+        fitting[title] = _n_fitting(lists[title], share)
+        left -= sum(_lines(name) for name in lists[title][: fitting[title]])
+    for title, names in lists.items():
+        n = fitting[title]
+        more = f"and {len(names) - n:,} more in the table below" if n < len(names) else ""
+        shown_names = tuple(plain(name, _LONGEST_NAME) for name in names[:n])
+        yield Names(f"{title} {counted(len(names), 'judge')}", shown_names, more)
+
+
+def _n_fitting(names: Sequence[str], lines: int) -> int:
+    for n, name in enumerate(names):
+        lines -= _lines(name)
+        if lines < 0:
+            return n
+    return len(names)
+
+
+def _lines(name: str) -> int:
+    return max(1, math.ceil(len(plain(name, _LONGEST_NAME)) / _NAME_LINE))
+
+
+def _numbers(result: Recommendation) -> Iterator[tuple[str, str]]:
+    value, lo, hi = result.nll
+    base = f"the base rate alone gives {fixed(result.null_nll, 3)}"
+    yield "Expected NLL on new items", f"{sig(value)} {interval(lo, hi, 3)}; {base}"
+    yield (
+        "Against all judges, one-coin + beta",
+        f"{with_interval(*result.delta, sign=True)} NLL",
+    )
+    rival = result.runner_up
+    if rival.name != result.chosen.name:
+        change = with_interval(*rival.behind, sign=True)
+        yield "Runner-up", f"{candidate_name(rival)}, {change} NLL against the panel above"
+    yield (
+        "Splits",
+        f"{result.n_splits:,}; in each {result.n_calibration:,.0f} labels calibrate and "
+        f"{result.n_evaluation:,.0f} evaluate",
+    )
+
+
+def _fitting(notes: Iterable[Caveat]) -> tuple[list[Block], list[Block]]:
+    """Caveats that fit, and those that are for the pages behind; the sheet counts them."""
+    fit: list[Block] = []
+    rest: list[Block] = []
+    room = _CAVEAT_LINES
+    for note in notes:
+        room -= math.ceil(len(note.text) / _CAVEAT_LINE)
+        (fit if room >= 0 else rest).append(note)
+    if rest:
+        fit.append(Caveat(f"{counted(len(rest), 'more note')} on the next page."))
+    return fit, rest
+
+
+def _identity(votes: VoteMatrix, *, seed: int) -> Iterator[tuple[str, str]]:
+    """Which votes, which seed and which version the decision rests on."""
+    labelled = int(votes.labelled.sum())
+    judges = counted(votes.n_judges, "judge")
+    yield "Votes", f"{judges} on {counted(votes.n_items, 'item')}, {labelled:,} of them labelled"
+    yield "SHA-256 of the votes", votes.sha256
+    yield "Seed and version", f"{seed}; judgepanel {__version__}, engine {ENGINE}"
+
+
+def _repeated_by(command: str) -> Block:
+    if len(command) <= _COMMAND_CHARACTERS:
+        return Command(command)
+    return Paragraph("The command that repeats this is too long for this sheet; it stands below.")

@@ -1,0 +1,125 @@
+"""The decision is on one sheet: what is printed of a report's first page fits A4 and Letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.present.recommendation_report import recommendation_report
+from judgepanel.render.html import html_text
+from judgepanel.studies.runner import run
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
+from tests.helpers import make_votes
+
+pytestmark = pytest.mark.browser
+
+Case = Callable[[], tuple[VoteMatrix, Recommendation]]
+MARGIN = 12.0
+PAPER = {"A4": (210.0, 297.0), "Letter": (215.9, 279.4)}
+"""Width and height in millimetres."""
+SPEC = RecommendSpec(Settings(splits=2), folds=3)
+MANY = tuple(f"some-provider/model-{n:03d}" for n in range(250))
+COMMAND = "./run cli recommend votes.csv " + " ".join(f"--option-{n}=value" for n in range(22))
+
+
+@cache
+def computed(n_judges: int, *, one_class: bool = False) -> tuple[VoteMatrix, Recommendation]:
+    votes = make_votes(3, 80, n_judges, one_class=one_class)
+    return votes, run(RECOMMEND, votes, SPEC, jobs=1)
+
+
+def small() -> tuple[VoteMatrix, Recommendation]:
+    return computed(3)
+
+
+def crowded() -> tuple[VoteMatrix, Recommendation]:
+    """Hundreds of judges, some with long names, an answer with a reservation, many caveats."""
+    votes, result = computed(6, one_class=True)
+    long = tuple(f"{name}/with-a-system-prompt-that-goes-on-and-on" for name in MANY[:50])
+    caveats = tuple(f"Caveat {n} says in a sentence what limits these figures." for n in range(30))
+    caveats = (*result.warnings, *caveats)
+    return votes, replace(result, left_out=MANY, set_aside=long, warnings=caveats)
+
+
+def opened(browser: Browser, file: Path, paper: str, case: Case) -> Page:
+    """The report as it is printed on this paper, in a browser without a network."""
+    votes, result = case()
+    document = recommendation_report("A panel " * 12, votes, SPEC, result, command=COMMAND)
+    file.write_text(html_text(document), "utf-8")
+    width, height = (round((side - 2 * MARGIN) / 25.4 * 96) for side in PAPER[paper])
+    page = browser.new_context(
+        offline=True, color_scheme="dark", viewport={"width": width, "height": height}
+    ).new_page()
+    page.goto(file.as_uri())
+    page.emulate_media(media="print")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    return page
+
+
+@pytest.fixture(params=[small, crowded])
+def case(request: pytest.FixtureRequest) -> Case:
+    return cast("Case", request.param)
+
+
+@pytest.mark.parametrize("paper", PAPER)
+def test_the_sheet_fits_the_page_and_nothing_sticks_out(
+    browser: Browser, tmp_path: Path, paper: str, case: Case
+) -> None:
+    page = opened(browser, tmp_path / "report.html", paper, case)
+    size = page.viewport_size
+    assert size is not None
+    sheet = page.locator(".sheet").bounding_box()
+    assert sheet is not None
+    assert sheet["height"] <= size["height"]
+    for part in page.locator(".sheet > :not(script)").all():
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= size["width"]
+        assert box["y"] + box["height"] <= sheet["y"] + sheet["height"] + 0.5
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    page.context.close()
+
+
+def test_print_is_light_without_links_or_cuts_and_the_evidence_begins_on_a_new_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page = opened(browser, tmp_path / "report.html", "A4", small)
+
+    def style(selector: str, name: str) -> str:
+        code = "(part, name) => getComputedStyle(part).getPropertyValue(name)"
+        return str(page.locator(selector).first.evaluate(code, name))
+
+    assert style("body", "background-color") == "rgb(255, 255, 255)"
+    assert style(".sheet", "break-after") == "page"
+    assert style("figure", "break-inside") == style(".wide", "break-inside") == "avoid"
+    after = page.locator(".sheet ~ h2").first
+    expect(after).to_have_text("The evidence")
+    page.emulate_media(media="screen")
+    assert style("body", "background-color") != "rgb(255, 255, 255)"
+    page.context.close()
+
+
+def test_the_printed_file_has_the_sheet_alone_on_its_first_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """One page more than without the sheet: it neither spills over nor shares its page."""
+    page = opened(browser, tmp_path / "report.html", "A4", crowded)
+    whole = pages(page.pdf(format="A4"))
+    page.evaluate("document.querySelector('.sheet').remove()")
+    assert whole == pages(page.pdf(format="A4")) + 1
+    page.context.close()
+
+
+def pages(pdf: bytes) -> int:
+    """How many pages a PDF has."""
+    return pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page/")
