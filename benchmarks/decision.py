@@ -207,15 +207,15 @@ def _halves(
         losses[:, rows.evaluation] = results.items.nll
         held, losses_of = np.zeros(ballots.n_items), np.zeros((len(PREFERENCES), ballots.n_items))
         held[rows.evaluation] = 1.0
+        choices_made = choose(
+            results.standing.losses[:n_default],
+            results.standing.panels[:n_default],
+            ballots.units[rows.calibration],
+            default,
+            np.random.default_rng(seed),
+        )
         for place, prefer in enumerate(PREFERENCES):
-            choice = choose(
-                results.standing.losses[:n_default],
-                results.standing.panels[:n_default],
-                ballots.units[rows.calibration],
-                default,
-                prefer,
-                np.random.default_rng(seed),
-            )
+            choice = choices_made[prefer]
             outcome = average_losses(results.items.nll[:n_default], choice.used)
             chosen[prefer].append(float(outcome.mean()))
             losses_of[place, rows.evaluation] = outcome

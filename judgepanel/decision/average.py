@@ -29,30 +29,34 @@ LEAST = 0.01
 _CELLS = 2_000_000
 
 
-def average_weights(losses: Floats, units: Ints, prior: Floats, rng: np.random.Generator) -> Floats:
-    """Weights (A,) that add up to 1; members below ``LEAST`` have none.
+def average_weights(
+    losses: Floats, units: Ints, priors: Floats, rng: np.random.Generator
+) -> Floats:
+    """Weights (P, A) under each prior, which add up to 1; members below ``LEAST`` have none.
 
     Parameters
     ----------
     losses : float (A, n), cross-validated NLL of every candidate on the rows to learn from.
     units : int (n,), the cluster of each row.
-    prior : float (A,), at least one above 0; candidates with 0 take no part.
-    rng : draws the bootstrap.
+    priors : float (P, A), in each at least one above 0; candidates with 0 take no part.
+    rng : draws the bootstrap, one for all priors.
     """
-    members = np.flatnonzero(prior > 0.0)
+    members = np.flatnonzero((priors > 0.0).any(axis=0))
     clusters, place = np.unique(units, return_inverse=True)
     sums = np.stack([np.bincount(place, losses[m], len(clusters)) for m in members])
     block = max(1, _CELLS // len(clusters))
-    total = np.zeros(len(members))
+    with np.errstate(divide="ignore"):
+        starts = np.log(priors[:, members])
+    total = np.zeros_like(starts)
     for start in range(0, DRAWS, block):
         drawn = rng.standard_exponential((min(block, DRAWS - start), len(clusters)))
         drawn *= len(clusters) / drawn.sum(axis=1, keepdims=True)
-        logs = np.log(prior[members]) - drawn @ sums.T
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        total += (weights / weights.sum(axis=1, keepdims=True)).sum(axis=0)
-    result = np.zeros(len(prior))
-    result[members] = np.where(total >= LEAST * DRAWS, total, 0.0)
-    return np.asarray(result / result.sum())
+        logs = starts[:, None] - drawn @ sums.T
+        weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+        total += (weights / weights.sum(axis=-1, keepdims=True)).sum(axis=1)
+    result = np.zeros(priors.shape)
+    result[:, members] = np.where(total >= LEAST * DRAWS, total, 0.0)
+    return np.asarray(result / result.sum(axis=1, keepdims=True))
 
 
 def average_losses(losses: Floats, weights: Floats) -> Floats:

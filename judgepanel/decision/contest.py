@@ -21,7 +21,6 @@ from judgepanel.kernels.evaluate.calibrated import (
     losses_by_fold,
 )
 from judgepanel.kernels.evaluate.evaluation import Choice, evaluate_split, inner_losses
-from judgepanel.models.mixture import Mixture, mixture_of
 from judgepanel.models.panel import PanelModel, fit_panel, panel_of, whole_of
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, folds
@@ -117,22 +116,7 @@ def stand(
     return _together(result)
 
 
-def final_panel(
-    ballots: Ballots,
-    names: tuple[str, ...],
-    candidates: tuple[Candidate, ...],
-    weights: Floats,
-    terms: Terms,
-) -> Mixture:
-    """The average of candidates with these ``weights`` (n_candidates,), each fitted on all rows;
-    ``names`` are the columns of ``ballots``.
-    """
-    members = np.flatnonzero(weights).tolist()
-    models = [_final_member(ballots, names, candidates[i], terms) for i in members]
-    return mixture_of(models, weights[members].tolist())
-
-
-def _final_member(
+def final_member(
     ballots: Ballots, names: tuple[str, ...], candidate: Candidate, terms: Terms
 ) -> PanelModel:
     """A candidate fitted on all rows; ``names`` are the columns of ``ballots``."""

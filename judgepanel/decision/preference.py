@@ -80,44 +80,63 @@ def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
     return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
 
 
+def offered(costs: Floats | None, budget: float | None) -> tuple[Preference, ...]:
+    """Preferences that can be asked for: the cheapest where ``costs`` (n_judges,) are known,
+    everyone where all judges together keep within the ``budget``.
+    """
+    affords_all = budget is None or costs is None or bool(within(costs.sum(), budget))
+    return tuple(
+        prefer
+        for prefer in PREFERENCES
+        if (prefer != "cheapest" or costs is not None) and (prefer != "everyone" or affords_all)
+    )
+
+
 def choose(
     losses: Floats,
     panels: Bools,
     units: Ints,
     candidates: Candidates,
-    prefer: Preference,
     rng: np.random.Generator,
     *,
     costs: Floats | None = None,
     budget: float | None = None,
-) -> Choice:
-    """What is taken of the candidates.
+) -> dict[Preference, Choice]:
+    """What every preference that is offered takes of the candidates.
 
     ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) what they cost an
     item; a ``budget`` excludes panels that cost more, and members that would make the average cost
-    more, lightest first. ``rng`` draws the bootstrap. Ties of a preference for simple, cheap or
-    few go to the lower smoothed NLL.
+    more, lightest first. ``rng`` draws the bootstrap, one for all preferences. Ties of a preference
+    for simple, cheap or few go to the lower smoothed NLL.
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
-    prior = candidates.prior() * allowed
-    if prefer == "everyone":
-        everyone = np.array([candidate.name == EVERYONE for candidate in listed])
-        prior = prior * everyone if (prior * everyone).any() else prior
     smoothed = smoothed_nll(losses, units, allowed)
+    prior = candidates.prior() * allowed
     if not prior.any():
         prior = (np.arange(len(prior)) == smoothed.argmin()).astype(np.float64)
-    weights = average_weights(losses, units, prior, rng)
-    weights = _within(weights, panels, costs, budget)
-    if prefer in ("nll", "everyone"):
-        return Choice(weights, None)
-    if prefer == "single":
-        return Choice(weights, int(weights.argmax()))
-    order = sorted(
-        np.flatnonzero(tied_with_best(losses, units, allowed)).tolist(),
-        key=lambda i: (*_rank(listed[i], panels[i], prefer, costs), smoothed[i], i),
+    of_everyone = prior * np.array([candidate.name == EVERYONE for candidate in listed])
+    priors = np.stack([prior, of_everyone if of_everyone.any() else prior])
+    average, everyone = (
+        _within(weights, panels, costs, budget)
+        for weights in average_weights(losses, units, priors, rng)
     )
-    return Choice(weights, int(order[0]))
+    tied = np.flatnonzero(tied_with_best(losses, units, allowed)).tolist()
+
+    def first(prefer: Preference) -> int:
+        return min(
+            tied, key=lambda i: (*_rank(listed[i], panels[i], prefer, costs), smoothed[i], i)
+        )
+
+    choices = {
+        "nll": Choice(average, None),
+        "single": Choice(average, int(average.argmax())),
+        "everyone": Choice(everyone, None),
+    }
+    return {
+        prefer: choices.get(prefer) or Choice(average, first(prefer))
+        for prefer in offered(costs, budget)
+    }
 
 
 def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float | None) -> Floats:

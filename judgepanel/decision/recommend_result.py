@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from judgepanel.decision.absence import Absence
 from judgepanel.decision.preference import Preference
@@ -18,6 +20,8 @@ from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import flat_row, scalars
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes.repeats import Repeats
+
+Floats = NDArray[np.float64]
 
 AVERAGE = "average"
 """The panel and the aggregator of the candidates' average."""
@@ -64,6 +68,38 @@ class CandidateFigures:
         return f"{self.panel}, {self.aggregator}, {self.calibrator}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What one preference takes of the candidates, and what choosing by it achieves.
+
+    ``taken`` is a position among the candidates, the last of which is ``average``, the average that
+    this preference makes. ``weights`` in the average, ``chosen_shares`` and ``behind`` the one
+    taken are (n_candidates,). The rest is what the nested choice achieves, as in
+    :class:`Recommendation`.
+    """
+
+    prefer: Preference
+    taken: int
+    average: CandidateFigures
+    weights: Floats
+    chosen_shares: Floats
+    behind: Interval
+    nll: Interval
+    brier: float
+    accuracy: float
+    ece: float
+    chosen_on: float
+    delta: Interval
+    p: float
+    position: ConstantPosition | None
+
+    @property
+    def used(self) -> Floats:
+        """Weights (n_candidates - 1,) of the single candidates in the panel that is taken."""
+        alone = np.asarray(np.arange(len(self.weights)) == self.taken, dtype=np.float64)
+        return (alone if self.taken < len(self.weights) - 1 else self.weights)[:-1]
+
+
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """What to do, and how sure.
@@ -81,7 +117,9 @@ class Recommendation:
     when judges are absent. ``measures_coding``: labels are so lopsided, and taken as given, that
     figures tell how they were coded and not how good the judges are. ``position`` holds
     the choice against a constant position, None where that is no rival. ``repeats`` says which
-    items are copies of others; where they are counted ``apart``, ``nll`` is too good.
+    items are copies of others; where they are counted ``apart``, ``nll`` is too good. ``readings``
+    hold what every preference on offer takes: this recommendation is one of them, and
+    :func:`decision.recommend.preferring` makes the others of it.
     """
 
     model: Mixture
@@ -119,6 +157,7 @@ class Recommendation:
     measures_coding: bool
     position: ConstantPosition | None
     repeats: Repeats
+    readings: tuple[Reading, ...]
     warnings: tuple[str, ...]
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(

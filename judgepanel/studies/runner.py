@@ -87,7 +87,7 @@ class Progress(Generic[SpecT, PartialT, ResultT]):
 
     def result(self) -> ResultT:
         """The result of what is done so far; marked partial until everything is."""
-        with _one_thread():
+        with one_thread():
             return self.study.merge(self.votes, self.spec, self.partial)
 
 
@@ -140,7 +140,7 @@ def merged(
 ) -> ResultT | None:
     """The result of chunks that an earlier run has kept; None without any."""
     partial, known = _combined(study, [finished[number] for number in sorted(finished)])
-    with _one_thread():
+    with one_thread():
         return study.merge(grouped_votes(votes, spec.settings), spec, partial) if known else None
 
 
@@ -185,7 +185,7 @@ def _pieces(
     gate: Gate,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
     """Partials of the chunks; when closed early, those already handed to workers are waited for."""
-    with _one_thread():
+    with one_thread():
         began = time.monotonic()
         first = _run_one(study, votes, spec, chunks[0])
         left = (time.monotonic() - began) * (len(chunks) - 1)
@@ -286,7 +286,7 @@ def _in_worker(
 def _run_one(
     study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunk: Chunk
 ) -> tuple[Chunk, PartialT]:
-    with _one_thread():
+    with one_thread():
         return chunk, study.run_chunk(votes, spec, chunk)
 
 
@@ -322,7 +322,8 @@ class _Limit:
                     _take_control()
 
 
-_one_thread = _Limit()
+one_thread = _Limit()
+"""A context in which figures are computed: the same bits on any number of cores."""
 
 
 def _take_control() -> None:

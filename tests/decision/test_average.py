@@ -20,6 +20,10 @@ def rng():
     return np.random.default_rng(0)
 
 
+def weights_of(losses, units, prior):
+    return average_weights(losses, units, prior[None], rng())[0]
+
+
 def drawn_losses(seed, n_members, n):
     return np.random.default_rng(seed).uniform(0.05, 1.5, (n_members, n))
 
@@ -47,7 +51,7 @@ def test_weights_are_prior_times_likelihood_averaged_over_bootstraps(seed, n_mem
     losses = drawn_losses(seed, n_members, 24)
     units = np.arange(24) // (3 if grouped else 1)
     prior = np.random.default_rng(seed).dirichlet(np.ones(n_members))
-    weights = average_weights(losses, units, prior, rng())
+    weights = weights_of(losses, units, prior)
     np.testing.assert_allclose(weights, by_hand(losses, units, prior), atol=1e-12)
     assert weights.sum() == pytest.approx(1.0)
     assert (weights[weights > 0] >= LEAST).all()
@@ -56,14 +60,23 @@ def test_weights_are_prior_times_likelihood_averaged_over_bootstraps(seed, n_mem
 def test_without_a_difference_the_prior_stands():
     losses = np.ones((3, 30))
     prior = np.array([0.7, 0.3, 0.0])
-    weights = average_weights(losses, np.arange(30), prior, rng())
+    weights = weights_of(losses, np.arange(30), prior)
     np.testing.assert_allclose(weights, prior, atol=1e-12)
 
 
 def test_labels_outweigh_any_prior_in_the_end():
     losses = np.stack([np.full(3000, 0.5), np.full(3000, 0.45)])
-    weights = average_weights(losses, np.arange(3000), np.array([0.99, 0.01]), rng())
+    weights = weights_of(losses, np.arange(3000), np.array([0.99, 0.01]))
     assert weights.tolist() == [0.0, 1.0]
+
+
+def test_weights_under_one_prior_do_not_depend_on_the_others():
+    losses, units = drawn_losses(5, 4, 40), np.arange(40)
+    priors = np.array([[0.7, 0.1, 0.1, 0.1], [0.0, 0.5, 0.0, 0.5]])
+    together = average_weights(losses, units, priors, rng())
+    for weights, prior in zip(together, priors, strict=True):
+        np.testing.assert_allclose(weights, weights_of(losses, units, prior), atol=1e-12)
+    assert together[1, [0, 2]].tolist() == [0.0, 0.0]
 
 
 def test_items_of_one_group_are_drawn_together():
@@ -71,17 +84,17 @@ def test_items_of_one_group_are_drawn_together():
     of_groups = 0.1 * np.array([-1.0, 1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
     losses = 1.0 + np.stack([np.zeros(400), np.repeat(of_groups, 40)])
     prior = np.array([0.5, 0.5])
-    alone = average_weights(losses, np.arange(400), prior, rng())
-    together = average_weights(losses, np.arange(400) // 40, prior, rng())
+    alone = weights_of(losses, np.arange(400), prior)
+    together = weights_of(losses, np.arange(400) // 40, prior)
     assert alone[0] > 0.98
     assert 0.5 < together[0] < 0.9
 
 
 def test_many_clusters_are_drawn_in_blocks_of_the_same_stream(monkeypatch):
     losses, units, prior = drawn_losses(1, 3, 60), np.arange(60), np.full(3, 1 / 3)
-    whole = average_weights(losses, units, prior, rng())
+    whole = weights_of(losses, units, prior)
     monkeypatch.setattr("judgepanel.decision.average._CELLS", 7 * 60)
-    np.testing.assert_allclose(average_weights(losses, units, prior, rng()), whole, atol=1e-12)
+    np.testing.assert_allclose(weights_of(losses, units, prior), whole, atol=1e-12)
 
 
 def test_the_nll_of_the_average_is_that_of_averaged_probabilities():

@@ -11,7 +11,7 @@ from judgepanel.decision.candidates import (
     candidates_of,
     panels,
 )
-from judgepanel.decision.contest import FINAL, Terms, compete, final_panel, stand
+from judgepanel.decision.contest import FINAL, Terms, compete, final_member, stand
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import folds, split
@@ -21,11 +21,6 @@ from tests.helpers import make_ballots
 
 def terms(n_judges=6, n_folds=4, seed=0):
     return Terms(n_folds, seed, Known(("",) * n_judges, None), Rules(seed=seed))
-
-
-def only(panel):
-    (member,) = panel.members
-    return member.model
 
 
 def score(ballots, drawn, choices):
@@ -106,7 +101,7 @@ def test_the_final_panel_has_the_judges_that_stood():
     names = tuple("abcdef")
     standing = stand(ballots, np.arange(80), ODD, terms(), FINAL)
     for candidate, panel in zip(ODD.all(), standing.panels, strict=True):
-        model = only(final_panel(ballots, names, (candidate,), np.ones(1), terms()))
+        model = final_member(ballots, names, candidate, terms())
         assert set(model.judges) == {
             name for name, remaining in zip(names, panel, strict=True) if remaining
         }
@@ -137,7 +132,7 @@ def test_the_panel_that_is_taken_away_scores_as_the_one_that_competed(symmetric)
     seen = np.where(ballots.votes == 0, -1, (ballots.votes + 1) // 2)[drawn.evaluation]
     right = ballots.signs[drawn.evaluation] > 0
     for position, candidate in enumerate(choices.all()):
-        model = only(final_panel(rows, ("a", "b", "c"), (candidate,), np.ones(1), rules))
+        model = final_member(rows, ("a", "b", "c"), candidate, rules)
         columns = ["abc".index(name) for name in model.judges]
         p = model.score(seen[:, columns].astype(np.int8))
         nll = -np.log(np.where(right, p, 1.0 - p)).mean()

@@ -10,6 +10,7 @@ from judgepanel.decision.preference import (
     PREFERENCES,
     affordable,
     choose,
+    offered,
     smoothed_nll,
     tied_with_best,
 )
@@ -43,7 +44,7 @@ def losses(*sharpness, seed=0):
 def choice_of(prefer, *sharpness, **budget):
     rng = np.random.default_rng(0)
     drawn = losses(*sharpness)
-    return choose(drawn, PANELS, UNITS, CANDIDATES, prefer, rng, costs=COSTS, **budget)
+    return choose(drawn, PANELS, UNITS, CANDIDATES, rng, costs=COSTS, **budget)[prefer]
 
 
 def taken(prefer, *sharpness, **budget):
@@ -155,6 +156,18 @@ def test_members_of_an_average_keep_within_a_budget_together():
     panels = np.array([[1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]], dtype=bool)
     drawn = losses(1.0, 1.0, 1.0)
     rng = np.random.default_rng(0)
-    weights = choose(drawn, panels, UNITS, pair, "nll", rng, costs=np.ones(4), budget=3.0).weights
+    choices = choose(drawn, panels, UNITS, pair, rng, costs=np.ones(4), budget=3.0)
+    weights = choices["nll"].weights
     assert (weights > 0).sum() == 2
     assert panels[weights > 0].any(axis=0).sum() <= 3
+
+
+def test_cheap_and_everyone_are_offered_where_costs_and_budget_allow_them():
+    assert offered(COSTS, None) == PREFERENCES
+    assert set(PREFERENCES) - set(offered(None, None)) == {"cheapest"}
+    assert offered(COSTS, 12.0) == PREFERENCES
+    assert set(PREFERENCES) - set(offered(COSTS, 11.0)) == {"everyone"}
+    choices = choose(
+        losses(1.0, 1.0, 1.0, 1.0), PANELS, UNITS, CANDIDATES, np.random.default_rng(0)
+    )
+    assert tuple(choices) == offered(None, None)

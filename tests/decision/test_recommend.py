@@ -11,7 +11,8 @@ from judgepanel.decision import recommend
 from judgepanel.decision.average import average_losses
 from judgepanel.decision.candidates import candidates_of
 from judgepanel.decision.contest import Terms, compete, stand
-from judgepanel.decision.preference import choose
+from judgepanel.decision.preference import PREFERENCES, choose
+from judgepanel.decision.reading import preferring, with_absence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
@@ -46,7 +47,7 @@ def result(votes):
 def tally(votes):
     for progress in steps(RECOMMEND, votes, spec_of(), jobs=1):
         partial = progress.partial
-    return partial.in_order()
+    return partial.in_order().tally
 
 
 def by_hand(votes, spec):
@@ -63,7 +64,7 @@ def by_hand(votes, spec):
         units = ballots.units[drawn.calibration]
         rng = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number, 1, 67)))
         losses, panels = held.standing.losses, held.standing.panels
-        choice = choose(losses, panels, units, choices, spec.prefer, rng)
+        choice = choose(losses, panels, units, choices, rng)[spec.prefer]
         yield choice, drawn.evaluation, average_losses(held.items.nll, choice.used)
 
 
@@ -71,13 +72,14 @@ def by_hand(votes, spec):
 def test_the_reported_nll_is_that_of_what_was_chosen_in_each_split(votes, prefer):
     spec = replace(spec_of(splits=4), prefer=prefer)
     for progress in steps(RECOMMEND, votes, spec, jobs=1):
-        tally, result = progress.partial.in_order(), progress.result()
+        scores, result = progress.partial.in_order(), progress.result()
     total, times, chosen = np.zeros(80), np.zeros(80), []
     for choice, rows, nll in by_hand(votes, spec):
-        chosen.append(tally.n_arms - 1 if choice.taken is None else choice.taken)
+        chosen.append(len(choice.weights) if choice.taken is None else choice.taken)
         total[rows] += nll
         times[rows] += 1
-    assert tally.chosen[:, 0].tolist() == chosen
+    place = [reading.prefer for reading in result.readings].index(prefer)
+    assert scores.taken[:, place].tolist() == chosen
     seen = times > 0
     assert result.nll.value == pytest.approx((total[seen] / times[seen]).mean(), abs=1e-11)
     assert result.nll.lo <= result.nll.value <= result.nll.hi
@@ -95,8 +97,7 @@ def test_what_is_chosen_does_not_depend_on_evaluation_labels(votes, tally):
         labels[held] = np.random.default_rng(number).permutation(labels[held])
         spoilt = replace(votes, labels=labels)
         chunk = replace(RECOMMEND.plan(spec_of())[0], first=number, count=1)
-        totals = recommend.run_chunk(spoilt, spec_of(), chunk)
-        assert totals.chosen[0, 0] == tally.chosen[number, 0]
+        totals = recommend.run_chunk(spoilt, spec_of(), chunk).tally
         np.testing.assert_array_equal(totals.chosen_on[0], tally.chosen_on[number])
         assert (totals.split_means[0, 0] != tally.split_means[number, 0]).any()
 
@@ -218,7 +219,7 @@ def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
     spec = replace(spec_of(splits=2), budget=3.0)
     for progress in steps(RECOMMEND, few, spec, jobs=1):
         outcome = progress.result()
-        taken = {outcome.candidates[i].panel for i in progress.partial.chosen[:, 0]}
+        taken = {outcome.candidates[i].panel for i in progress.partial.taken[:, 1]}
     assert outcome.cost <= 3.0
     assert cost_of_judges(few, outcome.model.judges) == pytest.approx(outcome.cost)
     assert {candidate.allowed for candidate in outcome.candidates} == {True, False}
@@ -226,6 +227,45 @@ def test_a_panel_keeps_within_its_budget_in_the_end_and_in_every_split():
     assert outcome.chosen.cost == pytest.approx(outcome.cost)
     assert not outcome.reference.allowed
     assert "all" not in taken
+
+
+@pytest.fixture(scope="module")
+def general(priced):
+    return run(RECOMMEND, priced, spec_of(splits=2), jobs=1)
+
+
+@pytest.mark.parametrize("prefer", PREFERENCES)
+def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(priced, general, prefer):
+    spec = spec_of(splits=2)
+    asked = run(RECOMMEND, priced, replace(spec, prefer=prefer), jobs=1)
+    read = preferring(priced, spec, general, prefer)
+    assert read.prefer == prefer
+    assert json.dumps(to_plain(with_absence(priced, spec, read))) == json.dumps(to_plain(asked))
+    stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(general))))
+    again = preferring(priced, spec, stored, prefer)
+    assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
+
+
+def test_what_a_preference_does_not_take_is_not_measured_until_asked_for(priced, general):
+    read = preferring(priced, spec_of(splits=2), general, "simplest")
+    assert general.absence is not None
+    assert read.absence is None
+    assert read.model.fallback is None
+
+
+def test_a_preference_that_the_costs_do_not_allow_cannot_be_read(votes, result):
+    with pytest.raises(InputError, match="a cost for every judge"):
+        preferring(votes, spec_of(), result, "cheapest")
+    assert "cheapest" not in {reading.prefer for reading in result.readings}
+
+
+def test_finished_splits_serve_every_preference(votes):
+    chunk = RECOMMEND.plan(spec_of(splits=2))[0]
+    first, other = (
+        recommend.run_chunk(votes, replace(spec_of(splits=2), prefer=prefer), chunk)
+        for prefer in ("nll", "fewest")
+    )
+    assert to_plain(first) == to_plain(other)
 
 
 @pytest.mark.parametrize("option", [{"prefer": "cheapest"}, {"budget": 3.0}])

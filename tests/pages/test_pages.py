@@ -259,6 +259,20 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
         assert wanted in headers
 
 
+def test_another_preference_is_read_from_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = prepared("clean_pairwise", 2)
+    until_done(open_app(RECOMMENDED, analysis=analysis))
+
+    def started(*_: object) -> None:
+        raise AssertionError("a change of preference starts no work")
+
+    monkeypatch.setattr(type(session.workspace()), "submit", started)
+    app = checked(open_app(RECOMMENDED, analysis=analysis, prefer="fewest judges"))
+    assert "The candidate with the fewest judges" in text_of(app)
+    assert any("--prefer=fewest" in block.value for block in app.code)
+    assert "Panel (panel.json)" in downloads_of(app)
+
+
 def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_there() -> None:
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))

@@ -434,10 +434,20 @@ def _judges(result: Recommendation, votes: VoteMatrix) -> Figure:
 
 
 def _absences(result: Recommendation) -> list[Block]:
+    heading = Heading("When judges are absent", 3)
     if result.absence is None:
-        return []
+        if result.partial or len(result.model.judges) < 2:
+            return []
+        return [
+            heading,
+            Paragraph(
+                "Not measured on this page: it takes seconds, and a change of preference does not "
+                "wait for it. The downloaded panel and report have it.",
+                quiet=True,
+            ),
+        ]
     return [
-        Heading("When judges are absent", 3),
+        heading,
         *paragraphs(*absence_words(result)),
         Table(
             absence_table(result),

@@ -1,12 +1,13 @@
-"""Recommended panel: which judges, which pipeline; why; what it costs; take it away."""
+"""Recommended panel: which judges, which pipeline; why; what it costs; its files."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from judgepanel.decision.panel_file import load_panel
+from judgepanel.decision.reading import preferring
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_spec import without_preference
 from judgepanel.present.blocks import Block, opening
 from judgepanel.present.decide.recommend import (
     RecommendationView,
@@ -17,24 +18,30 @@ from judgepanel.present.decide.recommend import (
     reservations,
 )
 from judgepanel.present.registry import ENTRIES
-from judgepanel.ui.frame import PageContext, answer, next_step
+from judgepanel.ui.frame import PageContext, answer, next_step, problem
 from judgepanel.ui.pages.recommended_cost import costs
 from judgepanel.ui.pages.recommended_curators import curators
 from judgepanel.ui.pages.recommended_options import recommend_spec
-from judgepanel.ui.pages.recommended_take import exports, panel_text, scoring
+from judgepanel.ui.pages.recommended_take import exports, scoring
 from judgepanel.ui.pages.recommended_value import known_statuses, value
 from judgepanel.ui.pages.recommended_what_if import what_if
 from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks
 from judgepanel.ui.work import show_result, stored_result
+from judgepanel.votes import InputError
 from judgepanel.words.sentences import so_far
 
 
 def page(context: PageContext) -> None:
-    """The recommendation as it grows; then what rests on it, one section after the other."""
+    """The recommendation as it grows; then what rests on it, one section after the other.
+
+    One run serves all preferences: another one is read from its result and starts no work.
+    """
     spec, caveats = recommend_spec(context), Caveats()
+    run = without_preference(spec)
     evidence, how = list[Block](), list[Block]()
 
-    def draw(result: Recommendation) -> None:
+    def draw(general: Recommendation) -> None:
+        result = preferring(context.votes, run, general, spec.prefer)
         view = _view(context, spec, result)
         blocks, how[:] = page_blocks(
             ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
@@ -45,11 +52,15 @@ def page(context: PageContext) -> None:
             st.caption("The panel can be exported when all splits are done.")
             _evidence(evidence, how)
 
-    if show_result(RECOMMEND, context, spec, draw):
-        result = stored_result(RECOMMEND, context, spec)
-        if result is not None and not result.partial:
-            _sections(context, spec, result, caveats)
-            _evidence(evidence, how)
+    try:
+        if show_result(RECOMMEND, context, run, draw):
+            general = stored_result(RECOMMEND, context, run)
+            if general is not None and not general.partial:
+                result = preferring(context.votes, run, general, spec.prefer)
+                _sections(context, spec, result, caveats)
+                _evidence(evidence, how)
+    except InputError as error:  # A preference that the budget does not allow.
+        problem(str(error))
     next_step("pages/panel_curve.py", "the curve behind it", context.analysis)
 
 
@@ -78,7 +89,7 @@ def _sections(
     what_if(context, spec, result)
     if value(context, spec, result, caveats) and costs(context, spec, result, caveats):
         curators(context, spec, caveats)
-    scoring(context, load_panel(panel_text(context, spec, result)))
+    scoring(context, spec, result)
 
 
 def _tone(result: Recommendation) -> str:

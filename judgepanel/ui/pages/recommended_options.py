@@ -61,7 +61,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         "ten times as long.",
     )
     held = last.selectbox(
-        "Held out for sets (%)",
+        "Labels held out for conformal sets (%)",
         _HELD,
         key="held-out",
         bind="query-params",
@@ -72,7 +72,7 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
     if costs is not None:
         most = float(sum(costs))
         asked = right.number_input(
-            "Budget an item (0: none)",
+            "Max cost per item (0 = no limit)",
             min_value=0.0,
             max_value=max(most, 1e-9),
             value=0.0,

@@ -1,4 +1,4 @@
-"""Taking the panel away, and scoring new votes with it on the page."""
+"""Downloads of the panel, and scoring new votes with it on the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from judgepanel.decision.panel_file import PanelFile, export_panel, panel_json
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
+from judgepanel.decision.reading import with_absence
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import score
@@ -35,19 +36,20 @@ _PREVIEW = 200
 
 
 def panel_text(context: PageContext, spec: RecommendSpec, result: Recommendation) -> str:
-    """panel.json."""
+    """panel.json, as the command makes it: what was not measured for the page is measured now."""
     checks = item_checks(context.votes, group_duplicates=spec.settings.group_duplicates)
-    return panel_json(export_panel(result, context.votes, spec, checks))
+    whole = with_absence(context.votes, spec, result)
+    return panel_json(export_panel(whole, context.votes, spec, checks))
 
 
 def exports(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
-    """Four files to take away.
+    """Four files.
 
     They are made when a button is clicked, by a thread that knows nothing of who is here: what
     needs the workspace is asked for now.
     """
     value, statuses = known_value(context, spec, result), known_statuses(context, spec, result)
-    st.header("Take it away")
+    st.header("Download")
     left, middle, right, last = st.columns([1, 1, 1, 1])
     left.download_button(
         "Panel (panel.json)",
@@ -99,14 +101,15 @@ def _report(
         analysis.name,
         votes,
         spec,
-        result,
+        with_absence(votes, spec, result),
         command=recommend_command(analysis.file, spec, task=votes.task, columns=analysis.columns),
         worth=None if value is None else (value_spec(spec, result), value),
         statuses=statuses,
     )
 
 
-def scoring(context: PageContext, panel: PanelFile) -> None:
+def scoring(context: PageContext, spec: RecommendSpec, result: Recommendation) -> None:
+    """New votes scored with the panel as it would be downloaded."""
     st.header("Score new votes")
     upload: Any = None
     if not is_reader():
@@ -122,7 +125,7 @@ def scoring(context: PageContext, panel: PanelFile) -> None:
             task=context.votes.task,
             need_labels=False,
         )
-        scored = score(panel, loaded.votes)
+        scored = score(load_panel(panel_text(context, spec, result)), loaded.votes)
     except InputError as error:
         problem(str(error))
         return

@@ -1,0 +1,218 @@
+"""What does each candidate achieve out of sample, and what does choosing by each preference?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.decision.average import average_losses
+from judgepanel.decision.candidates import Candidate
+from judgepanel.decision.contest import Standing
+from judgepanel.decision.preference import (
+    Choice,
+    Preference,
+    affordable,
+    cost_of,
+    smoothed_nll,
+    tied_with_best,
+)
+from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Reading
+from judgepanel.scoring.inference import MARGIN, Estimate, Verdict, estimate, verdict
+from judgepanel.scoring.interval import Interval
+from judgepanel.scoring.rare_errors import allow_difference, between, one_more_error
+from judgepanel.studies.accumulate import Tally
+from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.position import ConstantPosition
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FinalChoice:
+    """All preferences on all labelled rows: what ``choices`` take of the n candidates.
+
+    ``losses`` (n, n_rows) are what the choices saw, ``panels`` bool (n, n_judges) whom these rows
+    choose. ``smoothed`` (n,) is the NLL by which single candidates are compared (infinite where not
+    allowed); ``tied`` and ``allowed`` (n,) are marks.
+    """
+
+    choices: dict[Preference, Choice]
+    losses: Floats
+    panels: Bools
+    smoothed: Floats
+    tied: Bools
+    allowed: Bools
+    costs: Floats | None
+
+    @property
+    def lowest(self) -> int:
+        """The candidate of lowest smoothed NLL."""
+        return int(self.smoothed.argmin())
+
+
+def final_choice(
+    standing: Standing,
+    units: Ints,
+    choices: dict[Preference, Choice],
+    costs: Floats | None,
+    budget: float | None,
+) -> FinalChoice:
+    """What is known of the candidates when the panel is chosen on all labelled rows."""
+    allowed = affordable(standing.panels, costs, budget)
+    return FinalChoice(
+        choices=choices,
+        losses=standing.losses,
+        panels=standing.panels,
+        smoothed=smoothed_nll(standing.losses, units, allowed),
+        tied=tied_with_best(standing.losses, units, allowed),
+        allowed=allowed,
+        costs=costs,
+    )
+
+
+def readings_of(
+    totals: Tally,
+    taken: Ints,
+    units: Ints,
+    candidates: tuple[Candidate, ...],
+    final: FinalChoice,
+    positions: tuple[ConstantPosition, ...],
+    *,
+    rare: bool,
+) -> tuple[tuple[CandidateFigures, ...], tuple[Reading, ...]]:
+    """Figures of all n candidates, and the reading of every preference of the final choice.
+
+    ``totals`` has the candidates and then, one arm a preference, what it took in each split;
+    ``taken`` (S, n_preferences) are the positions of that, and ``positions`` the preferences
+    against a constant position, empty where that is no rival. What figures of candidates owe to a
+    preference is filled in by :func:`read_figures`. ``rare`` as in :func:`grid_estimates`.
+    """
+    n, prefers = len(candidates), tuple(final.choices)
+    levels = {
+        metric: level[0] for metric, level in grid_estimates(totals, units, rare=rare).items()
+    }
+    to_reference = _against(totals, units, totals.reference, rare)
+    delta, null = Interval.of(to_reference), float(totals.null_nll.mean())
+    behind: Callable[[int], Interval] = cache(
+        lambda arm: Interval.of(_against(totals, units, arm, rare))
+    )
+
+    def achieved(arm: int) -> dict[str, Any]:
+        return {
+            "nll": levels["nll"][arm],
+            **{name: float(levels[name].value[arm]) for name in ("brier", "accuracy", "ece")},
+            "delta": delta[arm],
+            "p": float(to_reference.p[arm]),
+        }
+
+    def figures(arm: int, described: dict[str, Any]) -> CandidateFigures:
+        """Without what a preference makes of it (:func:`read_figures`)."""
+        return CandidateFigures(
+            **described,
+            **achieved(arm),
+            skill=1.0 - float(levels["nll"].value[arm]) / null,
+            chosen_share=0.0,
+            weight=0.0,
+            behind=delta[arm],
+            stands="undecided",
+        )
+
+    listed = tuple(figures(i, _described(candidates[i], final, i)) for i in range(n))
+    readings = []
+    for place, (prefer, choice) in enumerate(final.choices.items()):
+        # One candidate that is taken is held against the average that is not.
+        own = prefer if choice.taken is None else "nll"
+        arm = n + prefers.index(own)
+        against = behind(arm if choice.taken is None else choice.taken)
+        shares = np.bincount(taken[:, place], minlength=n + len(prefers)) / len(taken)
+        rows = [*range(n), arm]
+        readings.append(
+            Reading(
+                prefer=prefer,
+                taken=n if choice.taken is None else choice.taken,
+                average=figures(arm, _described_average(final, choice.weights)),
+                weights=np.append(choice.weights, 1.0),
+                chosen_shares=shares[rows],
+                behind=against[rows],
+                **achieved(n + place),
+                chosen_on=float(totals.chosen_on[:, 0, n + place].mean()),
+                position=positions[place] if positions else None,
+            )
+        )
+    return listed, tuple(readings)
+
+
+def read_figures(
+    candidates: tuple[CandidateFigures, ...], reading: Reading
+) -> tuple[CandidateFigures, ...]:
+    """Figures of candidates and their average as one preference sees them."""
+    rows = (*candidates, reading.average)
+    margin = MARGIN * float(rows[reading.taken].nll.value)
+    return tuple(
+        replace(
+            row,
+            weight=float(reading.weights[i]),
+            chosen_share=float(reading.chosen_shares[i]),
+            behind=reading.behind[i],
+            stands=verdict_on(reading.behind[i], margin),
+        )
+        for i, row in enumerate(rows)
+    )
+
+
+def verdict_on(difference: Interval, margin: float) -> Verdict:
+    """A difference of 0 without any width is none: the two never differ."""
+    value, lo, hi = map(float, difference)
+    return verdict(lo, hi, margin, identical=value == 0.0 and lo == hi)
+
+
+def _against(totals: Tally, units: Ints, arm: int, rare: bool) -> Estimate:
+    """Every arm's NLL less that of one arm; ``rare`` as in :func:`grid_estimates`."""
+    item_means, seen = totals.item_means()
+    nll, split_nll = item_means[0, 0], totals.split_means[:, 0, 0]
+    differences = nll - nll[arm]
+    fitted = estimate(
+        differences, split_nll - split_nll[:, [arm]], units[seen], *mean_sizes(totals), joint=False
+    )
+    extra = one_more_error(nll, units[seen]) * rare
+    return allow_difference(fitted, between(extra, extra[arm]) * differences.any(axis=1))
+
+
+def _described(candidate: Candidate, final: FinalChoice, i: int) -> dict[str, Any]:
+    """What a candidate is, and what the final choice saw of it."""
+    return {
+        "panel": candidate.name,
+        "aggregator": candidate.aggregator,
+        "calibrator": candidate.calibrator,
+        "inner_nll": float(final.losses[i].mean()),
+        "smoothed_nll": float(final.smoothed[i]) if final.allowed[i] else float("nan"),
+        "tied": bool(final.tied[i]),
+        "allowed": bool(final.allowed[i]),
+        **_size(final, final.panels[i]),
+    }
+
+
+def _described_average(final: FinalChoice, weights: Floats) -> dict[str, Any]:
+    """The same of the average under some weights; single candidates alone can be tied."""
+    return {
+        "panel": AVERAGE,
+        "aggregator": AVERAGE,
+        "calibrator": "none",
+        "inner_nll": float(average_losses(final.losses, weights).mean()),
+        "smoothed_nll": float("nan"),
+        "tied": False,
+        "allowed": True,
+        **_size(final, np.asarray(final.panels[weights > 0.0].any(axis=0))),
+    }
+
+
+def _size(final: FinalChoice, panel: Bools) -> dict[str, Any]:
+    cost = None if final.costs is None else float(cost_of(panel[None], final.costs)[0])
+    return {"k": int(panel.sum()), "cost": cost}

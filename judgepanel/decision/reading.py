@@ -1,0 +1,187 @@
+"""A recommendation read under another preference, without running the study again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.decision.candidate_figures import read_figures, verdict_on
+from judgepanel.decision.candidates import Candidate
+from judgepanel.decision.contest import final_member
+from judgepanel.decision.preference import Preference
+from judgepanel.decision.recommend_result import CandidateFigures, Reading, Recommendation
+from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, without_preference
+from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.models.mixture import Mixture, mixture_of
+from judgepanel.models.panel import PanelModel
+from judgepanel.scoring.inference import MARGIN, labels_to_settle
+from judgepanel.studies.runner import one_thread
+from judgepanel.votes import VoteMatrix
+from judgepanel.votes.matrix import cached
+
+Floats = NDArray[np.float64]
+
+REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
+"""What the recommendation is held against: the paper's default, all judges with one-coin + beta."""
+
+
+def preferring(
+    votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, prefer: Preference
+) -> Recommendation:
+    """What the same study recommends under another preference, without running it again.
+
+    ``result`` is what ``spec`` gave, under whatever preference. At most the panel is fitted; what
+    it loses when judges are absent is left to :func:`with_absence`, which takes seconds. A budget
+    and a share held out are no such readings: they change the candidates and the labels that
+    everything is fitted to.
+
+    Raises
+    ------
+    InputError
+        A preference that the costs or the budget do not allow.
+    """
+    asked = replace(spec, prefer=prefer)
+    contest = contest_of(votes, asked)
+    if prefer == result.prefer:
+        return result
+    reading = next(reading for reading in result.readings if reading.prefer == prefer)
+    place = {row.name: position for position, row in enumerate(result.candidates)}
+    fitted = {
+        place[row.name]: member.model
+        for row, member in zip(result.members, result.model.members, strict=True)
+    }
+    with one_thread():
+        model = fitted_panel(votes, asked, reading.used, fitted)
+    rest = [sentence for sentence in result.warnings if sentence not in stand_ins(result.model)]
+    return replace(
+        result,
+        **fields_of(
+            result.candidates[:-1], reading, model, contest.prepared.judges, result.n_items
+        ),
+        absence=None,
+        warnings=(*rest, *stand_ins(model)),
+    )
+
+
+def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
+    """The recommendation with what its panel loses when judges are absent, and what scores then.
+
+    Measured once all splits are in; one that is known is not measured again.
+    """
+    if result.partial or result.absence is not None:
+        return result
+    asked = replace(spec, prefer=result.prefer)
+    with one_thread():
+        absence = _absence(votes, asked, result.model)
+    if absence is None:
+        return result
+    return replace(result, absence=absence, model=replace(result.model, fallback=absence.fallback))
+
+
+def fields_of(
+    candidates: tuple[CandidateFigures, ...],
+    reading: Reading,
+    model: Mixture,
+    judges: tuple[str, ...],
+    n_items: int,
+) -> dict[str, Any]:
+    """The fields of a recommendation that depend on the preference."""
+    rows = read_figures(candidates, reading)
+    chosen, reference = rows[reading.taken], rows[reference_of(candidates)]
+    runner = _runner_up(rows, reading, model)
+    behind, least, most = map(float, runner.behind)
+    margin = MARGIN * float(reference.nll.value)
+    return {
+        "model": model,
+        "prefer": reading.prefer,
+        "chosen": chosen,
+        "lowest": min((row for row in rows[:-1] if row.allowed), key=lambda row: row.smoothed_nll),
+        "runner_up": runner,
+        "reference": reference,
+        "candidates": rows,
+        "labels_to_settle": labels_to_settle(
+            behind, (most - least) / 2.0, MARGIN * float(chosen.nll.value), n_items
+        ),
+        "nll": reading.nll,
+        "brier": reading.brier,
+        "accuracy": reading.accuracy,
+        "ece": reading.ece,
+        "chosen_on": reading.chosen_on,
+        "optimism": float(reading.nll.value) - reading.chosen_on,
+        "delta": reading.delta,
+        "p": reading.p,
+        "margin": margin,
+        "verdict": verdict_on(reading.delta, margin),
+        "cost": chosen.cost,
+        "left_out": tuple(name for name in judges if name not in set(model.judges)),
+        "position": reading.position,
+    }
+
+
+def _runner_up(
+    rows: tuple[CandidateFigures, ...], reading: Reading, model: Mixture
+) -> CandidateFigures:
+    """Of the others within the budget the one of lowest NLL out of sample.
+
+    An average of one pipeline is that pipeline, and neither is the other's rival.
+    """
+    same = {reading.taken}
+    if len(model.members) == 1:
+        alone = np.flatnonzero(reading.weights == 1.0).tolist()
+        same |= set(alone) if reading.taken in alone else set()
+    others = [row for place, row in enumerate(rows) if place not in same and row.allowed]
+    return min(others, key=lambda row: float(row.nll.value), default=rows[reading.taken])
+
+
+def reference_of(candidates: Sequence[Candidate | CandidateFigures]) -> int:
+    """The position of the reference among the candidates."""
+    for position, candidate in enumerate(candidates):
+        panel = candidate.name if isinstance(candidate, Candidate) else candidate.panel
+        if (panel, candidate.aggregator, candidate.calibrator) == REFERENCE:
+            return position
+    raise ValueError("the reference is not among the candidates")
+
+
+@cached(32)
+def _member(votes: VoteMatrix, spec: RecommendSpec, position: int) -> PanelModel:
+    """A candidate fitted on all labelled rows; preferences share what they have in common."""
+    contest = contest_of(votes, spec)
+    candidate = contest.choices.all()[position]
+    return final_member(contest.prepared.ballots, contest.prepared.judges, candidate, contest.terms)
+
+
+def fitted_panel(
+    votes: VoteMatrix,
+    spec: RecommendSpec,
+    weights: Floats,
+    fitted: Mapping[int, PanelModel] = MappingProxyType({}),
+) -> Mixture:
+    """The average of candidates with these ``weights`` (n_candidates,) on all labelled rows;
+    ``fitted`` are candidates that need no fit.
+    """
+    members = np.flatnonzero(weights).tolist()
+    models = [fitted.get(i) or _member(votes, without_preference(spec), i) for i in members]
+    return mixture_of(models, weights[members].tolist())
+
+
+@cached(4)
+def _absence(votes: VoteMatrix, spec: RecommendSpec, model: Mixture) -> Absence | None:
+    contest = contest_of(votes, spec)
+    return measure_absence(contest.prepared, spec.settings, model, contest.terms.known.families)
+
+
+def stand_ins(model: Mixture) -> tuple[str, ...]:
+    """Warnings about calibrators of the panel that could not be fitted."""
+    replaced = {member.model.calibrator for member in model.members if member.model.replaced}
+    return tuple(
+        f"{calibrator} could not be fitted on all labelled items (one class, or "
+        "perfectly separated); temperature stands in."
+        for calibrator in sorted(replaced)
+    )

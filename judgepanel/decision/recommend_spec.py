@@ -1,0 +1,148 @@
+"""What is asked of a recommendation, and who competes under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from judgepanel.decision.candidates import LISTS, Candidates, candidates_of
+from judgepanel.decision.contest import Terms
+from judgepanel.decision.held_out import check_share, fitting_votes
+from judgepanel.decision.preference import PREFERENCES, Preference, offered
+from judgepanel.studies.common import check_known
+from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
+from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes.matrix import cached
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendSpec:
+    """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
+
+    ``prefer`` only says what is read from a result (:mod:`decision.reading`). A ``budget`` needs
+    a run of its own, since panels within it are searched for, and so does a share held out
+    (``conformal``), which leaves fewer labels to fit.
+
+    Raises
+    ------
+    InputError
+        The paper's protocol, fewer than 2 folds, an unknown list or preference, a budget that is
+        not above 0, a share held out outside [0, 1).
+    """
+
+    settings: Settings = Settings()
+    candidates: str = field(
+        default="default", metadata={"help": "the list to choose from: default or wide"}
+    )
+    folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
+    prefer: Preference = field(
+        default="nll",
+        metadata={
+            "help": "what to take: the average of lowest NLL (nll), its heaviest pipeline alone "
+            "(single), the average over everyone, or the simplest, cheapest, or fewest judges "
+            "among candidates tied with the best"
+        },
+    )
+    budget: float | None = field(
+        default=None, metadata={"help": "most that the panel may cost per item (no limit)"}
+    )
+    conformal: float = field(
+        default=0.0,
+        metadata={"help": "share of the labels held out to make sets at 80 and 90 %; 0: no sets"},
+    )
+
+    def __post_init__(self) -> None:
+        if self.settings.protocol != "honest":
+            raise InputError(
+                "a recommendation under the paper's protocol would rest on in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
+        if self.folds < 2:
+            raise InputError("too few inner folds", value=self.folds, allowed="2 or more")
+        check_known("list of candidates", tuple(LISTS), (self.candidates,))
+        check_known("preference", PREFERENCES, (self.prefer,))
+        if self.budget is not None and not 0.0 < self.budget < float("inf"):
+            raise InputError(
+                "the budget is not a price", value=self.budget, allowed="a number above 0"
+            )
+        check_share(self.conformal)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contest:
+    """Who competes under what: built once from votes and spec."""
+
+    prepared: Prepared
+    choices: Candidates
+    terms: Terms
+    costs: Floats | None
+
+    @property
+    def offered(self) -> tuple[Preference, ...]:
+        """Preferences that can be asked for."""
+        return offered(self.costs, self.terms.rules.budget)
+
+
+def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
+    """All that may be looked at: what is held out for sets is not there.
+
+    Raises
+    ------
+    InputError
+        Costs are asked for and not known; a budget that no judge keeps within, or that is not
+        enough for everyone where everyone is asked for.
+    """
+    contest = _any_preference(votes, without_preference(spec))
+    costs = contest.costs
+    if spec.prefer not in contest.offered:
+        if costs is None or spec.budget is None:
+            raise _unknown_costs()
+        raise InputError(
+            "keeping everyone exceeds the budget",
+            value=spec.budget,
+            allowed=f"{float(costs.sum()):g} or more, what all judges cost",
+            remedy="raise the budget or take another preference",
+        )
+    return contest
+
+
+def without_preference(spec: RecommendSpec) -> RecommendSpec:
+    """The spec without what is only read from its result: caches serve all preferences."""
+    return replace(spec, prefer=RecommendSpec().prefer)
+
+
+@cached(4)
+def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
+    fitting = fitting_votes(grouped_votes(votes, spec.settings), spec.conformal, spec.settings.seed)
+    prepared = prepare(fitting, spec.settings)
+    ballots, known = prepared.ballots, known_judges(fitting, prepared)
+    costs = None if known.costs is None else np.array(known.costs)
+    if spec.budget is not None:
+        if costs is None:
+            raise _unknown_costs()
+        if spec.budget < costs.min():
+            raise InputError(
+                "no judge keeps within the budget",
+                value=spec.budget,
+                allowed=f"{costs.min():g} or more, what the cheapest judge costs",
+            )
+    rules = Rules(seed=spec.settings.seed, budget=spec.budget, tables=False)
+    choices = candidates_of(
+        spec.candidates,
+        ballots.n_judges,
+        symmetric=ballots.symmetric,
+        budget=spec.budget is not None,
+    )
+    return Contest(prepared, choices, Terms(spec.folds, spec.settings.seed, known, rules), costs)
+
+
+def _unknown_costs() -> InputError:
+    return InputError(
+        "costs of the judges are not known", allowed="a judge table with a cost for every judge"
+    )
