@@ -14,7 +14,7 @@ from judgepanel.api.show import blocks_html, first_figure
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.blocks import Block
-from judgepanel.present.decide.recommend import RecommendationView
+from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.registry import ENTRIES, study_named
 from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.terminal import terminal_text

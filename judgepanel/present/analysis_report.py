@@ -20,7 +20,7 @@ from judgepanel.present.blocks import (
     opening,
 )
 from judgepanel.present.decide.decision import is_recommended, other_way_sentence, shown_name
-from judgepanel.present.decide.recommend import RecommendationView
+from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.decision_sheet import all_judges, decision_sheet, empty_sheet
 from judgepanel.present.outputs import outputs

@@ -7,7 +7,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Block, Document, Facts, Heading, Paragraph, opening
-from judgepanel.present.decide.recommend import RecommendationView
+from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.decision_sheet import all_judges, decision_sheet
 from judgepanel.present.registry import ENTRIES

@@ -65,7 +65,7 @@ def test_the_panel_file_is_valid_and_scores_as_the_page_does_bit_for_bit(
         expect(page.locator(".jp-note").filter(has_text=warning)).to_have_count(1)
 
     judges = downloaded(page, "Judges and weights (CSV)").decode().splitlines()
-    assert judges[0].startswith("judge,status,share,weight")
+    assert judges[0].startswith("decision,judge,share,weight")
     assert len(judges) == 1 + 30
     guard.check()
 

@@ -13,18 +13,27 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.models.mixture import mixture_of
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.absence import absence_table, absence_words
-from judgepanel.present.decide.recommend import (
+from judgepanel.present.decide.candidate_rows import (
+    MOST_ROWS,
     candidate_table,
-    certainty_sentence,
     members_table,
+    rivals,
+    rivals_figure,
+)
+from judgepanel.present.decide.panel_judges import (
+    RecommendationView,
+    weights_frame,
+    weights_table,
+)
+from judgepanel.present.decide.recommend import (
+    certainty_sentence,
     preference_sentence,
+    present,
     prices_sentence,
     recommendation_sentence,
     rival_sentence,
-    rivals_figure,
     statuses_sentence,
     way_sentence,
-    weights_table,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.runner import run
@@ -92,20 +101,73 @@ def test_other_advice_has_its_price():
     assert "everyone NLL" not in prices_sentence(replace(outcome, runner_up=everyone))
 
 
-def test_the_recommended_panel_is_drawn_first_beside_what_else_could_be_done():
+def test_the_recommended_panel_is_drawn_on_top_and_its_rivals_best_first():
     outcome = result()
-    (trace, base_rate) = rivals_figure(outcome).data
-    assert trace.x[0] == outcome.nll.value
-    assert set(trace.x[1:]) == {
-        float(row.nll.value)
-        for row in (
-            outcome.runner_up,
-            outcome.best(everyone=True),
-            outcome.best(everyone=False),
-            outcome.reference,
-        )
-    }
+    *traces, base_rate = rivals_figure(outcome).data
+    (top,) = (trace for trace in traces if trace.name == "recommended")
+    assert (top.x.tolist(), top.y.tolist()) == ([outcome.nll.value], [0])
+    shown = rivals(outcome)
+    assert len(shown) < MOST_ROWS
+    below = sorted(
+        (y, x)
+        for trace in traces
+        if trace is not top
+        for x, y in zip(trace.x, trace.y, strict=True)
+    )
+    assert [x for _, x in below] == [float(row.nll.value) for row in shown]
+    assert [x for _, x in below] == sorted(x for _, x in below)
     assert set(base_rate.x) == {outcome.null_nll}
+
+
+def test_the_figure_has_the_runner_up_everyone_fewer_judges_and_the_papers_default():
+    outcome = result()
+    names = {row.name for row in rivals(outcome)}
+    everyone, fewer = outcome.best(everyone=True), outcome.best(everyone=False)
+    assert {row.name for row in (outcome.runner_up, everyone, fewer, outcome.reference)} <= names
+    assert outcome.chosen.name not in names
+    assert len({row.k for row in rivals(outcome)}) > 2
+
+
+def test_candidates_not_told_apart_from_the_recommended_one_are_hollow():
+    outcome = result()
+    hollow = {
+        float(row.nll.value) for row in rivals(outcome) if row.behind.lo <= 0.0 <= row.behind.hi
+    }
+    drawn = {trace.name: trace for trace in rivals_figure(outcome).data}
+    trace = drawn["not told apart from it"]
+    assert trace.marker.symbol.endswith("-open")
+    assert set(trace.x) == hollow
+    assert not drawn["recommended"].marker.symbol.endswith("-open")
+
+
+def test_judges_are_listed_with_the_decision_the_most_accurate_first():
+    outcome = result()
+    votes = make_votes(3, 80, 6)
+    table = weights_table(outcome, RecommendationView(votes))
+    names, decisions = table["judge"].values, table["decision"].values
+    assert set(names) == set(votes.judges)
+    assert {n for n, d in zip(names, decisions, strict=True) if d == "keep"} == set(
+        outcome.model.judges
+    )
+    accuracy = table["accuracy"].numbers.tolist()
+    assert accuracy == sorted(accuracy, reverse=True)
+    assert next(iter(table)) == next(iter(weights_frame(outcome))) == "decision"
+
+
+def test_judges_are_listed_by_what_they_are_worth_where_that_is_known():
+    outcome = result()
+    votes = make_votes(3, 80, 6)
+    worth = {name: float(place) for place, name in enumerate(votes.judges)}
+    statuses = tuple(JudgeStatus(name, "helps", "", None) for name in votes.judges)
+    table = weights_table(outcome, RecommendationView(votes, statuses, worth))
+    assert list(table["judge"].values) == list(reversed(votes.judges))
+    assert set(table["role"].values) == {"helps"}
+
+
+def test_what_was_not_measured_is_said():
+    spec = RecommendSpec(Settings(splits=3), folds=3)
+    texts = [getattr(block, "text", "") for block in present(replace(result(), absence=None), spec)]
+    assert any(text.startswith("Not measured on this page") for text in texts)
 
 
 def test_members_of_an_average_are_listed_heaviest_first():
@@ -279,6 +341,7 @@ def test_candidates_come_best_first_and_the_reference_is_marked_once():
     assert len(table) == len(outcome.candidates)
     assert table["NLL"].astype(float).is_monotonic_increasing
     assert (table["difference"] == "reference").sum() == 1
+    assert (table["against the recommended"] == "recommended").sum() == 1
     marked = table[table["difference"] == "reference"].iloc[0]
     assert (marked["panel"], marked["aggregator"], marked["calibrator"]) == (
         *("all", "one-coin", "beta"),

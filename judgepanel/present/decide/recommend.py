@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-
-import pandas as pd
-import plotly.graph_objects as go
 
 from judgepanel.decision.average import DRAWS
 from judgepanel.decision.candidates import EVERYONE, LEAD, OTHERS
-from judgepanel.decision.recommend import REFERENCE, RecommendSpec
-from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Recommendation
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import AVERAGE, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
-from judgepanel.figures.dots import dots
 from judgepanel.figures.judges.judges import kept_judges
 from judgepanel.present.blocks import (
     Answer,
@@ -22,16 +17,24 @@ from judgepanel.present.blocks import (
     Heading,
     Method,
     Paragraph,
+    Row,
     Table,
     drawing,
     paragraphs,
 )
 from judgepanel.present.decide.absence import absence_table, absence_words
+from judgepanel.present.decide.candidate_rows import (
+    candidate_name,
+    candidate_table,
+    members_table,
+    rivals_figure,
+    same_panel,
+)
+from judgepanel.present.decide.panel_judges import NOTHING_KNOWN, RecommendationView, judges_block
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
-from judgepanel.words.cells import Column, ends, numbers, text
 from judgepanel.words.numbers import counted, fixed, interval, sig, signed, with_interval
 from judgepanel.words.sentences import (
     AGGREGATOR_NAMES,
@@ -39,19 +42,7 @@ from judgepanel.words.sentences import (
     CODING,
     if_positions_mean_nothing,
     panel_pipelines,
-    pipeline_name,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RecommendationView:
-    """What is known besides the result: the votes, and the statuses of judges, which may be none.
-
-    Without votes there is no figure of the judges.
-    """
-
-    votes: VoteMatrix | None = None
-    statuses: tuple[JudgeStatus, ...] = ()
 
 
 def recommendation_sentence(result: Recommendation) -> str:
@@ -160,7 +151,7 @@ def prices_sentence(result: Recommendation) -> str:
         ("everyone", result.best(everyone=True)),
         ("a choice of judges", result.best(everyone=False)),
     ):
-        if row is not None and row != result.runner_up and not _same_panel(result, row):
+        if row is not None and row != result.runner_up and not same_panel(result, row):
             change = with_interval(*row.behind, sign=True)
             parts.append(f"{who} NLL {sig(float(row.nll.value))} ({candidate_name(row)}), {change}")
     if not parts:
@@ -168,7 +159,6 @@ def prices_sentence(result: Recommendation) -> str:
     return f"Other advice under its best single pipeline, against this: {'; '.join(parts)}."
 
 
-_AVERAGED = "average of pipelines"
 _BY_CHANCE = "so one near chance hardly counts, and one below chance counts against what it says"
 _TOGETHER = (
     "weighs all judges in one regression, so copies share their weight and one that is mostly "
@@ -253,116 +243,15 @@ def preference_sentence(result: Recommendation) -> str:
     return f"{asked} Against the average of pipelines that costs {price} NLL."
 
 
-def _same_panel(result: Recommendation, row: CandidateFigures) -> bool:
-    """Whether a candidate is what was chosen, or the only pipeline of the average that was."""
-    return row == result.chosen or (not result.averages and row == result.members[0])
-
-
-def candidate_name(candidate: CandidateFigures) -> str:
-    """Its judges and its pipeline, within a sentence."""
-    if candidate.panel == AVERAGE:
-        return f"the {_AVERAGED}"
-    pipeline = pipeline_name(candidate.aggregator, candidate.calibrator)
-    if candidate.panel == EVERYONE:
-        return f"all {counted(candidate.k, 'judge')} with {pipeline}"
-    if candidate.panel.startswith("top"):  # The name has the number.
-        return f"{candidate.panel} with {pipeline}"
-    return f"{candidate.panel} ({counted(candidate.k, 'judge')}) with {pipeline}"
-
-
-def candidate_table(result: Recommendation) -> dict[str, Column]:
-    """Every candidate, best expected NLL first."""
-    rows = sorted(result.candidates, key=lambda row: float(row.nll.value))
-    nll = Interval.stacked(row.nll for row in rows)
-    delta = Interval.stacked(row.delta for row in rows)
-    reference = {
-        place: "reference"
-        for place, row in enumerate(rows)
-        if (row.panel, row.aggregator, row.calibrator) == REFERENCE
-    }
-    return {
-        "panel": text([_AVERAGED if row.panel == AVERAGE else row.panel for row in rows]),
-        "judges": numbers([row.k for row in rows], "whole"),
-        "aggregator": text(
-            ["" if row.panel == AVERAGE else AGGREGATOR_NAMES[row.aggregator] for row in rows]
-        ),
-        "calibrator": text(
-            ["" if row.panel == AVERAGE else CALIBRATOR_NAMES[row.calibrator] for row in rows]
-        ),
-        "NLL": numbers(nll.value),
-        "NLL 95 %": ends(nll, 3, of="nll"),
-        "skill": numbers([row.skill for row in rows], "share"),
-        "difference": Column(delta.value, "signed", reference, "delta"),
-        "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),
-        "Brier": numbers([row.brier for row in rows]),
-        "accuracy": numbers([row.accuracy for row in rows], "share"),
-        "ECE": numbers([row.ece for row in rows]),
-        "weight": numbers([row.weight for row in rows], "share", of="weight"),
-        "chosen in": numbers([row.chosen_share for row in rows], "share", of="chosen_share"),
-    }
-
-
-def weights_frame(result: Recommendation) -> pd.DataFrame:
-    """Judges of the panel in panel order, then those that are not in it.
-
-    ``share`` is the weight of the pipelines that use the judge, ``weight`` what its vote weighs in
-    the heaviest of them.
-    """
-    model = result.model
-    remaining = pd.DataFrame(
-        {
-            "judge": list(model.judges),
-            "status": "kept",
-            "share": list(model.shares),
-            "weight": list(model.main_weights),
-            "correct": [str(count) for count in model.correct],
-            "voted": [str(count) for count in model.voted],
-        }
-    )
-    others = [(name, "left out") for name in result.left_out]
-    others += [(name, "set aside") for name in result.set_aside]
-    rest = pd.DataFrame(others, columns=["judge", "status"]).assign(correct="", voted="")
-    return pd.concat([remaining, rest], ignore_index=True)
-
-
-def weights_table(result: Recommendation) -> dict[str, Column]:
-    """The same for people."""
-    frame = weights_frame(result)
-    share = {"in the average": numbers(frame["share"], "share")} if result.averages else {}
-    return {
-        "judge": text(frame["judge"].tolist()),
-        "status": text(frame["status"].tolist()),
-        **share,
-        "weight": numbers(frame["weight"]),
-        "correct": numbers(pd.to_numeric(frame["correct"]), "whole"),
-        "voted": numbers(pd.to_numeric(frame["voted"]), "whole"),
-    }
-
-
-def members_table(result: Recommendation) -> dict[str, Column]:
-    """Pipelines of the average, heaviest first."""
-    rows = result.members
-    nll = Interval.stacked(row.nll for row in rows)
-    return {
-        "weight": numbers([member.weight for member in result.model.members], "share"),
-        "judges": numbers([row.k for row in rows], "whole"),
-        "panel": text([row.panel for row in rows]),
-        "aggregator": text([AGGREGATOR_NAMES[row.aggregator] for row in rows]),
-        "calibrator": text([CALIBRATOR_NAMES[row.calibrator] for row in rows]),
-        "NLL alone": numbers(nll.value),
-        "NLL 95 %": ends(nll, 3),
-    }
-
-
 def present(
     result: Recommendation,
     spec: RecommendSpec,
-    view: RecommendationView = RecommendationView(),
+    view: RecommendationView = NOTHING_KNOWN,
 ) -> list[Block]:
     """The verdict; who is in the panel, what it loses without some of them, and all candidates."""
     return [
         Answer(recommendation_sentence(result)),
-        *_rivals(result),
+        _evidence(result, view),
         *paragraphs(
             way_sentence(result),
             statuses_sentence(view.statuses),
@@ -374,12 +263,6 @@ def present(
         Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),
         *_members(result),
-        Table(
-            weights_table(result),
-            "Judges of the panel in panel order, and those left out"
-            + ("; weight is that in the heaviest pipeline." if result.averages else "."),
-            height=320,
-        ),
         *_absences(result),
         Heading("All candidates", 3),
         Paragraph(
@@ -392,32 +275,18 @@ def present(
     ]
 
 
-def _rivals(result: Recommendation) -> list[Block]:
-    """The recommended panel beside what else could be done; none from a single split."""
+def _evidence(result: Recommendation, view: RecommendationView) -> Block:
+    """The recommended panel among its rivals, beside the judges; no figure from a single split."""
+    judges = judges_block(result, view)
     if not math.isfinite(float(result.nll.lo)):
-        return []
-    return [
-        drawing(
-            "expected NLL of the recommended panel, of everyone and of fewer judges under their "
-            "best pipelines and of the paper's default, with intervals and the base rate",
-            rivals_figure,
-            result,
-        )
-    ]
-
-
-def rivals_figure(result: Recommendation) -> go.Figure:
-    """NLL out of sample with intervals, one row per way to go."""
-    rows = {"the recommended panel": result.nll}
-    for row in (
-        result.runner_up,
-        result.best(everyone=True),
-        result.best(everyone=False),
-        result.reference,
-    ):
-        if row is not None and not _same_panel(result, row):
-            rows.setdefault(candidate_name(row), row.nll)
-    return dots(list(rows), {"NLL": Interval.stacked(rows.values())}, result.null_nll)
+        return judges
+    candidates = drawing(
+        "expected NLL of the recommended panel and of its rivals, best first, with intervals "
+        "and the base rate; hollow markers are not told apart from the recommended panel",
+        rivals_figure,
+        result,
+    )
+    return Row((candidates, judges))
 
 
 def _members(result: Recommendation) -> list[Block]:

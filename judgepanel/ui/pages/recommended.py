@@ -9,8 +9,8 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.recommend_spec import without_preference
 from judgepanel.present.blocks import Block, opening
+from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.recommend import (
-    RecommendationView,
     beats_null,
     curating_is_safe,
     explained_by_position,
@@ -23,7 +23,7 @@ from judgepanel.ui.pages.recommended_cost import costs
 from judgepanel.ui.pages.recommended_curators import curators
 from judgepanel.ui.pages.recommended_options import recommend_spec
 from judgepanel.ui.pages.recommended_take import exports, scoring
-from judgepanel.ui.pages.recommended_value import known_statuses, value
+from judgepanel.ui.pages.recommended_value import known_statuses, known_value, value
 from judgepanel.ui.pages.recommended_what_if import what_if
 from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks
 from judgepanel.ui.work import show_result, stored_result
@@ -65,8 +65,13 @@ def page(context: PageContext) -> None:
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
-    statuses = () if result.partial else known_statuses(context, spec, result)
-    return RecommendationView(context.votes, statuses)
+    if result.partial:
+        return RecommendationView(context.votes)
+    value = known_value(context, spec, result)
+    worth = (
+        {} if value is None else {judge.judge: float(judge.value.value) for judge in value.judges}
+    )
+    return RecommendationView(context.votes, known_statuses(context, spec, result), worth)
 
 
 def _verdict(result: Recommendation, blocks: list[Block]) -> None:

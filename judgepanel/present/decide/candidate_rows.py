@@ -1,0 +1,143 @@
+"""The candidates of a recommendation: their names, their tables, and the figure of the rivals."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from judgepanel.decision.candidates import EVERYONE
+from judgepanel.decision.recommend import REFERENCE
+from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Recommendation
+from judgepanel.figures.forest import ForestRow, Standing, forest
+from judgepanel.scoring.interval import Interval
+from judgepanel.words.cells import Column, differences, ends, numbers, text
+from judgepanel.words.numbers import counted, sig
+from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name
+
+_AVERAGED = "average of pipelines"
+MOST_ROWS = 12
+"""Rows of the figure; the table has all candidates."""
+
+
+def candidate_name(candidate: CandidateFigures) -> str:
+    """Its judges and its pipeline, within a sentence."""
+    if candidate.panel == AVERAGE:
+        return f"the {_AVERAGED}"
+    pipeline = pipeline_name(candidate.aggregator, candidate.calibrator)
+    if candidate.panel == EVERYONE:
+        return f"all {counted(candidate.k, 'judge')} with {pipeline}"
+    if candidate.panel.startswith("top"):  # The name has the number.
+        return f"{candidate.panel} with {pipeline}"
+    return f"{candidate.panel} ({counted(candidate.k, 'judge')}) with {pipeline}"
+
+
+def same_panel(result: Recommendation, row: CandidateFigures) -> bool:
+    """Whether a candidate is what was chosen, or the only pipeline of the average that was."""
+    only = () if result.averages else (result.members[0].name,)
+    return row.name in (result.chosen.name, *only)
+
+
+def rivals_figure(result: Recommendation) -> go.Figure:
+    """NLL out of sample with intervals: the recommended panel, then its rivals, best first."""
+    taken = result.members[0] if not result.averages else result.chosen
+    top = ForestRow(
+        f"Recommended: {_row_name(taken)}",
+        result.nll,
+        "recommended",
+        _size(result.chosen.k, result.chosen.cost),
+    )
+    return forest([top, *map(_forest_row, rivals(result))], result.null_nll)
+
+
+def rivals(result: Recommendation) -> list[CandidateFigures]:
+    """What to look at beside the recommended panel, lowest NLL first: the runner-up, everyone,
+    fewer judges, the average and the paper's default; then the best of each panel and aggregator.
+    """
+    listed = sorted(result.candidates, key=lambda row: float(row.nll.value))
+    first = (
+        result.runner_up,
+        result.best(everyone=True),
+        result.best(everyone=False),
+        result.candidates[-1],
+        result.reference,
+    )
+    best_of_each = [
+        next(row for row in listed if getattr(row, part) == name)
+        for part in ("panel", "aggregator")
+        for name in dict.fromkeys(getattr(row, part) for row in listed)
+    ]
+    rows = {row.name: row for row in (*first, *best_of_each) if row is not None}
+    names = [name for name, row in rows.items() if not same_panel(result, row)][: MOST_ROWS - 1]
+    return [row for row in listed if row.name in set(names)]
+
+
+def _forest_row(row: CandidateFigures) -> ForestRow:
+    standing: Standing = "not told apart from it"
+    if row.behind.above():
+        standing = "worse"
+    elif row.behind.below():
+        standing = "better"
+    return ForestRow(_row_name(row), row.nll, standing, _size(row.k, row.cost))
+
+
+def _row_name(row: CandidateFigures) -> str:
+    """Its judges and its pipeline, beside a row."""
+    if row.panel == AVERAGE:
+        return _AVERAGED
+    return f"{row.panel}, {pipeline_name(row.aggregator, row.calibrator)}"
+
+
+def _size(k: int, cost: float | None) -> str:
+    judges = counted(k, "judge")
+    return judges if cost is None else f"{judges}, cost {sig(cost)}"
+
+
+def candidate_table(result: Recommendation) -> dict[str, Column]:
+    """Every candidate, best expected NLL first."""
+    rows = sorted(result.candidates, key=lambda row: float(row.nll.value))
+    nll = Interval.stacked(row.nll for row in rows)
+    delta = Interval.stacked(row.delta for row in rows)
+    reference = {
+        place: "reference"
+        for place, row in enumerate(rows)
+        if (row.panel, row.aggregator, row.calibrator) == REFERENCE
+    }
+    behind = Interval.stacked(row.behind for row in rows)
+    taken = {
+        place: "recommended" for place, row in enumerate(rows) if row.name == result.chosen.name
+    }
+    return {
+        "panel": text([_AVERAGED if row.panel == AVERAGE else row.panel for row in rows]),
+        "judges": numbers([row.k for row in rows], "whole"),
+        "aggregator": text(
+            ["" if row.panel == AVERAGE else AGGREGATOR_NAMES[row.aggregator] for row in rows]
+        ),
+        "calibrator": text(
+            ["" if row.panel == AVERAGE else CALIBRATOR_NAMES[row.calibrator] for row in rows]
+        ),
+        "NLL": numbers(nll.value),
+        "NLL 95 %": ends(nll, 3, of="nll"),
+        "against the recommended": differences(behind, taken, of="behind"),
+        "skill": numbers([row.skill for row in rows], "share"),
+        "difference": Column(delta.value, "signed", reference, "delta"),
+        "difference 95 %": ends(delta, words=reference, sign=True, of="delta"),
+        "Brier": numbers([row.brier for row in rows]),
+        "accuracy": numbers([row.accuracy for row in rows], "share"),
+        "ECE": numbers([row.ece for row in rows]),
+        "weight": numbers([row.weight for row in rows], "share", of="weight"),
+        "chosen in": numbers([row.chosen_share for row in rows], "share", of="chosen_share"),
+    }
+
+
+def members_table(result: Recommendation) -> dict[str, Column]:
+    """Pipelines of the average, heaviest first."""
+    rows = result.members
+    nll = Interval.stacked(row.nll for row in rows)
+    return {
+        "weight": numbers([member.weight for member in result.model.members], "share"),
+        "judges": numbers([row.k for row in rows], "whole"),
+        "panel": text([row.panel for row in rows]),
+        "aggregator": text([AGGREGATOR_NAMES[row.aggregator] for row in rows]),
+        "calibrator": text([CALIBRATOR_NAMES[row.calibrator] for row in rows]),
+        "NLL alone": numbers(nll.value),
+        "NLL 95 %": ends(nll, 3),
+    }
