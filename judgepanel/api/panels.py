@@ -254,7 +254,7 @@ def recommend(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> Re
         Workers, all cores by default; they change no figure.
     **options
         Those of :func:`study`, and ``candidates``, ``folds``, ``prefer``, ``budget``,
-        ``conformal``.
+        ``candidate``, ``conformal``.
 
     Returns
     -------

@@ -41,6 +41,11 @@ class Candidate:
     ranking: Ranking = "accuracy"
     curator: str | None = None
 
+    @property
+    def title(self) -> str:
+        """Judges and pipeline in a few words, by which it is asked for."""
+        return f"{self.name}, {self.aggregator}, {self.calibrator}"
+
 
 FAVOURITE = (EVERYONE, "joint", "none")
 LEAD = 0.8

@@ -38,6 +38,7 @@ VERSION = 5
 _PARTS = ("aggregator", "calibrator")
 """What a member holds, each tagged by its kind."""
 _LARGEST = 1e12
+_PICKED = " It was picked among many candidates, for which these figures do not allow."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +94,7 @@ def export_panel(
                 f"Measured on panels chosen and fitted on {recommendation.n_calibration:.0f} "
                 f"labels; this panel was refitted on all {model.n_fit}"
                 f"{' that were not held out' if spec.conformal else ''}."
+                f"{_PICKED if recommendation.instead_of else ''}"
             ),
         },
         "checks": [to_plain(check) for check in (*checks, *_position_check(recommendation))],

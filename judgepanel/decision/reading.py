@@ -1,4 +1,4 @@
-"""A recommendation read under another preference, without running the study again."""
+"""A recommendation read under another preference, or with another candidate taken, from one run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from judgepanel.decision.candidates import Candidate
 from judgepanel.decision.contest import final_member
 from judgepanel.decision.preference import Preference
 from judgepanel.decision.recommend_result import CandidateFigures, Reading, Recommendation
-from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, without_preference
+from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, shared_run
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.mixture import Mixture, mixture_of
 from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import MARGIN, labels_to_settle
 from judgepanel.studies.runner import one_thread
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
@@ -32,14 +32,74 @@ REFERENCE: tuple[str, Aggregator, Calibrator] = ("all", "one_coin", "beta")
 """What the recommendation is held against: the paper's default, all judges with one-coin + beta."""
 
 
+def as_asked(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
+    """What a spec reads from the result of the run that it shares (:func:`shared_run`).
+
+    At most the panel is fitted; what it loses when judges are absent is left to
+    :func:`with_absence`, which takes seconds.
+
+    Raises
+    ------
+    InputError
+        A preference that the costs or the budget do not allow, a candidate that is not there or
+        that exceeds the budget.
+    """
+    read = preferring(votes, spec, result, spec.prefer)
+    return taking(votes, spec, read, spec.candidate) if spec.candidate else read
+
+
+def taking(
+    votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, name: str
+) -> Recommendation:
+    """The recommendation with the candidate of this name taken in place of the recommended one.
+
+    Raises
+    ------
+    InputError
+        A candidate that is not there, or that exceeds the budget.
+    """
+    contest = contest_of(votes, replace(spec, candidate=name))
+    place = next(i for i, row in enumerate(result.candidates) if row.name == name)
+    row = result.candidates[place]
+    if not row.allowed:
+        raise InputError(
+            "the candidate exceeds the budget",
+            value=name,
+            allowed=f"candidates that cost at most {spec.budget:g}",
+            remedy="raise the budget or take another candidate",
+        )
+    alone = np.asarray(np.arange(len(result.candidates) - 1) == place, dtype=np.float64)
+    with one_thread():
+        model = fitted_panel(votes, spec, alone, _fitted(result))
+    return replace(
+        result,
+        model=model,
+        chosen=row,
+        instead_of=replace(result.chosen, nll=result.nll),
+        nll=row.nll,
+        brier=row.brier,
+        accuracy=row.accuracy,
+        ece=row.ece,
+        chosen_on=row.inner_nll,
+        optimism=float(row.nll.value) - row.inner_nll,
+        delta=row.delta,
+        p=row.p,
+        verdict=verdict_on(row.delta, result.margin),
+        cost=row.cost,
+        absence=None,
+        left_out=_left_out(contest.prepared.judges, model),
+        position=result.positions[place] if result.positions else None,
+        warnings=_warnings_for(result, model),
+    )
+
+
 def preferring(
     votes: VoteMatrix, spec: RecommendSpec, result: Recommendation, prefer: Preference
 ) -> Recommendation:
     """What the same study recommends under another preference, without running it again.
 
-    ``result`` is what ``spec`` gave, under whatever preference. At most the panel is fitted; what
-    it loses when judges are absent is left to :func:`with_absence`, which takes seconds. A budget
-    and a share held out are no such readings: they change the candidates and the labels that
+    ``result`` is what ``spec`` gave under whatever preference, with no other candidate taken. A
+    budget and a share held out are no such readings: they change the candidates and the labels that
     everything is fitted to.
 
     Raises
@@ -47,27 +107,39 @@ def preferring(
     InputError
         A preference that the costs or the budget do not allow.
     """
-    asked = replace(spec, prefer=prefer)
-    contest = contest_of(votes, asked)
+    contest = contest_of(votes, replace(spec, prefer=prefer))
     if prefer == result.prefer:
         return result
     reading = next(reading for reading in result.readings if reading.prefer == prefer)
-    place = {row.name: position for position, row in enumerate(result.candidates)}
-    fitted = {
-        place[row.name]: member.model
-        for row, member in zip(result.members, result.model.members, strict=True)
-    }
     with one_thread():
-        model = fitted_panel(votes, asked, reading.used, fitted)
-    rest = [sentence for sentence in result.warnings if sentence not in stand_ins(result.model)]
+        model = fitted_panel(votes, spec, reading.used, _fitted(result))
     return replace(
         result,
         **fields_of(
             result.candidates[:-1], reading, model, contest.prepared.judges, result.n_items
         ),
         absence=None,
-        warnings=(*rest, *stand_ins(model)),
+        warnings=_warnings_for(result, model),
     )
+
+
+def _fitted(result: Recommendation) -> dict[int, PanelModel]:
+    """Candidates by position that the panel of a result has fitted."""
+    place = {row.name: position for position, row in enumerate(result.candidates)}
+    return {
+        place[row.name]: member.model
+        for row, member in zip(result.members, result.model.members, strict=True)
+    }
+
+
+def _warnings_for(result: Recommendation, model: Mixture) -> tuple[str, ...]:
+    """The warnings of a result where another panel is taken."""
+    rest = [sentence for sentence in result.warnings if sentence not in stand_ins(result.model)]
+    return (*rest, *stand_ins(model))
+
+
+def _left_out(judges: tuple[str, ...], model: Mixture) -> tuple[str, ...]:
+    return tuple(name for name in judges if name not in set(model.judges))
 
 
 def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation) -> Recommendation:
@@ -77,9 +149,8 @@ def with_absence(votes: VoteMatrix, spec: RecommendSpec, result: Recommendation)
     """
     if result.partial or result.absence is not None:
         return result
-    asked = replace(spec, prefer=result.prefer)
     with one_thread():
-        absence = _absence(votes, asked, result.model)
+        absence = _absence(votes, shared_run(spec), result.model)
     if absence is None:
         return result
     return replace(result, absence=absence, model=replace(result.model, fallback=absence.fallback))
@@ -120,7 +191,7 @@ def fields_of(
         "margin": margin,
         "verdict": verdict_on(reading.delta, margin),
         "cost": chosen.cost,
-        "left_out": tuple(name for name in judges if name not in set(model.judges)),
+        "left_out": _left_out(judges, model),
         "position": reading.position,
     }
 
@@ -167,7 +238,7 @@ def fitted_panel(
     ``fitted`` are candidates that need no fit.
     """
     members = np.flatnonzero(weights).tolist()
-    models = [fitted.get(i) or _member(votes, without_preference(spec), i) for i in members]
+    models = [fitted.get(i) or _member(votes, shared_run(spec), i) for i in members]
     return mixture_of(models, weights[members].tolist())
 
 

@@ -7,7 +7,7 @@ on new items, selection included. The panel that is exported repeats the choice 
 rows.
 
 Every split chooses by all preferences at once, so that a result says what each of them takes and
-achieves: :func:`preferring` reads another one from it without a further run.
+achieves: :func:`decision.reading.as_asked` reads another one from it without a further run.
 
 Cost per split: folds + 1 evaluations of at most 7 panel sizes for each closed form, and one
 cross-fitting (6 fits) a panel size for joint, which is most of it. The wide list takes about ten
@@ -32,6 +32,7 @@ from judgepanel.decision.reading import (
     fitted_panel,
     reference_of,
     stand_ins,
+    taking,
     with_absence,
 )
 from judgepanel.decision.recommend_result import Recommendation
@@ -39,7 +40,7 @@ from judgepanel.decision.recommend_spec import (
     Contest,
     RecommendSpec,
     contest_of,
-    without_preference,
+    shared_run,
 )
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
@@ -158,17 +159,20 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
 def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommendation:
     """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
     contest, scores = contest_of(votes, spec), partial.in_order()
-    final, totals = _final(votes, without_preference(spec)), scores.tally
+    final, totals = _final(votes, shared_run(spec)), scores.tally
     prepared = contest.prepared
     listed = contest.choices.all()
-    arms = [(0, len(listed) + place) for place in range(len(final.choices))]
+    n_arms = len(listed) + len(final.choices)
+    positions = against_position(
+        prepared, spec.settings, totals, [(0, arm) for arm in range(n_arms)]
+    )
     candidates, readings = readings_of(
         totals,
         scores.taken,
         prepared.ballots.units,
         listed,
         final,
-        against_position(prepared, spec.settings, totals, arms),
+        positions[len(listed) :],
         rare=errs_rarely(prepared),
     )
     reading = next(reading for reading in readings if reading.prefer == spec.prefer)
@@ -191,6 +195,8 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommenda
         measures_coding=prepared.oriented.measures_coding,
         repeats=find_repeats(grouped_votes(votes, spec.settings)).repeats,
         readings=readings,
+        positions=positions[: len(listed)],
+        instead_of=None,
         warnings=(
             *_warnings(contest, totals),
             *held_out_warnings(
@@ -199,6 +205,8 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommenda
             *stand_ins(model),
         ),
     )
+    if spec.candidate:
+        result = taking(votes, spec, result, spec.candidate)
     return with_absence(votes, spec, result)
 
 

@@ -64,7 +64,7 @@ class CandidateFigures:
 
     @property
     def name(self) -> str:
-        """Panel and pipeline in a few words."""
+        """Panel and pipeline in a few words, by which it is asked for."""
         return f"{self.panel}, {self.aggregator}, {self.calibrator}"
 
 
@@ -119,7 +119,12 @@ class Recommendation:
     the choice against a constant position, None where that is no rival. ``repeats`` says which
     items are copies of others; where they are counted ``apart``, ``nll`` is too good. ``readings``
     hold what every preference on offer takes: this recommendation is one of them, and
-    :func:`decision.recommend.preferring` makes the others of it.
+    :func:`decision.reading.as_asked` makes the others of it; ``positions`` hold every candidate but
+    the average against a constant position, empty where that is no rival.
+
+    ``instead_of`` is what is recommended, with the NLL of choosing so, where another candidate was
+    taken in its place: ``chosen``, ``model``, the scores and their comparisons are then that
+    candidate's own, and do not allow for its having been picked among many.
     """
 
     model: Mixture
@@ -158,6 +163,8 @@ class Recommendation:
     position: ConstantPosition | None
     repeats: Repeats
     readings: tuple[Reading, ...]
+    positions: tuple[ConstantPosition, ...]
+    instead_of: CandidateFigures | None
     warnings: tuple[str, ...]
 
     COLUMNS: ClassVar[Mapping[str, str]] = MappingProxyType(
@@ -171,7 +178,8 @@ class Recommendation:
             "weight": "Weight of the candidate in the average, fitted on all labelled rows.",
             "inner_nll": "Cross-validated NLL on all labelled rows, which the choice saw.",
             "smoothed_nll": "The inner NLL by which candidates are compared; blank over budget.",
-            "behind": "NLL of the candidate less that of the chosen one, out of sample, in nats.",
+            "behind": "NLL of the candidate less that of the recommended one, out of sample, in "
+            "nats.",
             "stands": "What the interval of behind says against the margin; curate: this candidate "
             "is better.",
             "allowed": "Whether the candidate keeps within the budget.",
@@ -188,6 +196,11 @@ class Recommendation:
         """Candidates that the final choice could not tell from the best, the best first."""
         candidates = [candidate for candidate in self.candidates if candidate.tied]
         return tuple(sorted(candidates, key=lambda candidate: candidate.smoothed_nll))
+
+    @property
+    def recommended(self) -> CandidateFigures:
+        """What is recommended, whatever is taken."""
+        return self.instead_of or self.chosen
 
     @property
     def averages(self) -> bool:
@@ -243,6 +256,7 @@ class Recommendation:
                 }
                 for member, row in zip(self.model.members, self.members, strict=True)
             ],
+            "instead_of": None if self.instead_of is None else self.instead_of.name,
             "budget": self.budget,
             "cost": self.cost,
             "judges": list(self.model.judges),

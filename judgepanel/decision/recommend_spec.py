@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,17 @@ from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
 
+_NEAR = 5
+"""Names that are given where one is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecommendSpec:
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
 
-    ``prefer`` only says what is read from a result (:mod:`decision.reading`). A ``budget`` needs
-    a run of its own, since panels within it are searched for, and so does a share held out
-    (``conformal``), which leaves fewer labels to fit.
+    ``prefer`` and ``candidate`` only say what is read from a result (:mod:`decision.reading`). A
+    ``budget`` needs a run of its own, since panels within it are searched for, and so does a share
+    held out (``conformal``), which leaves fewer labels to fit.
 
     Raises
     ------
@@ -50,6 +54,13 @@ class RecommendSpec:
     )
     budget: float | None = field(
         default=None, metadata={"help": "most that the panel may cost per item (no limit)"}
+    )
+    candidate: str = field(
+        default="",
+        metadata={
+            "help": "a candidate to take in place of the recommended panel, such as 'top-5, "
+            "one_coin, temperature'; its own figures do not allow for having been picked"
+        },
     )
     conformal: float = field(
         default=0.0,
@@ -96,9 +107,9 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
     ------
     InputError
         Costs are asked for and not known; a budget that no judge keeps within, or that is not
-        enough for everyone where everyone is asked for.
+        enough for everyone where everyone is asked for; a candidate that is not there.
     """
-    contest = _any_preference(votes, without_preference(spec))
+    contest = _any_preference(votes, shared_run(spec))
     costs = contest.costs
     if spec.prefer not in contest.offered:
         if costs is None or spec.budget is None:
@@ -109,12 +120,20 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
             allowed=f"{float(costs.sum()):g} or more, what all judges cost",
             remedy="raise the budget or take another preference",
         )
+    names = [candidate.title for candidate in contest.choices.all()]
+    if spec.candidate and spec.candidate not in names:
+        near = get_close_matches(spec.candidate, names, _NEAR, cutoff=0.0)
+        raise InputError(
+            "no candidate has this name",
+            value=spec.candidate,
+            allowed=f"for instance {'; '.join(near)}",
+        )
     return contest
 
 
-def without_preference(spec: RecommendSpec) -> RecommendSpec:
-    """The spec without what is only read from its result: caches serve all preferences."""
-    return replace(spec, prefer=RecommendSpec().prefer)
+def shared_run(spec: RecommendSpec) -> RecommendSpec:
+    """The spec without what is only read from its result: one run and its caches serve all."""
+    return replace(spec, prefer=RecommendSpec().prefer, candidate="")
 
 
 @cached(4)

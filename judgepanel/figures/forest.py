@@ -21,10 +21,11 @@ from judgepanel.figures.style import (
 )
 from judgepanel.scoring.interval import Interval
 
-Standing = Literal["recommended", "not told apart from it", "worse", "better"]
+Standing = Literal["recommended", "taken instead", "not told apart from it", "worse", "better"]
 
 _LOOKS: dict[Standing, tuple[str, str, int]] = {
     "recommended": (INCLUDE, "diamond", 15),
+    "taken instead": (CURATE_LINE, "square", 13),
     "not told apart from it": (NEUTRAL, "circle-open", 11),
     "worse": (CURATE_LINE, "circle", 9),
     "better": (INCLUDE, "star", 11),

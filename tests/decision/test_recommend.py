@@ -11,8 +11,9 @@ from judgepanel.decision import recommend
 from judgepanel.decision.average import average_losses
 from judgepanel.decision.candidates import candidates_of
 from judgepanel.decision.contest import Terms, compete, stand
+from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.preference import PREFERENCES, choose
-from judgepanel.decision.reading import preferring, with_absence
+from judgepanel.decision.reading import as_asked, preferring, with_absence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
@@ -266,6 +267,59 @@ def test_finished_splits_serve_every_preference(votes):
         for prefer in ("nll", "fewest")
     )
     assert to_plain(first) == to_plain(other)
+
+
+TAKEN = "top-3, one_coin, temperature"
+
+
+@pytest.mark.parametrize("prefer", ["nll", "single"])
+def test_another_candidate_is_taken_as_if_it_had_been_asked_for(priced, general, prefer):
+    spec = replace(spec_of(splits=2), prefer=prefer, candidate=TAKEN)
+    asked = run(RECOMMEND, priced, spec, jobs=1)
+    read = with_absence(priced, spec, as_asked(priced, spec, general))
+    assert json.dumps(to_plain(read)) == json.dumps(to_plain(asked))
+
+
+def test_a_candidate_that_is_taken_has_its_own_figures_and_is_held_against_the_recommended(
+    priced, general
+):
+    spec = replace(spec_of(splits=2), candidate=TAKEN)
+    read = as_asked(priced, spec, general)
+    (row,) = (row for row in general.candidates if row.name == TAKEN)
+    assert read.chosen == row
+    assert (read.nll, read.delta, read.cost) == (row.nll, row.delta, row.cost)
+    assert read.recommended.name == general.chosen.name
+    assert row.behind.value == pytest.approx(row.nll.value - read.recommended.nll.value, abs=1e-11)
+    prepared = prepare(priced, Settings())
+    fitted = fit_panel(
+        prepared.ballots, prepared.judges, 3, aggregator="one_coin", calibrator="temperature"
+    )
+    assert read.model == mixture_of([fitted], [1.0])
+    assert set(read.left_out) == set(priced.judges) - set(fitted.judges)
+
+
+def test_a_panel_file_of_a_candidate_is_valid_and_says_that_it_was_picked(priced, general):
+    spec = replace(spec_of(splits=2), candidate=TAKEN)
+    read = with_absence(priced, spec, as_asked(priced, spec, general))
+    content = load_panel(panel_json(export_panel(read, priced, spec, ()))).content
+    assert content["spec"]["candidate"] == TAKEN
+    assert content["judges"] == list(read.model.judges)
+    assert content["figures"]["nll"] == float(read.chosen.nll.value)
+    assert "picked among many candidates" in content["figures"]["note"]
+
+
+def test_an_unknown_candidate_is_refused_with_names_that_are_near(votes):
+    spec = replace(spec_of(splits=2), candidate="top-3, one-coin, temperature")
+    with pytest.raises(InputError, match=r"no candidate has this name.*top-3, one_coin, temp"):
+        run(RECOMMEND, votes, spec, jobs=1)
+
+
+def test_a_candidate_beyond_the_budget_is_refused():
+    few = with_costs(make_votes(3, 60, 4), [1.0 + 0.25 * j for j in range(4)])
+    spec = replace(spec_of(splits=2), budget=3.0)
+    result = run(RECOMMEND, few, spec, jobs=1)
+    with pytest.raises(InputError, match="the candidate exceeds the budget"):
+        as_asked(few, replace(spec, candidate="all, one_coin, beta"), result)
 
 
 @pytest.mark.parametrize("option", [{"prefer": "cheapest"}, {"budget": 3.0}])

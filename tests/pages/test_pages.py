@@ -259,7 +259,9 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
         assert wanted in headers
 
 
-def test_another_preference_is_read_from_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_preference_or_candidate_is_read_from_the_same_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     analysis = prepared("clean_pairwise", 2)
     until_done(open_app(RECOMMENDED, analysis=analysis))
 
@@ -270,6 +272,12 @@ def test_another_preference_is_read_from_the_same_run(monkeypatch: pytest.Monkey
     app = checked(open_app(RECOMMENDED, analysis=analysis, prefer="fewest judges"))
     assert "The candidate with the fewest judges" in text_of(app)
     assert any("--prefer=fewest" in block.value for block in app.code)
+    assert "Panel (panel.json)" in downloads_of(app)
+    taken = "top-5, one-coin + temperature"
+    app = checked(open_app(RECOMMENDED, analysis=analysis, candidate=taken))
+    assert answer_of(app).startswith("Taken by hand: top-5 with one-coin + temperature; NLL ")
+    assert "not corrected for that" in text_of(app)
+    assert any("--candidate=top-5, one_coin, temperature" in block.value for block in app.code)
     assert "Panel (panel.json)" in downloads_of(app)
 
 

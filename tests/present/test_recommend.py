@@ -164,6 +164,21 @@ def test_judges_are_listed_by_what_they_are_worth_where_that_is_known():
     assert set(table["role"].values) == {"helps"}
 
 
+def test_a_candidate_that_was_taken_is_held_against_the_recommended_panel():
+    outcome = result()
+    row = outcome.reference
+    taken = replace(outcome, chosen=row, instead_of=outcome.chosen, nll=row.nll)
+    sentence = recommendation_sentence(taken)
+    assert sentence.startswith("Taken by hand: all 6 judges with one-coin + beta; NLL ")
+    assert with_interval(*row.behind, sign=True) in sentence
+    texts = [getattr(block, "text", "") for block in present(taken, RecommendSpec())]
+    assert any("not corrected for that" in text for text in texts)
+    assert not any(text.startswith("Runner-up") for text in texts)
+    drawn = {trace.name: trace for trace in rivals_figure(taken).data}
+    assert drawn["recommended"].x.tolist() == [outcome.nll.value]
+    assert drawn["taken instead"].x.tolist() == [row.nll.value]
+
+
 def test_what_was_not_measured_is_said():
     spec = RecommendSpec(Settings(splits=3), folds=3)
     texts = [getattr(block, "text", "") for block in present(replace(result(), absence=None), spec)]

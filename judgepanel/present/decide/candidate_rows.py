@@ -31,29 +31,33 @@ def candidate_name(candidate: CandidateFigures) -> str:
 
 
 def same_panel(result: Recommendation, row: CandidateFigures) -> bool:
-    """Whether a candidate is what was chosen, or the only pipeline of the average that was."""
-    only = () if result.averages else (result.members[0].name,)
-    return row.name in (result.chosen.name, *only)
+    """Whether a candidate is what is recommended, or the only pipeline of the average that is."""
+    only = () if result.averages or result.instead_of else (result.members[0].name,)
+    return row.name in (result.recommended.name, *only)
 
 
 def rivals_figure(result: Recommendation) -> go.Figure:
     """NLL out of sample with intervals: the recommended panel, then its rivals, best first."""
-    taken = result.members[0] if not result.averages else result.chosen
+    best = result.recommended
+    alone = not (result.averages or result.instead_of)
     top = ForestRow(
-        f"Recommended: {_row_name(taken)}",
-        result.nll,
+        f"Recommended: {_row_name(result.members[0] if alone else best)}",
+        best.nll if result.instead_of else result.nll,
         "recommended",
-        _size(result.chosen.k, result.chosen.cost),
+        _size(best.k, best.cost),
     )
-    return forest([top, *map(_forest_row, rivals(result))], result.null_nll)
+    rows = [_forest_row(result, row) for row in rivals(result)]
+    return forest([top, *rows], result.null_nll)
 
 
 def rivals(result: Recommendation) -> list[CandidateFigures]:
-    """What to look at beside the recommended panel, lowest NLL first: the runner-up, everyone,
-    fewer judges, the average and the paper's default; then the best of each panel and aggregator.
+    """What to look at beside the recommended panel, lowest NLL first: what was taken instead, the
+    runner-up, everyone, fewer judges, the average and the paper's default; then the best of each
+    panel and aggregator.
     """
     listed = sorted(result.candidates, key=lambda row: float(row.nll.value))
     first = (
+        result.chosen,
         result.runner_up,
         result.best(everyone=True),
         result.best(everyone=False),
@@ -70,9 +74,11 @@ def rivals(result: Recommendation) -> list[CandidateFigures]:
     return [row for row in listed if row.name in set(names)]
 
 
-def _forest_row(row: CandidateFigures) -> ForestRow:
+def _forest_row(result: Recommendation, row: CandidateFigures) -> ForestRow:
     standing: Standing = "not told apart from it"
-    if row.behind.above():
+    if row.name == result.chosen.name:
+        standing = "taken instead"
+    elif row.behind.above():
         standing = "worse"
     elif row.behind.below():
         standing = "better"
@@ -103,7 +109,9 @@ def candidate_table(result: Recommendation) -> dict[str, Column]:
     }
     behind = Interval.stacked(row.behind for row in rows)
     taken = {
-        place: "recommended" for place, row in enumerate(rows) if row.name == result.chosen.name
+        place: "recommended"
+        for place, row in enumerate(rows)
+        if row.name == result.recommended.name
     }
     return {
         "panel": text([_AVERAGED if row.panel == AVERAGE else row.panel for row in rows]),

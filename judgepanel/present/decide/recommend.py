@@ -51,6 +51,8 @@ def recommendation_sentence(result: Recommendation) -> str:
 
 
 def _answer(result: Recommendation) -> str:
+    if result.instead_of is not None:
+        return " ".join([instead_sentence(result), *reservations(result)])
     size, total = len(result.model.judges), result.n_judges
     who = f"Keep all {total} judges" if size == total else f"Keep {size} of {total} judges"
     if total == 1:
@@ -70,6 +72,28 @@ def _answer(result: Recommendation) -> str:
             f"be as good as keeping all; {expected}.{coding}"
         )
     return f"{who} with {pipeline}; {expected}.{coding}"
+
+
+def instead_sentence(result: Recommendation) -> str:
+    """What was taken in place of the recommended panel, and what that costs."""
+    row = result.chosen
+    nll, lo, hi = row.nll
+    change = with_interval(*row.behind, sign=True)
+    return (
+        f"Taken by hand: {candidate_name(row)}; NLL {sig(nll)} {interval(lo, hi, 3)}, {change} "
+        "against the recommended panel."
+    )
+
+
+def picked_sentence(result: Recommendation) -> str:
+    """What the figures of a candidate that was taken do not allow for."""
+    nll, lo, hi = result.recommended.nll
+    return (
+        f"It was picked among {len(result.candidates)} candidates after their figures were seen: "
+        "its figures are its own, and not corrected for that. Recommended is "
+        f"{candidate_name(result.recommended)}; expected NLL {sig(nll)} {interval(lo, hi, 3)} on "
+        "new items."
+    )
 
 
 def reservations(result: Recommendation) -> list[str]:
@@ -255,10 +279,7 @@ def present(
         *paragraphs(
             way_sentence(result),
             statuses_sentence(view.statuses),
-            preference_sentence(result),
-            certainty_sentence(result),
-            prices_sentence(result),
-            rival_sentence(result),
+            *_certainty(result),
         ),
         Heading("The panel", 3),
         *([] if view.votes is None else [_judges(result, view.votes)]),
@@ -272,6 +293,18 @@ def present(
         ),
         Table(candidate_table(result), "Candidates, lowest NLL first."),
         _method(result, spec),
+    ]
+
+
+def _certainty(result: Recommendation) -> list[str]:
+    """How sure the recommendation is, and what came close; of another candidate what it lacks."""
+    if result.instead_of is not None:
+        return [picked_sentence(result)]
+    return [
+        preference_sentence(result),
+        certainty_sentence(result),
+        prices_sentence(result),
+        rival_sentence(result),
     ]
 
 

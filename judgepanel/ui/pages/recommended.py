@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from judgepanel.decision.reading import preferring
+from judgepanel.decision.reading import as_asked
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.decision.recommend_spec import without_preference
+from judgepanel.decision.recommend_spec import shared_run
 from judgepanel.present.blocks import Block, opening
 from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.recommend import (
@@ -21,7 +22,7 @@ from judgepanel.present.registry import ENTRIES
 from judgepanel.ui.frame import PageContext, answer, next_step, problem
 from judgepanel.ui.pages.recommended_cost import costs
 from judgepanel.ui.pages.recommended_curators import curators
-from judgepanel.ui.pages.recommended_options import recommend_spec
+from judgepanel.ui.pages.recommended_options import recommend_spec, with_candidate
 from judgepanel.ui.pages.recommended_take import exports, scoring
 from judgepanel.ui.pages.recommended_value import known_statuses, known_value, value
 from judgepanel.ui.pages.recommended_what_if import what_if
@@ -34,14 +35,28 @@ from judgepanel.words.sentences import so_far
 def page(context: PageContext) -> None:
     """The recommendation as it grows; then what rests on it, one section after the other.
 
-    One run serves all preferences: another one is read from its result and starts no work.
+    One run serves all preferences and candidates: another one is read from its result and starts no
+    work.
     """
-    spec, caveats = recommend_spec(context), Caveats()
-    run = without_preference(spec)
+    caveats, asked = Caveats(), recommend_spec(context)
+    verdict = st.container()
+    try:
+        spec = with_candidate(context, asked)
+        _recommendation(context, spec, verdict, caveats)
+    except InputError as error:  # What the costs or the budget do not allow.
+        with verdict:
+            problem(str(error))
+    next_step("pages/panel_curve.py", "the curve behind it", context.analysis)
+
+
+def _recommendation(
+    context: PageContext, spec: RecommendSpec, place: DeltaGenerator, caveats: Caveats
+) -> None:
+    run = shared_run(spec)
     evidence, how = list[Block](), list[Block]()
 
     def draw(general: Recommendation) -> None:
-        result = preferring(context.votes, run, general, spec.prefer)
+        result = as_asked(context.votes, spec, general)
         view = _view(context, spec, result)
         blocks, how[:] = page_blocks(
             ENTRIES[RECOMMEND.name], context, spec, result, view, caveats=caveats
@@ -52,16 +67,12 @@ def page(context: PageContext) -> None:
             st.caption("The panel can be exported when all splits are done.")
             _evidence(evidence, how)
 
-    try:
-        if show_result(RECOMMEND, context, run, draw):
-            general = stored_result(RECOMMEND, context, run)
-            if general is not None and not general.partial:
-                result = preferring(context.votes, run, general, spec.prefer)
-                _sections(context, spec, result, caveats)
-                _evidence(evidence, how)
-    except InputError as error:  # A preference that the budget does not allow.
-        problem(str(error))
-    next_step("pages/panel_curve.py", "the curve behind it", context.analysis)
+    with place:
+        ended = show_result(RECOMMEND, context, run, draw)
+    general = stored_result(RECOMMEND, context, run) if ended else None
+    if general is not None and not general.partial:
+        _sections(context, spec, as_asked(context.votes, spec, general), caveats)
+        _evidence(evidence, how)
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
@@ -98,7 +109,12 @@ def _sections(
 
 
 def _tone(result: Recommendation) -> str:
-    if not beats_null(result) or reservations(result) or explained_by_position(result):
+    if (
+        result.instead_of is not None
+        or not beats_null(result)
+        or reservations(result)
+        or explained_by_position(result)
+    ):
         return "open"
     if len(result.model.judges) == result.n_judges:
         return "keep"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from judgepanel.decision.candidates import LISTS
 from judgepanel.decision.preference import PREFERENCES, Preference
-from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_spec import RecommendSpec, contest_of
 from judgepanel.studies.panel.evidence import Known, known_judges
 from judgepanel.studies.settings import prepare
 from judgepanel.ui.frame import PageContext
+from judgepanel.words.sentences import pipeline_name
 
 _PREFER = {
     "nll": "lowest NLL",
@@ -25,6 +28,34 @@ _HELD = (0, 10, 20, 30)
 def known_of(context: PageContext) -> Known:
     """Families and costs of the analysis' judges."""
     return known_judges(context.votes, prepare(context.votes, context.analysis.settings))
+
+
+def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
+    """The spec with the candidate that is asked for in place of the recommended one.
+
+    Raises
+    ------
+    InputError
+        What the costs do not allow.
+    """
+    listed = {entry.title: entry for entry in contest_of(context.votes, spec).choices.all()}
+
+    def label(title: str) -> str:
+        if not title:
+            return "the recommended panel"
+        entry = listed[title]
+        return f"{entry.name}, {pipeline_name(entry.aggregator, entry.calibrator)}"
+
+    taken = st.selectbox(
+        "Take another candidate",
+        ("", *listed),
+        key="candidate",
+        bind="query-params",
+        format_func=label,
+        help="What is downloaded and scored with is then this candidate, fitted on all labelled "
+        "items. Its figures do not allow for its having been picked after they were seen.",
+    )
+    return replace(spec, candidate=taken if taken in listed else "")
 
 
 def recommend_spec(context: PageContext) -> RecommendSpec:

@@ -47,8 +47,8 @@ def _editor(
 ) -> None:
     st.html(
         '<p class="jp-note">Untick judges to leave them out. The remaining judges, and all judges, '
-        "are refitted in every split, under the recommended pipeline (of an average, the one with "
-        "the largest weight).</p>"
+        "are refitted in every split, under the pipeline of the panel above (of an average, the "
+        "one with the largest weight).</p>"
     )
     base = _base(context, recommendation, names)
     version = st.session_state.setdefault(_VERSION, 0)
@@ -80,7 +80,8 @@ def _editor(
     )
     same = bool((keep == _recommended(recommendation, names)).all())
     if same or keep.all():
-        whose = "the recommended panel itself" if same else "everybody"
+        panel = "taken" if recommendation.instead_of else "recommended"
+        whose = f"the {panel} panel itself" if same else "everybody"
         st.caption(f"This is {whose}; untick a judge to compare with all judges.")
         return
     known = Caveats(recommendation.warnings)
