@@ -15,7 +15,7 @@ from judgepanel.votes import InputError
 _SUM_OF_WEIGHTS = 1e-9
 """How far the weights of members may be from 1 in sum."""
 _A_JUDGE = ("correct", "voted", "weights", "ones", "zeros", "shares")
-_SUMS = ("log_odds", "stacking")
+_SUMS = ("log_odds", "stacking", "stacking_monotone", "joint_monotone")
 
 
 def members_content(model: Mixture) -> list[dict[str, Any]]:

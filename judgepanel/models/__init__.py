@@ -17,7 +17,7 @@ from judgepanel.models.calibrators import (
 from judgepanel.models.conformal import SplitConformal
 from judgepanel.models.dawid_skene import DawidSkene
 from judgepanel.models.irt import TwoPL
-from judgepanel.models.joint import Joint, Stacking
+from judgepanel.models.joint import Joint, MonotoneJoint, MonotoneStacking, Stacking
 from judgepanel.models.mixture import Member, Mixture, mixture_of
 from judgepanel.models.panel import PanelModel, fit_panel
 from judgepanel.models.residual import ResidualCorrection
@@ -36,6 +36,8 @@ __all__ = [
     "MajorityVote",
     "Member",
     "Mixture",
+    "MonotoneJoint",
+    "MonotoneStacking",
     "NoCalibrator",
     "OneCoin",
     "PanelModel",

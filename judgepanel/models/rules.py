@@ -12,11 +12,10 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.aggregation import RIDGES, Aggregator
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.dawid_skene import fit_many, training, two_coin_logits
 from judgepanel.kernels.aggregate.dawid_skene_em import Rules
-from judgepanel.kernels.aggregate.joint import JointPanel, fit_panels
 from judgepanel.kernels.aggregate.prefixes import (
     FRACTIONS,
     ClosedForm,
@@ -52,7 +51,7 @@ class VoteFraction:
 class VoteSum:
     """``intercept`` + sum of V w: ``weights`` (k,) are log-odds that a vote for 1 adds."""
 
-    kind: Literal["one_coin", "log_odds", "stacking"]
+    kind: Literal["one_coin", "log_odds", "stacking", "stacking_monotone", "joint_monotone"]
     weights: Numbers
     intercept: float = 0.0
 
@@ -116,13 +115,13 @@ def fit_rule(
 ) -> tuple[Index, Rule]:
     """The ``k`` best judges (k,) in panel order, and their rule, fitted on all rows.
 
-    ``seed`` draws the folds in which stacking and joint choose their ridge.
+    ``seed`` draws the folds in which ridge regressions choose their ridge.
     """
     everyone = np.arange(ballots.n_items)
     order = rank(ballots, everyone, ranking)[:k]
     if aggregator in ("dawid_skene", "dawid_skene_semi"):
         return order, _two_coin(ballots, order, aggregator)
-    if aggregator in ("stacking", "joint"):
+    if aggregator in RIDGES:
         return _ridge(ballots, k, aggregator, ranking, seed)
     correct, voted = counts(ballots, everyone)
     weights = _floats(closed_form_weights(cast(ClosedForm, aggregator), correct, voted)[order])
@@ -156,20 +155,16 @@ def _ridge(
     everyone = np.arange(ballots.n_items)
     pieces = folds(ballots.units, everyone, N_FOLDS, seed=seed, key=(0,))
     fit = Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
-    joint = aggregator == "joint"
-    (panel,) = fit_panels(ballots, [fit], k, ranking, one_coin=joint, agreement=joint)
-    if not joint:
-        return panel.judges, VoteSum("stacking", _floats(panel.weights), panel.intercept)
-    return panel.judges, _joint_sum(panel)
-
-
-def _joint_sum(panel: JointPanel) -> JointSum:
+    (panel,) = RIDGES[aggregator].panels(ballots, [fit], k, ranking)
+    weights = _floats(panel.weights)
     if panel.agreement is None:
-        raise ValueError("a joint panel compares items with past ones")
+        return panel.judges, VoteSum(
+            cast(Literal["stacking"], aggregator), weights, panel.intercept
+        )
     past = panel.agreement.prototypes
-    return JointSum(
+    return panel.judges, JointSum(
         "joint",
-        _floats(panel.weights),
+        weights,
         panel.intercept,
         _floats(panel.agreement.shares),
         tuple("".join(_MARKS[sign] for sign in row) for row in past.tolist()),

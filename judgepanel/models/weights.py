@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.kernels.aggregate.aggregation import Aggregator
+from judgepanel.kernels.aggregate.aggregation import RIDGES, Aggregator
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS, Fit
 from judgepanel.kernels.aggregate.dawid_skene import fit_many, training
 from judgepanel.kernels.aggregate.dawid_skene_em import Rules
-from judgepanel.kernels.aggregate.joint import fit_panels
+from judgepanel.kernels.aggregate.joint import Form
 from judgepanel.kernels.aggregate.prefixes import (
     CLOSED_FORMS,
     ClosedForm,
@@ -47,12 +49,14 @@ def _dawid_skene(*, clamp: bool) -> Callable[[Ballots], Floats]:
     return weights
 
 
-def _ridge(*, one_coin: bool) -> Callable[[Ballots], Floats]:
+def _ridge(form: Form) -> Callable[[Ballots], Floats]:
+    linear = replace(form, agreement=False)
+
     def weights(ballots: Ballots) -> Floats:
         everyone = np.arange(ballots.n_items)
         pieces = folds(ballots.units, everyone, N_FOLDS, seed=0, key=(0,))
         fit = Fit(everyone, everyone[:0], fold_of(pieces, ballots.n_items))
-        (panel,) = fit_panels(ballots, [fit], ballots.n_judges, one_coin=one_coin)
+        (panel,) = linear.panels(ballots, [fit], ballots.n_judges)
         values = np.empty(ballots.n_judges)
         values[panel.judges] = panel.weights
         return values
@@ -65,8 +69,7 @@ WEIGHTS: Mapping[Aggregator, Callable[[Ballots], Floats]] = MappingProxyType(
         **{kind: _closed(kind) for kind in CLOSED_FORMS},
         "dawid_skene": _dawid_skene(clamp=False),
         "dawid_skene_semi": _dawid_skene(clamp=True),
-        "stacking": _ridge(one_coin=False),
-        "joint": _ridge(one_coin=True),
+        **{cast(Aggregator, kind): _ridge(form) for kind, form in RIDGES.items()},
     }
 )
 """Ballots to weights (n_judges,), by aggregator."""

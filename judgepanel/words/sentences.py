@@ -47,6 +47,8 @@ AGGREGATOR_NAMES = {
     "dawid_skene_semi": "Dawid–Skene with labels",
     "stacking": "stacking",
     "joint": "joint",
+    "stacking_monotone": "monotone stacking",
+    "joint_monotone": "monotone joint",
 }
 EVEN_SHARE = 0.4
 _MEMBERS = 3

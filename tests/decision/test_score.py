@@ -420,6 +420,7 @@ def test_recommend_takes_the_share_on_the_command_line(old, tmp_path, capsys):
         ("dawid_skene", "temperature", 30),
         ("stacking", "none", 30),
         ("joint", "temperature", 65),
+        ("joint_monotone", "none", 65),
     ],
 )
 def test_llmbar_halves_round_trip_bit_for_bit(real_votes, result, spec, aggregator, calibrator, k):

@@ -8,14 +8,25 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import CS, joint, stacking
-from judgepanel.models.joint import Joint, Stacking
+from judgepanel.kernels.aggregate.joint import (
+    CS,
+    joint,
+    joint_monotone,
+    stacking,
+    stacking_monotone,
+)
+from judgepanel.models.joint import Joint, MonotoneJoint, MonotoneStacking, Stacking
 from judgepanel.scoring.splits import folds
 from judgepanel.votes import MISSING
 from tests.helpers import make_ballots, make_votes
 
-KERNELS = {Joint: joint, Stacking: stacking}
-BOTH = tuple(KERNELS)
+KERNELS = {
+    Joint: joint,
+    Stacking: stacking,
+    MonotoneJoint: joint_monotone,
+    MonotoneStacking: stacking_monotone,
+}
+KINDS = tuple(KERNELS)
 
 
 def table(seed=0, n_items=80, n_judges=6):
@@ -27,13 +38,15 @@ def as_table(ballots):
     return np.where(ballots.votes == 0, np.nan, ballots.votes > 0), (ballots.signs > 0).astype(int)
 
 
-@pytest.mark.parametrize("model", [Joint(), Stacking(), Joint(agreement=False)])
+@pytest.mark.parametrize(
+    "model", [Joint(), Stacking(), Joint(agreement=False), MonotoneJoint(), MonotoneStacking()]
+)
 def test_scikit_learn_accepts_the_estimator(model):
     ran = check_estimator(model, on_skip=None, on_fail="raise")
     assert sum(command["status"] == "passed" for command in ran) > 40
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("groups", [0, 15])
 def test_an_estimator_is_its_kernel(kind, symmetric, groups):
@@ -57,7 +70,9 @@ def test_an_estimator_is_its_kernel(kind, symmetric, groups):
         np.testing.assert_allclose(own[fit.score], result[0], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("model", [Stacking(), Joint(agreement=False)])
+@pytest.mark.parametrize(
+    "model", [Stacking(), Joint(agreement=False), MonotoneJoint(), MonotoneStacking()]
+)
 def test_without_agreement_weights_and_intercept_say_it_all(model):
     X, y = table()
     unseen, _ = table(seed=5, n_items=30)
@@ -77,7 +92,7 @@ def test_agreement_adds_to_what_weights_say():
     np.testing.assert_allclose(model.decision_function(X), linear + added, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", KINDS)
 def test_left_out_scores_do_not_know_their_own_group(kind):
     X, y = table()
     groups = np.arange(80) // 4
@@ -89,7 +104,7 @@ def test_left_out_scores_do_not_know_their_own_group(kind):
     assert (after[~own] != before[~own]).any()
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_item_nobody_voted_on_gets_the_prior(kind):
     X, y = table()
     y[:60] = 1
@@ -99,7 +114,7 @@ def test_an_item_nobody_voted_on_gets_the_prior(kind):
     assert proba == pytest.approx(odds / (1 + odds))
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", KINDS)
 def test_symmetric_probabilities_of_an_item_and_its_swap_add_up_to_one(kind):
     X, y = table()
     model = kind(symmetric=True).fit(X, y)
@@ -118,7 +133,7 @@ def test_shares_of_the_ridges_are_their_likelihoods_on_folds_left_out():
     assert model.tau_ > 0.0
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_c_needs_no_folds(kind):
     X, y = table()
     model = kind(Cs=(0.3,)).fit(X, y)
@@ -128,7 +143,7 @@ def test_one_c_needs_no_folds(kind):
     np.testing.assert_array_equal(model.weights_, other.weights_)
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", KINDS)
 def test_clones_and_pickles_score_alike(kind):
     X, y = table()
     model = kind(Cs=(0.1, 1.0), n_folds=3, seed=2).fit(X, y)

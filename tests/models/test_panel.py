@@ -12,6 +12,8 @@ from judgepanel.models import (
     DawidSkene,
     Joint,
     MajorityVote,
+    MonotoneJoint,
+    MonotoneStacking,
     OneCoin,
     Stacking,
     calibrator,
@@ -110,6 +112,8 @@ ESTIMATORS = {
     "dawid_skene_semi": lambda symmetric: DawidSkene(supervised=True, symmetric=symmetric),
     "stacking": Stacking,
     "joint": Joint,
+    "stacking_monotone": MonotoneStacking,
+    "joint_monotone": MonotoneJoint,
 }
 
 

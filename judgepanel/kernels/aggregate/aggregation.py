@@ -12,7 +12,13 @@ from typing import Literal, cast, get_args
 
 from judgepanel.kernels.aggregate.crossfit import Kernel, cross_fitted
 from judgepanel.kernels.aggregate.dawid_skene import dawid_skene, dawid_skene_semi
-from judgepanel.kernels.aggregate.joint import joint, stacking
+from judgepanel.kernels.aggregate.joint import (
+    Form,
+    joint,
+    joint_monotone,
+    stacking,
+    stacking_monotone,
+)
 from judgepanel.kernels.aggregate.prefixes import (
     ClosedForm,
     Index,
@@ -33,16 +39,22 @@ Aggregator = Literal[
     "dawid_skene_semi",
     "stacking",
     "joint",
+    "stacking_monotone",
+    "joint_monotone",
 ]
 
 AGGREGATORS: tuple[Aggregator, ...] = get_args(Aggregator)
-KERNELS: Mapping[str, Kernel] = MappingProxyType(
+RIDGES: Mapping[str, Form] = MappingProxyType(
     {
-        "dawid_skene": dawid_skene,
-        "dawid_skene_semi": dawid_skene_semi,
         "stacking": stacking,
         "joint": joint,
+        "stacking_monotone": stacking_monotone,
+        "joint_monotone": joint_monotone,
     }
+)
+"""Aggregators that weigh judges together by ridge regression."""
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {"dawid_skene": dawid_skene, "dawid_skene_semi": dawid_skene_semi, **RIDGES}
 )
 
 

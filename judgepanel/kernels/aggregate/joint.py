@@ -13,6 +13,9 @@ The ridge is averaged over: every C counts by its likelihood on folds its inner 
 seen. Logits are linear in the parameters, so the average is one model. The inner model of fit f
 that leaves out fold g learns from the same rows as that of fit g leaving out fold f: 5 folds need
 16 models at every C, not 31.
+
+Monotone forms are linear in the votes, and hold the weights of judges at 0 or above, but for judges
+that are shown to be below chance. No other vote counts against what it says, whoever else is there.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint_features import Features, design, features
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
 from judgepanel.kernels.aggregate.ridge import Prior, minimise
+from judgepanel.kernels.aggregate.ridge_bounds import Floor
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
 
@@ -75,25 +79,52 @@ class JointPanel:
         return logits
 
 
-def joint(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
-    """``Kernel`` of the joint model, see :mod:`kernels.aggregate.crossfit`."""
-    return _scores(ballots, fits, ks, ranking, joint=True)
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What panels of one aggregator learn from, and whether they are bounded: see
+    :func:`fit_panels`. It is a ``Kernel`` (:mod:`kernels.aggregate.crossfit`).
+    """
+
+    one_coin: bool
+    agreement: bool
+    monotone: bool
+
+    def panels(
+        self,
+        ballots: Ballots,
+        fits: Sequence[Fit],
+        k: int,
+        ranking: Ranking = "accuracy",
+        *,
+        Cs: Sequence[float] = CS,
+    ) -> list[JointPanel]:
+        """The panel of the ``k`` best judges of every fit."""
+        return fit_panels(
+            ballots,
+            fits,
+            k,
+            ranking,
+            one_coin=self.one_coin,
+            agreement=self.agreement,
+            monotone=self.monotone,
+            Cs=Cs,
+        )
+
+    def __call__(
+        self, ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking
+    ) -> list[Floats]:
+        scores = [np.empty((len(ks), len(fit.score))) for fit in fits]
+        for place, k in enumerate(ks):
+            panels = self.panels(ballots, fits, int(k), ranking)
+            for out, fit, panel in zip(scores, fits, panels, strict=True):
+                out[place] = panel.logits(ballots.votes[fit.score])
+        return scores
 
 
-def stacking(ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking) -> list[Floats]:
-    """``Kernel`` of ridge logistic stacking, see :mod:`kernels.aggregate.crossfit`."""
-    return _scores(ballots, fits, ks, ranking, joint=False)
-
-
-def _scores(
-    ballots: Ballots, fits: Sequence[Fit], ks: Index, ranking: Ranking, *, joint: bool
-) -> list[Floats]:
-    scores = [np.empty((len(ks), len(fit.score))) for fit in fits]
-    for place, k in enumerate(ks):
-        panels = fit_panels(ballots, fits, int(k), ranking, one_coin=joint, agreement=joint)
-        for out, fit, panel in zip(scores, fits, panels, strict=True):
-            out[place] = panel.logits(ballots.votes[fit.score])
-    return scores
+stacking = Form(one_coin=False, agreement=False, monotone=False)
+joint = Form(one_coin=True, agreement=True, monotone=False)
+stacking_monotone = Form(one_coin=False, agreement=False, monotone=True)
+joint_monotone = Form(one_coin=True, agreement=False, monotone=True)
 
 
 def fit_panels(
@@ -104,6 +135,7 @@ def fit_panels(
     *,
     one_coin: bool,
     agreement: bool = False,
+    monotone: bool = False,
     Cs: Sequence[float] = CS,
 ) -> list[JointPanel]:
     """Fit the panel of the ``k`` best judges of every fit.
@@ -113,6 +145,8 @@ def fit_panels(
     fits : fits of one cross-fitting, which share the numbering of folds.
     one_coin, agreement : whether the one-coin score and agreement with past items are features;
         joint has both, stacking neither.
+    monotone : whether the weight of every judge is at least 0 unless the learn rows show the judge
+        to be below chance. Agreement is not bounded.
     Cs : ridges, ascending; each fit starts from that of the C before.
     """
     problems, outer, inner = _plan(fits, choose=len(Cs) > 1)
@@ -125,6 +159,7 @@ def fit_panels(
                 rank(ballots, problems[left], ranking)[:k],
                 one_coin=one_coin,
                 agreement=agreement,
+                monotone=monotone,
             )
             for left in batch
         ]
@@ -205,13 +240,26 @@ def _fit(
         rate=np.array([example.rate for example in batch]) if scale else None,
         level=np.array([example.level for example in batch]) if intercept else None,
     )
+    floor = _floor(batch, prior)
     theta = prior.start(len(batch))
     path = []
     for C in Cs:
-        theta = minimise(made, prior, C, theta)
+        theta = minimise(made, prior, C, theta, floor)
         path.append(theta)
     along = np.stack(path, axis=1)
     return [_model(example, own, prior) for example, own in zip(batch, along, strict=True)]
+
+
+def _floor(batch: list[Features], prior: Prior) -> Floor | None:
+    """The bounds of a batch, None where nobody is bounded."""
+    bounded = [example.bounded for example in batch if example.bounded is not None]
+    if len(bounded) < len(batch):
+        return None
+    return Floor(
+        np.stack(bounded),
+        np.stack([example.base for example in batch]),
+        None if prior.rate is None else prior.n_weights,
+    )
 
 
 def _model(one_features: Features, path: Floats, prior: Prior) -> _Model:

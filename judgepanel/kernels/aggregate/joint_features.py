@@ -13,10 +13,13 @@ from judgepanel.kernels.aggregate.copies import copy_groups, copy_shares
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, counts, one_coin_weight
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign, SparseDesign
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.scoring.clustered import below_half_p, unit_counts
 
 SPARSE_CELLS = 2_000_000
 SPARSE_DENSITY = 0.1
 LIKENESS = 0.1
+BELOW = 0.025
+"""Level of the one-sided test of a judge: the upper limit of its 95 % interval is below 1/2."""
 _COLUMNS = 128
 _ROWS = 4_096
 
@@ -38,6 +41,8 @@ class Features:
     rate : prior rate of tau. With rho = ``LIKENESS`` the error correlation of judges, n votes an
         item are worth n / rate independent ones, rate = 1 + rho (n - 1) (Kish 1965).
     level : prior mean of the intercept, see :func:`prior_level`.
+    bounded : bool (k,), judges whose vote may not count against what it says: all but those that
+        are shown to be below chance (:func:`below_chance`). None where nobody is bounded.
     shrink : in [0, 1], how far features are centred, see :func:`centring`.
     """
 
@@ -52,6 +57,7 @@ class Features:
     span: Floats
     rate: float
     level: float
+    bounded: NDArray[np.bool_] | None
     shrink: float
 
     def middle(self, columns: Floats | NDArray[np.int8]) -> Floats:
@@ -60,7 +66,13 @@ class Features:
 
 
 def features(
-    ballots: Ballots, rows: Index, judges: Index, *, one_coin: bool, agreement: bool
+    ballots: Ballots,
+    rows: Index,
+    judges: Index,
+    *,
+    one_coin: bool,
+    agreement: bool,
+    monotone: bool = False,
 ) -> Features:
     """Everything a model may know of its learn rows."""
     votes = np.ascontiguousarray(ballots.votes[rows][:, judges])
@@ -90,8 +102,22 @@ def features(
         span=span,
         rate=1.0 + LIKENESS * max(cast - 1.0, 0.0),
         level=0.0 if ballots.symmetric else prior_level(signs),
+        bounded=~below_chance(right, ballots.units[rows]) if monotone else None,
         shrink=0.0 if ballots.symmetric else centring(score, signs),
     )
+
+
+def below_chance(right: NDArray[np.int8], units: Index) -> NDArray[np.bool_]:
+    """Judges (k,) whose accuracy has a 95 % interval below 1/2, counted by units.
+
+    ``right`` (n, k) is +1 where a vote was right, -1 where it was wrong.
+    """
+    below = np.zeros(right.shape[1], dtype=bool)
+    for start in range(0, len(below), _COLUMNS):
+        block = right[:, start : start + _COLUMNS]
+        p = below_half_p(unit_counts(block > 0, block != 0, units))
+        below[start : start + _COLUMNS] = p < BELOW
+    return below
 
 
 def middle(columns: Floats | NDArray[np.int8], signs: Floats) -> Floats:

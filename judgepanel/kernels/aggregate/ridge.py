@@ -8,17 +8,20 @@ that are multiplied by the label's sign, a fit minimises
 
 It is convex, and every term after the first is a log prior, so that perfect separation and
 one-class labels have a finite optimum: the weights are normal with variance C, tau > 0 is gamma
-distributed with mean (1 + SHAPE) / rate, and b is normal.
+distributed with mean (1 + SHAPE) / rate, and b is normal. What a judge's vote counts may be held
+at 0 or above (:mod:`kernels.aggregate.ridge_bounds`); the optimum is unique then, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.kernels.aggregate.ridge_bounds import Face, Floor
 from judgepanel.kernels.calibrate.maps import sigmoid, softplus
 
 Floats = NDArray[np.float64]
@@ -28,6 +31,7 @@ PRECISION = 20.0
 _TOLERANCE = 1e-7  # of the Newton decrement, in nats of the summed objective, at the last step
 _MAX_ITERATIONS = 60
 _SHRINKS = 40
+_SHARE = 1e-4  # of what the slope promises, that a step must get
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,27 +98,41 @@ class Design(Protocol):
     def backward(self, rows: Floats) -> Floats:
         """Sums over rows (B, p) of the features times a number per row (B, n)."""
 
-    def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
-        """x (B, p) with (A^T diag(curvature) A + diag(diagonal)) x = right."""
+    def solve(
+        self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
+    ) -> Floats:
+        """x (B, p) with (A^T diag(curvature) A + diag(diagonal)) x = right; the best x of a face
+        where one is given.
+        """
 
 
-def minimise(design: Design, prior: Prior, C: float, start: Floats) -> Floats:
+def minimise(
+    design: Design, prior: Prior, C: float, start: Floats, floor: Floor | None = None
+) -> Floats:
     """Parameters (B, p) at the optimum for one C, by damped Newton steps from ``start``.
 
     A problem is done after a full step that promised less than the tolerance; as convergence is
     quadratic, what remains is rounding. It then stays where it is, so that no other problem of
-    the batch moves a bit of it.
+    the batch moves a bit of it. Under a ``floor`` steps are projected (Bertsekas 1982,
+    doi:10.1137/0320018): they stay on the bounds that bind, and end at those they would cross.
     """
+    if floor is not None:
+        start = floor.above(start)
     at = _Point(start, design.forward(start), prior.penalty(start, C))
     values = np.zeros(len(start), dtype=bool)
     for _ in range(_MAX_ITERATIONS):
         wrong = sigmoid(-at.margins)
         slope, bend = prior.slopes(at.theta, C)
         gradient = slope - design.backward(wrong)
-        move = design.solve(wrong * (1.0 - wrong), bend, -gradient)
+        face = None if floor is None else floor.face(at.theta, gradient)
+        move = design.solve(wrong * (1.0 - wrong), bend, -gradient, face)
         promise = -np.vecdot(gradient, move)
         length = np.where(values, 0.0, prior.reach(at.theta, move))
-        at = _stepped(design, prior, C, at, move, length, promise)
+        if floor is None or face is None:
+            path = _line(design, prior, C, at, move, promise)
+        else:
+            path = _arc(design, prior, C, at, move, gradient, floor, face)
+        at = _stepped(at, path, length)
         values |= (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
         if values.all():
             break
@@ -133,22 +151,53 @@ class _Point:
         return np.asarray(softplus(-self.margins).sum(axis=-1) + self.penalty)
 
 
-def _stepped(
+_Path = Callable[[Floats], tuple[_Point, Floats]]
+"""From step lengths (B,) to a point, and by how much (B,) it must be lower to be taken."""
+
+
+def _line(
+    design: Design, prior: Prior, C: float, at: _Point, move: Floats, promise: Floats
+) -> _Path:
+    """Straight on along a move that promises to fall by ``promise`` (B,)."""
+    change = design.forward(move)
+
+    def path(length: Floats) -> tuple[_Point, Floats]:
+        theta = at.theta + length[:, None] * move
+        margins = at.margins + length[:, None] * change
+        there = _Point(theta, margins, prior.penalty(theta, C))
+        return there, np.asarray(_SHARE * length * promise)
+
+    return path
+
+
+def _arc(
     design: Design,
     prior: Prior,
     C: float,
     at: _Point,
     move: Floats,
-    length: Floats,
-    promise: Floats,
-) -> _Point:
+    gradient: Floats,
+    floor: Floor,
+    face: Face,
+) -> _Path:
+    """Along a move, and on the bounds from where it meets them."""
+
+    def path(length: Floats) -> tuple[_Point, Floats]:
+        ahead = floor.above(at.theta + length[:, None] * move, face)
+        theta = np.where(length[:, None] > 0.0, ahead, at.theta)
+        there = _Point(theta, design.forward(theta), prior.penalty(theta, C))
+        return there, np.asarray(_SHARE * np.vecdot(gradient, at.theta - theta))
+
+    return path
+
+
+def _stepped(at: _Point, path: _Path, length: Floats) -> _Point:
     """The next point: steps are halved where they do not descend, and not taken if none does."""
-    change, value = design.forward(move), at.value()
+    value = at.value()
     slack = 1e-12 * (1.0 + np.abs(value))
     for _ in range(_SHRINKS):
-        theta = at.theta + length[:, None] * move
-        there = _Point(theta, at.margins + length[:, None] * change, prior.penalty(theta, C))
-        climbed = ~(there.value() <= value - 1e-4 * length * promise + slack)
+        there, fall = path(length)
+        climbed = ~(there.value() <= value - fall + slack)
         if not climbed.any():
             return there
         length = np.where(climbed, length / 2.0, length)

@@ -11,6 +11,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
+from judgepanel.kernels.aggregate.ridge_bounds import Face
+
 Floats = NDArray[np.float64]
 
 _CG_TOLERANCE = 1e-3
@@ -29,12 +31,17 @@ class DenseDesign:
     def backward(self, rows: Floats) -> Floats:
         return np.asarray(np.matmul(rows[:, None, :], self.features)[:, 0, :])
 
-    def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
+    def solve(
+        self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
+    ) -> Floats:
         scaled = self.features * np.sqrt(curvature)[:, :, None]
         hessian = np.matmul(scaled.transpose(0, 2, 1), scaled)
         place = np.arange(hessian.shape[-1])
         hessian[:, place, place] += diagonal
-        return np.asarray(np.linalg.solve(hessian, right[:, :, None])[:, :, 0], dtype=np.float64)
+        if face is not None:
+            hessian, right = face.reduced(hessian), face.drop(right)
+        x = np.asarray(np.linalg.solve(hessian, right[:, :, None])[:, :, 0], dtype=np.float64)
+        return x if face is None else face.lift(x)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,14 +67,18 @@ class SparseDesign:
         votes = self.votes.T @ rows[0] - self.centre * float(self.signs @ rows[0])
         return np.concatenate([votes, rows[0] @ self.beside])[None]
 
-    def solve(self, curvature: Floats, diagonal: Floats, right: Floats) -> Floats:
+    def solve(
+        self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
+    ) -> Floats:
         k, size = len(self.centre), diagonal.shape[1]
         weight = abs(self.votes).T @ curvature[0] + diagonal[0, :k]
         block = (self.beside.T * curvature[0]) @ self.beside + np.diag(diagonal[0, k:])
         factor = cho_factor(block) if size > k else None
 
         def product(x: Floats) -> Floats:
-            return np.asarray(self.backward(curvature * self.forward(x[None]))[0] + diagonal[0] * x)
+            along = x[None] if face is None else face.lift(x[None])
+            slope = self.backward(curvature * self.forward(along)) + diagonal * along
+            return np.asarray((slope if face is None else face.drop(slope))[0])
 
         def nearby(x: Floats) -> Floats:
             rest = x[k:] if factor is None else cho_solve(factor, x[k:])
@@ -76,5 +87,7 @@ class SparseDesign:
         hessian = LinearOperator((size, size), matvec=product, dtype=float)
         easier = LinearOperator((size, size), matvec=nearby, dtype=float)
         # Short of its tolerance the step still descends, and the outer iteration goes on.
-        solution, _ = cg(hessian, right[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=easier)
-        return np.asarray(solution, dtype=np.float64)[None]
+        goal = right if face is None else face.drop(right)
+        solution, _ = cg(hessian, goal[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=easier)
+        x = np.asarray(solution, dtype=np.float64)[None]
+        return x if face is None else face.lift(x)

@@ -188,6 +188,10 @@ _TOGETHER = (
     "weighs all judges in one regression, so copies share their weight and one that is mostly "
     "wrong counts against what it says"
 )
+_BOUNDED = (
+    "weighs all judges in one regression, so copies share their weight, and counts no judge "
+    "against what it says unless the labels show it to be below chance"
+)
 _WAYS = {
     "majority": "counts every judge alike",
     "accuracy_weighted": "weighs a judge by its accuracy",
@@ -197,6 +201,8 @@ _WAYS = {
     "dawid_skene_semi": "learns how often a judge errs on either label from labels and agreement",
     "stacking": _TOGETHER,
     "joint": _TOGETHER,
+    "stacking_monotone": _BOUNDED,
+    "joint_monotone": _BOUNDED,
 }
 
 

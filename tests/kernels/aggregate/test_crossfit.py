@@ -144,4 +144,4 @@ def test_random_labels_leave_nothing_to_find(name):
 
 def test_every_aggregator_that_is_no_closed_form_has_a_kernel():
     assert set(KERNELS) == set(CROSS_FITTED)
-    assert len(CROSS_FITTED) == 4
+    assert len(CROSS_FITTED) == 6

@@ -12,14 +12,21 @@ from judgepanel.kernels.aggregate import joint as module
 from judgepanel.kernels.aggregate import joint_features
 from judgepanel.kernels.aggregate.agreement import DIRECTIONS, agreement_among
 from judgepanel.kernels.aggregate.crossfit import Fit
-from judgepanel.kernels.aggregate.joint import CS, fit_panels, joint, stacking
+from judgepanel.kernels.aggregate.joint import (
+    CS,
+    fit_panels,
+    joint,
+    joint_monotone,
+    stacking,
+    stacking_monotone,
+)
 from judgepanel.kernels.aggregate.joint_features import centring, left_out_margins, prior_level
 from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import folds
 from tests.helpers import counts_by_loop, item_nll, make_ballots
 
-KERNELS = (joint, stacking)
+KERNELS = (joint, stacking, joint_monotone, stacking_monotone)
 
 
 def fold_numbers(ballots, rows, n_folds=5):
@@ -127,11 +134,10 @@ def test_the_choice_of_c_sees_no_label_of_the_fold_left_out(kernel):
     ballots = make_ballots(6, 80, 6, groups=20)
     rows = np.arange(80)
     fits = cross_fits(ballots, rows, rows[:0])
-    options = {"one_coin": kernel is joint, "agreement": kernel is joint}
-    before = fit_panels(ballots, fits, 6, **options)
+    before = kernel.panels(ballots, fits, 6)
     signs = ballots.signs.copy()
     signs[fits[2].score] *= -1
-    after = fit_panels(replace(ballots, signs=signs), fits, 6, **options)
+    after = kernel.panels(replace(ballots, signs=signs), fits, 6)
     np.testing.assert_array_equal(after[2].C_weights, before[2].C_weights)
     np.testing.assert_array_equal(after[2].weights, before[2].weights)
     assert (after[3].C_weights != before[3].C_weights).any()
@@ -159,7 +165,7 @@ def test_under_symmetric_scores_are_exactly_odd_and_no_label_prior_is_learnt(ker
     opposite = np.concatenate([ballots.votes[:50], -ballots.votes[50:]])
     (swapped,) = kernel(replace(ballots, votes=opposite), fits[:1], np.array([5]), "accuracy")
     np.testing.assert_array_equal(result, -swapped)
-    (panel,) = fit_panels(ballots, fits[:1], 5, one_coin=kernel is joint)
+    (panel,) = kernel.panels(ballots, fits[:1], 5)
     assert panel.intercept == 0.0
 
 
