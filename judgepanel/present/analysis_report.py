@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from judgepanel import ENGINE, __version__
 from judgepanel.decision.recommend import RECOMMEND
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
 from judgepanel.present.blocks import (
     Block,
@@ -18,16 +17,23 @@ from judgepanel.present.blocks import (
     Heading,
     Paragraph,
     opening,
+    paragraphs,
 )
-from judgepanel.present.decide.decision import is_recommended, other_way_sentence, shown_name
+from judgepanel.present.decide.decision import other_pipeline, other_way_sentence
+from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.decision_sheet import all_judges, decision_sheet, empty_sheet
+from judgepanel.present.default_specs import pipeline_of
 from judgepanel.present.outputs import outputs
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
+from judgepanel.present.understand.judges import JudgesView
 from judgepanel.studies.contract import Spec, Study
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.judges.judges import JUDGES
+from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
@@ -233,23 +239,14 @@ def _sections(report: AnalysisReport) -> Iterator[Block]:
             continue
         yield Heading(finding.study.title)
         yield Paragraph(finding.study.question, quiet=True)
-        if recommended is not None and (other := _other_pipeline(finding.spec, recommended.result)):
-            yield Paragraph(f"Under {other}, which is not the recommended pipeline.", quiet=True)
+        if recommended is not None:
+            other = other_pipeline(finding.spec, pipeline_of(recommended.result))
+            yield from paragraphs(
+                other and f"Under {other}, which is not the recommended pipeline."
+            )
         blocks = _blocks(report, finding, known)
         yield from all_judges(opening(blocks)[1]) if finding is recommended else blocks
         known.update(finding.result.warnings)
-
-
-def _other_pipeline(spec: Spec, recommendation: Recommendation) -> str:
-    """The pipeline of a study that has one and not the recommended one; empty for others."""
-    aggregator = getattr(spec, "aggregator", None)
-    calibrator = getattr(spec, "calibrator", None)
-    calibrators = getattr(spec, "calibrators", None if calibrator is None else (calibrator,))
-    if aggregator is None or calibrators is None:
-        return ""
-    if is_recommended(recommendation, aggregator, calibrators):
-        return ""
-    return shown_name(aggregator, calibrators)
 
 
 def _blocks(report: AnalysisReport, finding: Finding, known: Collection[str] = ()) -> list[Block]:
@@ -276,8 +273,17 @@ def _command(report: AnalysisReport, finding: Finding) -> str:
 
 def _view(report: AnalysisReport, name: str) -> Any:
     """What a study shows besides its result; None for its default."""
+    finding = report.of(RECOMMEND)
+    recommendation: Any = None if finding is None else finding.result
     if name == RECOMMEND.name:
         return RecommendationView(report.votes, _statuses(report))
+    if name == PANEL_CURVE.name:
+        return PanelCurveView(recommendation=recommendation)
+    if name == JUDGES.name:
+        return JudgesView(recommendation=recommendation)
     if name == SCOPE.name:
-        return ScopeView(sentences=False)  # The head of the report has what the checks say.
+        change: Any = report.of(GROUP_CHANGE)
+        filtered = None if change is None or change.result.by != "filter" else change.result
+        # The head of the report has what the checks say.
+        return ScopeView(False, True, recommendation, filtered)
     return ValueView(_statuses(report)) if name == VALUE.name else None

@@ -25,7 +25,7 @@ from judgepanel.present.blocks import (
     Paragraph,
     Table,
 )
-from judgepanel.present.decide.recommend import candidate_name
+from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
 from judgepanel.words.text import plain

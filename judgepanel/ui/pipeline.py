@@ -17,6 +17,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS
+from judgepanel.words.numbers import counted
 from judgepanel.words.sentences import pipeline_name
 
 _KEYS = ("aggregator", "calibrator")
@@ -105,8 +106,10 @@ def _wait(context: PageContext, settings: Settings) -> None:
     if result is not None or job is None or job.status != "running":
         st.rerun()
     text = "A preliminary recommendation first: this page shows the panel that it recommends"
+    if job.ahead:
+        text += f". Waiting: {counted(job.ahead, 'job')} ahead"
     left, right = st.columns([3, 1], vertical_alignment="center")
-    left.progress(0.0, text=f"{text}, {job.waits}" if job.waits else text)
+    left.progress(0.0, text=text)
     default = Pipeline()
     if right.button(
         f"Show {pipeline_name(default.aggregator, default.calibrator)}",
