@@ -31,14 +31,14 @@ _LOOKS: dict[Standing, tuple[str, str, int]] = {
     "better": (INCLUDE, "star", 11),
 }
 _ROW_HEIGHT = 47
-_LABEL = 26
+_LABEL = 29
 """Characters of a label in one line, so that narrow screens keep room for the dots."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForestRow:
     """A candidate: its ``name``, its NLL, how it stands against the recommended one, and a ``note``
-    beneath its name.
+    after its name.
     """
 
     name: str
@@ -81,10 +81,8 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
 
 
 def _label(row: ForestRow) -> str:
-    name = "<br>".join(wrap(escaped(row.name), _LABEL))
-    if row.standing == "recommended":
-        name = f"<b>{name}</b>"
-    return f"{name}<br>{escaped(row.note)}"
+    label = "<br>".join(wrap(f"{escaped(row.name)}, {escaped(row.note)}", _LABEL))
+    return f"<b>{label}</b>" if row.standing == "recommended" else label
 
 
 def _hover(row: ForestRow) -> str:
