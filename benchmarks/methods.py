@@ -93,7 +93,7 @@ def run() -> Report:
         *("lowest cell", "NLL", "null"),
     )
     note = (
-        "All eight aggregators under nine calibrators, on all judges, with the cross-validated "
+        "All ten aggregators under nine calibrators, on all judges, with the cross-validated "
         "choice of a cell; workers are threads. Peak memory is that of the whole process, the "
         "making or reading of the votes included."
     )

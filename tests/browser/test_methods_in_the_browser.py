@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN, CalibratorDesignSpec
 from judgepanel.studies.methods.method_grid import METHOD_GRID, MethodGridSpec
 from judgepanel.studies.runner import run
@@ -79,7 +80,7 @@ def test_the_grid_its_ties_the_steps_and_the_shapes_are_drawn(
     finished_methods(page)
     expect(answer(page)).to_contain_text("has the lowest NLL, 0.")
     expect(answer(page)).to_contain_text("(base rate: 0.69")
-    assert len(values(page)) == 8 * 9
+    assert len(values(page)) == len(AGGREGATORS) * 9
     expect(chart(page, "method_grid").get_by_text("not told apart from it")).to_be_visible()
     expect(chart(page, "pipeline_ablation").get_by_text("base rate")).to_be_visible()
     shapes = chart(page, "calibrator_design").locator(".legendtext")
@@ -187,7 +188,7 @@ def test_real_votes_show_a_coarse_grid_first_and_can_be_called_off(
     votes = real_votes("llmbar_votes.csv").read_bytes()
     page.goto(address(server, METHODS, prepared_votes(server.home, votes, "votes.csv", 100)))
     expect(answer(page)).to_have_text(re.compile(r"^So far, \d+ of 100 splits: "))
-    assert len(values(page)) == 8 * 9
+    assert len(values(page)) == len(AGGREGATORS) * 9
     expect(page.get_by_role("heading", name="The pipeline step by step")).to_have_count(0)
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Run again").wait_for()
