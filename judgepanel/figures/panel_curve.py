@@ -71,8 +71,8 @@ def panel_curve(
             y=raw,
             mode="lines",
             line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
-            name="raw" if ceiling is None else f"raw (up to {raw.max():.2f})",
-            hovertemplate="top-%{x} raw: %{y:.3f}<extra></extra>",
+            name="uncalibrated" if ceiling is None else f"uncalibrated (up to {raw.max():.2f})",
+            hovertemplate="top-%{x} uncalibrated: %{y:.3f}<extra></extra>",
         )
     figure.add_scatter(
         x=k,
@@ -80,7 +80,7 @@ def panel_curve(
         mode=_mode(k),
         line={"color": INCLUDE, "width": 3},
         marker={"color": INCLUDE, "size": 7},
-        name="raw" if calibrator == "none" else f"calibrated ({calibrator})",
+        name="uncalibrated" if calibrator == "none" else f"calibrated ({calibrator})",
         customdata=[f"{ordinal(n)} judge added: {escaped(curve.ranking[n - 1])}" for n in k],
         hovertemplate="top-%{x}: %{y:.3f}<br>%{customdata}<extra></extra>",
     )

@@ -10,10 +10,10 @@ from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import check_repeats
 from judgepanel.votes.orientation import BALANCED_SHARE
-from judgepanel.words.numbers import capital, counted, fixed, interval, listed, percent, signed
+from judgepanel.words.numbers import capital, counted, fixed, interval, percent, signed
 
 CALIBRATOR_NAMES = {
-    "none": "raw",
+    "none": "uncalibrated",
     "temperature": "temperature",
     "platt": "Platt",
     "beta": "beta",
@@ -51,7 +51,6 @@ AGGREGATOR_NAMES = {
     "joint_monotone": "monotone joint",
 }
 EVEN_SHARE = 0.4
-_MEMBERS = 3
 """Members of an average that are named; the rest is counted."""
 CODING = "These figures measure the coding, not the judges."
 
@@ -117,21 +116,20 @@ def tie_words(k_lo: int, n_judges: int) -> str:
 
 
 def pipeline_name(aggregator: str, calibrator: str) -> str:
-    """``one-coin + beta``."""
+    """``one-coin + beta``, ``uncalibrated joint``."""
+    if calibrator == "none":
+        return f"{CALIBRATOR_NAMES[calibrator]} {AGGREGATOR_NAMES[aggregator]}"
     return f"{AGGREGATOR_NAMES[aggregator]} + {CALIBRATOR_NAMES[calibrator]}"
 
 
 def panel_pipelines(panel: Mixture) -> str:
-    """``joint + raw``, or ``an average of 4 pipelines (93 % joint + raw, …)``, heaviest first."""
-    names = [_member_name(member, len(panel.judges)) for member in panel.members]
-    if len(names) == 1:
-        return names[0]
-    weights = [percent(member.weight) for member in panel.members]
-    parts = [f"{weight} {name}" for weight, name in zip(weights, names, strict=True)]
-    more = len(parts) - _MEMBERS
-    if more > 1:
-        parts = [*parts[:_MEMBERS], f"{more} more"]
-    return f"an average of {counted(len(names), 'pipeline')} ({listed(parts)})"
+    """``uncalibrated joint``, or ``an average of 4 pipelines (93 % uncalibrated joint)``."""
+    main = panel.members[0]
+    name = _member_name(main, len(panel.judges))
+    if len(panel.members) == 1:
+        return name
+    average = f"an average of {counted(len(panel.members), 'pipeline')}"
+    return f"{average} ({percent(main.weight)} {name})"
 
 
 def _member_name(member: Member, n_judges: int) -> str:

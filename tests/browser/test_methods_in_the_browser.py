@@ -84,7 +84,7 @@ def test_the_grid_its_ties_the_steps_and_the_shapes_are_drawn(
     expect(chart(page, "method_grid").get_by_text("not told apart from it")).to_be_visible()
     expect(chart(page, "pipeline_ablation").get_by_text("base rate")).to_be_visible()
     shapes = chart(page, "calibrator_design").locator(".legendtext")
-    expect(shapes).to_have_text(["raw", "temperature", "Platt", "beta", "isotonic"])
+    expect(shapes).to_have_text(["uncalibrated", "temperature", "Platt", "beta", "isotonic"])
     assert chart(page, "calibrator_design").locator(".lines .js-line").count() == 5
     guard.check()
 

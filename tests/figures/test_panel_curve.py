@@ -135,7 +135,7 @@ def test_one_split_has_a_line_but_no_band() -> None:
 
 def test_raw_as_the_line_is_drawn_once_and_called_raw() -> None:
     figure = panel_curve(curve_of(), "none")
-    assert [trace.name for trace in figure.data].count("raw") == 1
+    assert [trace.name for trace in figure.data].count("uncalibrated") == 1
 
 
 def test_the_base_rate_is_drawn_for_nll_only() -> None:
@@ -180,7 +180,7 @@ def test_few_sizes_of_many_are_marked_and_all_sizes_are_a_line() -> None:
 def test_a_raw_score_far_off_leaves_the_figure_and_the_legend_says_how_far() -> None:
     curve = curve_of()
     figure = panel_curve(with_nll(curve, "none", -1, 12.345), "beta")
-    assert named(figure, "raw").name == "raw (up to 12.35)"
+    assert named(figure, "uncalibrated").name == "uncalibrated (up to 12.35)"
     low, high = figure.layout.yaxis.range
     assert low == 0.0
     assert curve.nll.hi.max() < high < 2.0

@@ -30,7 +30,7 @@ PIPELINED = (BUDGET, CONFIDENCE, SCOPE, ROBUSTNESS)
 ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
-MAIN = r"This page shows joint \+ raw, the main pipeline of the recommended average \(\d+ % of the "
+MAIN = r"This page shows uncalibrated joint, the main pipeline of the recommended average \(\d+ % of the "
 
 
 def analysis_of(seed: int, protocol: Protocol = "honest", splits: int = 2) -> str:
@@ -65,12 +65,12 @@ def test_pages_show_the_recommended_pipeline_and_make_the_recommendation_first(p
     (note,) = notes(checked(app))
     assert note.startswith("This page shows one-coin + beta, which is not the recommended pipeline")
     assert "Recommended panel: " in note
-    assert app.button(key="other_pipeline").label == "Show joint + raw"
+    assert app.button(key="other_pipeline").label == "Show uncalibrated joint"
 
 
 def test_pages_whose_fits_take_long_say_how_many_splits_they_rest_on() -> None:
     analysis = analysis_of(ASKED, splits=REFITTED + 1)
-    app = open_app(BUDGET, analysis=analysis, aggregator="joint", calibrator="raw")
+    app = open_app(BUDGET, analysis=analysis, aggregator="joint", calibrator="uncalibrated")
     (note,) = notes(app)
     assert note.endswith(
         f"It rests on {REFITTED} of the {REFITTED + 1} splits, since every figure is a fit of its "
@@ -84,7 +84,7 @@ def test_the_curve_says_how_its_pipeline_relates_to_the_decision() -> None:
     app = until_done(open_app(CURVE, analysis=analysis))
     assert notes(app) == [DEFAULT]
     (answer,) = htmls(app, "jp-answer")
-    assert answer.startswith("Under one-coin + beta: ")
+    assert answer.startswith("Under one-coin + beta, ")
     (decision,) = (text for text in htmls(app, "jp-text") if text.startswith("Recommended panel: "))
-    assert "Under joint + raw, all 24 judges have NLL " in decision
+    assert "Under uncalibrated joint, all 24 judges have NLL " in decision
     assert "against the recommended panel." in decision

@@ -217,4 +217,4 @@ def test_every_calibrator_is_shown_unless_one_is_chosen(curve):
 def test_another_aggregator_is_named_before_the_answer(curve):
     assert curve_answer(curve, "beta") == curve_sentence(curve, "beta")
     other = replace(curve, aggregator="majority")
-    assert curve_answer(other, "beta").startswith("Under majority vote: ")
+    assert curve_answer(other, "beta").startswith("Under majority vote + beta, ")

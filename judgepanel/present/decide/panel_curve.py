@@ -33,7 +33,6 @@ from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
 from judgepanel.words.cells import Column, Form, ends, numbers, text
 from judgepanel.words.numbers import fixed, interval, sig, signed
 from judgepanel.words.sentences import (
-    AGGREGATOR_NAMES,
     CALIBRATED,
     CODING,
     SAME_PANEL,
@@ -60,14 +59,14 @@ def curve_answer(
 ) -> str:
     """The answer, after the pipeline that it holds under where that is not the recommended one."""
     sentence = curve_sentence(curve, calibrator)
-    if recommendation is None:
-        return (
-            f"Under {AGGREGATOR_NAMES[curve.aggregator]}: " * (curve.aggregator != "one_coin")
-            + sentence
-        )
-    if is_recommended(recommendation, curve.aggregator, (calibrator,)):
+    if recommendation is None and curve.aggregator == "one_coin":
         return sentence
-    return f"Under {pipeline_name(curve.aggregator, calibrator)}: {sentence}"
+    if recommendation is not None and is_recommended(
+        recommendation, curve.aggregator, (calibrator,)
+    ):
+        return sentence
+    under = pipeline_name(curve.aggregator, calibrator)
+    return f"Under {under}, {sentence[0].lower()}{sentence[1:]}"
 
 
 def curve_decision(
@@ -211,7 +210,7 @@ def present(
 
 
 def _curve(result: PanelCurve, calibrator: str, view: PanelCurveView) -> list[Block]:
-    raw = "uncalibrated" if calibrator == "none" else "raw and calibrated"
+    raw = "uncalibrated" if calibrator == "none" else "uncalibrated and calibrated"
     recommended = view.recommendation
     return [
         Answer(curve_answer(result, calibrator, recommended)),

@@ -153,7 +153,7 @@ def way_sentence(result: Recommendation) -> str:
     """What the recommended pipelines do with the votes, for who does not know their names."""
     main = result.model.main
     if main.calibrator == "none":
-        then = "raw means that its probabilities are taken as they come"
+        then = "its probabilities are taken as they come"
     else:
         then = f"{CALIBRATOR_NAMES[main.calibrator]} makes probabilities of that"
     how = f"{AGGREGATOR_NAMES[main.aggregator]} {_WAYS[main.aggregator]}; {then}."

@@ -34,6 +34,7 @@ from judgepanel.studies.confidence.reliability_result import (
 )
 from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import (
+    capital,
     fixed,
     interval,
     p_value,
@@ -157,18 +158,21 @@ def slope_sentence(result: Reliability) -> str:
 
 
 def bins_table(result: Reliability, name: str) -> dict[str, Column]:
-    """Every bin that is not empty: stated, right with interval and items, after and before."""
+    """Every bin that is not empty: stated, right with interval and items, after and before; once
+    where there is no calibrator.
+    """
     bins = result.binned(name)
     rows = np.flatnonzero(bins.items.any(axis=0))
     edges = 100 * np.maximum(0.5, bins.edges)
     says = {i: f"{edges[b]:.0f}-{edges[b + 1]:.0f} %" for i, b in enumerate(rows)}
     columns = {"says": Column(bins.edges[rows], "share", says)}
-    for stage, when in ((AFTER, "after"), (BEFORE, "before")):
+    stages = ((AFTER, "after: "), (BEFORE, "before: "))
+    for stage, when in ((AFTER, ""),) if result.calibrator == "none" else stages:
         items = bins.items[stage, rows]
         columns |= {
-            f"{when}: says on average": numbers(bins.confidence[stage, rows], "share"),
-            f"{when}: right": Column(bins.accuracy[stage, rows], "share level"),
-            f"{when}: items": items_column(np.where(items > 0, items, np.nan)),
+            f"{when}says on average": numbers(bins.confidence[stage, rows], "share"),
+            f"{when}right": Column(bins.accuracy[stage, rows], "share level"),
+            f"{when}items": items_column(np.where(items > 0, items, np.nan)),
         }
     return columns
 
@@ -193,10 +197,11 @@ def measures_table(result: Reliability) -> dict[str, Column]:
             (f"{name}, corrected for noise", _levels(result.ece_corrected[:, b]), "0"),
             (f"{name}, within single splits", _levels(result.ece_split[:, b]), single),
         ]
+    before, after = (text([stages[stage] for _, stages, _ in rows]) for stage in (BEFORE, AFTER))
+    stages = {"before": before, "after": after}
     return {
         "figure": text([figure for figure, _, _ in rows]),
-        "before": text([stages[BEFORE] for _, stages, _ in rows]),
-        "after": text([stages[AFTER] for _, stages, _ in rows]),
+        **({"uncalibrated": after} if result.calibrator == "none" else stages),
         "if every probability were right": text([ideal for _, _, ideal in rows]),
     }
 
@@ -241,7 +246,7 @@ def reliability_figure(result: Reliability, name: str) -> go.Figure:
     )
     if result.calibrator == "none":
         stages = [BEFORE]
-        _add_stage(figure, bins, BEFORE, "raw", INCLUDE, 0.0)
+        _add_stage(figure, bins, BEFORE, "uncalibrated", INCLUDE, 0.0)
     else:
         stages = [BEFORE, AFTER]
         _add_stage(figure, bins, BEFORE, "before", NEUTRAL, -_SHIFT)
@@ -321,18 +326,19 @@ def present(
 ) -> list[Block]:
     """Stated and right by bins of confidence, and all figures of calibration."""
     bins = view.bins if view.bins in result.ece_bins else result.ece_bins[0]
-    shows = "share right against stated confidence, before and after calibration"
+    stages = "uncalibrated" if result.calibrator == "none" else "before and after calibration"
+    shows = f"share right against stated confidence, {stages}"
     return [
         Answer(reliability_sentence(result)),
         drawing(shows + ", with counts of items beneath", reliability_figure, result, str(bins)),
         Paragraph(
             "On the dotted line stated and right agree; below it the panel is too sure. Open "
-            f"marks: fewer than {FEW_ITEMS} items. Every item counts once.",
+            f"marks: fewer than {FEW_ITEMS:g} items. Every item counts once.",
             quiet=True,
         ),
         *paragraphs(error_sentence(result, bins), slope_sentence(result)),
         Table(bins_table(result, str(bins)), "Every bin."),
-        Table(measures_table(result), "Before and after calibration."),
+        Table(measures_table(result), f"{capital(stages)}."),
         _method(result),
     ]
 

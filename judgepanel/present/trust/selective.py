@@ -51,19 +51,22 @@ def _limit(result: Selective) -> int | None:
 
 
 def selective_table(result: Selective) -> dict[str, Column]:
-    """Share answered and share right at every stated confidence, after and before."""
+    """Share answered and share right at every stated confidence, after and before; once where
+    there is no calibrator.
+    """
     limits = np.array([0.0, *result.confidences])
     columns = {"at least": Column(limits, "share", {0: "everything"})}
     whole = Interval.full(1, 1.0, "share")
-    for stage, when in ((AFTER, "after"), (BEFORE, "before")):
+    stages = ((AFTER, "after: "), (BEFORE, "before: "))
+    for stage, when in ((AFTER, ""),) if result.calibrator == "none" else stages:
         items = result.items[stage]
         never = {int(i) + 1: "never so sure" for i in np.flatnonzero(items == 0)}
         share = Interval.joined([whole, result.share[stage]])
         right = Interval.joined([result.accuracy[[stage]], result.right[stage]])
         columns |= {
-            f"{when}: answered": Column(share, "share level", {0: "100 %"}),
-            f"{when}: right": Column(right, "share level", never),
-            f"{when}: items": items_column(np.append(result.n_items, items)),
+            f"{when}answered": Column(share, "share level", {0: "100 %"}),
+            f"{when}right": Column(right, "share level", never),
+            f"{when}items": items_column(np.append(result.n_items, items)),
         }
     return columns
 
@@ -146,7 +149,10 @@ def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
             "are that sure differs from split to split.",
             quiet=True,
         ),
-        Table(selective_table(result), "Before and after calibration."),
+        Table(
+            selective_table(result),
+            "Uncalibrated." if result.calibrator == "none" else "Before and after calibration.",
+        ),
         Method(
             f"In every split {panel_name(result)} and the calibrator are fitted on one part of the "
             "items. The items held out are ranked by confidence, and the share right among the "

@@ -212,8 +212,6 @@ def panel_notes(prepared: Prepared, spec: PanelSpec, fit: Fitted) -> list[str]:
     n_judges = prepared.ballots.n_judges
     if spec.panel is not None and spec.panel > n_judges:
         warnings.append(f"There are {n_judges} judges, so a panel of {spec.panel} is all of them.")
-    if spec.calibrator == "none":
-        warnings.append("No calibrator was asked for, so 'calibrated' is the raw score again.")
     silent = int((~prepared.ballots.votes.any(axis=1)).sum())
     if silent:
         warnings.append(

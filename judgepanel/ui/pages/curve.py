@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import Calibrator
@@ -47,7 +48,7 @@ def page(context: PageContext) -> None:
 
     def draw(curve: PanelCurve) -> None:
         sentence = so_far(curve) + curve_answer(curve, calibrator, recommendation)
-        answer(sentence, _tone(curve, calibrator))
+        answer(sentence, _tone(curve, calibrator, recommendation))
         draw_study(entry, context, spec, curve, view, caveats=caveats, skip=(sentence,))
 
     if show_result(entry.study, context, spec, draw):
@@ -92,8 +93,13 @@ def _controls(context: PageContext) -> tuple[PanelCurveSpec, Calibrator, str]:
     return spec, calibrator, metric
 
 
-def _tone(curve: PanelCurve, calibrator: str) -> str:
+def _tone(curve: PanelCurve, calibrator: str, recommendation: Recommendation | None) -> str:
+    """How the answer is meant; open where the decision is another."""
     position, arm = curve.position(calibrator), headline(curve, calibrator)
     if arm is None or (position is not None and position.explains):
         return "open"
-    return _TONES.get(arm.verdict, "open")
+    tone = _TONES.get(arm.verdict, "open")
+    if recommendation is None:
+        return tone
+    everyone = len(recommendation.model.judges) == recommendation.n_judges
+    return tone if tone == ("keep" if everyone else "curate") else "open"

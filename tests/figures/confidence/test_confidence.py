@@ -65,9 +65,9 @@ def test_bins_with_few_items_have_open_marks_and_thin_intervals(reliability):
 def test_without_a_calibrator_there_is_one_line_and_it_is_the_raw_one():
     result = run(RELIABILITY, VOTES, ReliabilitySpec(SETTINGS, calibrator="none"), jobs=1)
     figure = reliability_figure(result, "10")
-    assert {line.name for line in figure.data if line.name} == {"as stated", "raw"}
+    assert {line.name for line in figure.data if line.name} == {"as stated", "uncalibrated"}
     (bars,) = [line for line in figure.data if line.type == "bar"]
-    np.testing.assert_array_equal(trace(figure, "raw").customdata[:, 3], bars.y)
+    np.testing.assert_array_equal(trace(figure, "uncalibrated").customdata[:, 3], bars.y)
 
 
 def test_a_single_split_is_drawn_without_intervals():

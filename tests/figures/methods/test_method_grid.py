@@ -70,7 +70,7 @@ def test_every_cell_shows_its_value_in_the_row_and_column_named_beside_it(metric
         for j in range(len(grid.calibrators)):
             value = getattr(grid, metric).value[rows[label], j]
             assert text[i, j].removeprefix("<b>").removesuffix("</b>") == f"{value:{form}}"
-    assert list(figure.layout.xaxis.ticktext) == ["raw", "temperature", "beta", "isotonic"]
+    assert list(figure.layout.xaxis.ticktext) == ["uncalibrated", "temperature", "beta", "isotonic"]
 
 
 def test_the_best_row_is_on_top_and_the_lowest_cell_alone_is_bold() -> None:
