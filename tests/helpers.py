@@ -51,6 +51,12 @@ def make_votes(
     )
 
 
+def with_judges(votes, names):
+    """The same votes with further judges, who never vote."""
+    silent = np.full((votes.n_items, len(names)), MISSING, np.int8)
+    return replace(votes, votes=np.hstack([votes.votes, silent]), judges=(*votes.judges, *names))
+
+
 def larger(*values):
     """A case on a real matrix that is too large for the repository; see ``real_votes``."""
     return pytest.param(*values, marks=pytest.mark.real_votes)

@@ -23,7 +23,7 @@ from judgepanel.present.decide.decision import other_pipeline, other_way_sentenc
 from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.value import ValueView
-from judgepanel.present.decision_sheet import all_judges, decision_sheet, empty_sheet
+from judgepanel.present.decision_sheet import decision_sheet, empty_sheet
 from judgepanel.present.default_specs import pipeline_of
 from judgepanel.present.outputs import outputs
 from judgepanel.present.registry import ENTRIES, STUDIES
@@ -245,7 +245,7 @@ def _sections(report: AnalysisReport) -> Iterator[Block]:
                 other and f"Under {other}, which is not the recommended pipeline."
             )
         blocks = _blocks(report, finding, known)
-        yield from all_judges(opening(blocks)[1]) if finding is recommended else blocks
+        yield from opening(blocks)[1] if finding is recommended else blocks
         known.update(finding.result.warnings)
 
 

@@ -23,6 +23,7 @@ from judgepanel.present.blocks import (
     Figure,
     Names,
     Paragraph,
+    Row,
     Table,
 )
 from judgepanel.present.decide.candidate_rows import candidate_name
@@ -49,10 +50,11 @@ def decision_sheet(
 
     ``opening`` is what the recommendation shows before its first heading; ``command`` computes it.
     """
-    first = [block for block in opening if isinstance(block, Answer)]
-    figures = [_low(block) for block in opening if isinstance(block, Figure)]
-    notes, more_notes = _fitting([block for block in opening if isinstance(block, Caveat)])
-    rest = [block for block in opening if not isinstance(block, Answer | Figure | Caveat)]
+    blocks = list(_one_by_one(opening))
+    first = [block for block in blocks if isinstance(block, Answer)]
+    figures = [_low(block) for block in blocks if isinstance(block, Figure)]
+    notes, more_notes = _fitting([block for block in blocks if isinstance(block, Caveat)])
+    rest = [block for block in blocks if not isinstance(block, Answer | Figure | Caveat)]
     sheet = (
         *first,
         *figures,
@@ -61,7 +63,7 @@ def decision_sheet(
         *notes,
         _repeated_by(command),
     )
-    return sheet, [*more_notes, *rest]
+    return sheet, [*more_notes, *_with_every_judge(rest)]
 
 
 def empty_sheet(answer: str, votes: VoteMatrix, *, seed: int) -> tuple[Block, ...]:
@@ -69,10 +71,16 @@ def empty_sheet(answer: str, votes: VoteMatrix, *, seed: int) -> tuple[Block, ..
     return (Answer(answer), Facts(tuple(_identity(votes, seed=seed))))
 
 
-def all_judges(blocks: Iterable[Block]) -> Iterator[Block]:
+def _one_by_one(blocks: Iterable[Block]) -> Iterator[Block]:
+    """What stands side by side on a page, one after the other."""
+    for block in blocks:
+        yield from block.blocks if isinstance(block, Row) else (block,)
+
+
+def _with_every_judge(blocks: Iterable[Block]) -> Iterator[Block]:
     """Blocks behind the sheet, with every judge in the table of the panel."""
     for block in blocks:
-        if isinstance(block, Table) and {"judge", "status"} <= block.columns.keys():
+        if isinstance(block, Table) and {"decision", "judge"} <= block.columns.keys():
             yield replace(block, most=block.n_rows)
         else:
             yield block

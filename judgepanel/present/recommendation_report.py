@@ -9,7 +9,7 @@ from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Block, Document, Facts, Heading, Paragraph, opening
 from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.value import ValueView
-from judgepanel.present.decision_sheet import all_judges, decision_sheet
+from judgepanel.present.decision_sheet import decision_sheet
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.value.value import VALUE, ValueSpec
@@ -35,7 +35,7 @@ def recommendation_report(
         study_blocks(ENTRIES[RECOMMEND.name], result, spec, view, command=command)
     )
     sheet, rest = decision_sheet(first, result, votes, command=command)
-    blocks: list[Block] = [Heading("The evidence"), *rest, *all_judges(evidence)]
+    blocks: list[Block] = [Heading("The evidence"), *rest, *evidence]
     if worth is not None:
         entry, (value_spec, value) = ENTRIES[VALUE.name], worth
         view_of_value = ValueView(statuses or None)

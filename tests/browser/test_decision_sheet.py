@@ -18,7 +18,7 @@ from judgepanel.render.html import html_text
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
-from tests.helpers import make_votes
+from tests.helpers import make_votes, with_judges
 
 pytestmark = pytest.mark.browser
 
@@ -47,6 +47,7 @@ def crowded() -> tuple[VoteMatrix, Recommendation]:
     long = tuple(f"{name}/with-a-system-prompt-that-goes-on-and-on" for name in MANY[:50])
     caveats = tuple(f"Caveat {n} says in a sentence what limits these figures." for n in range(30))
     caveats = (*result.warnings, *caveats)
+    votes = with_judges(votes, (*MANY, *long))
     return votes, replace(result, left_out=MANY, set_aside=long, warnings=caveats)
 
 

@@ -30,7 +30,7 @@ PIPELINED = (BUDGET, CONFIDENCE, SCOPE, ROBUSTNESS)
 ASKED, NOT_ASKED = 41, 43
 """Seeds of analyses with and without a recommendation: equal votes and settings share results."""
 DEFAULT = "This page shows one-coin + beta."
-MAIN = r"This page shows uncalibrated joint, the main pipeline of the recommended average \(\d+ % of the "
+MAIN = r"This page shows uncalibrated joint, the main pipeline of the recommended average \(\d+ %"
 
 
 def analysis_of(seed: int, protocol: Protocol = "honest", splits: int = 2) -> str:

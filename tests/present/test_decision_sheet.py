@@ -21,7 +21,7 @@ from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.words.commands import recommend_command
 from judgepanel.words.text import in_html, markdown
-from tests.helpers import make_votes
+from tests.helpers import make_votes, with_judges
 
 SPEC = RecommendSpec(Settings(splits=2), folds=3)
 FILE, COLUMNS = "votes.csv", ("--label-column", "truth")
@@ -35,6 +35,7 @@ def computed():
 
 def report(**changes):
     votes, result = computed()
+    votes = with_judges(votes, (*changes.get("left_out", ()), *changes.get("set_aside", ())))
     command = recommend_command(FILE, SPEC, task=votes.task, columns=COLUMNS)
     return recommendation_report("mine", votes, SPEC, replace(result, **changes), command=command)
 
@@ -85,8 +86,8 @@ def test_names_that_do_not_fit_are_counted_and_stand_in_the_table():
     long = lists["Leave out 200 judges"]
     assert long.names == left_out[: NAME_LINES - 6 - 10]
     assert long.more == f"and {200 - len(long.names)} more in the table below"
-    table = next(t for t in of(document.blocks, Table) if "status" in t.columns)
-    assert {row[0] for row in table.rows()} >= {*left_out, *set_aside}
+    table = next(t for t in of(document.blocks, Table) if "decision" in t.columns)
+    assert {row[1] for row in table.rows()} >= {*left_out, *set_aside}
     assert table.rows_left() == ""
 
 

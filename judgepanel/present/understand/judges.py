@@ -201,10 +201,10 @@ def present(result: Judges, spec: JudgesSpec, view: JudgesView = JudgesView()) -
     """The map of who errs together, every judge, and the clusters."""
     return [
         Answer(judges_sentence(result)),
-        *paragraphs("" if view.recommendation is None else decision_sentence(view.recommendation)),
         Heading("Map of all pairs", 3),
         *_map(result, view.judge),
         Heading("All judges", 3),
+        *paragraphs("" if view.recommendation is None else decision_sentence(view.recommendation)),
         Table(
             judges_table(
                 result, every_column=view.every_column, recommendation=view.recommendation
