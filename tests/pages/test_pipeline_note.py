@@ -88,3 +88,8 @@ def test_the_curve_says_how_its_pipeline_relates_to_the_decision() -> None:
     (decision,) = (text for text in htmls(app, "jp-text") if text.startswith("Recommended panel: "))
     assert "Under uncalibrated joint, all 24 judges have NLL " in decision
     assert "against the recommended panel." in decision
+
+
+def test_the_curve_has_the_recommendation_made_beside_it() -> None:
+    app = open_app(CURVE, analysis=analysis_of(NOT_ASKED + 1))
+    until(app, lambda: any(text.startswith("Recommended panel: ") for text in htmls(app)))

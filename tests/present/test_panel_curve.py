@@ -209,12 +209,15 @@ def test_every_calibrator_is_shown_unless_one_is_chosen(curve):
     headings = [block.text for block in every if isinstance(block, Heading)]
     assert headings == ["No calibrator", "Temperature scaling"]
     answers = [block.text for block in every if isinstance(block, Answer)]
-    assert answers == [curve_sentence(curve, name) for name in ("beta", "none", "temperature")]
+    assert answers == [curve_answer(curve, name) for name in ("beta", "none", "temperature")]
     chosen = present(curve, spec, PanelCurveView("none", "accuracy"))
     assert [block.text for block in chosen if isinstance(block, Answer)] == answers[1:2]
 
 
-def test_another_aggregator_is_named_before_the_answer(curve):
-    assert curve_answer(curve, "beta") == curve_sentence(curve, "beta")
+def test_the_pipeline_is_named_before_the_answer(curve):
+    sentence = curve_sentence(replace(curve, aggregator="majority"), "beta")
+    assert curve_answer(curve, "beta").startswith("Under one-coin + beta, ")
     other = replace(curve, aggregator="majority")
-    assert curve_answer(other, "beta").startswith("Under majority vote + beta, ")
+    assert curve_answer(other, "beta") == (
+        f"Under majority vote + beta, {sentence[0].lower()}{sentence[1:]}"
+    )

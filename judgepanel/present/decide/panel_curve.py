@@ -54,17 +54,9 @@ class PanelCurveView:
     recommendation: Recommendation | None = None
 
 
-def curve_answer(
-    curve: PanelCurve, calibrator: str, recommendation: Recommendation | None = None
-) -> str:
-    """The answer, after the pipeline that it holds under where that is not the recommended one."""
+def curve_answer(curve: PanelCurve, calibrator: str) -> str:
+    """The answer, after the pipeline that it holds under: of another one it says nothing."""
     sentence = curve_sentence(curve, calibrator)
-    if recommendation is None and curve.aggregator == "one_coin":
-        return sentence
-    if recommendation is not None and is_recommended(
-        recommendation, curve.aggregator, (calibrator,)
-    ):
-        return sentence
     under = pipeline_name(curve.aggregator, calibrator)
     return f"Under {under}, {sentence[0].lower()}{sentence[1:]}"
 
@@ -123,7 +115,7 @@ def _verdict_sentence(curve: PanelCurve, arm: Comparison) -> str:
     n = curve.n_judges
     chosen = arm.arm == CHOSEN
     name = "the k chosen on calibration rows" if chosen else arm.arm
-    size = f"about {arm.k}" if chosen else f"{arm.k}"
+    size = f"{arm.k} or so" if chosen else f"{arm.k}"
     delta, lo, hi = arm.delta
     bounds = interval(lo, hi, sign=True)
     against = f"{name} changes NLL by {signed(delta)} {bounds}"
@@ -213,7 +205,7 @@ def _curve(result: PanelCurve, calibrator: str, view: PanelCurveView) -> list[Bl
     raw = "uncalibrated" if calibrator == "none" else "uncalibrated and calibrated"
     recommended = view.recommendation
     return [
-        Answer(curve_answer(result, calibrator, recommended)),
+        Answer(curve_answer(result, calibrator)),
         *paragraphs(curve_decision(result, calibrator, recommended)),
         drawing(
             f"{raw} panels of every size",

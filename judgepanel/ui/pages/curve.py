@@ -47,7 +47,7 @@ def page(context: PageContext) -> None:
     view, caveats = PanelCurveView(calibrator, metric, recommendation), Caveats()
 
     def draw(curve: PanelCurve) -> None:
-        sentence = so_far(curve) + curve_answer(curve, calibrator, recommendation)
+        sentence = so_far(curve) + curve_answer(curve, calibrator)
         answer(sentence, _tone(curve, calibrator, recommendation))
         draw_study(entry, context, spec, curve, view, caveats=caveats, skip=(sentence,))
 
