@@ -31,7 +31,7 @@ from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
 from judgepanel.words.text import plain
 
-_FIGURE_SHARE = 0.65
+_FIGURE_SHARE = 0.52
 _FIGURE_FONT = 10
 NAME_LINES = 80
 """Lines of names that fit, over all columns and lists."""

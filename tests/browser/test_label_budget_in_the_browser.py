@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.present.default_specs import BUDGET_PANELS, OFFERED
-from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec
+from judgepanel.present.default_specs import budget_spec
+from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
@@ -36,7 +36,10 @@ def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
     finished_budget(page)
     expect(answer(page)).to_contain_text("of what 150 labels give (NLL 0.")
     expect(page.get_by_text("That is extrapolated")).to_be_visible()
-    spec = LabelBudgetSpec(Settings(splits=4), calibrators=OFFERED, panels=BUDGET_PANELS)
+    expect(
+        page.get_by_text("This page shows uncalibrated joint, the main pipeline")
+    ).to_be_visible()
+    spec = budget_spec(Settings(splits=4), "joint")
     wanted = run(LABEL_BUDGET, load_votes(sample_bytes("clean_pairwise")).votes, spec, jobs=1)
     assert downloaded(page, "Table as CSV").decode() == csv_text(wanted.frame())
     guard.check()
