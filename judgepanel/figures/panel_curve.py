@@ -86,9 +86,9 @@ def panel_curve(
     )
     if metric == "nll":
         add_base_rate(figure, [k[0], k[-1]], [curve.null_nll, curve.null_nll])
-        if recommendation is not None:
-            _add_recommended(figure, recommendation, (curve.aggregator, calibrator), pipeline)
     _add_marks(figure, k, score.value, highest=metric == "accuracy")
+    if metric == "nll" and recommendation is not None:
+        _add_recommended(figure, recommendation, (curve.aggregator, calibrator), pipeline)
     figure = laid_out(figure, x="judges kept, best first", y=METRIC_NAMES[metric])
     _set_ticks(figure, int(k[-1]))
     if metric == "accuracy":

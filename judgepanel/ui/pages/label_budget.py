@@ -12,6 +12,7 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.default_specs import (
     BUDGET_PANELS,
+    OFFERED,
     Pipeline,
     budget_spec,
     pipeline_of,
@@ -91,7 +92,8 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:
     first, second, third = st.columns(3)
-    calibrator = calibrator_control(first, default.calibrator)
+    offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
+    calibrator = calibrator_control(first, offered)
     panel = second.segmented_control(
         "Beside all judges",
         BUDGET_PANELS,
