@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.figures.panel_curve import (
     METRIC_NAMES,
     ordinal,
@@ -185,3 +186,22 @@ def test_a_raw_score_far_off_leaves_the_figure_and_the_legend_says_how_far() -> 
     assert low == 0.0
     assert curve.nll.hi.max() < high < 2.0
     assert panel_curve(curve, "beta").layout.yaxis.range is None
+
+
+def test_the_recommended_panel_and_its_pipeline_are_drawn_on_top_of_the_curve() -> None:
+    curve = curve_of()
+    spec = RecommendSpec(Settings(splits=3), folds=2)
+    decided = run(RECOMMEND, make_votes(1, 80, 8), spec, jobs=1)
+    main = decided.model.main
+    drawn = panel_curve(curve, "beta", "nll", decided, "its pipeline").data
+    star = drawn[-1]
+    assert star.name == "recommended panel"
+    assert (list(star.x), list(star.y)) == ([len(decided.model.judges)], [decided.nll.value])
+    (line,) = (trace for trace in drawn if trace.name == "its pipeline")
+    assert dict(zip(line.x, line.y, strict=True)) == {
+        row.k: float(row.nll.value)
+        for row in decided.candidates
+        if (row.aggregator, row.calibrator) == (main.aggregator, main.calibrator)
+    }
+    names = [trace.name for trace in panel_curve(curve, "beta", "brier", decided, "p").data]
+    assert "recommended panel" not in names
