@@ -57,6 +57,8 @@ class PanelCurveView:
 def curve_answer(curve: PanelCurve, calibrator: str) -> str:
     """The answer, after the pipeline that it holds under: of another one it says nothing."""
     sentence = curve_sentence(curve, calibrator)
+    if curve.n_judges == 1:
+        return sentence
     under = pipeline_name(curve.aggregator, calibrator)
     return f"Under {under}, {sentence[0].lower()}{sentence[1:]}"
 
