@@ -126,7 +126,7 @@ def test_hostile_names_stay_text_on_every_page_and_in_every_download(
     page.goto(address(server, RECOMMENDED, few))
     finished_panel(page)
     decode = downloaded(page, "Judges and weights (CSV)").decode()
-    names = [row[0] for row in csv.reader(io.StringIO(decode, newline=""))][1:]
+    names = [row[1] for row in csv.reader(io.StringIO(decode, newline=""))][1:]
     assert sorted(name.removeprefix("'") for name in names) == sorted(NAMES)
     upload(page, as_upload("new.csv", hostile_votes(start="n")))
     page.get_by_role("button", name="All 80 scores").wait_for()
