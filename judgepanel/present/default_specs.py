@@ -21,6 +21,7 @@ from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.claim.claim import ClaimSpec
 from judgepanel.studies.cost.cost import CostSpec
 from judgepanel.studies.cost.escalation import EscalationSpec
+from judgepanel.studies.panel.curators import CuratorsSpec
 from judgepanel.studies.robustness.corruption import CorruptionSpec
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.robustness.distortion import DistortionSpec
@@ -143,6 +144,13 @@ def recommend_specs(
 ) -> tuple[RecommendSpec, ...]:
     """The recommendation that all pages show; none under the paper's protocol."""
     return (RecommendSpec(settings=settings),) if settings.protocol == "honest" else ()
+
+
+def curator_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[CuratorsSpec, ...]:
+    """Ways of choosing judges under the paper's default; none under its protocol."""
+    return (CuratorsSpec(settings=settings),) if settings.protocol == "honest" else ()
 
 
 def claim_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ClaimSpec, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +30,7 @@ from judgepanel.present.default_specs import (
     claim_specs,
     corruption_specs,
     cost_spec,
+    curator_specs,
     distortion_specs,
     escalation_spec,
     panel_spec,
@@ -185,11 +187,12 @@ class Entry:
         if self.by_hand:
             return ()
         if self.after is not None:
-            spec = RecommendSpec(settings=settings)
-            return () if recommendation is None else (self.after(spec, recommendation),)
-        recommended = self.under(votes, settings, pipeline_of(recommendation))
-        default = self.under(votes, settings, Pipeline())
-        return tuple(dict.fromkeys((*recommended, *default)))
+            if recommendation is None:
+                return ()
+            return (self.after(RecommendSpec(settings=settings), recommendation),)
+        pipelines = dict.fromkeys((pipeline_of(recommendation), Pipeline()))
+        specs = (self.under(votes, settings, pipeline) for pipeline in pipelines)
+        return tuple(dict.fromkeys(chain.from_iterable(specs)))
 
     def under(self, votes: VoteMatrix, settings: Settings, pipeline: Pipeline) -> tuple[Spec, ...]:
         """The specs under one pipeline, the fullest first."""
@@ -207,7 +210,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(VALUE, RECOMMENDED_PAGE, value.present, after=value_spec),
             Entry(COST, RECOMMENDED_PAGE, cost.present, after=cost_spec),
             Entry(ESCALATION, RECOMMENDED_PAGE, escalation.present, after=escalation_spec),
-            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, curators.present),
+            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, curators.present, curator_specs),
             Entry(WHAT_IF, RECOMMENDED_PAGE, what_if.present, by_hand=True),
             Entry(RELIABILITY, CONFIDENCE_PAGE, reliability.present, panel_spec(RELIABILITY.spec)),
             Entry(SELECTIVE, CONFIDENCE_PAGE, selective.present, panel_spec(SELECTIVE.spec)),

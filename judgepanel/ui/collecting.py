@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding
-from judgepanel.present.registry import STUDIES, default_specs
+from judgepanel.present.registry import ENTRIES, STUDIES, default_specs
 from judgepanel.service import Analysis, Decision, Workspace
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.panel.what_if import WHAT_IF
@@ -33,7 +33,7 @@ def collected(space: Workspace, analysis: Analysis, decisions: Decisions) -> Ana
             if stored is not None and name not in outdated:
                 outdated.append(name)
 
-    look(RECOMMEND.name, default_specs(votes, settings).get(RECOMMEND.name, ()))
+    look(RECOMMEND.name, ENTRIES[RECOMMEND.name].specs(votes, settings))
     recommended = findings.get(RECOMMEND.name)
     recommendation = None if recommended is None else recommended.result
     for name, specs in default_specs(votes, settings, recommendation).items():
