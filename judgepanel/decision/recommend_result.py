@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.decision.absence import Absence
+from judgepanel.decision.candidates import EVERYONE
 from judgepanel.decision.preference import Preference
 from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.inference import Verdict
@@ -203,6 +204,11 @@ class Recommendation:
         return self.instead_of or self.chosen
 
     @property
+    def keeps_all(self) -> bool:
+        """Whether every judge is in the panel."""
+        return len(self.model.judges) == self.n_judges
+
+    @property
     def averages(self) -> bool:
         """Whether several pipelines are averaged."""
         return len(self.model.members) > 1
@@ -214,6 +220,16 @@ class Recommendation:
             return (self.chosen,)
         members = [row for row in self.candidates if row.weight > 0.0 and row.panel != AVERAGE]
         return tuple(sorted(members, key=lambda row: -row.weight))
+
+    def panels(self, aggregator: str, calibrator: str) -> tuple[CandidateFigures, ...]:
+        """Panels of the most accurate judges under one pipeline, smallest first."""
+        rows = [
+            row
+            for row in self.candidates
+            if (row.aggregator, row.calibrator) == (aggregator, calibrator)
+            and (row.panel == EVERYONE or row.panel.startswith("top"))
+        ]
+        return tuple(sorted(rows, key=lambda row: row.k))
 
     def best(self, *, everyone: bool) -> CandidateFigures | None:
         """The single candidate of lowest NLL out of sample that keeps all judges, or that does not;

@@ -104,13 +104,8 @@ def _add_recommended(
     """Panels under the main recommended pipeline, unless it is drawn, and the recommended one."""
     main = recommendation.model.main
     pipeline = (main.aggregator, main.calibrator)
-    rows = [
-        row
-        for row in recommendation.candidates
-        if (row.aggregator, row.calibrator) == pipeline and not row.panel.startswith("average")
-    ]
+    rows = recommendation.panels(*pipeline)
     if drawn != pipeline and len(rows) > 1:
-        rows.sort(key=lambda row: row.k)
         figure.add_scatter(
             x=[row.k for row in rows],
             y=[float(row.nll.value) for row in rows],

@@ -10,10 +10,9 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.present.decide.decision import pipeline_sentence
-from judgepanel.present.default_specs import Pipeline, pipeline_of
+from judgepanel.present.decide.decision import is_recommended, pipeline_sentence
+from judgepanel.present.default_specs import Pipeline, pipeline_of, recommend_specs
 from judgepanel.service import Job
-from judgepanel.studies.settings import Settings
 from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS
@@ -31,52 +30,37 @@ def with_recommendation(
     ``draw`` gets the recommendation, from its first splits on, or None: under the paper's protocol,
     where the votes are refused, and where a pipeline was chosen before there is a recommendation.
     """
-    settings = context.analysis.settings
-    if settings.protocol != "honest":
-        draw(None)
-        return
-    result, job = _known(context, settings)
+    result, job = _known(context)
     if result is None and job is None and not _is_chosen():
-        workspace().submit(RECOMMEND, context.votes, RecommendSpec(settings=settings))
-        workspace().wait(
-            RECOMMEND, context.votes.sha256, RecommendSpec(settings=settings), FIRST_SECONDS
-        )
-        result, job = _known(context, settings)
-    waits = result is None and job is not None and job.status == "running"
-    if waits and not _is_chosen():
+        result, job = _started(context, FIRST_SECONDS)
+    if result is None and _runs(job) and not _is_chosen():
         with st.container():
-            _wait(context, settings)
+            _wait(context)
     else:
         draw(result)
 
 
 def known_recommendation(context: PageContext) -> Recommendation | None:
     """The recommendation as far as it is, without any work."""
-    settings = context.analysis.settings
-    return _known(context, settings)[0] if settings.protocol == "honest" else None
+    return _known(context)[0]
 
 
 def recommend_beside(context: PageContext) -> None:
     """Work on the recommendation below what a page shows; the page is drawn again with it."""
-    settings = context.analysis.settings
-    if settings.protocol != "honest":
-        return
-    result, job = _known(context, settings)
+    result, job = _known(context)
     if result is None and job is None:
-        workspace().submit(RECOMMEND, context.votes, RecommendSpec(settings=settings))
-        result, job = _known(context, settings)
-    if job is not None and job.status == "running":
+        result, job = _started(context)
+    if _runs(job):
         with st.container():
-            _refine(context, settings, -1 if result is None else result.n_splits)
+            _refine(context, first=result is None)
 
 
 @st.fragment(run_every=POLL_SECONDS)
 @show_errors()
-def _refine(context: PageContext, settings: Settings, drawn: int) -> None:
+def _refine(context: PageContext, *, first: bool) -> None:
     """Draw the page again with the first splits of the recommendation, and with all of them."""
-    result, job = _known(context, settings)
-    running = job is not None and job.status == "running"
-    if not running or (result is not None and drawn < 0):
+    result, job = _known(context)
+    if not _runs(job) or (first and result is not None):
         st.rerun()
     st.caption(
         "The recommended panel is being worked out."
@@ -86,13 +70,36 @@ def _refine(context: PageContext, settings: Settings, drawn: int) -> None:
     )
 
 
-def _known(context: PageContext, settings: Settings) -> tuple[Recommendation | None, Job | None]:
-    spec, sha = RecommendSpec(settings=settings), context.votes.sha256
-    stored = workspace().result(RECOMMEND, sha, spec)
+def _known(context: PageContext) -> tuple[Recommendation | None, Job | None]:
+    """What there is; neither result nor job where the votes may not be recommended on."""
+    spec = _spec(context)
+    if spec is None:
+        return None, None
+    stored = workspace().result(RECOMMEND, context.votes.sha256, spec)
     if stored is not None and stored.current:
         return stored.result, None
-    job = workspace().partial(RECOMMEND, sha, spec)
+    job = workspace().partial(RECOMMEND, context.votes.sha256, spec)
     return (None if job is None else job.result), job
+
+
+def _started(
+    context: PageContext, seconds: float = 0.0
+) -> tuple[Recommendation | None, Job | None]:
+    """The same, after the work was started and had so many ``seconds``."""
+    spec = _spec(context)
+    if spec is not None:
+        workspace().submit(RECOMMEND, context.votes, spec)
+        workspace().wait(RECOMMEND, context.votes.sha256, spec, seconds)
+    return _known(context)
+
+
+def _spec(context: PageContext) -> RecommendSpec | None:
+    settings = context.analysis.settings
+    return next(iter(recommend_specs(context.votes, settings, Pipeline())), None)
+
+
+def _runs(job: Job | None) -> bool:
+    return job is not None and job.status == "running"
 
 
 def _is_chosen() -> bool:
@@ -101,12 +108,12 @@ def _is_chosen() -> bool:
 
 @st.fragment(run_every=POLL_SECONDS)
 @show_errors()
-def _wait(context: PageContext, settings: Settings) -> None:
-    result, job = _known(context, settings)
-    if result is not None or job is None or job.status != "running":
+def _wait(context: PageContext) -> None:
+    result, job = _known(context)
+    if result is not None or not _runs(job):
         st.rerun()
     text = "A preliminary recommendation first: this page shows the panel that it recommends"
-    if job.ahead:
+    if job is not None and job.ahead:
         text += f". Waiting: {counted(job.ahead, 'job')} ahead"
     left, right = st.columns([3, 1], vertical_alignment="center")
     left.progress(0.0, text=text)
@@ -137,7 +144,7 @@ def pipeline_note(
     here = pipeline_name(aggregator, calibrator)
     words = f"This page shows {here}."
     if result is not None and not short:
-        words = pipeline_sentence(result, aggregator, (calibrator,), where="This page")
+        words = pipeline_sentence(result, aggregator, calibrator)
     if splits is not None and splits < context.analysis.settings.splits:
         words += (
             f" It rests on {splits} of the {context.analysis.settings.splits:,} splits, since "
@@ -146,10 +153,9 @@ def pipeline_note(
     if result is None:
         st.caption(words)
         return
-    recommended, default = pipeline_of(result), Pipeline()
-    other = default
-    if (aggregator, calibrator) != (recommended.aggregator, recommended.calibrator):
-        other = recommended
+    other = Pipeline()
+    if not is_recommended(result, aggregator, calibrator):
+        other = pipeline_of(result)
     if (other.aggregator, other.calibrator) == (aggregator, calibrator):
         st.caption(words)
         return

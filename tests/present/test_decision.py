@@ -9,11 +9,14 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.models.mixture import mixture_of
 from judgepanel.present.decide.decision import (
     decision_sentence,
-    is_recommended,
+    other_pipeline,
     other_way_sentence,
     pipeline_sentence,
 )
 from judgepanel.present.decide.recommend import rival_sentence
+from judgepanel.present.default_specs import Pipeline
+from judgepanel.studies.confidence.reliability import ReliabilitySpec
+from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes.samples import sample_votes
@@ -29,7 +32,7 @@ def result():
 
 def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite():
     outcome = result()
-    sentence = pipeline_sentence(outcome, "log_odds", ("platt",), where="This page")
+    sentence = pipeline_sentence(outcome, "log_odds", "platt")
     assert sentence.startswith(
         "This page shows log-odds + Platt, which is not the recommended pipeline. "
     )
@@ -41,10 +44,10 @@ def test_another_pipeline_is_shown_beside_the_decision_and_its_opposite():
 def test_the_main_pipeline_of_an_average_is_said_to_be_that_with_its_weight():
     outcome = result()
     main = outcome.model.main
-    sentence = pipeline_sentence(outcome, main.aggregator, (main.calibrator,), where="This page")
+    sentence = pipeline_sentence(outcome, main.aggregator, main.calibrator)
     assert "the main pipeline of the recommended average (" in sentence
     alone = replace(outcome, model=mixture_of([main], [1.0]))
-    sentence = pipeline_sentence(alone, main.aggregator, (main.calibrator,), where="This page")
+    sentence = pipeline_sentence(alone, main.aggregator, main.calibrator)
     assert sentence.endswith(", the recommended pipeline.")
 
 
@@ -60,11 +63,13 @@ def test_the_opposite_of_the_decision_is_priced_under_its_own_best_pipeline(fewe
     assert with_interval(*row.behind, sign=True) in sentence
 
 
-def test_of_several_calibrators_one_is_enough():
-    outcome = result()
-    main = outcome.model.main
-    assert is_recommended(outcome, main.aggregator, ("isotonic", main.calibrator))
-    assert not is_recommended(outcome, main.aggregator, ("isotonic",))
+def test_a_study_of_several_calibrators_shows_the_recommended_one_among_them():
+    shown = Pipeline("joint", "platt")
+    assert other_pipeline(DifficultyTransferSpec(aggregator="joint"), shown) == ""
+    several = DifficultyTransferSpec(aggregator="joint", calibrators=("beta", "isotonic"))
+    assert other_pipeline(several, shown) == "joint under several calibrators"
+    assert other_pipeline(ReliabilitySpec(), shown) == "one-coin + beta"
+    assert other_pipeline(ReliabilitySpec(aggregator="joint", calibrator="platt"), shown) == ""
 
 
 @pytest.mark.parametrize("name", ["clean_pairwise", "hard_panel", "one_class", "sparse_humans"])

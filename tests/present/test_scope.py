@@ -8,15 +8,8 @@ import pytest
 from judgepanel.present.blocks import Answer, Figure, Heading, Method, Paragraph, Table
 from judgepanel.present.trust import group_change, scope
 from judgepanel.present.trust.group_change import group_sentence, group_table, members_sentence
-from judgepanel.present.trust.scope import (
-    ScopeView,
-    curve_table,
-    filter_sentence,
-    parse_table,
-    safe,
-    scope_sentence,
-    switch_table,
-)
+from judgepanel.present.trust.scope import ScopeView, curve_table, parse_table, switch_table
+from judgepanel.present.trust.scope_sentences import filter_sentence, safe, scope_sentence
 from judgepanel.render.terminal import terminal_text
 from judgepanel.scoring.inference import verdict
 from judgepanel.scoring.interval import Interval

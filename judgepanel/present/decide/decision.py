@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from judgepanel.decision.candidates import EVERYONE
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.recommend import recommendation_sentence
@@ -19,15 +17,14 @@ def decision_sentence(result: Recommendation) -> str:
     return f"Recommended panel: {so_far(result)}{recommendation_sentence(result)}"
 
 
-def pipeline_sentence(
-    result: Recommendation, aggregator: str, calibrators: Sequence[str], *, where: str
-) -> str:
-    """Which pipeline is shown ``where`` (``This page``), and whether it is the recommended one."""
-    here = shown_name(aggregator, calibrators)
-    if is_recommended(result, aggregator, calibrators):
-        return f"{where} shows {here}, {_role(result)}."
+def pipeline_sentence(result: Recommendation, aggregator: str, calibrator: str) -> str:
+    """Which pipeline a page shows, and whether it is the recommended one."""
+    here = pipeline_name(aggregator, calibrator)
+    if is_recommended(result, aggregator, calibrator):
+        return f"This page shows {here}, {_role(result)}."
     return (
-        f"{where} shows {here}, which is not the recommended pipeline. {decision_sentence(result)} "
+        f"This page shows {here}, which is not the recommended pipeline. "
+        f"{decision_sentence(result)} "
         f"What is said here of keeping or leaving out judges holds under {here}."
     )
 
@@ -41,20 +38,15 @@ def other_pipeline(spec: Any, pipeline: Pipeline) -> str:
         return ""
     if aggregator == pipeline.aggregator and pipeline.calibrator in calibrators:
         return ""
-    return shown_name(aggregator, calibrators)
-
-
-def shown_name(aggregator: str, calibrators: Sequence[str]) -> str:
-    """``one-coin + beta``; where several calibrators are shown, the aggregator alone."""
     if len(calibrators) == 1:
         return pipeline_name(aggregator, calibrators[0])
     return f"{AGGREGATOR_NAMES[aggregator]} under several calibrators"
 
 
-def is_recommended(result: Recommendation, aggregator: str, calibrators: Sequence[str]) -> bool:
-    """Whether the heaviest recommended pipeline is among those that are shown."""
+def is_recommended(result: Recommendation, aggregator: str, calibrator: str) -> bool:
+    """Whether this is the heaviest recommended pipeline."""
     main = result.model.main
-    return main.aggregator == aggregator and main.calibrator in calibrators
+    return (main.aggregator, main.calibrator) == (aggregator, calibrator)
 
 
 def _role(result: Recommendation) -> str:
@@ -66,11 +58,10 @@ def _role(result: Recommendation) -> str:
 
 def other_way_sentence(result: Recommendation) -> str:
     """What the opposite of the decision gives: fewer judges where all are kept, else everyone."""
-    keeps_all = len(result.model.judges) == result.n_judges
-    row = result.best(everyone=not keeps_all)
+    row = result.best(everyone=not result.keeps_all)
     if row is None:
         return ""
-    who = "Fewer judges" if keeps_all else "Everyone"
+    who = "Fewer judges" if result.keeps_all else "Everyone"
     return f"{who} under their best pipeline: {against_sentence(row)}"
 
 
@@ -82,7 +73,7 @@ def main_pipeline(result: Recommendation) -> str:
 def panels_sentence(result: Recommendation) -> str:
     """All judges and the best fewer under the main recommended pipeline; empty without both."""
     main = result.model.main
-    rows = panels_of(result, main.aggregator, main.calibrator)
+    rows = result.panels(main.aggregator, main.calibrator)
     everyone = [row for row in rows if row.k == result.n_judges]
     fewer = [row for row in rows if row.k < result.n_judges]
     if not everyone or not fewer:
@@ -92,19 +83,6 @@ def panels_sentence(result: Recommendation) -> str:
         f"Under {main_pipeline(result)}, all {result.n_judges} judges "
         f"have NLL {level(*everyone[0].nll)} and {best.panel} {level(*best.nll)}."
     )
-
-
-def panels_of(
-    result: Recommendation, aggregator: str, calibrator: str
-) -> tuple[CandidateFigures, ...]:
-    """Candidates that keep the most accurate judges under one pipeline, smallest panel first."""
-    rows = [
-        row
-        for row in result.candidates
-        if (row.aggregator, row.calibrator) == (aggregator, calibrator)
-        and (row.panel == EVERYONE or row.panel.startswith("top"))
-    ]
-    return tuple(sorted(rows, key=lambda row: row.k))
 
 
 def against_sentence(row: CandidateFigures) -> str:

@@ -24,7 +24,6 @@ from judgepanel.present.decide.decision import (
     decision_sentence,
     is_recommended,
     main_pipeline,
-    panels_of,
     panels_sentence,
 )
 from judgepanel.scoring.interval import Interval
@@ -70,9 +69,9 @@ def curve_decision(
     if recommendation is None:
         return ""
     parts = [decision_sentence(recommendation)]
-    if not is_recommended(recommendation, curve.aggregator, (calibrator,)):
+    if not is_recommended(recommendation, curve.aggregator, calibrator):
         parts.append(panels_sentence(recommendation))
-    rows = panels_of(recommendation, curve.aggregator, calibrator)
+    rows = recommendation.panels(curve.aggregator, calibrator)
     rows = tuple(row for row in rows if row != recommendation.chosen)
     if rows:
         best = min(rows, key=lambda row: float(row.nll.value))

@@ -54,7 +54,7 @@ def _answer(result: Recommendation) -> str:
     if result.instead_of is not None:
         return " ".join([instead_sentence(result), *reservations(result)])
     size, total = len(result.model.judges), result.n_judges
-    who = f"Keep all {total} judges" if size == total else f"Keep {size} of {total} judges"
+    who = f"Keep all {total} judges" if result.keeps_all else f"Keep {size} of {total} judges"
     if total == 1:
         who = "Keep the one judge"
     pipeline = panel_pipelines(result.model)
@@ -64,7 +64,7 @@ def _answer(result: Recommendation) -> str:
     if not beats_null(result):
         return (
             f"No panel is shown to beat the base rate (NLL {fixed(result.null_nll, 3)}). The best "
-            f"found: {who[0].lower()}{who[1:]} with {pipeline}; {expected}.{coding}"
+            f"panel: {who[0].lower()}{who[1:]} with {pipeline}; {expected}.{coding}"
         )
     if size < total and not curating_is_safe(result):
         return (

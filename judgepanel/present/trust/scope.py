@@ -32,7 +32,12 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.decide.decision import decision_sentence, other_way_sentence
+from judgepanel.present.trust.scope_sentences import (
+    curve_note,
+    filter_sentence,
+    scope_answer,
+    scope_decision,
+)
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.scope.compatibility import gap_sentence
 from judgepanel.studies.scope.group_change_result import GroupChange
@@ -41,22 +46,16 @@ from judgepanel.studies.scope.saturation import Saturation, written_change
 from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.votes.checks import Check
-from judgepanel.votes.errors import quote_value
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
-    counted,
-    fixed,
     interval,
     p_value,
-    percent,
-    with_interval,
 )
 from judgepanel.words.scope import check_numbers, check_sentences
-from judgepanel.words.sentences import AGGREGATOR_NAMES, CODING
+from judgepanel.words.sentences import AGGREGATOR_NAMES
 from judgepanel.words.text import plain
 
-_WORST = ("fail", "review")
 _HEIGHT = 280
 _KINDS = (
     ("90 % or more", INCLUDE, "circle"),
@@ -77,147 +76,6 @@ class ScopeView:
     figures: bool = True
     recommendation: Recommendation | None = None
     filtered: GroupChange | None = None
-
-
-def scope_answer(result: Scope, view: ScopeView) -> str:
-    """Yes or no, and how a check that fails goes together with the decision."""
-    parts = (scope_sentence(result), kept_sentence(result, view.recommendation, view.filtered))
-    return " ".join(part for part in parts if part)
-
-
-def scope_sentence(result: Scope) -> str:
-    """Yes or no, how many checks pass, and the worst of them."""
-    passed, total = result.counted("pass"), len(result.checks)
-    none, worst = result.counted("not applicable"), _worst(result)
-    apart = f", {none} {'does' if none == 1 else 'do'} not apply" if none else ""
-    if worst is None:
-        checks = f"all {total}" if passed == total else f"{passed} of {total}"
-        text = f"Yes: {checks} checks pass{apart}."
-        course = result.saturation
-        if course is not None and course.outcome[course.last] == "inconclusive":
-            last = course.n_judges - int(course.sizes[course.last])
-            text += f" Whether the last {counted(last, 'judge')} matter is undecided."
-    else:
-        start = "No" if worst.outcome == "fail" else "Yes, but look"
-        passes = "passes" if passed == 1 else "pass"
-        text = f"{start}: {headline(result, worst)}; {passed} of {total} checks {passes}{apart}."
-    return f"{text} {CODING}" if result.measures_coding else text
-
-
-def kept_sentence(
-    result: Scope, recommendation: Recommendation | None, filtered: GroupChange | None
-) -> str:
-    """What the recommended panel does with judges that the filter drops; nothing without any."""
-    if recommendation is None or not result.suggested:
-        return ""
-    panel, n = set(recommendation.model.judges), len(result.suggested)
-    remaining = sum(drop.judge in panel for drop in result.suggested)
-    whom = counted(n, "judge")
-    if not remaining:
-        return f"The recommended panel leaves out the {whom} that the filter drops."
-    if remaining < n:
-        text = f"The recommended panel keeps {remaining} of the {whom} that the filter drops"
-    elif n == 1:
-        text = "The recommended panel keeps the judge that the filter drops all the same"
-    else:
-        text = f"The recommended panel keeps the {whom} that the filter drops all the same"
-    if filtered is None or not filtered.members:
-        return f"{text}; the panel with and without is compared below."
-    under = AGGREGATOR_NAMES[filtered.aggregators[0]]
-    change = with_interval(*filtered.delta[0], sign=True)
-    return f"{text}: without them NLL changes by {change} under {under}."
-
-
-def scope_decision(result: Scope, recommendation: Recommendation | None) -> str:
-    """The decision, and what fewer judges give where a check says that they would do."""
-    if recommendation is None:
-        return ""
-    keeps_all = len(recommendation.model.judges) == recommendation.n_judges
-    course = result.check("P2").outcome in _WORST
-    other = f" {other_way_sentence(recommendation)}" if keeps_all and course else ""
-    return f"{decision_sentence(recommendation)}{other}"
-
-
-def safe(result: Scope) -> bool:
-    """Whether no check asks for a look."""
-    return _worst(result) is None
-
-
-def _worst(result: Scope) -> Check | None:
-    for outcome in _WORST:
-        for check in result.checks:
-            if check.outcome == outcome:
-                return check
-    return None
-
-
-def headline(result: Scope, check: Check) -> str:
-    """One check's trouble in a few words, without a full stop."""
-    words = {"P0": _order, "P1": _parsing, "P2": _course, "P3": _gaps}[check.code](result)
-    return words or check.why.split(". ")[0].rstrip(".")
-
-
-def _order(result: Scope) -> str:
-    return "every label is the same" if result.one_class else ""
-
-
-def _parsing(result: Scope) -> str:
-    if result.sparse or result.parsed.min(initial=1.0) >= REVIEW_RATE:
-        n = int(result.below.sum())
-        return f"{counted(n, 'judge')} {'is' if n == 1 else 'are'} below chance"
-    worst = int(np.argmin(result.parsed))
-    share = percent(result.parsed[worst])
-    return f"judge {quote_value(result.judges[worst])} gives a verdict on {share} of the items"
-
-
-def _course(result: Scope) -> str:
-    line = result.saturation
-    if line is None or not np.isfinite(line.se[line.last]):
-        return ""
-    if line.delta[[line.last, line.half]].above(line.margin).any():
-        return "the less accurate judges cost NLL"
-    if line.outcome[line.last] == "equivalent":
-        return "the last tenth of the judges adds nothing"
-    if line.delta.value[line.half] > line.margin:
-        return "by the estimate the better half of the judges does as well as all"
-    return "nothing shows that all judges beat the best fifth"
-
-
-def _gaps(result: Scope) -> str:
-    better = [arm for arm in result.switch if arm.pays]
-    if result.switch and result.switch[0].partly_verdict == "curate":
-        return "judges that miss votes cost NLL"
-    if better:
-        best = min(better, key=lambda arm: arm.switch.value)
-        return f"{AGGREGATOR_NAMES[best.aggregator]} would save {with_interval(*-best.switch)} NLL"
-    if result.missing.n_related:
-        return "missing votes are not a matter of chance"
-    return ""
-
-
-def filter_sentence(result: Scope) -> str:
-    """Whom the filter would drop, and why."""
-    if not result.suggested:
-        return "The filter drops nobody."
-    named = [f"{quote_value(drop.judge)} ({drop.why})" for drop in result.suggested[:4]]
-    more = len(result.suggested) - len(named)
-    text = ", ".join(named) + (f" and {more} more" if more else "")
-    return f"The filter drops {counted(len(result.suggested), 'judge')}: {text}."
-
-
-def curve_note(result: Scope) -> str:
-    """What stands beside the saturation curve."""
-    line = result.saturation
-    if line is None:
-        return ""
-    text = (
-        "Judges are ordered by accuracy on the calibration items, again in every split. Grey "
-        f"band: within 1 % of the NLL of all ({fixed(float(line.nll.value[-1]), 3)}). "
-        f"Base rate alone: {fixed(result.null_nll, 3)}."
-    )
-    if abs(result.constant_nll - result.null_nll) > 0.001:
-        text += f" A constant score through the same calibrator: {fixed(result.constant_nll, 3)}."
-    return text
 
 
 def parse_table(result: Scope) -> dict[str, Column]:
@@ -383,7 +241,7 @@ def _verdict_words(verdict: str) -> str:
 def present(result: Scope, spec: ScopeSpec, view: ScopeView = ScopeView()) -> list[Block]:
     """The checks one after the other, and whom the filter would drop."""
     blocks: list[Block] = [
-        Answer(scope_answer(result, view)),
+        Answer(scope_answer(result, view.recommendation, view.filtered)),
         *paragraphs(scope_decision(result, view.recommendation)),
     ]
     for check in result.checks if view.sentences or view.figures else ():

@@ -23,6 +23,7 @@ from judgepanel.present.blocks import (
     paragraphs,
 )
 from judgepanel.present.decide.decision import decision_sentence
+from judgepanel.present.decide.panel_judges import weights_frame
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, Judges
@@ -185,15 +186,11 @@ def _decided(
     result: Judges, order: NDArray[np.int64], recommendation: Recommendation
 ) -> dict[str, Column]:
     """What the recommended panel does with each judge, and what a vote weighs in it."""
-    model = recommendation.model
-    weights = dict(zip(model.judges, model.main_weights, strict=True))
-    names = [result.judges[j] for j in order]
-    outcome = dict.fromkeys(model.judges, "keep") | dict.fromkeys(
-        recommendation.set_aside, "set aside"
-    )
+    frame = weights_frame(recommendation).set_index("judge")
+    frame = frame.reindex([result.judges[j] for j in order])
     return {
-        "decision": text([outcome.get(name, "leave out") for name in names]),
-        "weight in the panel": numbers([weights.get(name, float("nan")) for name in names]),
+        "decision": text(frame["decision"].fillna("leave out").tolist()),
+        "weight in the panel": numbers(frame["weight"]),
     }
 
 

@@ -101,5 +101,4 @@ def _tone(curve: PanelCurve, calibrator: str, recommendation: Recommendation | N
     tone = _TONES.get(arm.verdict, "open")
     if recommendation is None:
         return tone
-    everyone = len(recommendation.model.judges) == recommendation.n_judges
-    return tone if tone == ("keep" if everyone else "curate") else "open"
+    return tone if tone == ("keep" if recommendation.keeps_all else "curate") else "open"

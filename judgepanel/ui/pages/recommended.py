@@ -116,6 +116,6 @@ def _tone(result: Recommendation) -> str:
         or explained_by_position(result)
     ):
         return "open"
-    if len(result.model.judges) == result.n_judges:
+    if result.keeps_all:
         return "keep"
     return "curate" if curating_is_safe(result) else "open"

@@ -9,9 +9,10 @@ import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Command, Table
-from judgepanel.present.default_specs import Pipeline, pipeline_of
+from judgepanel.present.default_specs import Pipeline, pipeline_of, scope_specs
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.trust.scope import ScopeView, check_figures, safe, scope_answer
+from judgepanel.present.trust.scope import ScopeView, check_figures
+from judgepanel.present.trust.scope_sentences import safe, scope_answer
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
@@ -44,7 +45,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     def draw(result: Scope) -> None:
         filtered = stored_result(GROUP_CHANGE, context, group_spec(spec, "filter"))
         view = ScopeView(False, False, recommendation, filtered)
-        sentence = so_far(result) + scope_answer(result, view)
+        sentence = so_far(result) + scope_answer(result, recommendation, filtered)
         answer(sentence, "keep" if safe(result) else "open")
         draw_study(
             entry,
@@ -71,11 +72,9 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
         help="The aggregator in use: its curve is drawn, and the others are held against it. "
         "Dawid–Skene, stacking and joint are refitted for every point and take longer.",
     )
-    return ScopeSpec(
-        settings=context.analysis.settings,
-        aggregator=aggregator,
-        calibrator=calibrator_control(right, default.calibrator),
-    )
+    shown = Pipeline(aggregator, calibrator_control(right, default.calibrator))
+    (spec,) = scope_specs(context.votes, context.analysis.settings, shown)
+    return spec
 
 
 def _cards(context: PageContext, result: Scope) -> None:

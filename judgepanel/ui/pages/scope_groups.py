@@ -10,7 +10,7 @@ import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.trust.scope import filter_sentence
+from judgepanel.present.trust.scope_sentences import filter_sentence, kept_all_the_same
 from judgepanel.studies.scope.group_change import (
     GROUP_CHANGE,
     KINDS,
@@ -56,7 +56,7 @@ def groups(
     by = st.segmented_control(
         "Compare the panel with and without",
         KINDS,
-        default="filter" if _disagree(result, recommendation) else None,
+        default="filter" if kept_all_the_same(result, recommendation) else None,
         key="group",
         bind="query-params",
         format_func=_LABELS.__getitem__,
@@ -71,12 +71,6 @@ def groups(
         draw_study(entry, context, chosen, change, caveats=caveats, below=button)
 
     show_result(GROUP_CHANGE, context, chosen, draw)
-
-
-def _disagree(result: Scope, recommendation: Recommendation | None) -> bool:
-    """Whether the recommended panel keeps a judge that the filter drops."""
-    panel = set() if recommendation is None else set(recommendation.model.judges)
-    return any(drop.judge in panel for drop in result.suggested)
 
 
 def group_spec(spec: ScopeSpec, by: By, group: tuple[str, ...] | None = None) -> GroupChangeSpec:
