@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from judgepanel.present.understand.claim import JOINT_TITLE
+from judgepanel.ui.pages import claim
 from judgepanel.ui.session import workspace
 from tests.pages.driver import (
     answer_of,
@@ -96,3 +98,13 @@ def test_a_sample_that_was_never_uploaded_is_there_for_owners_and_readers(
 def test_another_benchmark_can_stand_beside() -> None:
     app = finished("one_class", paper="LLMBar")
     assert "the paper, 53 judges" in displayed(app.dataframe[2])
+
+
+def test_work_that_ends_while_its_progress_is_drawn_is_followed_up_at_the_next_drawing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = analysis("clean_pairwise")
+    monkeypatch.setattr(claim, "show_result", lambda *_: False)
+    monkeypatch.setattr(claim, "stored_result", lambda *_: object())
+    monkeypatch.setattr(claim, "show_study", pytest.fail)
+    assert JOINT_TITLE not in [title.value for title in open_app(CLAIM, analysis=name).subheader]

@@ -44,8 +44,7 @@ def page(context: PageContext) -> None:
         blocks = [block for block in blocks if not isinstance(block, Method)]
         draw_blocks(blocks, key=_STEPS, skip=(sentence,))
 
-    show_result(CLAIM, seen, spec, draw)
-    if stored_result(CLAIM, seen, spec) is not None:
+    if show_result(CLAIM, seen, spec, draw) and stored_result(CLAIM, seen, spec) is not None:
         st.subheader(JOINT_TITLE)
         spec = ClaimSpec(settings=seen.analysis.settings)
         show_study(entry, seen, spec, ClaimView("joint"), caveats=caveats)
