@@ -7,7 +7,7 @@ bootstrap, Rubin 1981, doi:10.1214/aos/1176345338), of
 
 the losses being cross-validated NLL on calibration rows. Without the draws these are pseudo-BMA
 weights, with them pseudo-BMA+ (Yao, Vehtari, Simpson and Gelman 2018, doi:10.1214/17-BA1091,
-section 3.4), here with a prior: .8 on joint over everyone (:data:`decision.candidates.LEAD`).
+section 3.4), here with a prior: .5 on joint over everyone (:data:`decision.candidates.LEAD`).
 
 Cost: draws x clusters x members.
 """
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DRAWS = 200
-LEAST = 0.01
+LEAST = 0.02
 """Weight below which a member is left out."""
 _CELLS = 2_000_000
 

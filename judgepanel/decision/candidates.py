@@ -48,22 +48,24 @@ class Candidate:
 
 
 FAVOURITE = (EVERYONE, "joint", "none")
-LEAD = 0.8
+LEAD = 0.5
 """Prior weight of the favourite, joint over everyone: on real matrices it is most often the best
 single pipeline."""
-OTHERS = (
-    ("top-3", "one_coin", "temperature"),
-    ("top-5", "one_coin", "temperature"),
-    ("top-10", "one_coin", "temperature"),
-    (EVERYONE, "one_coin", "temperature"),
-    ("top-5", "joint", "none"),
-    ("top-10", "joint", "none"),
-    (EVERYONE, "stacking", "none"),
-    (EVERYONE, "majority", "temperature"),
-    (EVERYONE, "accuracy_weighted", "beta"),
-    (EVERYONE, "dawid_skene_semi", "temperature"),
+MEMBERS: Mapping[Aggregator, tuple[Calibrator, ...]] = MappingProxyType(
+    {
+        "majority": ("temperature",),
+        "one_coin": ("none", "temperature"),
+        "joint": ("none", "temperature"),
+        "accuracy_weighted": ("temperature", "beta"),
+        "stacking": ("none",),
+        "dawid_skene_semi": ("none", "temperature"),
+    }
 )
-"""Members beside the favourite; they share the rest of the prior alike."""
+"""Pipelines of the members beside the favourite, on everyone and on the better half of the judges
+as far as the list has them; they share the rest of the prior alike."""
+FEW = (3, 5, 10)
+FEW_MEMBER = ("one_coin", "temperature")
+"""The pipeline of members that keep a few judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +128,10 @@ class Candidates:
         Members that need more judges than there are leave their share to the others.
         """
         listed = self.all()
+        n_judges = max(candidate.k for candidate in listed)
         leading = np.array([_leads(candidate) for candidate in listed], dtype=np.float64)
-        others = np.array([_follows(candidate) for candidate in listed], dtype=np.float64)
+        others = np.array([_follows(candidate, n_judges) for candidate in listed], dtype=np.float64)
+        others *= 1.0 - leading
         weights = LEAD * leading / max(leading.sum(), 1.0)
         weights = weights + (1.0 - LEAD) * others / max(others.sum(), 1.0)
         return np.asarray(weights / weights.sum())
@@ -144,10 +148,16 @@ def _leads(candidate: Candidate) -> bool:
     return _names(candidate) == FAVOURITE
 
 
-def _follows(candidate: Candidate) -> bool:
-    if candidate.curator == BUDGET:
-        return (candidate.aggregator, candidate.calibrator) == ("one_coin", "temperature")
-    return _names(candidate) in OTHERS
+def _follows(candidate: Candidate, n_judges: int) -> bool:
+    pipeline = (candidate.aggregator, candidate.calibrator)
+    if candidate.curator is not None:
+        return candidate.curator == BUDGET and pipeline == FEW_MEMBER
+    if candidate.ranking != "accuracy":
+        return False
+    if candidate.k in FEW and pipeline == FEW_MEMBER:
+        return True
+    large = candidate.k in (n_judges, half(n_judges))
+    return large and candidate.calibrator in MEMBERS.get(candidate.aggregator, ())
 
 
 def _names(candidate: Candidate) -> tuple[str, str, str]:
@@ -160,10 +170,14 @@ def panels(n_judges: int, top: tuple[int, ...] = TOP) -> Panels:
     for k in top:
         if k < n_judges:
             sizes.setdefault(k, f"top-{k}")
-    half = (n_judges + 1) // 2
-    if half < n_judges:
-        sizes.setdefault(half, f"top half ({half})")
+    if half(n_judges) < n_judges:
+        sizes.setdefault(half(n_judges), f"top half ({half(n_judges)})")
     return tuple((sizes[k], k) for k in sorted(sizes))
+
+
+def half(n_judges: int) -> int:
+    """How many judges the better half has."""
+    return (n_judges + 1) // 2
 
 
 def _default(n_judges: int) -> tuple[Family | Curation, ...]:

@@ -12,7 +12,7 @@ from judgepanel.decision.average import (
     average_scores,
     average_weights,
 )
-from judgepanel.decision.candidates import LEAD, candidates_of
+from judgepanel.decision.candidates import LEAD, MEMBERS, candidates_of
 from judgepanel.scoring.metrics import item_scores
 
 
@@ -136,5 +136,19 @@ def test_the_prior_leads_with_joint_over_everyone_and_adds_up_to_one(name, n_jud
     lead = candidates.all()[int(prior.argmax())]
     assert (lead.name, lead.aggregator, lead.calibrator) == ("all", "joint", "none")
     assert prior.max() == pytest.approx(LEAD)
-    if n_judges > 10:
-        assert (prior > 0.0).sum() == 11
+    assert len(set(prior[(prior > 0.0) & (prior < prior.max())].round(12))) <= 1
+
+
+def test_members_are_everyone_and_the_better_half_under_several_pipelines_and_a_few_judges():
+    candidates = candidates_of("default", 40, symmetric=False)
+    members = {
+        (candidate.aggregator, candidate.calibrator, candidate.k)
+        for candidate, prior in zip(candidates.all(), candidates.prior(), strict=True)
+        if prior > 0.0
+    }
+    everyone = {(*pipeline, k) for *pipeline, k in members if k == 40}
+    assert {aggregator for aggregator, _, _ in everyone} == set(MEMBERS)
+    at_every_size = {"majority", "one_coin", "joint", "accuracy_weighted"}
+    halves = {(*pipeline, 20) for *pipeline, _ in everyone if pipeline[0] in at_every_size}
+    assert members - everyone - halves == {("one_coin", "temperature", k) for k in (3, 5, 10)}
+    assert halves <= members

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from judgepanel.decision.average import DRAWS
-from judgepanel.decision.candidates import EVERYONE, LEAD, OTHERS
+from judgepanel.decision.candidates import EVERYONE, LEAD
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import AVERAGE, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
@@ -374,7 +374,7 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
         f"{result.n_evaluation:,.0f}: that mean is the expected NLL above, selection included. The "
         f"panel in the file repeats the choice on all {result.n_items:,} labelled items. Weights "
         f"of the average: over {DRAWS} Bayesian bootstraps of the items, prior × exp(−summed NLL); "
-        f"the prior is {LEAD} for joint over everyone and the rest shared by up to {len(OTHERS)} "
-        "other pipelines. The reference is the paper's default: all judges, "
-        "one-coin, beta."
+        f"the prior is {LEAD} for joint over everyone; the rest is shared alike by other pipelines "
+        "on everyone and on the better half, and by one-coin on the best few. The reference is the "
+        "paper's default: all judges, one-coin, beta."
     )
