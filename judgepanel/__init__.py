@@ -15,8 +15,9 @@ What is named here is imported when it is first used, so that ``import judgepane
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from judgepanel.lazy import lazy_names
 
 if TYPE_CHECKING:
     from judgepanel import models as models
@@ -41,17 +42,6 @@ __version__ = "0.1.0"
 ENGINE = 9
 """Raised whenever golden figures change; stored results of an older engine are marked."""
 
-_WHERE = {
-    **dict.fromkeys(
-        ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"), "api.votes"
-    ),
-    **dict.fromkeys(("StudyResult", "curve", "study"), "api.studies"),
-    **dict.fromkeys(("Panel", "RecommendedPanel", "load_panel", "recommend"), "api.panels"),
-    "InputError": "votes.errors",
-    "report": "api.reports",
-}
-"""Modules of the public names."""
-
 __all__ = [
     "ENGINE",
     "DataWarning",
@@ -73,16 +63,14 @@ __all__ = [
     "study",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "models":
-        return import_module(f"{__name__}.{name}")
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "": ("models",),
+        "api.panels": ("Panel", "RecommendedPanel", "load_panel", "recommend"),
+        "api.reports": ("report",),
+        "api.studies": ("StudyResult", "curve", "study"),
+        "api.votes": ("DataWarning", "Inspection", "Votes", "from_frame", "inspect", "load"),
+        "votes.errors": ("InputError",),
+    },
+)

@@ -39,7 +39,7 @@ def below(parser):
 
 @cache
 def subcommands():
-    return below(command_parser())
+    return below(command_parser(complete=True))
 
 
 def options_of(parser):

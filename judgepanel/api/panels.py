@@ -32,6 +32,7 @@ from judgepanel.render.markdown import markdown_text
 from judgepanel.studies.judges.judge_table import JudgeTable, share_right
 from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
+from judgepanel.votes.files import text_of
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.transcripts import transcribed
 from judgepanel.words.cells import as_columns
@@ -308,16 +309,6 @@ def load_panel(path: Source) -> Panel:
     """
     source = Path(path)
     return Panel(panel_file.load_panel(text_of(source), name=source.name))
-
-
-def text_of(path: Path) -> str:
-    """The text of a file; InputError where it cannot be read."""
-    try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
-    except UnicodeDecodeError:
-        raise InputError("is not UTF-8 text", file=path.name) from None
 
 
 def write_document(document: Document, path: Path) -> None:

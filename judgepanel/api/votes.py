@@ -1,4 +1,7 @@
-"""Votes at the front door: from a file or a frame, and what they hold."""
+"""Votes at the front door: from a file or a frame, and what they hold.
+
+What only a notebook shows is imported there: `inspect` prints text, and does without plotly.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,10 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
-from judgepanel.api.show import blocks_html, on_white
-from judgepanel.figures.judges.judges import coverage_strip
-from judgepanel.present.blocks import Answer, Block, Paragraph, Table
-from judgepanel.present.study import caveats
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.judges.judge_table import JudgeTable, judge_table
 from judgepanel.votes import InputError, Loaded, Task, VoteMatrix, load_votes
@@ -24,11 +22,15 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.orientation import Oriented, Policy, orient
 from judgepanel.votes.transcripts import transcribed
+from judgepanel.words.cells import texts_of
 from judgepanel.words.commands import column_options
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.tables import accuracy_table
 from judgepanel.words.terminal import printable
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 Source = str | Path
 VOTES_FILE = "votes.csv"
@@ -70,8 +72,9 @@ class Votes:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        sentence = Answer(votes_sentence(self.matrix))
-        return blocks_html([sentence, *caveats(self.warnings)])
+        from judgepanel.api.votes_shown import votes_html  # noqa: PLC0415
+
+        return votes_html(self)
 
 
 AnyVotes = Votes | VoteMatrix
@@ -221,7 +224,9 @@ class Inspection:
 
     def plot(self) -> go.Figure:
         """Share of items with a right, a wrong or no verdict of every judge."""
-        return on_white(coverage_strip(self.judges))
+        from judgepanel.api.votes_shown import inspection_figure  # noqa: PLC0415
+
+        return inspection_figure(self)
 
     def summary(self) -> dict[str, Any]:
         """Size, SHA-256, orientation and checks as JSON values."""
@@ -237,27 +242,27 @@ class Inspection:
 
     def __str__(self) -> str:
         """Everything as the command line prints it."""
-        head = [self._size()]
+        head = [self.size()]
         if self.votes.coverage is not None:
             head.append(printable(coverage_sentence(self.votes.coverage)))
         lines = (
             *head,
-            *(printable(line) for check in self.checks for line in _check_lines(check)),
+            *(printable(line) for check in self.checks for line in check_lines(check)),
             f"Items are used {self.oriented.policy}.",
             f"\nSHA-256 {self.votes.matrix.sha256}\n",
-            Table(accuracy_table(self.judges)).texts().to_string(index=False),
+            texts_of(accuracy_table(self.judges)).to_string(index=False),
         )
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        blocks: list[Block] = [Answer(self._size())]
-        blocks += [Paragraph(" ".join(_check_lines(check)).strip()) for check in self.checks]
-        blocks.append(Table(accuracy_table(self.judges), "Every judge, most accurate first."))
-        return blocks_html([*blocks, *caveats(self.warnings)])
+        from judgepanel.api.votes_shown import inspection_html  # noqa: PLC0415
 
-    def _size(self) -> str:
+        return inspection_html(self)
+
+    def size(self) -> str:
+        """Items, judges and labels in a sentence."""
         return votes_sentence(self.votes.matrix, group_duplicates=self.group_duplicates)
 
 
@@ -327,5 +332,6 @@ def _judge_source(table: Source | pd.DataFrame | None) -> Any:
     return table
 
 
-def _check_lines(check: Check) -> tuple[str, str]:
+def check_lines(check: Check) -> tuple[str, str]:
+    """The outcome of a check, and what to do."""
     return f"\n{check.title}: {check.outcome}. {check.why}", check.advice

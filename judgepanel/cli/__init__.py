@@ -14,7 +14,6 @@ from collections.abc import Sequence
 
 from judgepanel.cli.options import read_options
 from judgepanel.cli.terminal import never_fail_to_print, refuse
-from judgepanel.studies.runner import WorkersEnded
 from judgepanel.votes import InputError
 from judgepanel.words.terminal import printable
 
@@ -26,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = read_options(argv)
         status: int | None = options.command(options)
         sys.stdout.flush()
-    except (InputError, WorkersEnded) as error:
+    except InputError as error:
         return refuse(str(error))
     except KeyboardInterrupt:
         refuse("interrupted; nothing was written.")

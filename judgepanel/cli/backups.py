@@ -19,6 +19,20 @@ _POSTGRESQL = (
 )
 
 
+def add_options(parser: argparse.ArgumentParser, name: str) -> None:
+    """What a command takes."""
+    if name == "backup":
+        parser.add_argument("file", type=Path, metavar="FILE", help="the copy to write")
+        parser.add_argument("--force", action="store_true", help="replace FILE if it is there")
+        parser.set_defaults(command=run_backup)
+    else:
+        parser.add_argument("file", type=Path, metavar="FILE", help="a copy that `backup` wrote")
+        parser.add_argument(
+            "--force", action="store_true", help="replace the database; it is kept beside"
+        )
+        parser.set_defaults(command=run_restore)
+
+
 def run_backup(options: argparse.Namespace) -> None:
     """Run `backup`: copy the database that the environment names."""
     target: Path = options.file

@@ -35,6 +35,18 @@ from judgepanel.words.terminal import printable
 VOTES, JUDGES = "votes.csv", "judges.csv"
 
 
+def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
+    """What the command takes."""
+    parser.add_argument("pairs", type=Path, metavar="PAIRS", help="JSONL, CSV or Parquet")
+    parser.add_argument("asked", type=Path, metavar="JUDGES", help="who, a .toml file")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="for the outputs and the votes"
+    )
+    parser.add_argument("--max-cost", type=float, metavar="USD", help="never spend more")
+    parser.add_argument("--estimate", action="store_true", help="the cost, without any call")
+    parser.set_defaults(command=run_collect)
+
+
 def run_collect(options: argparse.Namespace) -> int:
     """Run the command; 0 when every call is finished, else 1."""
     cap = options.max_cost

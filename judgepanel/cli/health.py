@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import os
 from pathlib import Path
@@ -24,6 +25,23 @@ _WRONG_URL = "--url is not the address of a server: it can be http://HOST:PORT o
 _SILENT = "The server does not answer: see that it runs and that its address is right."
 _NOT_READY = "The server is not ready: it is starting or ending."
 _NO_FILE = "There is no SQLite database yet: the first page that is opened makes it."
+
+
+def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
+    """What the command takes."""
+    parser.add_argument(
+        "--url", metavar="URL", help="where a dashboard is served, such as http://localhost:8501"
+    )
+    parser.set_defaults(command=run_health)
+
+
+def run_health(options: argparse.Namespace) -> int:
+    """Run the command: one sentence on each; 0 where both are in order."""
+    states = [] if options.url is None else [server_state(options.url)]
+    states.append(database_state())
+    for _, sentence in states:
+        print(sentence)
+    return 0 if all(good for good, _ in states) else 1
 
 
 def server_state(url: str) -> tuple[bool, str]:

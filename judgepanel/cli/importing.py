@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from judgepanel.votes import InputError, load_votes
-from judgepanel.votes.imports import read_kind, source_of
+from judgepanel.cli.reading import check_out
+from judgepanel.votes import TASKS, InputError, load_votes
+from judgepanel.votes.imports import KINDS, read_kind, source_of
 from judgepanel.words.numbers import counted
 from judgepanel.words.output import write_whole
 from judgepanel.words.outputs import coverage_sentence
@@ -13,8 +15,20 @@ from judgepanel.words.sentences import votes_sentence
 from judgepanel.words.terminal import printable
 
 
+def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
+    """What the command takes."""
+    parser.add_argument("kind", choices=tuple(KINDS), metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("path", type=Path, metavar="PATH", help="a folder, a .zip, or a file")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
+    parser.add_argument(
+        "--task", choices=TASKS, help="what is read of a folder with pairs and single responses"
+    )
+    parser.set_defaults(command=run_import)
+
+
 def run_import(options: argparse.Namespace) -> None:
     """Run the command: read, write, and say what was read and what was not."""
+    check_out(options, ".jsonl")
     outcome = read_kind(source_of(options.path), options.kind, options.task)
     lines = outcome.lines(options.path.name)
     write_whole(options.out, lines)

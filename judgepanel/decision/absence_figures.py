@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.decision.absence_threshold import Losses, Threshold
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -129,5 +129,5 @@ class _Spread:
         with np.errstate(divide="ignore", invalid="ignore"):
             df = total**2 / (known**2 / df_items + unknown**2 / df_folds)
         df = np.where(np.isfinite(df), np.minimum(df, df_items), df_items)
-        quantile = stats.t.ppf(0.5 + LEVEL / 2.0, df)
+        quantile = distributions.t_ppf(0.5 + LEVEL / 2.0, df)
         return cls(np.asarray(quantile * np.sqrt(total)), df, np.sqrt(v * n_items))

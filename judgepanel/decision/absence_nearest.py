@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy import stats
-
 from judgepanel.scoring.inference import LEVEL
+from judgepanel.votes import distributions
 from judgepanel.votes.errors import listed, quote_value
 
 _NEAR = 0.5
@@ -84,7 +83,7 @@ def on_items(figures: dict[str, Any], n_items: int) -> tuple[float, float]:
     lo, hi, delta = figures["lo"], figures["hi"], figures["delta"]
     if figures["df"] is None:
         return lo, hi
-    quantile = float(stats.t.ppf(0.5 + LEVEL / 2.0, figures["df"]))
+    quantile = float(distributions.t_ppf(0.5 + LEVEL / 2.0, figures["df"]))
     own = (quantile * figures["item_sd"]) ** 2 / max(n_items, 1)
     reach = math.sqrt((hi - delta) ** 2 + own)
     return delta - reach, delta + reach

@@ -25,12 +25,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.association import fisher
 from judgepanel.scoring.clustered import design_effect, unit_counts
 from judgepanel.scoring.multiplicity import holm
-from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes import MISSING, VoteMatrix, distributions
 from judgepanel.votes.errors import quote_value
 
 Floats = NDArray[np.float64]
@@ -275,7 +274,7 @@ def _normal_p(both: Floats, row: Floats, column: Floats, total: Floats) -> Float
     share = column / np.maximum(total, 1.0)
     spread = row * share * (1.0 - share) * (total - row) / np.maximum(total - 1.0, 1.0)
     z = np.divide(both - row * share, np.sqrt(spread), out=np.zeros(len(both)), where=spread > 0)
-    return np.asarray(2.0 * stats.norm.sf(np.abs(z)))
+    return np.asarray(2.0 * distributions.norm_sf(np.abs(z)))
 
 
 def _effective(counts: _Counts, measure: str, effect: Floats) -> tuple[Floats, Floats]:
@@ -301,7 +300,7 @@ def _votes_an_item(before: _Counts, now: _Counts) -> list[Change]:
     if not np.isfinite(z):
         return []
     effect = float(max(before.effects["voted"].mean(), now.effects["voted"].mean()))
-    p = float(2.0 * stats.norm.sf(abs(z) / np.sqrt(effect)))
+    p = float(2.0 * distributions.norm_sf(abs(z) / np.sqrt(effect)))
     sizes = np.arange(len(old), dtype=np.float64)
     return [
         Change("n_votes", "", float(sizes @ old / n), float(sizes @ new / m), int(n), int(m), p, p)

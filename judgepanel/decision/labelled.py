@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.decision.seen import Seen
 from judgepanel.scoring.inference import LEVEL, sampling_variance
 from judgepanel.scoring.interval import Interval
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import VoteMatrix, distributions
 from judgepanel.votes.orientation import BALANCED_SHARE
 
 Floats = NDArray[np.float64]
@@ -94,7 +93,7 @@ def _figures(
     losses = -np.log(p_true)
     nll = float(losses.mean())
     variance = max(float(sampling_variance(losses[None], units)[0]), _own_variance(p[new]))
-    reach = float(stats.t.ppf(0.5 + LEVEL / 2.0, n_units - 1)) * float(np.sqrt(variance))
+    reach = float(distributions.t_ppf(0.5 + LEVEL / 2.0, n_units - 1)) * float(np.sqrt(variance))
     hit = np.where(p_true == 0.5, 0.5 if symmetric else right, p_true > 0.5)
     return LabelFigures(
         nll=Interval.single(nll, min(nll, max(nll - reach, _LEAST)), nll + reach),

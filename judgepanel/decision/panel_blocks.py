@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from judgepanel.decision.absence import Absence
 from judgepanel.decision.drift import profile_content
 from judgepanel.decision.held_out import conformal_content, slices
-from judgepanel.decision.recommend import RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.seen import MOST_ROWS, rows_content
 from judgepanel.scoring.conformal import LEVELS
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.frames import flat_row
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import InputError, VoteMatrix
+
+if TYPE_CHECKING:
+    from judgepanel.decision.absence import Absence
+    from judgepanel.decision.recommend import RecommendSpec
+    from judgepanel.decision.recommend_result import Recommendation
 
 BLOCKS = ("training", "profile", "absence")
 """What version 3 added; ``conformal`` was always null before."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -25,13 +25,15 @@ from judgepanel.decision.panel_parts import (
     members_content,
     model_of,
 )
-from judgepanel.decision.recommend import RecommendSpec
-from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.models.mixture import Mixture
 from judgepanel.studies.codec import to_plain
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.checks import Check
 from judgepanel.votes.errors import first_repeated, quote_value
+
+if TYPE_CHECKING:
+    from judgepanel.decision.recommend import RecommendSpec
+    from judgepanel.decision.recommend_result import Recommendation
 
 FORMAT = "judgepanel/panel"
 VERSION = 5

@@ -26,9 +26,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
-from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes import MISSING, VoteMatrix, distributions
 from judgepanel.votes.errors import listed
 
 Bools = NDArray[np.bool_]
@@ -178,7 +177,7 @@ def _compared(
 
 def _exceeds(matches: int, trials: int, chance: float) -> bool:
     """Whether so many matches have a chance below ``ALPHA``."""
-    return matches > 0 and float(stats.binom.sf(matches - 1, trials, chance)) < ALPHA
+    return matches > 0 and float(distributions.binom_sf(matches - 1, trials, chance)) < ALPHA
 
 
 def _hashes(votes: VoteMatrix, judges: Sequence[str], salt: str, *, ids: bool = False) -> list[str]:

@@ -1,26 +1,45 @@
-"""scikit-learn estimators over the kernels: an estimator is its kernel at batch size 1."""
+"""scikit-learn estimators over the kernels: an estimator is its kernel at batch size 1.
 
-from judgepanel.models.aggregators import AccuracyWeighted, LogOdds, MajorityVote, OneCoin
-from judgepanel.models.calibrators import (
-    AutoCalibrator,
-    BetaCalibrator,
-    ClippedBetaCalibrator,
-    CrossValidatedBetaCalibrator,
-    FreeBetaCalibrator,
-    IsotonicCalibrator,
-    NoCalibrator,
-    PlattCalibrator,
-    RidgeBetaCalibrator,
-    TemperatureCalibrator,
-    calibrator,
-)
-from judgepanel.models.conformal import SplitConformal
-from judgepanel.models.dawid_skene import DawidSkene
-from judgepanel.models.irt import TwoPL
-from judgepanel.models.joint import Joint, MonotoneJoint, MonotoneStacking, Stacking
-from judgepanel.models.mixture import Member, Mixture, mixture_of
-from judgepanel.models.panel import PanelModel, fit_panel
-from judgepanel.models.residual import ResidualCorrection
+What is named here is imported when it is first used: a panel that scores needs no estimator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from judgepanel.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from judgepanel.models.aggregators import AccuracyWeighted as AccuracyWeighted
+    from judgepanel.models.aggregators import LogOdds as LogOdds
+    from judgepanel.models.aggregators import MajorityVote as MajorityVote
+    from judgepanel.models.aggregators import OneCoin as OneCoin
+    from judgepanel.models.calibrators import AutoCalibrator as AutoCalibrator
+    from judgepanel.models.calibrators import BetaCalibrator as BetaCalibrator
+    from judgepanel.models.calibrators import ClippedBetaCalibrator as ClippedBetaCalibrator
+    from judgepanel.models.calibrators import (
+        CrossValidatedBetaCalibrator as CrossValidatedBetaCalibrator,
+    )
+    from judgepanel.models.calibrators import FreeBetaCalibrator as FreeBetaCalibrator
+    from judgepanel.models.calibrators import IsotonicCalibrator as IsotonicCalibrator
+    from judgepanel.models.calibrators import NoCalibrator as NoCalibrator
+    from judgepanel.models.calibrators import PlattCalibrator as PlattCalibrator
+    from judgepanel.models.calibrators import RidgeBetaCalibrator as RidgeBetaCalibrator
+    from judgepanel.models.calibrators import TemperatureCalibrator as TemperatureCalibrator
+    from judgepanel.models.calibrators import calibrator as calibrator
+    from judgepanel.models.conformal import SplitConformal as SplitConformal
+    from judgepanel.models.dawid_skene import DawidSkene as DawidSkene
+    from judgepanel.models.irt import TwoPL as TwoPL
+    from judgepanel.models.joint import Joint as Joint
+    from judgepanel.models.joint import MonotoneJoint as MonotoneJoint
+    from judgepanel.models.joint import MonotoneStacking as MonotoneStacking
+    from judgepanel.models.joint import Stacking as Stacking
+    from judgepanel.models.mixture import Member as Member
+    from judgepanel.models.mixture import Mixture as Mixture
+    from judgepanel.models.mixture import mixture_of as mixture_of
+    from judgepanel.models.panel import PanelModel as PanelModel
+    from judgepanel.models.panel import fit_panel as fit_panel
+    from judgepanel.models.residual import ResidualCorrection as ResidualCorrection
 
 __all__ = [
     "AccuracyWeighted",
@@ -52,3 +71,30 @@ __all__ = [
     "fit_panel",
     "mixture_of",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "aggregators": ("AccuracyWeighted", "LogOdds", "MajorityVote", "OneCoin"),
+        "calibrators": (
+            "AutoCalibrator",
+            "BetaCalibrator",
+            "ClippedBetaCalibrator",
+            "CrossValidatedBetaCalibrator",
+            "FreeBetaCalibrator",
+            "IsotonicCalibrator",
+            "NoCalibrator",
+            "PlattCalibrator",
+            "RidgeBetaCalibrator",
+            "TemperatureCalibrator",
+            "calibrator",
+        ),
+        "conformal": ("SplitConformal",),
+        "dawid_skene": ("DawidSkene",),
+        "irt": ("TwoPL",),
+        "joint": ("Joint", "MonotoneJoint", "MonotoneStacking", "Stacking"),
+        "mixture": ("Member", "Mixture", "mixture_of"),
+        "panel": ("PanelModel", "fit_panel"),
+        "residual": ("ResidualCorrection",),
+    },
+)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from judgepanel.kernels.aggregate.prefixes import counts, one_coin_weight, own_counts
 from judgepanel.kernels.application import present_weights, weighted_logits
@@ -107,7 +107,9 @@ def _temperatures(margins: Floats, present: Floats) -> tuple[float, float]:
         return float(softplus(-m).mean()), gradient
 
     bounds = [(np.log(COOLEST), np.log(HOTTEST))] * 2
-    solution = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds)
+    solution = scipy.optimize.minimize(
+        loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds
+    )
     few, everybody = np.exp(solution.x).tolist()
     return few, everybody
 

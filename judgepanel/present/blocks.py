@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from judgepanel.figures.methods.method_grid import GridCells
-from judgepanel.words.cells import Column
+from judgepanel.words.cells import Column, texts_of
 from judgepanel.words.numbers import capital, counted
 from judgepanel.words.sentences import CALIBRATED, first_calibrator
 
@@ -102,8 +102,7 @@ class Table:
 
     def texts(self, most: int | None = None) -> pd.DataFrame:
         """Cells as text, of the first ``most`` rows or of all."""
-        cells = {name: column.texts(most) for name, column in self.columns.items()}
-        return pd.DataFrame(cells, dtype=object)
+        return texts_of(self.columns, most)
 
     def rows(self) -> list[list[str]]:
         """Cells of the rows that a document shows, as text."""

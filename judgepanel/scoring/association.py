@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,8 +26,7 @@ def fisher(both: Floats | float, row: Floats | float, column: Floats | float, n:
     ``both`` of ``n`` items are in a row of size ``row`` and a column of size ``column``. Twice the
     smaller tail of the hypergeometric law (Fisher 1935), at most 1: never below the exact level.
     """
-    low = stats.hypergeom.cdf(both, n, row, column)
-    high = stats.hypergeom.sf(np.asarray(both) - 1.0, n, row, column)
+    low, high = distributions.hypergeometric_tails(both, row, column, n)
     return np.asarray(np.minimum(1.0, 2.0 * np.minimum(low, high)))
 
 
@@ -47,7 +47,7 @@ def permutation_p(missing: Floats, values: Floats, classes: Ints | None = None) 
     variance = float((spread / np.maximum(np.bincount(codes) - 1.0, 1.0)).sum())
     if variance <= 0.0:
         return float("nan")
-    return float(2.0 * stats.norm.sf(abs(float(a @ b)) / np.sqrt(variance)))
+    return float(2.0 * distributions.norm_sf(abs(float(a @ b)) / np.sqrt(variance)))
 
 
 def rank_p(missing: Floats, values: Floats, classes: Ints | None = None) -> float:
@@ -56,7 +56,7 @@ def rank_p(missing: Floats, values: Floats, classes: Ints | None = None) -> floa
     if known.sum() < 2:
         return float("nan")
     inside = None if classes is None else classes[known]
-    return permutation_p(missing[known], stats.rankdata(values[known]), inside)
+    return permutation_p(missing[known], distributions.ranks(values[known]), inside)
 
 
 def share_p(missing: Floats, inside: Floats, classes: Ints | None = None) -> Floats:

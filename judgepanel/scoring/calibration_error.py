@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
+
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +42,7 @@ def excess_gap(gap: Floats, se: Floats) -> Floats:
     size = np.abs(gap)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se > 0, size / se, np.inf)
-    folded = 2.0 * se * stats.norm.pdf(t) + size * (1.0 - 2.0 * stats.norm.sf(t))
+    folded = 2.0 * se * distributions.norm_pdf(t) + size * (1.0 - 2.0 * distributions.norm_sf(t))
     return np.asarray(folded - size)
 
 

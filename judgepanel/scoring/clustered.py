@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.conformal import clopper_pearson
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,7 +80,9 @@ def below_half_p(counts: UnitCounts) -> Floats:
     failures = counts.trials.sum(axis=0) - successes
     p = np.ones(len(effect))
     some = failures > 0
-    p[some] = stats.beta.sf(_HALF, (successes / effect)[some] + 1.0, (failures / effect)[some])
+    p[some] = distributions.beta_sf(
+        _HALF, (successes / effect)[some] + 1.0, (failures / effect)[some]
+    )
     return np.asarray(np.where(counts.trials.sum(axis=0) > 0, p, np.nan))
 
 
@@ -97,7 +99,7 @@ def share_limits(counts: UnitCounts) -> Floats:
     estimated = ~counts.single & (share > 0.0) & (share < 1.0)
     clustered = estimated & (n_units > 1)
     wide = (n_units / np.maximum(n_units - 1, 1)) * effect
-    quantile = [stats.t.ppf(_UPPER, np.maximum(n - 1, 1)) for n in (n_units, total)]
+    quantile = [distributions.t_ppf(_UPPER, np.maximum(n - 1, 1)) for n in (n_units, total)]
     effect = np.where(clustered, wide * (quantile[0] / quantile[1]) ** 2, effect)
     effect = np.where(estimated & (n_units == 1), np.maximum(total, 1.0), effect)
     pairs = zip(counts.successes.sum(axis=0) / effect, total / effect, strict=True)

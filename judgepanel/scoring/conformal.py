@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
+from judgepanel.votes import distributions
 from judgepanel.votes.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -106,7 +106,7 @@ def one_slice(n: int, level: float) -> tuple[float, float]:
     rank = int(quantile_rank(n, level))
     if rank > n:
         return 1.0, 1.0
-    lo, hi = np.asarray(stats.beta.ppf([0.025, 0.975], rank, n + 1 - rank))
+    lo, hi = np.asarray(distributions.beta_ppf([0.025, 0.975], rank, n + 1 - rank))
     return float(lo), float(hi)
 
 
@@ -194,8 +194,8 @@ def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> tup
     """
     tail = (1.0 - level) / 2.0
     failures = trials - successes
-    lo = float(stats.beta.ppf(tail, successes, failures + 1)) if successes else 0.0
-    hi = float(stats.beta.ppf(1.0 - tail, successes + 1, failures)) if failures else 1.0
+    lo = float(distributions.beta_ppf(tail, successes, failures + 1)) if successes else 0.0
+    hi = float(distributions.beta_ppf(1.0 - tail, successes + 1, failures)) if failures else 1.0
     return lo, hi
 
 

@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.inference import Estimate
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Equivalent = Literal["equivalent", "different", "inconclusive"]
@@ -56,6 +56,6 @@ def equivalence(fitted: Estimate, margin: float | Floats) -> Equivalence:
     room = bound - np.abs(fitted.value)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(fitted.se > 0, room / fitted.se, np.where(room > 0, np.inf, -np.inf))
-    reach = np.asarray(stats.t.ppf(1.0 - ALPHA, fitted.df)) * fitted.se
-    p = np.asarray(stats.t.sf(t, fitted.df))
+    reach = np.asarray(distributions.t_ppf(1.0 - ALPHA, fitted.df)) * fitted.se
+    p = np.asarray(distributions.t_sf(t, fitted.df))
     return Equivalence(p, fitted.value - reach, fitted.value + reach, bound)

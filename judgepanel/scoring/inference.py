@@ -25,7 +25,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Verdict = Literal[
@@ -105,11 +106,17 @@ def estimate(  # noqa: PLR0913 - each is a term of the variance
         covariance = _with_diagonal(items + _positive_part(training) * shared, variance)
     se = np.sqrt(variance)
     df = _satterthwaite(v, splits, n_clusters - 1, n_splits - 1)
-    reach = np.asarray(stats.t.ppf(0.5 + LEVEL / 2.0, df)) * se
+    reach = np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, df)) * se
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(se > 0, np.abs(value) / se, np.where(value == 0, 0.0, np.inf))
     return Estimate(
-        value, se, df, value - reach, value + reach, np.asarray(2.0 * stats.t.sf(t, df)), covariance
+        value,
+        se,
+        df,
+        value - reach,
+        value + reach,
+        np.asarray(2.0 * distributions.t_sf(t, df)),
+        covariance,
     )
 
 
@@ -120,7 +127,7 @@ def simultaneous_reach(fitted: Estimate, *, seed: int) -> float:
     (Hothorn, Bretz and Westfall 2008, doi:10.1002/bimj.200810425), by ``_MAX_T_DRAWS`` draws.
     """
     if not (fitted.se > 0).any():
-        return float(stats.norm.ppf(0.5 + LEVEL / 2.0))
+        return float(distributions.norm_ppf(0.5 + LEVEL / 2.0))
     return float(np.quantile(_max_t(fitted, seed), LEVEL))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from judgepanel.scoring.inference import LEVEL, Estimate
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 
@@ -28,5 +28,5 @@ def holm(p: ArrayLike) -> Floats:
 
 def bonferroni_reach(fitted: Estimate, m: int) -> Floats:
     """Half-widths (n,) of intervals that hold in m places together with 95 % or more."""
-    quantile = stats.t.ppf(1.0 - (1.0 - LEVEL) / (2.0 * max(m, 1)), fitted.df)
+    quantile = distributions.t_ppf(1.0 - (1.0 - LEVEL) / (2.0 * max(m, 1)), fitted.df)
     return np.asarray(quantile * fitted.se)

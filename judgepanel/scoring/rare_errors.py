@@ -21,10 +21,10 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.inference import LEVEL, Estimate
 from judgepanel.scoring.metrics import CLIP
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ def allow_difference(fitted: Estimate, extra: Floats) -> Estimate:
         se=se,
         lo=np.where(moved, fitted.value - reach, fitted.lo),
         hi=np.where(moved, fitted.value + reach, fitted.hi),
-        p=np.where(moved, 2.0 * stats.t.sf(t, fitted.df), fitted.p),
+        p=np.where(moved, 2.0 * distributions.t_sf(t, fitted.df), fitted.p),
         covariance=covariance,
     )
 
@@ -95,4 +95,4 @@ def _reach(fitted: Estimate, extra: Floats) -> Floats:
 
 
 def _quantile(fitted: Estimate) -> Floats:
-    return np.asarray(stats.t.ppf(0.5 + LEVEL / 2.0, fitted.df))
+    return np.asarray(distributions.t_ppf(0.5 + LEVEL / 2.0, fitted.df))

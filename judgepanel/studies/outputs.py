@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.frames import long_frame
 from judgepanel.studies.judges.judge_table import wilson
 from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
+from judgepanel.votes import distributions
 from judgepanel.votes.checks import Check, Outcome
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import listed, quote_value
@@ -107,7 +107,7 @@ def lean_interval(
     Agresti and Min 2005 (doi:10.1002/sim.1781): Wald's interval after half an item was added to
     each of the four cells of the 2 x 2 table.
     """
-    z = float(stats.norm.ppf(0.5 + level / 2.0))
+    z = float(distributions.norm_ppf(0.5 + level / 2.0))
     n = items + 2.0
     first_share, other = (first + 0.5) / n, (second + 0.5) / n
     reach = z * np.sqrt((first_share + other - (first_share - other) ** 2) / n)

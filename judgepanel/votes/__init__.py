@@ -1,14 +1,29 @@
 """What users bring: the vote matrix, its readers, orientation, checks and the simulator."""
 
-from judgepanel.votes.build import Loaded, build_votes
-from judgepanel.votes.cells import csv_safe
-from judgepanel.votes.columns import Mapping, guess_mapping
-from judgepanel.votes.errors import InputError
-from judgepanel.votes.files import RawTable, read_table
-from judgepanel.votes.limits import MAX_UPLOAD_MB
-from judgepanel.votes.load import load_votes, open_table
-from judgepanel.votes.matrix import MISSING, TASKS, Task, VoteMatrix
-from judgepanel.votes.write import write_judges, write_votes
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from judgepanel.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from judgepanel.votes.build import Loaded as Loaded
+    from judgepanel.votes.build import build_votes as build_votes
+    from judgepanel.votes.cells import csv_safe as csv_safe
+    from judgepanel.votes.columns import Mapping as Mapping
+    from judgepanel.votes.columns import guess_mapping as guess_mapping
+    from judgepanel.votes.errors import InputError as InputError
+    from judgepanel.votes.files import RawTable as RawTable
+    from judgepanel.votes.files import read_table as read_table
+    from judgepanel.votes.limits import MAX_UPLOAD_MB as MAX_UPLOAD_MB
+    from judgepanel.votes.load import load_votes as load_votes
+    from judgepanel.votes.load import open_table as open_table
+    from judgepanel.votes.matrix import MISSING as MISSING
+    from judgepanel.votes.matrix import TASKS as TASKS
+    from judgepanel.votes.matrix import Task as Task
+    from judgepanel.votes.matrix import VoteMatrix as VoteMatrix
+    from judgepanel.votes.write import write_judges as write_judges
+    from judgepanel.votes.write import write_votes as write_votes
 
 __all__ = [
     "MAX_UPLOAD_MB",
@@ -29,3 +44,18 @@ __all__ = [
     "write_judges",
     "write_votes",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "build": ("Loaded", "build_votes"),
+        "cells": ("csv_safe",),
+        "columns": ("Mapping", "guess_mapping"),
+        "errors": ("InputError",),
+        "files": ("RawTable", "read_table"),
+        "limits": ("MAX_UPLOAD_MB",),
+        "load": ("load_votes", "open_table"),
+        "matrix": ("MISSING", "TASKS", "Task", "VoteMatrix"),
+        "write": ("write_judges", "write_votes"),
+    },
+)

@@ -6,6 +6,7 @@ import codecs
 import io
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 from judgepanel.votes import limits
 from judgepanel.votes.errors import InputError
@@ -14,7 +15,7 @@ from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
-__all__ = ["FILE_TYPES", "RawTable", "check_bytes", "read_table"]
+__all__ = ["FILE_TYPES", "RawTable", "check_bytes", "read_table", "text_of"]
 
 FILE_TYPES = ("csv", "tsv", "txt", "gz", "parquet", "jsonl", "ndjson")
 ALLOWED_FILES = "CSV, CSV.GZ, Parquet and JSON Lines"
@@ -192,3 +193,13 @@ def _unzip_member(data: bytes, start: int, out: io.BytesIO) -> int:
             raise too_large_unpacked()
         rest = member.unconsumed_tail
     return start - len(member.unused_data)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; InputError where it cannot be read."""
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path.name) from None
+    except UnicodeDecodeError:
+        raise InputError("is not UTF-8 text", file=path.name) from None

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
+from judgepanel.votes import distributions
 from judgepanel.votes.matrix import VoteMatrix
 
 Codes = NDArray[np.int64]
@@ -73,7 +73,7 @@ def _alike(keys: Codes, rows: Codes, units: Codes) -> Codes | None:
     n_keys = len(np.unique(keys))
     trials = len(keys) - n_keys
     hits = len(keys) - len(np.unique(both))
-    if float(stats.binom.sf(hits - 1, trials, chance)) >= LEVEL:
+    if float(distributions.binom_sf(hits - 1, trials, chance)) >= LEVEL:
         return None
     return _repeated(both)
 

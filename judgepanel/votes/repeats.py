@@ -23,10 +23,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse, stats
-from scipy.sparse.csgraph import connected_components
 
+from judgepanel.votes import distributions
 from judgepanel.votes.matrix import MISSING, VoteMatrix, cached
 from judgepanel.votes.repeat_keys import keyed_copies
 from judgepanel.votes.row_chance import log_chance
@@ -196,7 +196,7 @@ def _factor(count: Codes) -> int:
     best, share = 1, _NEARLY_ALL
     for factor in _FACTORS:
         hits = int((count % factor == 0).sum())
-        p = float(stats.binom.sf(hits - 1, len(count), 1.0 / factor))
+        p = float(distributions.binom_sf(hits - 1, len(count), 1.0 / factor))
         if p < LEVEL and hits / len(count) >= share:
             best, share = factor, hits / len(count)
     return best
@@ -207,13 +207,13 @@ def _too_many_pairs(count: Codes) -> bool:
     once, twice, thrice = (int((count == r).sum()) for r in (1, 2, 3))
     fewest = max(0.0, twice - 3.0 * np.sqrt(twice))
     least = (2.0 / 3.0) * fewest**2 / max(once + 3.0 * np.sqrt(once), 1.0)
-    return bool(stats.poisson.cdf(thrice, least) < LEVEL)
+    return bool(distributions.poisson_cdf(thrice, least) < LEVEL)
 
 
 def _too_many_rare(rows: _Rows, limit: float) -> bool:
     expected = float(rows.twins[rows.twins < limit].sum()) / 2.0
     seen = int(((rows.count >= 2) & (_largest(rows) < limit)).sum())
-    p = float(stats.poisson.sf(seen - 1, _DOUBTED * expected + 0.01))
+    p = float(distributions.poisson_sf(seen - 1, _DOUBTED * expected + 0.01))
     return seen >= _FEWEST and p < LEVEL
 
 
@@ -255,8 +255,10 @@ def _joined(left: Codes, right: Codes) -> Codes:
             same = sets[order[1:]] == sets[order[:-1]]
             links.append(np.column_stack([order[:-1][same], order[1:][same]]))
     pairs = np.concatenate(links) if links else np.zeros((0, 2), np.int64)
-    graph = sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-    code = connected_components(graph, directed=False)[1].astype(np.int64)
+    if not len(pairs):
+        return np.full(n, -1, dtype=np.int64)
+    graph = scipy.sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    code = scipy.sparse.csgraph.connected_components(graph, directed=False)[1].astype(np.int64)
     return _numbered(np.where((left >= 0) | (right >= 0), code, -1))
 
 

@@ -167,3 +167,9 @@ def _inferred(series: pd.Series[Any], share: bool) -> Column:
     if series.dtype.kind in "iu":
         return numbers(series.to_numpy(), "whole")
     return text(["" if pd.isna(value) else str(value) for value in series.tolist()])
+
+
+def texts_of(columns: Mapping[str, Column], most: int | None = None) -> pd.DataFrame:
+    """Cells as text, of the first ``most`` rows or of all."""
+    cells = {name: column.texts(most) for name, column in columns.items()}
+    return pd.DataFrame(cells, dtype=object)

@@ -8,12 +8,15 @@ is written as ``$'\xHH'``: it reads back as it was and does nothing to the termi
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
-from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.options import written_options
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import Loaded, Task
+
+if TYPE_CHECKING:
+    from judgepanel.decision.recommend_spec import RecommendSpec
 
 _DEFAULT = Settings()
 Option = tuple[str, str | None]
@@ -31,6 +34,9 @@ def recommend_command(
 
 def study_command(name: str, file: str, spec: Spec, *, task: Task, columns: tuple[str, ...]) -> str:
     """The command that runs a study; options of its own are written where they differ."""
+    # Here, since what reads votes needs the columns' options alone.
+    from judgepanel.decision.recommend_spec import RecommendSpec  # noqa: PLC0415
+
     if isinstance(spec, RecommendSpec):
         return recommend_command(file, spec, task=task, columns=columns)
     options = [*_shared(spec.settings, task, columns), *written_options(spec)]

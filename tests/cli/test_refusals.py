@@ -212,7 +212,7 @@ def test_votes_too_large_for_memory_are_one_line(cli, votes, monkeypatch):
     def no_room(*_arguments, **_options):
         raise MemoryError
 
-    monkeypatch.setattr("judgepanel.cli.commands.load_votes", no_room)
+    monkeypatch.setattr("judgepanel.cli.reading.load_votes", no_room)
     ran = cli("inspect", votes)
     assert (ran.status, ran.error) == (2, "judgepanel: there is not enough memory for this.")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgepanel.cli.commands import spec_of
 from judgepanel.cli.options import command_parser
+from judgepanel.cli.studying import spec_of
 from judgepanel.decision.candidates import LISTS
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS

@@ -7,8 +7,8 @@ are put into one group, and a sum that counts each of a group of m by 1/m counts
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from judgepanel.kernels.judges.redundancy import error_counts
 
@@ -41,7 +41,8 @@ def copy_groups(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Index:
     z = np.arctanh(np.clip(phi, -0.9999, 0.9999))
     lower = z - 1.96 / np.sqrt(np.maximum(n - 3.0, 1.0))
     return np.asarray(
-        connected_components(lower > np.arctanh(ALIKE), directed=False)[1], dtype=np.int64
+        scipy.sparse.csgraph.connected_components(lower > np.arctanh(ALIKE), directed=False)[1],
+        dtype=np.int64,
     )
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from judgepanel.votes.errors import InputError
 
@@ -97,7 +97,7 @@ def design_of(votes: Votes, *, tied: bool) -> Design:
     sparse = np.count_nonzero(votes) < SPARSE_BELOW * votes.size
     features = votes if tied else np.concatenate([votes > 0, votes < 0], axis=1)
     if sparse:
-        return csr_array(features).astype(np.float64)
+        return scipy.sparse.csr_array(features).astype(np.float64)
     return np.ascontiguousarray(features, dtype=np.float64)  # one layout, one order of additions
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from judgepanel.kernels.aggregate.agreement import Agreement, agreement_among
 from judgepanel.kernels.aggregate.copies import copy_groups, copy_shares
@@ -159,7 +159,7 @@ def design(batch: list[Features], *, scale: bool, intercept: bool) -> DenseDesig
     first = batch[0]
     if len(batch) == 1 and _is_sparse(first.votes):
         return SparseDesign(
-            votes=csr_array(first.votes * first.signs[:, None]),
+            votes=scipy.sparse.csr_array(first.votes * first.signs[:, None]),
             signs=first.signs,
             centre=first.middle(first.votes),
             beside=_beside(first, scale, intercept),
@@ -201,7 +201,7 @@ def left_out_margins(
     if len(np.unique(units)) == len(units):
         return _alone(right, correct, voted, shares)
     codes = np.unique(units, return_inverse=True)[1]
-    member = csr_array((np.ones(len(units)), (codes, np.arange(len(units)))))
+    member = scipy.sparse.csr_array((np.ones(len(units)), (codes, np.arange(len(units)))))
 
     def of_unit(cell: Floats) -> Floats:
         return np.asarray(member @ cell)[codes]

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, cg
 
 from judgepanel.kernels.aggregate.ridge_bounds import Face
 
@@ -53,7 +51,7 @@ class SparseDesign:
     diagonal of the votes and the block of the others.
     """
 
-    votes: csr_array[Any, tuple[int, int]]
+    votes: scipy.sparse.csr_array[Any, tuple[int, int]]
     signs: Floats
     centre: Floats
     beside: Floats
@@ -73,7 +71,7 @@ class SparseDesign:
         k, size = len(self.centre), diagonal.shape[1]
         weight = abs(self.votes).T @ curvature[0] + diagonal[0, :k]
         block = (self.beside.T * curvature[0]) @ self.beside + np.diag(diagonal[0, k:])
-        factor = cho_factor(block) if size > k else None
+        factor = scipy.linalg.cho_factor(block) if size > k else None
 
         def product(x: Floats) -> Floats:
             along = x[None] if face is None else face.lift(x[None])
@@ -81,13 +79,15 @@ class SparseDesign:
             return np.asarray((slope if face is None else face.drop(slope))[0])
 
         def nearby(x: Floats) -> Floats:
-            rest = x[k:] if factor is None else cho_solve(factor, x[k:])
+            rest = x[k:] if factor is None else scipy.linalg.cho_solve(factor, x[k:])
             return np.concatenate([x[:k] / weight, rest])
 
-        hessian = LinearOperator((size, size), matvec=product, dtype=float)
-        easier = LinearOperator((size, size), matvec=nearby, dtype=float)
+        hessian = scipy.sparse.linalg.LinearOperator((size, size), matvec=product, dtype=float)
+        easier = scipy.sparse.linalg.LinearOperator((size, size), matvec=nearby, dtype=float)
         # Short of its tolerance the step still descends, and the outer iteration goes on.
         goal = right if face is None else face.drop(right)
-        solution, _ = cg(hessian, goal[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=easier)
+        solution, _ = scipy.sparse.linalg.cg(
+            hessian, goal[0], rtol=_CG_TOLERANCE, maxiter=_CG_STEPS, M=easier
+        )
         x = np.asarray(solution, dtype=np.float64)[None]
         return x if face is None else face.lift(x)

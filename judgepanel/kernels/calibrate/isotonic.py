@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from judgepanel.scoring.metrics import CLIP
 
@@ -70,6 +70,6 @@ def _pooled(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
     first = np.flatnonzero(np.append(True, np.diff(x) > _TIE * (1.0 + np.abs(x[:-1]))))
     mass = np.add.reduceat(weight, first)
     mean = np.add.reduceat(weight * y, first) / mass
-    pooled = isotonic_regression(np.minimum(mean, 1.0), weights=mass)
+    pooled = scipy.optimize.isotonic_regression(np.minimum(mean, 1.0), weights=mass)
     ends = np.unique(np.concatenate([pooled.blocks[:-1], pooled.blocks[1:] - 1]))
     return x[first][ends], np.clip(pooled.x[ends], 0.0, 1.0)

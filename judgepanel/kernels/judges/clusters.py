@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage, optimal_leaf_ordering
-from scipy.spatial.distance import squareform
-from sklearn.metrics import adjusted_rand_score
 
 from judgepanel.kernels.judges.redundancy import ErrorCorrelation
 
@@ -77,14 +75,20 @@ def clusters(correlation: ErrorCorrelation) -> Clusters:
     cut = cut_correlation(correlation)
     if len(judges) < 2:
         return Clusters(label, judges, cut)
-    apart = squareform(1.0 - correlation.value[np.ix_(judges, judges)], checks=False)
-    tree = linkage(apart, "average")
+    apart = scipy.spatial.distance.squareform(
+        1.0 - correlation.value[np.ix_(judges, judges)], checks=False
+    )
+    tree = scipy.cluster.hierarchy.linkage(apart, "average")
     height = 1.0 - cut - _TIE
-    labels = fcluster(tree, height, "distance") if np.isfinite(cut) else np.arange(len(judges))
+    labels = (
+        scipy.cluster.hierarchy.fcluster(tree, height, "distance")
+        if np.isfinite(cut)
+        else np.arange(len(judges))
+    )
     label[judges] = _by_size(np.asarray(labels, dtype=np.int64))
     if len(judges) <= ORDERED_JUDGES:
-        tree = optimal_leaf_ordering(tree, apart)
-    return Clusters(label, judges[leaves_list(tree)], cut)
+        tree = scipy.cluster.hierarchy.optimal_leaf_ordering(tree, apart)
+    return Clusters(label, judges[scipy.cluster.hierarchy.leaves_list(tree)], cut)
 
 
 def _by_size(labels: Ints) -> Ints:
@@ -122,14 +126,21 @@ def family_agreement(
     pairs = np.triu(correlation.known) & given[:, None] & given
     same = codes[:, None] == codes
     return FamilyAgreement(
-        rand=float(adjusted_rand_score(codes[placed], label[placed]))
-        if placed.sum() > 1
-        else float("nan"),
+        rand=_rand(codes[placed], label[placed]),
         within=_mean(correlation.value[pairs & same]),
         between=_mean(correlation.value[pairs & ~same]),
         n_judges=int(placed.sum()),
         n_families=len(np.unique(codes[placed])),
     )
+
+
+def _rand(codes: Ints, label: Ints) -> float:
+    if len(codes) < 2:
+        return float("nan")
+    # Here, since sklearn imports scipy.stats, and scoring does not ask for this.
+    from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
+
+    return float(adjusted_rand_score(codes, label))
 
 
 def _mean(values: Floats) -> float:

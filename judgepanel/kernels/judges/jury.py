@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -152,7 +152,7 @@ def equivalent_jury(error: float, accuracy: float, most: int) -> float:
     if not accuracy > 0.5 or not np.isfinite(error):
         return float("nan")
     sizes = np.arange(1, max(most, 1) + 1, 2)
-    tails = np.asarray(stats.binom.logcdf((sizes - 1) // 2, sizes, accuracy))
+    tails = np.asarray(scipy.stats.binom.logcdf((sizes - 1) // 2, sizes, accuracy))
     if error <= 0.0:
         return float(most)
     size = float(np.interp(-np.log(error), -tails, sizes))

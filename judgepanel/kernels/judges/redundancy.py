@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,12 +72,12 @@ def error_counts(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> ErrorCount
 def _matrix(marks: Bools) -> Any:
     """Marks as float32, sparse where few are set; sums of ones are exact below 2^24."""
     if np.count_nonzero(marks) < _SPARSE_DENSITY * marks.size:
-        return sparse.csr_array(marks, dtype=np.float32)
+        return scipy.sparse.csr_array(marks, dtype=np.float32)
     return marks.astype(np.float32)
 
 
 def _dense(product: Any) -> Any:
-    return product.toarray() if isinstance(product, sparse.csr_array) else product
+    return product.toarray() if isinstance(product, scipy.sparse.csr_array) else product
 
 
 def error_correlation(counts: ErrorCounts) -> ErrorCorrelation:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.redundancy import error_correlation, error_counts
@@ -38,7 +37,9 @@ def found_groups(ballots: Ballots, most: int) -> Bools:
     if not correlation.known.any():
         codes = (np.arange(n_judges) * most // n_judges).tolist()
     else:
-        apart = squareform(1.0 - correlation.value, checks=False)
-        codes = fcluster(linkage(apart, "average"), most, "maxclust").tolist()
+        apart = scipy.spatial.distance.squareform(1.0 - correlation.value, checks=False)
+        codes = scipy.cluster.hierarchy.fcluster(
+            scipy.cluster.hierarchy.linkage(apart, "average"), most, "maxclust"
+        ).tolist()
     names = dict.fromkeys(codes)
     return np.array([[code == name for code in codes] for name in names])

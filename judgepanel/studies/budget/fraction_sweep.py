@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
@@ -45,7 +44,7 @@ from judgepanel.studies.compare import RANGES, mean_sizes
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import few_labels, not_fitted
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import InputError, VoteMatrix, distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -254,7 +253,7 @@ def _against_last(fitted: Estimate) -> Interval:
     change = fitted.value - fitted.value[-1]
     spread = np.diagonal(fitted.covariance)
     variance = spread + spread[-1] - 2.0 * fitted.covariance[:, -1]
-    reach = float(stats.t.ppf(0.975, fitted.df.min())) * np.sqrt(np.maximum(variance, 0.0))
+    reach = float(distributions.t_ppf(0.975, fitted.df.min())) * np.sqrt(np.maximum(variance, 0.0))
     reach[-1] = 0.0
     return Interval(change, change - reach, change + reach)
 

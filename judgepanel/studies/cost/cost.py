@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
@@ -308,7 +308,7 @@ def _of_panels(
 
 def readings(nll: Floats) -> Floats:
     """The non-increasing curve (n,) closest to NLLs (n,) in the order of their budgets."""
-    return np.asarray(isotonic_regression(nll, increasing=False).x)
+    return np.asarray(scipy.optimize.isotonic_regression(nll, increasing=False).x)
 
 
 def _frontier(reading: Floats, cost: Floats) -> list[bool]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.interval import Interval
-from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes import MISSING, VoteMatrix, distributions
 from judgepanel.votes.orientation import constant_judges
 
 Floats = NDArray[np.float64]
@@ -90,7 +89,7 @@ def wilson(
 
     Trials need not be whole: an effective number will do.
     """
-    z = float(stats.norm.ppf(0.5 + level / 2.0))
+    z = float(distributions.norm_ppf(0.5 + level / 2.0))
     n = np.where(trials > 0, trials, 1).astype(float)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)

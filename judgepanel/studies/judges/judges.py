@@ -14,9 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.spatial.distance import squareform
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.judges.clusters import (
@@ -40,14 +39,14 @@ from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.judges.judge_table import families_of, judge_table
 from judgepanel.studies.judges.judges_result import MAP_JUDGES, STABLE, Judges
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.votes import MISSING, VoteMatrix
+from judgepanel.votes import MISSING, VoteMatrix, distributions
 from judgepanel.votes.errors import listed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEW_LABELS = 50
-Z_95 = float(stats.norm.ppf(0.975))
+Z_95 = float(distributions.norm_ppf(0.975))
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +257,11 @@ def _together(point: _Point, partial: Halves, names: tuple[str, ...]) -> dict[st
 
 
 def _square(condensed: Ints, n: int) -> Ints:
-    return np.asarray(squareform(condensed, checks=False)) if n > 1 else np.zeros((n, n), np.int64)
+    return (
+        np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
+        if n > 1
+        else np.zeros((n, n), np.int64)
+    )
 
 
 def _worth(correlation: ErrorCorrelation, partial: Halves, n: int) -> dict[str, Any]:
@@ -291,7 +294,7 @@ def _interval(value: float, halves: Floats) -> Interval:
     known = halves[np.isfinite(halves)]
     reach = np.nan
     if len(known) >= 2:
-        reach = float(stats.t.ppf(0.975, len(known) - 1) * known.std(ddof=1))
+        reach = float(distributions.t_ppf(0.975, len(known) - 1) * known.std(ddof=1))
     return Interval.single(value, value - reach, value + reach, "")
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy.spatial.distance import squareform
 
 from judgepanel.kernels.judges.clusters import FamilyAgreement
 from judgepanel.scoring.interval import Interval
@@ -147,7 +147,7 @@ class Judges:
         """A condensed array of the map as (m, m), 0 on the diagonal."""
         if len(self.order) < 2:
             return np.zeros((len(self.order), len(self.order)), dtype=condensed.dtype)
-        return np.asarray(squareform(condensed, checks=False))
+        return np.asarray(scipy.spatial.distance.squareform(condensed, checks=False))
 
     def frame(self) -> pd.DataFrame:
         """One row per judge, most accurate first."""

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator, panel_scores
 from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
@@ -41,7 +40,7 @@ from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import VoteMatrix, distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -199,7 +198,7 @@ def _rank_kept(scores: SplitScores, *, symmetric: bool) -> Floats:
 
     def ranks(logits: Floats) -> Floats:
         both = np.concatenate([logits, -logits], axis=1) if symmetric else logits
-        return stats.rankdata(both, axis=1)
+        return distributions.ranks(both)
 
     raw = ranks(fitted.logits)
     return np.stack([_correlation(raw, ranks(logits)) for logits in calibrated.values()])

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.aggregate.prefixes import counts
@@ -31,7 +30,7 @@ from judgepanel.studies.common import check_known, check_panels
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.robustness.narrow_band_result import NarrowBand
 from judgepanel.studies.settings import Settings, prepare
-from judgepanel.votes import InputError, VoteMatrix
+from judgepanel.votes import InputError, VoteMatrix, distributions
 from judgepanel.votes.simulate import SimulationSpec, simulate
 
 Floats = NDArray[np.float64]
@@ -263,7 +262,7 @@ def _estimated(values: Floats, n_cells: int, unit: Unit = "nats") -> tuple[Inter
     se = values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full_like(mean, np.nan)
 
     def within(cells: int) -> Interval:
-        reach = stats.t.ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, max(n - 1, 1)) * se
+        reach = distributions.t_ppf(1.0 - (1.0 - LEVEL) / 2.0 / cells, max(n - 1, 1)) * se
         return Interval(mean, mean - reach, mean + reach, unit=unit)
 
     return within(1), within(n_cells)

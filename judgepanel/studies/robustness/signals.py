@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.kernels.ballots import Ballots
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Signal:
         known = np.isfinite(seen)
         importance = np.ones(len(rows))
         if known.any():
-            centred = (2.0 * stats.rankdata(seen[known]) - 1.0) / known.sum() - 1.0
+            centred = (2.0 * distributions.ranks(seen[known]) - 1.0) / known.sum() - 1.0
             importance[known] += strength * (centred if self.favours == HIGH else -centred)
         return importance
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from judgepanel.scoring.association import rank_p, share_p, unit_means, unit_sizes
 from judgepanel.scoring.multiplicity import holm
 from judgepanel.studies.scope.parse import ALPHA
 from judgepanel.studies.settings import Prepared
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,7 @@ def _tests(
     pooled = unit_means(absent.mean(axis=1), units)
     value = np.divide(total, n_cast, out=np.full(len(total), np.nan), where=n_cast > 0)
     everything = [_Known("difficulty", "", "", unit_means(value, units)), *known]
-    p = [rank_p(rankdata(pooled), entry.values, sizes) for entry in everything]
+    p = [rank_p(distributions.ranks(pooled), entry.values, sizes) for entry in everything]
     return rows + _rows(POOLED, pooled, everything, p, int(absent.sum()))
 
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.equivalence import ALPHA, equivalence
 from judgepanel.scoring.inference import Estimate, estimate
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import RANGES, mean_sizes
+from judgepanel.votes import distributions
 from judgepanel.votes.checks import Check, Outcome
 
 Floats = NDArray[np.float64]
@@ -242,7 +242,7 @@ def labels_needed(effect: float, se: float, n_labels: int) -> int:
     """Labelled items at which a one-sided 5 % test shows ``effect`` (> 0, nats) with power .8, if
     the standard error, ``se`` at ``n_labels``, falls as 1/sqrt(n); two figures, rounded up.
     """
-    reach = float(stats.norm.ppf(1.0 - ALPHA) + stats.norm.ppf(POWER))
+    reach = float(distributions.norm_ppf(1.0 - ALPHA) + distributions.norm_ppf(POWER))
     needed = min(n_labels * (reach * se / max(effect, 1e-12)) ** 2, float(MOST_LABELS))
     unit = 10 ** max(0, len(str(math.ceil(needed))) - 2)
     return int(math.ceil(needed / unit) * unit)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from judgepanel.scoring.inference import MARGIN, Estimate, estimate, simultaneous_reach, verdict
 from judgepanel.scoring.interval import Interval
@@ -24,6 +23,7 @@ from judgepanel.studies.value.value_result import (
     Removal,
     Role,
 )
+from judgepanel.votes import distributions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -264,7 +264,7 @@ def _correlations(split_values: Gathered, plan: Plan) -> Interval:
     spread = np.sqrt(square / np.maximum(n_known - 1, 1))
     n_cal, n_eval = float(tally.n_calibration.mean()), float(tally.n_evaluation.mean())
     scale = np.sqrt(n_cal / n_eval)
-    reach = stats.t.ppf(0.975, np.maximum(n_known - 1, 1)) * spread * scale
+    reach = distributions.t_ppf(0.975, np.maximum(n_known - 1, 1)) * spread * scale
     reach = np.where(n_known > 1, reach, np.nan)
     return Interval(value, value - reach, value + reach, unit="").clip(-1.0, 1.0)
 

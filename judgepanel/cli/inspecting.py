@@ -1,0 +1,44 @@
+"""`inspect`: what a file holds, and its checks."""
+
+from __future__ import annotations
+
+import argparse
+
+from judgepanel.api.votes import inspect
+from judgepanel.cli.reading import grouping_option, load, reading_options
+from judgepanel.votes import InputError
+from judgepanel.votes.orientation import POLICIES
+from judgepanel.words.outputs import coverage_sentence, coverage_text
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.terminal import printable
+
+
+def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
+    """What the command takes."""
+    reading_options(parser)
+    parser.add_argument("--orientation", choices=POLICIES, default="auto")
+    grouping_option(parser)
+    parser.set_defaults(command=run_inspect)
+
+
+def run_inspect(options: argparse.Namespace) -> None:
+    """Run the command: read, check, and print."""
+    try:
+        votes, lacking = load(options), None
+    except InputError as error:
+        votes, lacking = load(options, need_labels=False), error
+        if votes.coverage is None:
+            raise error from None
+    if lacking is None:
+        inspection = inspect(
+            votes, orientation=options.orientation, group_duplicates=options.group_duplicates
+        )
+        options.notes += inspection.oriented.notices
+        print(inspection)
+    else:
+        options.notes.append(f"To study these votes more is needed: {lacking}")
+        print(votes_sentence(votes.matrix, group_duplicates=options.group_duplicates))
+        if votes.coverage is not None:
+            print(printable(coverage_sentence(votes.coverage)))
+    if votes.coverage is not None:
+        print(printable("\n" + coverage_text(votes.coverage)))

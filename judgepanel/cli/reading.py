@@ -1,0 +1,53 @@
+"""What commands share that read votes: their options, the votes, and where results may go."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from judgepanel.api.votes import Votes
+from judgepanel.votes import TASKS, load_votes
+from judgepanel.words.output import check_output
+
+
+def reading_options(parser: argparse.ArgumentParser) -> None:
+    """The file of votes, and what its columns are."""
+    parser.add_argument("votes", type=Path, metavar="VOTES", help="CSV, .csv.gz, Parquet or JSONL")
+    parser.add_argument("--task", choices=TASKS)
+    parser.add_argument("--id-column", metavar="NAME")
+    parser.add_argument("--label-column", metavar="NAME")
+    parser.add_argument("--group-column", metavar="NAME")
+    parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
+
+
+def grouping_option(parser: argparse.ArgumentParser) -> None:
+    """Whether items that repeat each other are kept together."""
+    parser.add_argument(
+        "--group-duplicates",
+        action="store_true",
+        help="keep items that repeat each other in one group",
+    )
+
+
+def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
+    """Read the votes that the options name; what is odd about them is noted."""
+    loaded = load_votes(
+        options.votes,
+        task=options.task,
+        id_column=options.id_column,
+        label_column=options.label_column,
+        group_column=options.group_column,
+        judge_table=options.judge_table,
+        need_labels=need_labels,
+    )
+    options.notes += loaded.warnings
+    return Votes.of(loaded)
+
+
+def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> None:
+    """Refuse a place for results before anything is computed."""
+    path = getattr(options, option)
+    if path is not None:
+        read = ("votes", "judge_table", "judges", "panel")
+        inputs = [getattr(options, name, None) for name in read]
+        check_output(path, inputs=[path for path in inputs if path], kinds=kinds)

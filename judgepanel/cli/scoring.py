@@ -1,0 +1,33 @@
+"""`score`: probabilities of new votes by an exported panel."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from judgepanel.cli.reading import check_out, load, reading_options
+from judgepanel.decision.panel_file import load_panel
+from judgepanel.decision.score import score
+from judgepanel.votes.files import text_of
+from judgepanel.words.output import write_whole
+from judgepanel.words.scored import scored_text
+from judgepanel.words.tables import csv_text
+from judgepanel.words.terminal import printable
+
+
+def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
+    """What the command takes."""
+    parser.add_argument("panel", type=Path, metavar="panel.json")
+    reading_options(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.set_defaults(command=run_score)
+
+
+def run_score(options: argparse.Namespace) -> None:
+    """Run the command: read panel and votes, score, write, and print."""
+    check_out(options, ".csv")
+    panel = load_panel(text_of(options.panel), name=options.panel.name)
+    scored = score(panel, load(options, need_labels=False).matrix)
+    options.notes += scored.warnings
+    write_whole(options.out, csv_text(scored.frame()).encode())
+    print(scored_text(scored, printable(options.out.name)))

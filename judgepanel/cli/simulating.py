@@ -1,0 +1,62 @@
+"""`simulate`: write a simulated panel."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+
+from judgepanel.cli.reading import check_out
+from judgepanel.votes import InputError
+from judgepanel.votes.samples import SIMULATED, sample_votes, write_panel
+from judgepanel.votes.simulate import simulate
+from judgepanel.votes.simulation_spec import SimulationSpec
+from judgepanel.votes.table import check_size
+from judgepanel.words.output import write_whole
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.terminal import printable
+
+_OPTION_TYPES = {int: int, float: float}
+
+
+def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
+    """What the command takes: a sample, or every field of a simulation."""
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--sample", choices=[sample.name for sample in SIMULATED])
+    defaults = SimulationSpec()
+    for option in fields(SimulationSpec):
+        value = getattr(defaults, option.name)
+        if type(value) in _OPTION_TYPES or isinstance(value, str):
+            parser.add_argument(
+                "--" + option.name.replace("_", "-"), type=type(value), default=None, metavar="X"
+            )
+    parser.set_defaults(command=run_simulate)
+
+
+def run_simulate(options: argparse.Namespace) -> None:
+    """Run the command: simulate, write whole files, and print."""
+    check_out(options)
+    spec_options = {
+        option.name: getattr(options, option.name)
+        for option in fields(SimulationSpec)
+        if getattr(options, option.name, None) is not None
+    }
+    if options.sample is not None and spec_options:
+        raise InputError(
+            "a sample is fixed",
+            value=", ".join(spec_options),
+            allowed="--sample alone, or options alone",
+        )
+    spec = None if options.sample else SimulationSpec(**spec_options)
+    if spec is not None:
+        check_size(spec.n_items, spec.n_judges)
+    votes = sample_votes(options.sample) if spec is None else simulate(spec)
+    folder = options.out.resolve().parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".simulate-") as beside:
+        write_panel(votes, Path(beside) / options.out.name)
+        made = sorted(Path(beside).iterdir(), key=lambda path: path.name != options.out.name)
+        for result in made:
+            write_whole(folder / result.name, result.read_bytes())
+    print(votes_sentence(votes))
+    print(printable("Written: " + " and, beside it, ".join(output.name for output in made) + "."))

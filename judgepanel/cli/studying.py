@@ -1,0 +1,216 @@
+"""`study`, `curve`, `recommend` and `report`: what computes studies."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
+from judgepanel.api.reports import report_studies, write_report
+from judgepanel.api.running import StudyRun, check_jobs, run_study, study_spec
+from judgepanel.api.studies import TABLES, StudyResult
+from judgepanel.api.votes import Votes
+from judgepanel.cli.reading import check_out, grouping_option, load, reading_options
+from judgepanel.cli.terminal import refuse
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.present.registry import STUDIES, study_named
+from judgepanel.render.terminal import terminal_text
+from judgepanel.studies.contract import Study
+from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.options import spec_options_of, unknown_option
+from judgepanel.studies.runner import WorkersEnded
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import InputError
+from judgepanel.votes.files import text_of
+from judgepanel.votes.orientation import POLICIES, PROTOCOLS
+from judgepanel.words.output import write_whole
+from judgepanel.words.tables import csv_text
+from judgepanel.words.terminal import printable
+
+__all__ = ["add_options", "spec_of", "study_named", "unknown_option"]
+
+_STUDY_OUT = ".csv: the table; .json: all"
+_METAVARS = {False: "X", True: "X,Y"}
+
+
+def add_options(parser: argparse.ArgumentParser, name: str) -> None:
+    """What a command takes."""
+    _ADDERS[name](parser)
+
+
+def _add_study(parser: argparse.ArgumentParser) -> None:
+    studies = parser.add_subparsers(required=True, metavar="NAME")
+    for study in STUDIES.values():
+        named = studies.add_parser(
+            study.name, help=study.question, description=study.question, allow_abbrev=False
+        )
+        named.set_defaults(command=run_study_command)
+        _studying_one(_dictionary(named), study)
+
+
+def _add_curve(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=run_study_command)
+    _studying_one(_dictionary(parser), PANEL_CURVE)
+
+
+def _add_recommend(parser: argparse.ArgumentParser) -> None:
+    _studying_one(parser, RECOMMEND, "the panel, a .json file for `score`")
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help=".html: a report with figures; .md: its words"
+    )
+    parser.set_defaults(command=run_recommend, taken="recommend")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    _settings_options(parser)
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help=".html: figures too; .md: its words"
+    )
+    parser.add_argument("--studies", metavar="X,Y", help="studies by name (default: all)")
+    parser.set_defaults(command=run_report)
+
+
+_ADDERS = {
+    "study": _add_study,
+    "curve": _add_curve,
+    "recommend": _add_recommend,
+    "report": _add_report,
+}
+
+
+def _settings_options(parser: argparse.ArgumentParser) -> None:
+    reading_options(parser)
+    parser.add_argument("--orientation", choices=POLICIES, default="auto")
+    grouping_option(parser)
+    parser.add_argument("--protocol", choices=PROTOCOLS, default="honest")
+    parser.add_argument("--judges", type=Path, metavar="FILE", help="judges to use, one a line")
+    parser.add_argument(
+        "--judge", action="append", metavar="NAME", help="a judge to use; can be given repeatedly"
+    )
+    parser.add_argument("--splits", type=int, default=100)
+    parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
+
+
+def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument(
+        "--dictionary", type=Path, metavar="FILE", help=".csv: what each column of the table holds"
+    )
+    return parser
+
+
+def _studying_one(
+    parser: argparse.ArgumentParser, study: Study[Any, Any, Any], out: str = _STUDY_OUT
+) -> None:
+    """Options of a study: what all share, and the options of its spec."""
+    _settings_options(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+    parser.set_defaults(study=study, taken=f"the study {study.name}")
+    for option in spec_options_of(study.spec):
+        known = f" [{', '.join(option.choices)}]" if option.choices else ""
+        default = f" (default: {option.default_text()})" if option.default_text() else ""
+        text = f"{option.help}{known}{default}".strip().replace("%", "%%")
+        parser.add_argument(
+            option.flag, dest=f"option_{option.field}", metavar=_METAVARS[option.several], help=text
+        )
+
+
+def run_study_command(options: argparse.Namespace) -> None:
+    """Run one study."""
+    check_out(options, *TABLES)
+    check_out(options, ".csv", option="dictionary")
+    spec = spec_of(options)
+    result = StudyResult(*_run(options, spec))
+    if options.out is not None:
+        write_whole(options.out, result.text(options.out).encode())
+    if options.dictionary is not None:
+        write_whole(options.dictionary, csv_text(result.columns()).encode())
+    print(terminal_text(result.blocks()))
+
+
+def run_recommend(options: argparse.Namespace) -> None:
+    """Choose a panel; write it and its report."""
+    check_out(options, ".json")
+    check_out(options, *DOCUMENTS, option="report")
+    spec = spec_of(options)
+    recommended = RecommendedPanel(*_run(options, spec))
+    if options.out is not None:
+        recommended.save(options.out)
+    if options.report is not None:
+        recommended.report(options.report)
+    print(terminal_text(recommended.blocks()))
+
+
+def run_report(options: argparse.Namespace) -> None:
+    """Compute studies, and write what they say to one file."""
+    check_out(options, *DOCUMENTS)
+    settings = _settings(options)
+    names = report_studies(options.studies)
+    votes = load(options)
+    with _one_line():
+        options.notes += write_report(
+            votes,
+            options.out,
+            None if options.studies is None else names,
+            settings,
+            options.jobs,
+            keep_interrupted=False,
+        )
+    print(printable(f"Written: {options.out.name}."))
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Workers that die again and again are a refusal in one line."""
+    try:
+        yield
+    except WorkersEnded as error:
+        raise SystemExit(refuse(str(error))) from None
+
+
+def spec_of(options: argparse.Namespace) -> Any:
+    """The spec of a study from its options."""
+    given = {
+        name.removeprefix("option_"): text
+        for name, text in vars(options).items()
+        if name.startswith("option_") and text is not None
+    }
+    return study_spec(options.study, _settings(options), given)
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    return Settings(
+        orientation=options.orientation,
+        protocol=options.protocol,
+        judges=_judges(options),
+        splits=options.splits,
+        fraction=options.fraction,
+        seed=options.seed,
+        group_duplicates=options.group_duplicates,
+    )
+
+
+def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
+    """Judges of the file, then those named one by one; None where neither is given."""
+    if options.judges is None and options.judge is None:
+        return None
+    names = list(options.judge or ())
+    if options.judges is not None:
+        lines = text_of(options.judges).split("\n")
+        names = [line.strip() for line in lines if line.strip()] + names
+        if not names:
+            raise InputError("names no judge", file=options.judges.name, allowed="one judge a line")
+    return tuple(names)
+
+
+def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, StudyRun]:
+    check_jobs(options.jobs)
+    votes = load(options)
+    with _one_line():
+        run = run_study(options.study, votes.matrix, spec, jobs=options.jobs)
+    options.notes += run.notes
+    return options.study, spec, votes, run

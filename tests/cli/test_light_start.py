@@ -1,0 +1,59 @@
+"""A command imports what it uses: none waits for figures, estimators, a database or a server."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+VOTES = ROOT / "sample_data" / "llmbar_votes.csv"
+HEAVY = {
+    *("scipy.stats", "scipy.optimize", "scipy.sparse", "sklearn", "joblib"),
+    *("plotly", "sqlalchemy", "streamlit", "httpx", "alembic"),
+}
+FRAMES = {"numpy", "pandas", "pyarrow", "scipy"}
+SCRIPT = """
+import sys
+from judgepanel.cli import main
+try:
+    status = main(sys.argv[1:])
+except SystemExit as stop:
+    status = stop.code
+print(*sys.modules, sep="\\n", file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def imported(*arguments):
+    """Modules that a command has imported when it ends."""
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(ran.stderr.splitlines())
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_what_the_parser_answers_needs_no_library(option):
+    assert not imported(option) & (HEAVY | FRAMES)
+
+
+def test_inspect_imports_no_figures_estimators_or_database():
+    modules = imported("inspect", VOTES)
+    assert "pandas" in modules
+    assert not modules & HEAVY
+
+
+def test_score_imports_no_figures_estimators_or_database(cli, tmp_path):
+    panel, out = tmp_path / "panel.json", tmp_path / "scored.csv"
+    names = VOTES.read_text("utf-8").partition("\n")[0].split(",")[6:10]
+    (tmp_path / "judges.txt").write_text("\n".join(names), "utf-8")
+    options = ("--splits", "2", "--jobs", "1", "--judges", tmp_path / "judges.txt")
+    assert cli("recommend", VOTES, *options, "--out", panel).status == 0
+    modules = imported("score", panel, VOTES, "--out", out)
+    assert len(out.read_text("utf-8").splitlines()) == len(VOTES.read_text("utf-8").splitlines())
+    assert not modules & HEAVY
