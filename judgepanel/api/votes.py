@@ -52,6 +52,7 @@ class Votes:
     file : the name of the file.
     columns : options with which the command line reads that file the same way.
     coverage : what was read of judges' outputs, None where the file had votes.
+    forms : how verdicts are written in the file (``0/1``, ``A/B``, ``yes/no``, ...).
     """
 
     matrix: VoteMatrix
@@ -59,12 +60,15 @@ class Votes:
     file: str = VOTES_FILE
     columns: tuple[str, ...] = ()
     coverage: Coverage | None = None
+    forms: str = "0/1"
 
     @classmethod
     def of(cls, loaded: Loaded) -> Votes:
         """Votes as the readers hand them over."""
         columns = column_options(loaded)
-        return cls(loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage)
+        return cls(
+            loaded.votes, loaded.warnings, loaded.file, columns, loaded.coverage, loaded.forms
+        )
 
     def __str__(self) -> str:
         return printable("\n".join([votes_sentence(self.matrix), *self.warnings]))
@@ -81,13 +85,16 @@ AnyVotes = Votes | VoteMatrix
 """What the studies take."""
 
 
-def load(
+def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     path: Source,
     *,
     task: Task | None = None,
     label: str | None = None,
     item_id: str | None = None,
     groups: str | None = None,
+    judges: Sequence[str] = (),
+    features: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
 ) -> Votes:
@@ -102,6 +109,9 @@ def load(
     label, item_id, groups : str, optional
         Columns with the labels, the items' ids and their groups (on the command line
         ``--label-column``, ``--id-column`` and ``--group-column``), where the guess is wrong.
+    judges, features, ignore : sequence of str
+        Columns of the judges (then no other column is a judge), columns that describe the items,
+        and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
     judge_table : str, Path or DataFrame, optional
         One row per judge: a column ``judge``, and for instance ``family`` and ``cost``.
     need_labels : bool
@@ -130,19 +140,24 @@ def load(
             id_column=item_id,
             label_column=label,
             group_column=groups,
+            judge_columns=judges,
+            features=features,
+            ignore=ignore,
             judge_table=_judge_source(judge_table),
             need_labels=need_labels,
         )
     )
 
 
-def from_frame(
+def from_frame(  # noqa: PLR0913 - as of a file
     frame: pd.DataFrame,
     *,
     label: str | None = None,
     item_id: str | None = None,
     features: Sequence[str] = (),
     groups: str | None = None,
+    judges: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     task: Task | None = None,
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
@@ -156,7 +171,10 @@ def from_frame(
     label, item_id, groups : str, optional
         Columns with the labels, the items' ids and their groups; guessed by name where not given.
     features : sequence of str
-        Columns that describe the items. Any other column of a wide frame is a judge.
+        Columns that describe the items. Other columns are guessed to be judges or not by name and
+        content, as in a file.
+    judges, ignore : sequence of str
+        Columns of the judges (then no other column is a judge), and columns to leave out.
     task : {"pairwise", "pointwise"}, optional
         What an item is; pairwise by default.
     judge_table : str, Path or DataFrame, optional
@@ -189,6 +207,8 @@ def from_frame(
             id_column=item_id,
             label_column=label,
             group_column=groups,
+            judge_columns=judges,
+            ignore=ignore,
             judge_table=_judge_source(judge_table),
             need_labels=need_labels,
         )
@@ -245,6 +265,8 @@ class Inspection:
         head = [self.size()]
         if self.votes.coverage is not None:
             head.append(printable(coverage_sentence(self.votes.coverage)))
+        elif self.votes.forms != "0/1":
+            head.append(printable(f"Verdicts are written {self.votes.forms}."))
         lines = (
             *head,
             *(printable(line) for check in self.checks for line in check_lines(check)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from pathlib import Path
 
 from judgepanel.api.votes import Votes
@@ -17,7 +18,34 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--id-column", metavar="NAME")
     parser.add_argument("--label-column", metavar="NAME")
     parser.add_argument("--group-column", metavar="NAME")
+    parser.add_argument(
+        "--judge-columns",
+        action="extend",
+        type=_names,
+        default=[],
+        metavar="A,B",
+        help="the columns of the judges; no other column is a judge",
+    )
+    parser.add_argument(
+        "--feature-column",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column that describes the items; can be given repeatedly",
+    )
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a column to leave out; can be given repeatedly",
+    )
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
+
+
+def _names(text: str) -> list[str]:
+    """Names separated by commas; a name with a comma stands in quotation marks."""
+    return [name.strip() for row in csv.reader([text]) for name in row if name.strip()]
 
 
 def grouping_option(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +65,9 @@ def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
         id_column=options.id_column,
         label_column=options.label_column,
         group_column=options.group_column,
+        judge_columns=options.judge_columns,
+        features=options.feature_column,
+        ignore=options.ignore,
         judge_table=options.judge_table,
         need_labels=need_labels,
     )

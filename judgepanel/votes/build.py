@@ -19,12 +19,15 @@ from judgepanel.votes.columns import Mapping, check_mapping, is_role_name
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.data_warnings import label_warnings, vote_warnings
 from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.forms import forms_sentence, in_plain_words, verdict_columns
 from judgepanel.votes.judge_table import match_judges
 from judgepanel.votes.layouts import Verdicts, read_verdicts
 from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.remedies import correct_or_name
+from judgepanel.votes.repeated_rows import without_repeated_rows
+from judgepanel.votes.role_warnings import role_warnings
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import distinct, ties_in
+from judgepanel.votes.words import abstentions_in, distinct, ties_in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +35,8 @@ class Loaded:
     """A vote matrix, how its file was read, and what is odd about it (full sentences).
 
     ``judge_file`` is the name of the judge table's file, None without one; ``coverage`` is what
-    was read of the judges' outputs, None where the file had votes.
+    was read of the judges' outputs, None where the file had votes. ``forms`` says how verdicts are
+    written: ``A/B``, ``yes/no``, ...
     """
 
     votes: VoteMatrix
@@ -41,6 +45,7 @@ class Loaded:
     file: str
     judge_file: str | None = None
     coverage: Coverage | None = None
+    forms: str = "0/1"
 
 
 def build_votes(
@@ -64,6 +69,9 @@ def build_votes(
     """
     try:
         check_mapping(table, mapping, need_label=need_labels)
+        forms = forms_sentence(table, mapping)
+        table, once = without_repeated_rows(table, mapping)
+        table, rewritten = in_plain_words(table, mapping, task)
         verdicts = read_verdicts(table, mapping)
         labels = _labels(table, mapping.label_column, verdicts)
         groups = None
@@ -92,13 +100,15 @@ def build_votes(
     warnings = [
         *table.notes,
         *read,
+        *once,
+        *rewritten,
         *vote_warnings(votes),
         *(label_warnings(votes) if need_labels else ()),
     ]
     warnings += _odd_columns(table, mapping)
     warnings += matched.warnings if matched is not None else ()
     judge_file = None if judge_table is None else judge_table.name
-    return Loaded(votes, mapping, tuple(warnings), table.name, judge_file, table.coverage)
+    return Loaded(votes, mapping, tuple(warnings), table.name, judge_file, table.coverage, forms)
 
 
 def _labels(table: RawTable, column: str | None, verdicts: Verdicts) -> NDArray[np.int8]:
@@ -178,8 +188,13 @@ def _odd_columns(table: RawTable, mapping: Mapping) -> list[str]:
     doubtful = [column for column in mapping.judge_columns if is_role_name(column)]
     if doubtful:
         warnings.append(f"Read as judges in spite of their names: {listed(doubtful)}.")
-    used = set(mapping.used)
-    unused = [column for column in table.columns if column not in used]
-    if unused:
-        warnings.append(f"Columns that are not used: {listed(unused)}.")
-    return warnings
+    return [*warnings, *_no_verdicts(table, mapping), *role_warnings(table, mapping)]
+
+
+def _no_verdicts(table: RawTable, mapping: Mapping) -> list[str]:
+    columns = verdict_columns(mapping)
+    unsure = sum(abstentions_in(table.frame[column]) for column in columns)
+    if not unsure:
+        return []
+    many = "cells say" if unsure > 1 else "cell says"
+    return [f"{unsure} {many} that there is no verdict (unsure, -, ...) and count as missing."]

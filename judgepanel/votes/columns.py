@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import pandas as pd
 
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.remedies import ONE_ROLE_EACH, Role, name_column
+from judgepanel.votes.roles import (
+    CHOSEN,
+    ColumnKind,
+    ColumnRole,
+    check_chosen,
+    is_descriptive_name,
+    model_columns,
+    roles_of,
+)
 from judgepanel.votes.table import RawTable
-from judgepanel.votes.words import distinct, is_verdict
+from judgepanel.votes.words import distinct, is_missing, is_verdict
 
 Layout = Literal["wide", "long"]
 
@@ -50,7 +59,9 @@ class Mapping:
     A wide file has one row per item and one column per judge (``judge_columns``); without an
     ``id_column`` the items are numbered from 1. A long file has one row per vote (``item_column``,
     ``judge_column``, ``verdict_column``), and its ``id_column`` is the ``item_column``.
-    ``label_column``, ``group_column`` and ``feature_columns`` mean the same in both.
+    ``label_column``, ``group_column`` and ``feature_columns`` mean the same in both. ``roles`` says
+    of every column what it is and why; ``chosen`` are the options (name, column) by which columns
+    became judges, features or ignored.
     """
 
     layout: Layout
@@ -62,6 +73,8 @@ class Mapping:
     item_column: str | None = None
     judge_column: str | None = None
     verdict_column: str | None = None
+    roles: tuple[ColumnRole, ...] = field(default=(), compare=False)
+    chosen: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -77,7 +90,11 @@ class Mapping:
 def is_role_name(name: str) -> bool:
     """Whether a column of this name would be read as an id, a label, a group or a feature."""
     plain = name.strip()
-    return plain.lower() in _ROLE_NAMES or plain.startswith(FEATURE_PREFIX)
+    return (
+        plain.lower() in _ROLE_NAMES
+        or plain.startswith(FEATURE_PREFIX)
+        or is_descriptive_name(plain.lower())
+    )
 
 
 def guess_mapping(
@@ -86,14 +103,19 @@ def guess_mapping(
     id_column: str | None = None,
     label_column: str | None = None,
     group_column: str | None = None,
+    judge_columns: Sequence[str] = (),
+    features: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     need_label: bool = True,
 ) -> Mapping:
     """What the columns of a file mean, by their names and, where names do not tell, their content.
 
     A file is long when it has an item, a judge and a verdict column, and the judge column holds
-    names rather than verdicts. In a wide file every column without another role is a judge, unless
-    it is named as in a long file (annotator, model, output, ...) and holds no verdicts: such a
-    column is not used. A group column is guessed only if it holds something else than verdicts.
+    names rather than verdicts. In a wide file a column without another role is a judge, unless its
+    name or content tells that it is a feature or none (see ``judgepanel.votes.roles``), or it is
+    named as in a long file (annotator, model, output, ...) and holds no verdicts. With
+    ``judge_columns`` the file is wide and no other column is a judge. A group column is guessed
+    only if it holds something else than verdicts.
     Columns given by name are used as they are.
 
     Raises
@@ -111,12 +133,53 @@ def guess_mapping(
     for role, column in given.items():
         if column not in table.columns:
             raise _no_column(table, column, name_column(role))
-    guesser = _Guesser(table, set(given.values()))
-    mapping = guesser.long(id_column, label_column, group_column)
+    chosen = {"--judge-columns": judge_columns, "--feature-column": features, "--ignore": ignore}
+    check_chosen(table, chosen.items(), roles.values())
+    named = {*judge_columns, *features, *ignore}
+    rest = table
+    if named:
+        kept = [column for column in table.columns if column not in named]
+        rest = replace(table, frame=table.frame[kept])
+    guesser = _Guesser(rest, set(given.values()))
+    mapping = None if judge_columns else guesser.long(id_column, label_column, group_column)
     if mapping is None:
-        mapping = guesser.wide(id_column, label_column, group_column)
+        mapping = guesser.wide(id_column, label_column, group_column, tuple(judge_columns))
+    feature_names = {*mapping.feature_columns, *features}
+    mapping = replace(
+        mapping,
+        feature_columns=tuple(column for column in table.columns if column in feature_names),
+        chosen=tuple((option, column) for option, names in chosen.items() for column in names),
+    )
     check_mapping(table, mapping, need_label=need_label)
-    return mapping
+    return replace(mapping, roles=_all_roles(table, mapping))
+
+
+def _all_roles(table: RawTable, mapping: Mapping) -> tuple[ColumnRole, ...]:
+    """Every column with its role and why, in the order of the file."""
+    reasons = {role.column: role for role in mapping.roles}
+    chosen = {column for _, column in mapping.chosen}
+    places: tuple[tuple[ColumnKind, str | None], ...] = (
+        ("item" if mapping.layout == "long" else "id", mapping.item_column or mapping.id_column),
+        ("label", mapping.label_column),
+        ("group", mapping.group_column),
+        ("judge name", mapping.judge_column),
+        ("verdict", mapping.verdict_column),
+    )
+    kinds: dict[str, ColumnKind] = {column: kind for kind, column in places if column is not None}
+    kinds |= dict.fromkeys(mapping.feature_columns, "feature")
+    kinds |= dict.fromkeys(mapping.judge_columns, "judge")
+    roles = []
+    for column in table.columns:
+        kind = kinds.get(column)
+        known = reasons.get(column)
+        if column in chosen:
+            roles.append(ColumnRole(column, kind or "ignore", CHOSEN))
+        elif known is not None and kind in (None, known.role):
+            roles.append(known)
+        else:
+            reason = "no other role fits" if kind is None else f"read as the {kind}"
+            roles.append(ColumnRole(column, kind or "ignore", reason))
+    return tuple(roles)
 
 
 def check_mapping(table: RawTable, mapping: Mapping, *, need_label: bool) -> None:
@@ -185,12 +248,31 @@ def _few_verdicts(cells: pd.Series) -> bool:
     return 2 * sum(is_verdict(word) for word in words) < len(words)
 
 
+def _bracketed(cells: pd.Series) -> bool:
+    """Whether verdicts are written as ``[[A]]``: they may be outputs of judges."""
+    return any(word.strip().startswith("[[") for word in distinct(cells)[1])
+
+
 class _Guesser:
     """The columns of one file that have no role yet, by their lower-case names."""
 
     def __init__(self, table: RawTable, given: set[str]) -> None:
         self.table = table
+        pair = model_columns(table) or ()
+        self.models = {
+            word.strip()
+            for column in pair
+            for word in distinct(table.frame[column])[1]
+            if not is_missing(word)
+        }
         self.free = {name.lower(): name for name in reversed(table.columns) if name not in given}
+
+    def readable(self, column: str) -> bool:
+        """Whether a column holds verdicts in any form: words, 1 and 2, or names of models."""
+        words = {word.strip() for word in distinct(self.table.frame[column])[1]}
+        return all(
+            is_verdict(word) or word in ("2", "2.0") or word in self.models for word in words
+        )
 
     def find(self, names: Iterable[str]) -> str | None:
         return next((self.free[name] for name in names if name in self.free), None)
@@ -255,7 +337,7 @@ class _Guesser:
             for name in self.table.columns
             if name not in {*taken, *self.features(taken)}
             and name.lower() not in _LONG_NAMES
-            and holds_verdicts(self.table.frame[name])
+            and self.readable(name)
         )
 
     def named_as_long(self, taken: set[str | None]) -> set[str]:
@@ -275,7 +357,10 @@ class _Guesser:
             (TEXT_NAMES, "none with the names of judges", LONG_JUDGE_NAMES[:4]),
         ):
             column = self.find(names)
-            if column is None or column in taken or holds_verdicts(self.table.frame[column]):
+            if column is None or column in taken:
+                continue
+            cells = self.table.frame[column]
+            if holds_verdicts(cells) and not _bracketed(cells):
                 continue
             raise InputError(
                 f"one row per vote, it seems, but there is {missing}",
@@ -287,18 +372,49 @@ class _Guesser:
                 f"{FEATURE_PREFIX} before the name of this one or take it out",
             )
 
-    def wide(self, item: str | None, label: str | None, group: str | None) -> Mapping:
+    def wide(
+        self, item: str | None, label: str | None, group: str | None, chosen: tuple[str, ...]
+    ) -> Mapping:
         item = item or self.find(ID_NAMES)
-        label = label or self.find(LABEL_NAMES)
+        label = label or self.find(LABEL_NAMES) or self.outcome({item, group})
         group = group or self.group({item, label})
         features = self.features({item, label, group})
         taken = {item, label, group, *features}
-        if self.judges({item, label, group}):
-            taken |= self.named_as_long(taken)
+        if chosen:
+            rest = [name for name in self.table.columns if name not in taken]
+            roles = tuple(
+                ColumnRole(name, "ignore", "not a judge that was chosen") for name in rest
+            )
+            return Mapping("wide", item, label, group, chosen, features, roles=roles)
+        unused: set[str] = set()
+        judges = self.judges({item, label, group})
+        if len(judges) > 1 or (judges and not _bracketed(self.table.frame[judges[0]])):
+            unused = self.named_as_long(taken)
         else:
             self.refuse_half_a_long_file(taken)
-        judges = tuple(name for name in self.table.columns if name not in taken)
-        return Mapping("wide", item, label, group, judges, features)
+        columns = [name for name in self.table.columns if name not in {*taken, *unused}]
+        readable = {name: self.readable(name) for name in columns}
+        roles = roles_of(self.table, columns, readable)
+        roles += tuple(
+            ColumnRole(name, "ignore", "named as in a file with one row per vote")
+            for name in self.table.columns
+            if name in unused
+        )
+        return Mapping(
+            "wide",
+            item,
+            label,
+            group,
+            tuple(role.column for role in roles if role.role == "judge"),
+            (*features, *(role.column for role in roles if role.role == "feature")),
+            roles=roles,
+        )
+
+    def outcome(self, taken: set[str | None]) -> str | None:
+        """The column named winner or preference: the label of a wide file that names no other."""
+        names = [self.free[name] for name in ("winner", "preference") if name in self.free]
+        names = [name for name in names if name not in taken and self.readable(name)]
+        return names[0] if len(names) == 1 else None
 
 
 def _no_column(table: RawTable, column: str, remedy: str) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
 
 
-def load_votes(
+def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     source: str | Path | bytes | RawTable,
     *,
     name: str | None = None,
@@ -24,6 +25,9 @@ def load_votes(
     id_column: str | None = None,
     label_column: str | None = None,
     group_column: str | None = None,
+    judge_columns: Sequence[str] = (),
+    features: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     judge_table: str | Path | bytes | RawTable | None = None,
     need_labels: bool = True,
 ) -> Loaded:
@@ -43,6 +47,9 @@ def load_votes(
         id_column=id_column,
         label_column=label_column,
         group_column=group_column,
+        judge_columns=judge_columns,
+        features=features,
+        ignore=ignore,
         need_label=need_labels,
     )
     judges = judge_table

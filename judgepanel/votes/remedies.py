@@ -11,8 +11,8 @@ CORRECT_CELL = "correct the cell, or leave it blank"
 RENAME_COLUMN = "rename the column in the file"
 REMOVE_ROW = "remove one of the two rows"
 JUDGE_OR_NOT = (
-    "correct the cell; or, if this column is no judge, take it out, put feat_ before its name, or "
-    f"name it with --id-column, --label-column or --group-column, {_IN_THE_APP}"
+    "correct the cell; or, if this column is not a judge, name it with --ignore, --feature-column, "
+    f"--id-column, --label-column or --group-column, {_IN_THE_APP}"
 )
 ONE_ROLE_EACH = (
     "name a different column with each of --id-column, --label-column and --group-column, "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -11,24 +14,41 @@ from judgepanel.votes.matrix import MISSING
 
 UNKNOWN = -2
 ALLOWED_VERDICTS = (
-    "0, 1, true, false, A, B, A>B, B>A, model_a, model_b, tie, or blank, NA, -1 for no verdict"
+    "0, 1, true, false, yes, no, correct, incorrect, pass, fail, A, B, [[A]], [[B]], A>B, B>A, "
+    "model_a, model_b, tie, or blank, NA, -1 for no verdict"
 )
-ALLOWED_LABELS = "0, 1, true, false, A, B, A>B, B>A, model_a, model_b, or blank for no label"
+ALLOWED_LABELS = (
+    "0, 1, true, false, yes, no, correct, incorrect, pass, fail, A, B, [[A]], [[B]], A>B, B>A, "
+    "model_a, model_b, or blank for no label"
+)
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>"})
-_TIES = frozenset({"tie", "tie (bothbad)", "tie(bothbad)", "both", "draw"})
+_TIES = frozenset({"tie", "tie (bothbad)", "tie(bothbad)", "both", "draw", "[[c]]"})
+_ABSTENTIONS = frozenset(
+    ("unsure", "undecided", "abstain", "abstained", "skipped", "no answer", "cannot tell", "-", "?")
+)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_GOOD = ("yes", "correct", "pass", "passed")
+_BAD = ("no", "incorrect", "fail", "failed")
+_FIRST = ("a", "a>b", "a > b", "model_a", "[[a]]")
+_SECOND = ("b", "b>a", "b > a", "model_b", "[[b]]")
 _CODES: dict[str, int] = {
     "true": 1,
     "false": 0,
-    "a": 1,
-    "b": 0,
-    "a>b": 1,
-    "a > b": 1,
-    "b>a": 0,
-    "b > a": 0,
-    "model_a": 1,
-    "model_b": 0,
-    **dict.fromkeys(MISSING_WORDS | _TIES, MISSING),
+    **dict.fromkeys(_GOOD + _FIRST, 1),
+    **dict.fromkeys(_BAD + _SECOND, 0),
+    **dict.fromkeys(MISSING_WORDS | _TIES | _ABSTENTIONS, MISSING),
+}
+_FORMS: dict[str, frozenset[str]] = {
+    "0/1": frozenset(("0", "1", "0.0", "1.0", "0,0", "1,0")),
+    "true/false": frozenset(("true", "false")),
+    "yes/no": frozenset(("yes", "no")),
+    "correct/incorrect": frozenset(("correct", "incorrect")),
+    "pass/fail": frozenset(("pass", "passed", "fail", "failed")),
+    "A/B": frozenset(("a", "b")),
+    "[[A]]/[[B]]": frozenset(("[[a]]", "[[b]]", "[[c]]")),
+    "A>B/B>A": frozenset(("a>b", "a > b", "b>a", "b > a")),
+    "model_a/model_b": frozenset(("model_a", "model_b")),
 }
 
 
@@ -41,6 +61,8 @@ def verdict_of(word: str) -> int:
     code = _CODES.get(plain)
     if code is not None:
         return code
+    if _DECIMAL_COMMA.fullmatch(plain):
+        plain = plain.replace(",", ".")
     if is_number(plain):
         number = float(plain)
         if number in (0.0, 1.0, -1.0):
@@ -51,6 +73,26 @@ def verdict_of(word: str) -> int:
 def is_verdict(word: str) -> bool:
     """Whether the word is a verdict, a tie or a missing one."""
     return verdict_of(word) != UNKNOWN
+
+
+def is_missing(word: str) -> bool:
+    """Whether the word stands for a cell without content."""
+    return word.strip().lower() in MISSING_WORDS
+
+
+def mixed_words(words: Iterable[str]) -> tuple[str, str] | None:
+    """A word about which response is better and one about whether it is good, if both are there."""
+    plain = sorted({word.strip().lower() for word in words})
+    better = next((word for word in plain if word in _FIRST + _SECOND), None)
+    good = next((word for word in plain if word in _GOOD + _BAD), None)
+    return None if better is None or good is None else (better, good)
+
+
+def form_of(words: Iterable[str]) -> str:
+    """How verdicts are written, as people read it: ``0/1``, ``A/B``, ``yes/no``, ..."""
+    plain = {word.strip().lower() for word in words}
+    forms = [name for name, members in _FORMS.items() if plain & members]
+    return ", ".join(forms) or "0/1"
 
 
 def verdicts_of(cells: pd.Series) -> NDArray[np.int8]:
@@ -65,6 +107,13 @@ def ties_in(cells: pd.Series) -> NDArray[np.bool_]:
     codes, words = distinct(cells)
     table = np.array([word.strip().lower() in _TIES for word in words] or [False], dtype=bool)
     return np.asarray(table[codes], dtype=bool)
+
+
+def abstentions_in(cells: pd.Series) -> int:
+    """How many cells say that there is no verdict (unsure, abstained, skipped, ...)."""
+    codes, words = distinct(cells)
+    table = np.array([word.strip().lower() in _ABSTENTIONS for word in words] or [False])
+    return int(table[codes].sum())
 
 
 def distinct(cells: pd.Series) -> tuple[NDArray[np.intp], list[str]]:

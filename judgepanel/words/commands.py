@@ -68,7 +68,16 @@ def column_options(loaded: Loaded) -> tuple[str, ...]:
         ("--group-column", mapping.group_column),
         ("--judge-table", loaded.judge_file),
     )
-    return tuple(part for option, column in named if column for part in (option, column))
+    written = [(option, column) for option, column in named if column]
+    for option, column in mapping.chosen:
+        value = _in_list(column) if option == "--judge-columns" else column
+        written.append((option, value))
+    return tuple(part for pair in written for part in pair)
+
+
+def _in_list(name: str) -> str:
+    """A name as an option that takes names separated by commas reads it."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name
 
 
 def quoted(word: str) -> str:

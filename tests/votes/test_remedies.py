@@ -43,9 +43,9 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         (
             "id,label,a,b\nq1,1,1,good\nq2,0,0,1\n",
             {},
-            "correct the cell; or, if this column is no judge, take it out, put feat_ before its "
-            "name, or name it with --id-column, --label-column or --group-column, on Start under "
-            "Columns.",
+            "correct the cell; or, if this column is not a judge, name it with --ignore, "
+            "--feature-column, --id-column, --label-column or --group-column, on Start "
+            "under Columns.",
         ),
         (
             "id,label,a,b\nq1,good,1,1\nq2,0,0,1\n",

@@ -23,7 +23,7 @@ def test_blank_and_ties_are_no_verdict(word: str) -> None:
     assert verdict_of(word) == -1
 
 
-@pytest.mark.parametrize("word", ["0.3", "2", "-2", "1e1", "yes", "A<B", "inf", "0x1", "1_0", "١"])
+@pytest.mark.parametrize("word", ["0.3", "2", "-2", "1e1", "good", "A<B", "inf", "0x1", "1_0", "١"])
 def test_any_other_word_is_unknown(word: str) -> None:
     assert verdict_of(word) == UNKNOWN
     assert not is_verdict(word)

@@ -1,0 +1,130 @@
+"""The forms of verdicts that take more than one cell to read: 1 and 2, and names of models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.votes.columns import Mapping
+from judgepanel.votes.errors import InputError, listed
+from judgepanel.votes.matrix import Task
+from judgepanel.votes.roles import model_columns
+from judgepanel.votes.table import RawTable, text_column
+from judgepanel.votes.words import distinct, form_of, is_verdict, mixed_words, verdict_of
+
+_ONES, _TWOS = frozenset(("1", "1.0", "1,0")), frozenset(("2", "2.0", "2,0"))
+
+
+def verdict_columns(mapping: Mapping) -> tuple[str, ...]:
+    """The columns whose cells are verdicts: the label, and those of the judges."""
+    label = () if mapping.label_column is None else (mapping.label_column,)
+    if mapping.layout == "long":
+        return (*label, *(() if mapping.verdict_column is None else (mapping.verdict_column,)))
+    return (*label, *mapping.judge_columns)
+
+
+def in_plain_words(table: RawTable, mapping: Mapping, task: Task) -> tuple[RawTable, list[str]]:
+    """The table with every verdict as a word of its own, and notes on what was rewritten.
+
+    Names of models become A and B, by the columns that say who wrote the first and the second
+    response. 1 and 2 become A and B where no label or verdict is 0.
+
+    Raises
+    ------
+    InputError
+        Words about which response is better beside words about whether it is good.
+    """
+    columns = verdict_columns(mapping)
+    table, named = _without_models(table, columns)
+    table, numbered = _without_twos(table, columns) if task == "pairwise" else (table, [])
+    _refuse_mixed(table, columns)
+    notes = []
+    if named:
+        notes.append(
+            f"Names of models are read as the first or the second response: {_list(named)}."
+        )
+    if numbered:
+        notes.append(f"1 is read as the first response and 2 as the second: {_list(numbered)}.")
+    return table, notes
+
+
+def forms_sentence(table: RawTable, mapping: Mapping) -> str:
+    """How the verdicts of a file are written, by the columns that share a form."""
+    by_form: dict[str, list[str]] = {}
+    for column in verdict_columns(mapping):
+        by_form.setdefault(form_of(distinct(table.frame[column])[1]), []).append(column)
+    return "; ".join(
+        form if len(by_form) == 1 else f"{form} in {_list(columns)}"
+        for form, columns in by_form.items()
+    )
+
+
+def _list(columns: list[str]) -> str:
+    return listed(columns)
+
+
+def _without_models(table: RawTable, columns: tuple[str, ...]) -> tuple[RawTable, list[str]]:
+    pair = model_columns(table)
+    changed: dict[str, pd.Categorical] = {}
+    if pair is not None:
+        first, second = (table.frame[name].astype("str").str.strip().to_numpy() for name in pair)
+        for column in columns:
+            words = [word.strip() for word in distinct(table.frame[column])[1]]
+            if all(map(is_verdict, words)):
+                continue
+            cells = table.frame[column].astype("str").str.strip().to_numpy()
+            is_first, is_second = cells == first, cells == second
+            texts = [*words, "A", "B"]
+            place = {word: code for code, word in enumerate(words)}
+            codes = np.array([place[cell] for cell in cells])
+            codes = np.where(is_first & ~is_second, len(words), codes)
+            codes = np.where(is_second & ~is_first, len(words) + 1, codes)
+            changed[column] = text_column(codes, texts)
+    return _replaced(table, changed), list(changed)
+
+
+def _without_twos(table: RawTable, columns: tuple[str, ...]) -> tuple[RawTable, list[str]]:
+    ones_and_twos = []
+    for column in columns:
+        words = {word.strip() for word in distinct(table.frame[column])[1]}
+        if any(verdict_of(word) == 0 and word[:1].isdigit() for word in words):
+            return table, []
+        if words & _TWOS:
+            ones_and_twos.append(column)
+        elif words & _ONES:
+            continue
+    changed: dict[str, pd.Categorical] = {}
+    for column in ones_and_twos:
+        codes, words_of = distinct(table.frame[column])
+        if not all(is_verdict(word) or word.strip() in _TWOS for word in words_of):
+            return table, []
+        texts = ["B" if word.strip() in _TWOS else word for word in words_of]
+        changed[column] = text_column(np.asarray(codes), texts)
+    return _replaced(table, changed), list(changed)
+
+
+def _replaced(table: RawTable, changed: dict[str, pd.Categorical]) -> RawTable:
+    if not changed:
+        return table
+    frame = pd.DataFrame(
+        {name: changed.get(name, table.frame[name]) for name in table.columns}, copy=False
+    )
+    return replace(table, frame=frame)
+
+
+def _refuse_mixed(table: RawTable, columns: tuple[str, ...]) -> None:
+    words: set[str] = set()
+    for column in columns:
+        words.update(distinct(table.frame[column])[1])
+        mixed = mixed_words(words)
+        if mixed is not None:
+            raise InputError(
+                f"{mixed[0]!r} says which response is better and {mixed[1]!r} whether one is good",
+                file=table.name,
+                column=column,
+                allowed="one kind of words in the label and in all judges",
+                remedy="write all of them as 0 and 1, or leave this column out with --ignore, "
+                "on Start under Columns",
+            )

@@ -1,0 +1,68 @@
+"""What is said of columns that are not judges although nobody said so."""
+
+from __future__ import annotations
+
+from judgepanel.votes.columns import Mapping
+from judgepanel.votes.errors import listed, quote_value
+from judgepanel.votes.roles import CHOSEN, ColumnRole, repeats_across_items
+from judgepanel.votes.table import RawTable
+
+_GROUPING_NAMES = frozenset(
+    ("query", "query_id", "prompt", "prompt_id", "question", "question_id", "instruction")
+)
+_SHOWN = 5
+
+
+def role_warnings(table: RawTable, mapping: Mapping) -> list[str]:
+    """Sentences on columns that were left out or became features, and on a column to group by."""
+    unused = [role for role in mapping.roles if role.role in ("ignore", "text")]
+    unused = [role for role in unused if role.reason != CHOSEN]
+    told = [role for role in unused if mapping.layout == "wide" and _has_reason(role)]
+    plain = [role.column for role in unused if role not in told]
+    if not mapping.roles:
+        used = set(mapping.used)
+        plain = [column for column in table.columns if column not in used]
+    warnings = []
+    if plain:
+        warnings.append(f"Columns that are not used: {listed(plain)}.")
+    if told:
+        named = ", ".join(f"{quote_value(role.column)} ({role.reason})" for role in told[:_SHOWN])
+        more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+        warnings.append(
+            f"Not read as judges: {named}{more}. If one of them is a judge, name all judges with "
+            "--judge-columns, on Start under Columns."
+        )
+    features = [
+        role.column
+        for role in mapping.roles
+        if role.role == "feature" and role.reason.startswith("named as something")
+    ]
+    if features:
+        warnings.append(
+            f"Read as item features by their names: {listed(features)}. To leave one out use "
+            "--ignore, on Start under Columns."
+        )
+    return [*warnings, *_grouping(table, mapping)]
+
+
+def _has_reason(role: ColumnRole) -> bool:
+    return not role.reason.startswith(("no other role", "named as in a file", "not a judge that"))
+
+
+def _grouping(table: RawTable, mapping: Mapping) -> list[str]:
+    """A column of questions that several items share, where nothing groups them."""
+    if mapping.layout != "wide" or mapping.group_column is not None:
+        return []
+    for column in table.columns:
+        if column.strip().lower().removeprefix("feat_") not in _GROUPING_NAMES:
+            continue
+        if column in (mapping.id_column, mapping.label_column, *mapping.judge_columns):
+            continue
+        repeats = repeats_across_items(table.frame[column])
+        if repeats is not None:
+            return [
+                f"{repeats[1]} items share {repeats[0]} values of {quote_value(column)}: intervals "
+                "are too narrow unless such items stay together. Name that column with "
+                "--group-column, on Start under Columns."
+            ]
+    return []

@@ -1,0 +1,245 @@
+"""Files as people have them: read as meant, or refused with what to do."""
+
+import hashlib
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes.samples import SAMPLES, sample_bytes
+from judgepanel.words.commands import column_options
+
+LABELS = "1010110010"
+VOTES = ("1010110110", "1110100010", "0010110011")
+JUDGES = ("ann", "bob", "cid")
+
+
+def write(cells: dict[str, list[str]], separator: str = ",") -> str:
+    rows = [list(cells), *zip(*cells.values(), strict=True)]
+    return "\n".join(separator.join(row) for row in rows) + "\n"
+
+
+def columns(words: tuple[str, str] = ("0", "1"), **more: list[str]) -> dict[str, list[str]]:
+    """The votes above in other words, with more columns between the label and the judges."""
+    rename = {"0": words[0], "1": words[1]}
+    named = dict(zip(JUDGES, VOTES, strict=True))
+    return {
+        "item_id": [f"q{n}" for n in range(10)],
+        "label": [rename[bit] for bit in LABELS],
+        **more,
+        **{judge: [rename[bit] for bit in bits] for judge, bits in named.items()},
+    }
+
+
+def read(text: str | bytes, name: str = "v.csv", **given: object) -> Loaded:
+    data = text.encode() if isinstance(text, str) else text
+    return load_votes(data, name=name, **given)
+
+
+def same_votes(loaded: Loaded) -> bool:
+    votes = loaded.votes
+    expected = np.array([[int(bit) for bit in bits] for bits in VOTES], dtype=np.int8).T
+    return (
+        votes.judges == JUDGES
+        and np.array_equal(votes.votes, expected)
+        and votes.labels.tolist() == [int(bit) for bit in LABELS]
+    )
+
+
+MAJORITY = [str(int(sum(map(int, bits)) > 1)) for bits in zip(*VOTES, strict=True)]
+MODELS = {
+    "model_a": ["gpt", "llama"] * 5,
+    "model_b": ["llama", "gpt"] * 5,
+}
+WORDS = {
+    "yes/no": ("No", "Yes"),
+    "correct/incorrect": ("incorrect", "correct"),
+    "pass/fail": ("FAIL", "PASS"),
+    "passed/failed": ("failed", "passed"),
+    "true/false": ("False", "True"),
+    "A/B": ("B", "A"),
+    "[[A]]/[[B]]": ("[[B]]", "[[A]]"),
+    "model_a/model_b": ("model_b", "model_a"),
+    "1/2": ("2", "1"),
+    "1.0/2.0": ("2.0", "1.0"),
+    "decimals": ("0.0", "1.0"),
+}
+DATES = [f"2024-05-{n + 1:02d}" for n in range(10)]
+TEXTS = [f"Which of the two answers to question {n} is the better and why" for n in range(10)]
+MORE = {
+    "a timestamp": {"timestamp": [f"{date} 10:00:00" for date in DATES]},
+    "dates of another name": {"when": DATES},
+    "a prompt": {"prompt": TEXTS},
+    "texts of another name": {"what": TEXTS},
+    "responses": {"response_a": TEXTS, "response_b": TEXTS[::-1]},
+    "a difficulty": {"difficulty": [str(n) for n in range(10)]},
+    "a difficulty in words": {"difficulty": ["easy", "hard"] * 5},
+    "is_hard": {"is_hard": ["0", "1"] * 5},
+    "a category": {"category": ["math", "code"] * 5},
+    "a majority": {"majority_vote": MAJORITY},
+    "a mean": {"mean": ["0.3", "0.7"] * 5},
+    "a constant": {"version": ["v1"] * 10},
+    "an index column": {"Unnamed: 0": [str(n) for n in range(10)]},
+    "an annotator": {"annotator": ["eve", "dan"] * 5},
+    "models": MODELS,
+    "a feature": {"feat_x": [str(n) for n in range(10)]},
+}
+
+
+@pytest.mark.parametrize(("words", "more"), [*itertools.product(WORDS, [None, *MORE])])
+def test_every_form_is_read_beside_every_other_column(words: str, more: str | None) -> None:
+    cells = columns(WORDS[words], **({} if more is None else MORE[more]))
+    assert same_votes(read(write(cells)))
+
+
+def test_names_of_models_are_verdicts_beside_the_columns_that_say_who_wrote() -> None:
+    cells = columns(**MODELS)
+    for name in ("label", *JUDGES):
+        pairs = zip(cells[name], MODELS["model_a"], MODELS["model_b"], strict=True)
+        cells[name] = [first if bit == "1" else second for bit, first, second in pairs]
+    loaded = read(write(cells))
+    assert same_votes(loaded)
+    assert any(note.startswith("Names of models are read") for note in loaded.warnings)
+
+
+@pytest.mark.parametrize("name", ["winner", "preference"])
+def test_a_winner_is_the_label_of_a_wide_file_without_another(name: str) -> None:
+    cells = columns(("model_b", "model_a"))
+    loaded = read(write({name if key == "label" else key: cells[key] for key in cells}))
+    assert same_votes(loaded)
+    assert loaded.mapping.label_column == name
+
+
+def test_ties_and_words_without_a_verdict_are_missing_and_counted() -> None:
+    cells = columns(("B", "A"))
+    cells["ann"][:3] = ["unsure", "tie", "-"]
+    loaded = read(write(cells))
+    assert loaded.votes.votes[:3, 0].tolist() == [-1, -1, -1]
+    assert any(note.startswith("2 cells say that there is no verdict") for note in loaded.warnings)
+
+
+def test_rows_that_repeat_each_other_are_read_once() -> None:
+    text = write(columns())
+    loaded = read(text + "".join(line + "\n" for line in text.splitlines()[1:3]))
+    assert same_votes(loaded)
+    assert "2 rows repeat another row and are read once." in loaded.warnings
+
+
+def test_an_index_column_does_not_tell_repeated_rows_apart() -> None:
+    cells = columns(**{"Unnamed: 0": [str(n) for n in range(10)]})
+    last = ",".join([column[0] if name != "Unnamed: 0" else "10" for name, column in cells.items()])
+    assert same_votes(read(write(cells) + last + "\n"))
+
+
+def test_a_note_names_what_was_left_out_and_why() -> None:
+    notes = read(write(columns(**MORE["a timestamp"], **MORE["a majority"]))).warnings
+    (note,) = [note for note in notes if note.startswith("Not read as judges")]
+    assert "'timestamp' (dates or times)" in note
+    assert "'majority_vote' (named as something computed from the judges)" in note
+    assert "--judge-columns" in note
+
+
+def test_a_judge_that_equals_the_majority_of_the_others_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2, (400, 5))
+    cells = {f"j{k}": [str(bit) for bit in bits[:, k]] for k in range(5)}
+    cells["all"] = [str(int(row.sum() > 2)) for row in bits]
+    text = write({"label": [str(n % 2) for n in range(400)], **cells})
+    loaded = read(text)
+    assert loaded.votes.judges == ("j0", "j1", "j2", "j3", "j4")
+    roles = {role.column: role for role in loaded.mapping.roles}
+    assert (roles["all"].role, roles["all"].reason) == (
+        "ignore",
+        "equal to the majority of the other judges",
+    )
+    assert read(text, judge_columns=[*cells]).votes.judges == (*cells,)
+
+
+def test_questions_that_items_share_are_offered_as_groups() -> None:
+    notes = read(write(columns(feat_query=["a", "b", "c", "d", "e"] * 2))).warnings
+    assert any("10 items share 5 values of 'feat_query'" in note for note in notes)
+    assert not any("share" in note for note in read(write(columns())).warnings)
+
+
+def test_columns_chosen_by_hand_have_their_roles_and_are_written_into_commands() -> None:
+    cells = columns(odd=["x", "y"] * 5, level=["low", "high"] * 5)
+    loaded = read(write(cells), ignore=["odd"], features=["level"])
+    assert same_votes(loaded)
+    options = column_options(loaded)
+    pairs = list(zip(options[::2], options[1::2], strict=True))
+    assert pairs[-2:] == [("--feature-column", "level"), ("--ignore", "odd")]
+    loaded = read(write(cells), judge_columns=["bob", "ann"])
+    assert loaded.votes.judges == ("bob", "ann")
+    assert ("--judge-columns", "ann") in zip(*[iter(column_options(loaded))] * 2, strict=True)
+
+
+REFUSED = {
+    "a half-binary column": (columns(x=["0", "1", "0.3"] + ["1"] * 7), {}, "--ignore"),
+    "scores without a direction": (columns(x=[str(n) for n in range(10)]), {}, "--ignore"),
+    "words that nobody knows": (columns(x=["up", "down"] * 5), {}, "--ignore"),
+    "1 and 2 beside 0": (columns(x=["1", "2"] * 5), {}, "--ignore"),
+    "1 and 2 of single responses": (columns(("2", "1")), {"task": "pointwise"}, "--label-column"),
+    "better beside good": (columns(("B", "A"), x=["yes", "no"] * 5), {}, "--ignore"),
+    "an unknown column to ignore": (columns(), {"ignore": ["z"]}, "--ignore"),
+    "one column, two roles": (columns(), {"ignore": ["ann"], "features": ["ann"]}, "--ignore"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_would_be_a_guess_is_refused_with_a_remedy(case: str) -> None:
+    cells, given, remedy = REFUSED[case]
+    with pytest.raises(InputError) as caught:
+        read(write(cells), **given)
+    assert remedy in str(caught.value)
+
+
+def test_two_columns_that_may_be_the_label_are_refused() -> None:
+    cells = columns(("B", "A"))
+    cells["winner"] = cells.pop("label")
+    cells["preference"] = cells["winner"]
+    with pytest.raises(InputError, match=r"there is no label column.*--label-column"):
+        read(write(cells))
+
+
+def test_a_repeated_item_that_disagrees_is_refused() -> None:
+    with pytest.raises(InputError, match="this item id is already in row 2"):
+        read(write(columns()) + "q0,0,1,1,1\n")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    order=st.permutations(["item_id", "label", "timestamp", *JUDGES]),
+    form=st.sampled_from(sorted(WORDS)),
+    separator=st.sampled_from(",;\t"),
+)
+def test_order_form_and_separator_do_not_change_the_matrix(
+    order: list[str], form: str, separator: str
+) -> None:
+    cells = columns(WORDS[form], **MORE["a timestamp"])
+    votes = read(write({name: cells[name] for name in order}, separator)).votes
+    plain = read(write(columns())).votes
+    assert votes.with_judges(JUDGES).sha256 == plain.sha256
+
+
+@settings(max_examples=30, deadline=None)
+@given(names=st.lists(st.from_regex(r"\Azz[a-z]{1,8}\Z"), min_size=3, max_size=3, unique=True))
+def test_renamed_judges_keep_their_votes(names: list[str]) -> None:
+    cells = columns()
+    for old, new in zip(JUDGES, names, strict=True):
+        cells[new] = cells.pop(old)
+    votes = read(write(cells)).votes
+    assert votes.judges == tuple(names)
+    assert np.array_equal(votes.votes, read(write(columns())).votes.votes)
+
+
+def test_samples_are_read_as_they_always_were() -> None:
+    digest = hashlib.sha256()
+    for sample in SAMPLES:
+        digest.update(read(sample_bytes(sample.name), f"{sample.name}.csv").votes.sha256.encode())
+    assert digest.hexdigest() == SAMPLES_DIGEST
+
+
+SAMPLES_DIGEST = "e70c34d3ffbfc3318031949a919b9ac92b659407072ef0bfbd2813875be18f1b"
