@@ -1,5 +1,5 @@
 """The command line: inspect, study, curve, recommend, report, score, simulate, collect, import,
-health, backup, restore.
+app, health, backup, restore.
 
 Exit status 0, or 2 with one line on stderr that names file, row, column, value and what is
 allowed; 1 where `health` finds something wrong or `collect` has calls left; 130 when interrupted.

@@ -28,6 +28,7 @@ _COMMANDS = {
     "simulate": ("simulating", "write a simulated panel"),
     "collect": ("collecting", "ask judges and make votes of it"),
     "import": ("importing", "what another tool wrote"),
+    "app": ("serving", "serve the dashboard on this machine"),
     "health": ("health", "does the dashboard answer, and its database?"),
     "backup": ("backups", "copy the dashboard's SQLite database"),
     "restore": ("backups", "bring a backup back, while no server runs"),
@@ -53,6 +54,9 @@ def read_options(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def _take_all(options: argparse.Namespace, unknown: Sequence[str]) -> None:
     """Refuse an option that this command does not take, with its value."""
     if not unknown:
+        return
+    if "handed_on" in options:
+        options.handed_on = tuple(unknown)
         return
     name, _, value = unknown[0].partition("=")
     value = value or next(iter(unknown[1:2]), "")

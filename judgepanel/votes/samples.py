@@ -8,11 +8,11 @@ from pathlib import Path
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import VoteMatrix
+from judgepanel.votes.shipped import SAMPLE_FOLDER
 from judgepanel.votes.simulate import simulate
 from judgepanel.votes.simulation_spec import SimulationSpec
 from judgepanel.votes.write import write_judges, write_votes
 
-SAMPLE_FOLDER = Path(__file__).resolve().parents[2] / "sample_data"
 HARD_JUDGES = 30
 ILLEGIBLE_JUDGE = 13
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judgepanel.cli import main
-from judgepanel.votes.samples import SAMPLE_FOLDER
+from judgepanel.votes.shipped import SAMPLE_FOLDER
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from judgepanel.votes.errors import InputError
 from judgepanel.votes.load import load_votes
 from judgepanel.votes.matrix import MISSING
 from judgepanel.votes.samples import (
-    SAMPLE_FOLDER,
     SAMPLES,
     SIMULATED,
     find_sample,
@@ -16,6 +15,7 @@ from judgepanel.votes.samples import (
     sample_votes,
     write_panel,
 )
+from judgepanel.votes.shipped import SAMPLE_FOLDER
 
 NAMES = [sample.name for sample in SAMPLES]
 MADE = [sample.name for sample in SIMULATED]

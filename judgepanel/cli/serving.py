@@ -1,0 +1,43 @@
+"""`app`: serve the dashboard, from a checkout or from the installed wheel."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from judgepanel.votes import InputError
+from judgepanel.votes.shipped import APP_FOLDER
+
+HOME = "JUDGEPANEL_HOME"
+_PORTS = range(65536)
+
+
+def add_options(parser: argparse.ArgumentParser, _name: str) -> None:
+    """What the command takes; options of Streamlit are handed on."""
+    parser.add_argument("--port", type=int, metavar="N", help="default: 8501")
+    parser.add_argument("--address", metavar="HOST", help="default: localhost, this machine only")
+    parser.add_argument(
+        "--home", type=Path, metavar="DIR", help=f"the data folder (default: ${HOME})"
+    )
+    parser.set_defaults(command=run_app, handed_on=())
+
+
+def run_app(options: argparse.Namespace) -> int:
+    """Run the command: Streamlit takes the place of this process."""
+    words = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    if options.port is not None:
+        if options.port not in _PORTS:
+            raise InputError("--port is not a port", value=options.port, allowed="0 to 65535")
+        words.append(f"--server.port={options.port}")
+    if options.address is not None:
+        words.append(f"--server.address={options.address}")
+    if options.home is not None:
+        os.environ[HOME] = str(options.home.absolute())
+    words += options.handed_on
+    os.chdir(APP_FOLDER)  # Streamlit reads the configuration of the folder it is started in.
+    if os.name == "nt":  # There a process that replaces itself looks to its shell as if it ended.
+        return subprocess.run(words, check=False).returncode
+    os.execv(sys.executable, words)  # noqa: S606

@@ -1,0 +1,58 @@
+"""`app`: Streamlit takes the place of the process, in the folder that holds app.py."""
+
+import os
+import sys
+
+import pytest
+
+from judgepanel.votes.shipped import APP_FOLDER
+
+
+class Started(Exception):
+    """What os.execv was asked to start."""
+
+
+@pytest.fixture
+def start(cli, monkeypatch, tmp_path):
+    """Run `app`; gives the words after `streamlit run`, the folder and the data folder."""
+    folder = []
+
+    def execv(program, words):
+        assert program == words[0] == sys.executable
+        raise Started(words)
+
+    monkeypatch.setenv("JUDGEPANEL_HOME", "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("judgepanel.cli.serving.os.chdir", folder.append)
+    monkeypatch.setattr("judgepanel.cli.serving.os.execv", execv)
+
+    def run(*words):
+        with pytest.raises(Started) as started:
+            cli("app", *words)
+        return started.value.args[0][4:], folder, os.environ["JUDGEPANEL_HOME"]
+
+    return run
+
+
+def test_the_dashboard_is_started_in_its_folder(start):
+    assert start() == (["app.py"], [APP_FOLDER], "elsewhere")
+    assert all((APP_FOLDER / name).exists() for name in ("app.py", "pages", "sample_data"))
+
+
+def test_port_address_and_data_folder_are_set(start, tmp_path):
+    words, _, home = start("--port", 8600, "--address", "127.0.0.1", "--home", "data")
+    assert words == ["app.py", "--server.port=8600", "--server.address=127.0.0.1"]
+    assert home == str(tmp_path / "data")
+
+
+def test_options_of_streamlit_are_handed_on(start):
+    words, _, _ = start("--server.port", "8600", "--server.fileWatcherType=auto")
+    assert words == ["app.py", "--server.port", "8600", "--server.fileWatcherType=auto"]
+
+
+@pytest.mark.parametrize("port", ["-1", "65536"])
+def test_a_port_that_is_none_is_refused(cli, port):
+    refusal = cli("app", f"--port={port}")
+    assert refusal.status == 2
+    assert "0 to 65535" in refusal.error
+    assert port in refusal.error
