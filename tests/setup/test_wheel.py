@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from judgepanel import ENGINE, __version__
 from tests.browser.conftest import Server, free_port, wait_until_healthy
 from tests.setup.scripts import ROOT
 
@@ -87,7 +88,7 @@ def test_the_installed_command_recommends_on_a_shipped_sample(
             text=True,
         ).stdout
 
-    assert run("-m", "judgepanel", "--version").startswith("judgepanel ")
+    assert run("-m", "judgepanel", "--version") == f"judgepanel {__version__} (engine {ENGINE})\n"
     code = "from judgepanel.votes.shipped import SAMPLE_FOLDER; print(SAMPLE_FOLDER)"
     samples = Path(run("-c", code).strip())
     assert samples.is_relative_to(python.parents[1])

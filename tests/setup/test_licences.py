@@ -1,0 +1,76 @@
+"""What judgepanel depends on may be used by software under the MIT licence; how to cite it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+import yaml
+
+from tests.setup.scripts import ROOT, script_module
+
+PERMISSIVE = {
+    *("MIT", "MIT License", "MIT-0", "MIT-CMU", "0BSD", "Zlib", "CC0-1.0", "PSF-2.0", "ISC"),
+    *("BSD-2-Clause", "BSD-3-Clause", "BSD License", "3-Clause BSD License"),
+    *("Apache-2.0", "Apache License 2.0", "Apache Software License"),
+    *("Python Software Foundation License", "Historical Permission Notice and Disclaimer (HPND)"),
+}
+USED_UNCHANGED = {
+    "Mozilla Public License 2.0 (MPL 2.0)": {"certifi"},
+    "MPL-2.0": {"certifi"},
+    "LGPL-3.0-only": {"psycopg", "psycopg-binary"},
+    "GNU Lesser General Public License v3 (LGPLv3)": {"psycopg", "psycopg-binary"},
+}
+"""Packages whose own files keep their licence; judgepanel imports them and ships none of them."""
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    return script_module("licences_script", ROOT / ".ci" / "licences.py")
+
+
+def is_allowed(name: str, licence: str) -> bool:
+    """Whether one of the licences to choose from has only terms that are allowed."""
+    return any(
+        all(
+            term in PERMISSIVE or name in USED_UNCHANGED.get(term, set())
+            for term in choice.split(" AND ")
+        )
+        for choice in licence.split(" OR ")
+    )
+
+
+def test_every_locked_package_may_be_used_under_mit(script: ModuleType) -> None:
+    result = script.licences()
+    assert {"numpy", "pandas", "streamlit"} <= set(result)
+    refused = {name: text for name, (_, text) in result.items() if not is_allowed(name, text)}
+    assert refused == {}
+
+
+@pytest.mark.parametrize("licence", ["GPL-3.0-only", "MIT AND GPL-3.0-only", "unknown"])
+def test_a_licence_that_asks_more_is_refused(licence: str) -> None:
+    assert not is_allowed("package", licence)
+
+
+def test_either_of_two_licences_is_enough() -> None:
+    assert is_allowed("package", "GPL-3.0-only OR MIT")
+
+
+def test_the_command_lists_name_version_and_licence() -> None:
+    ran = subprocess.run(
+        [sys.executable, ".ci/licences.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    lines = ran.stdout.splitlines()
+    assert all(re.fullmatch(r"[\w.-]+ \S+: .+", line) for line in lines)
+    assert any(line.startswith("numpy ") for line in lines)
+
+
+def test_the_citation_names_the_software_and_the_paper() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert {"cff-version", "message", "title", "authors", "type"} <= set(citation)
+    assert (citation["title"], citation["license"]) == ("judgepanel", "MIT")
+    (paper,) = citation["references"]
+    assert paper["identifiers"][0]["value"] == "arXiv:2605.09702"
