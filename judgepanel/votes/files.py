@@ -6,19 +6,22 @@ import codecs
 import io
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from judgepanel.votes import limits
+from judgepanel.votes.encodings import from_utf16, from_western
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.from_csv import read_csv
+from judgepanel.votes.from_json import is_document, lines_of
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
 __all__ = ["FILE_TYPES", "RawTable", "check_bytes", "read_table", "text_of"]
 
-FILE_TYPES = ("csv", "tsv", "txt", "gz", "parquet", "jsonl", "ndjson")
-ALLOWED_FILES = "CSV, CSV.GZ, Parquet and JSON Lines"
+FILE_TYPES = ("csv", "tsv", "txt", "gz", "parquet", "jsonl", "ndjson", "json")
+ALLOWED_FILES = "CSV, CSV.GZ, Parquet, JSON and JSON Lines"
 
 _READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
     "csv": read_csv,
@@ -49,8 +52,6 @@ _FOREIGN = (
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
     (b"SQLite format 3", "an SQLite database"),
     (b"\x7fELF", "a program"),
-    (b"\xff\xfe", "UTF-16 text"),
-    (b"\xfe\xff", "UTF-16 text"),
 )
 _MARKUP = (b"<!doctype", b"<html", b"<head", b"<body", b"<table", b"<?xml")
 _SAMPLE = 1 << 13
@@ -104,6 +105,7 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
             )
         inner = _extension(name[: -len(".gz")]) if extension == "gz" else ""
         return _read(unzip(data), name, inner, zipped=True)
+    data, notes = from_utf16(data)
     promised = _BY_EXTENSION.get(extension)
     kind = _kind(data, promised)
     if promised is not None and promised != kind:
@@ -112,7 +114,14 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
             value=f"{_TITLES[kind]} content" if kind != "csv" else _start(data),
             allowed="a name that agrees with the content",
         )
-    return _READERS[kind](data, name)
+    if kind != "parquet":
+        data, western = from_western(data)
+        notes += western
+    if kind == "jsonl" and is_document(data, extension):
+        # Records have no lines of their own in a document: rows count from 1.
+        data = lines_of(data)
+    table = _READERS[kind](data, name)
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def _kind(data: bytes, promised: Format | None) -> Format:
@@ -130,9 +139,7 @@ def _kind(data: bytes, promised: Format | None) -> Format:
     if start.startswith(_MARKUP):
         raise _not_a_table("a web page or XML")
     if start.startswith(b"[") and promised != "csv":
-        raise InputError(
-            "the content is one JSON list, not JSON Lines", allowed="one JSON object a line"
-        )
+        return "jsonl"
     return "jsonl" if promised == "jsonl" or start.startswith(b"{") else "csv"
 
 

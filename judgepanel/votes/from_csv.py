@@ -22,7 +22,7 @@ _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 22, 1 << 30
 
 
 def read_csv(data: bytes, name: str) -> RawTable:
-    """Comma, semicolon or tab separated text; the delimiter is the header's most frequent one.
+    """Text separated by comma, semicolon, tab or |, whichever the header has most of.
 
     Raises InputError (without the file's name) for text that is not a regular table.
     """

@@ -101,18 +101,18 @@ def line_at(data: bytes, offset: int) -> int:
 
 
 def delimiter_of(header: str) -> str:
-    """The delimiter of a header line: the most frequent of comma, semicolon and tab outside quotes.
+    """The delimiter of a header line: the most frequent of , ; tab and | outside quotes.
 
     Raises InputError when there is none.
     """
     bare = "".join(header.split('"')[::2])
-    best = max(",;\t", key=bare.count)
+    best = max(",;\t|", key=bare.count)
     if bare.count(best) == 0:
         raise InputError(
             "not a CSV table, the first line has one column only",
             row=1,
             value=header.strip(),
-            allowed="a header of columns separated by comma, semicolon or tab",
+            allowed="a header of columns separated by comma, semicolon, tab or |",
             remedy="save the table as CSV with one of these",
         )
     return best

@@ -34,7 +34,6 @@ FILES = {
     "one of a class": (GOOD.replace(",1,", ",0,") + "x,1,1,1\n", ["only one item has the label"]),
     "infinity": ("item_id,label,feat_x,j\na,1,inf,1\nb,0,1,0\n", ["column 'feat_x'", "'inf'"]),
     "binary": (bytes(range(256)), ["v.csv", "binary"]),
-    "Latin-1": (GOOD.encode() + b"\xe9,1,1,1\n", ["row 26", "UTF-8"]),
 }
 
 

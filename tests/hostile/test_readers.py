@@ -43,7 +43,7 @@ OUTCOMES = {
     "longer-values.parquet": "read (10000, 16)",
     "many-rows.parquet": "too many cells; allowed: 120,000,000 cells",
     "empty-lists.zip": "too many values; allowed: at most 3,000,000",
-    "empty-lists.jsonl.gz": "the content is one JSON list, not JSON Lines",
+    "empty-lists.jsonl.gz": "too many values; allowed: at most 3,000,000",
     "many-rows.csv.gz": "too large when unpacked; allowed: at most 500,000,000 bytes",
     "many-columns.csv": "row 1: 50,000 columns are too many; allowed: 5,000",
     "newlines.csv": "row 1: the name of a column is too long; allowed: at most 1,000",

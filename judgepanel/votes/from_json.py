@@ -1,0 +1,135 @@
+"""One JSON document -> JSON Lines: a list of records, or an object that holds one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from judgepanel.votes import limits
+from judgepanel.votes.errors import InputError, quote_value
+from judgepanel.votes.json_text import check_json
+from judgepanel.votes.table import too_large_unpacked
+
+_ALLOWED = 'a list of objects, such as [{"item_id": "q1", "label": 1, "judge-a": 1}]'
+_BOM = b"\xef\xbb\xbf"
+
+
+def is_document(data: bytes, extension: str) -> bool:
+    """Whether the text is a JSON list, or one object over several lines or around a list."""
+    text = data.removeprefix(_BOM).strip()
+    if text.startswith(b"["):
+        return True
+    if extension in ("jsonl", "ndjson") or not text.startswith(b"{"):
+        return False
+    first, end, _ = text.partition(b"\n")
+    return not first.rstrip().endswith(b"}") if end else _holds_records(text)
+
+
+def _holds_records(text: bytes) -> bool:
+    """Whether a single object on one line has a list of objects in it."""
+    try:
+        value = _decoded(text)
+    except InputError:
+        return False
+    return isinstance(value, dict) and any(map(_are_records, value.values()))
+
+
+def lines_of(data: bytes) -> bytes:
+    """The records of a document, one object a line.
+
+    An object inside a record becomes columns; a list of objects inside a record becomes one row
+    per object, with the rest of the record beside it.
+
+    Raises
+    ------
+    InputError
+        Not JSON, beyond the limits, no list of objects, or two lists that may be the records.
+    """
+    value = _decoded(data)
+    out = []
+    size = 0
+    for number, record in enumerate(_records(value), start=1):
+        for row in _rows(record, number):
+            line = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            size += len(line) + 1
+            if size > limits.MAX_UNPACKED:
+                raise too_large_unpacked()
+            out.append(line)
+    if not out:
+        raise InputError("a JSON list without records", allowed=_ALLOWED)
+    return b"\n".join(out)
+
+
+def _decoded(data: bytes) -> Any:
+    check_json(data)
+    try:
+        # Numbers stay the text they were written as, as in JSON Lines.
+        return json.loads(
+            data.removeprefix(_BOM), object_pairs_hook=_object, parse_float=str, parse_int=str
+        )
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("not readable as JSON", allowed=_ALLOWED) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            "this key is given twice in an object",
+            column=twice,
+            allowed="every key once",
+            remedy="rename or remove one of the two",
+        )
+    return result
+
+
+def _are_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+
+
+def _records(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        lists = [name for name, inner in value.items() if _are_records(inner)]
+        if len(lists) > 1:
+            raise InputError(
+                f"two lists of records, {quote_value(lists[0])} and {quote_value(lists[1])}",
+                allowed=f"one list; save the list of votes as a file of its own: {_ALLOWED}",
+            )
+        value = value[lists[0]] if lists else [value]
+    if not _are_records(value):
+        raise InputError("not a list of JSON objects", allowed=_ALLOWED)
+    records: list[dict[str, Any]] = value
+    return records
+
+
+def _rows(record: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
+    lists = [name for name, inner in record.items() if _are_records(inner)]
+    if len(lists) > 1:
+        raise InputError(
+            f"two lists in record {number}, {quote_value(lists[0])} and {quote_value(lists[1])}",
+            allowed="one list of votes in a record; leave the other one out",
+        )
+    outer = {name: inner for name, inner in record.items() if name not in lists}
+    for inner in record[lists[0]] if lists else [{}]:
+        yield _flat(outer, inner)
+
+
+def _flat(*parts: dict[str, Any]) -> dict[str, Any]:
+    """Objects as one, those inside them too; a name that is taken gets its place in front."""
+    row: dict[str, Any] = {}
+
+    def add(values: dict[str, Any], place: str) -> None:
+        for name, value in values.items():
+            if isinstance(value, dict):
+                add(value, f"{place}{name}.")
+            else:
+                row[name if name not in row else f"{place}{name}"] = value
+
+    for part in parts:
+        add(part, "")
+    return row

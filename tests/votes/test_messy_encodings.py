@@ -1,0 +1,100 @@
+"""Encodings, separators and JSON as people save them: the same matrix, or a clear refusal."""
+
+import gzip
+import json
+
+import pytest
+
+from judgepanel.votes import InputError, VoteMatrix, limits, load_votes
+
+ROWS = [
+    {"item_id": f"q{n}", "label": n % 2, "jé": (n // 2) % 2, "bob": (n // 3) % 2} for n in range(12)
+]
+NAMES = ["item_id", "label", "jé", "bob"]
+
+
+def text_of(separator: str = ",", words: tuple[str, str] = ("0", "1")) -> str:
+    rows = [[row["item_id"], *(words[int(row[name])] for name in NAMES[1:])] for row in ROWS]
+    return "\n".join(separator.join(map(str, row)) for row in [NAMES, *rows]) + "\n"
+
+
+def votes_of(data: bytes, name: str = "v.csv") -> VoteMatrix:
+    return load_votes(data, name=name).votes
+
+
+def nested(row: dict[str, object]) -> dict[str, object]:
+    return {
+        "item_id": row["item_id"],
+        "label": row["label"],
+        "votes": {name: row[name] for name in NAMES[2:]},
+    }
+
+
+def listed(row: dict[str, object]) -> dict[str, object]:
+    votes = [{"judge": name, "verdict": row[name]} for name in NAMES[2:]]
+    return {"item": row["item_id"], "label": row["label"], "votes": votes}
+
+
+FILES = {
+    "UTF-8 with a byte order mark.csv": text_of().encode("utf-8-sig"),
+    "UTF-16.csv": text_of().encode("utf-16"),
+    "UTF-16 big-endian.csv": b"\xfe\xff" + text_of().encode("utf-16-be"),
+    "UTF-16 with tabs.txt": text_of("\t").encode("utf-16"),
+    "Latin-1.csv": text_of().encode("latin-1"),
+    "Latin-1 and packed.csv.gz": gzip.compress(text_of(";").encode("latin-1")),
+    "semicolons.csv": text_of(";").encode(),
+    "tabs.tsv": text_of("\t").encode(),
+    "bars.txt": text_of("|").encode(),
+    "decimal commas.csv": text_of(";", ("0,0", "1,0")).encode(),
+    "a list.json": json.dumps(ROWS).encode(),
+    "a list over lines.json": json.dumps(ROWS, indent=2).encode(),
+    "a list without a known name": json.dumps(ROWS).encode(),
+    "a list in an object.json": json.dumps({"version": 1, "data": ROWS}).encode(),
+    "a list in an object over lines.json": json.dumps({"data": ROWS}, indent=1).encode(),
+    "objects in records.json": json.dumps([nested(row) for row in ROWS]).encode(),
+    "lists in records.json": json.dumps([listed(row) for row in ROWS]).encode(),
+    "a list in UTF-16.json": json.dumps(ROWS, ensure_ascii=False).encode("utf-16"),
+    "lines.jsonl": "\n".join(map(json.dumps, ROWS)).encode(),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_gives_the_same_matrix_however_it_was_saved(name: str) -> None:
+    assert votes_of(FILES[name], name).sha256 == votes_of(text_of().encode()).sha256
+
+
+def test_an_encoding_that_was_guessed_is_in_a_note() -> None:
+    notes = load_votes(FILES["Latin-1.csv"], name="v.csv").warnings
+    assert any(note.startswith("Not UTF-8: read as Windows-1252 text.") for note in notes)
+    assert "Read as UTF-16 text." in load_votes(FILES["UTF-16.csv"], name="v.csv").warnings
+
+
+REFUSED = {
+    "half a character of UTF-16": (b"\xff\xfe" + b"a", "v.csv", "damaged UTF-16"),
+    "a list of numbers": (b"[1, 2, 3]", "v.json", "not a list of JSON objects"),
+    "a list cut off": (b'[{"item_id": "a"', "v.json", "not readable as JSON"),
+    "an empty list": (b"[]", "v.json", "not a list of JSON objects"),
+    "a key twice": (b'[{"item_id": "a", "item_id": "b"}]', "v.json", "given twice"),
+    "two lists": (b'{"a": [{"x": 1}], "b": [{"x": 1}]}', "v.json", "two lists of records"),
+    "two lists in a record": (b'[{"a": [{"x": 1}], "b": [{"x": 1}]}]', "v.json", "two lists in"),
+    "a list named as CSV": (json.dumps(ROWS).encode(), "v.csv", "v.csv"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_read_is_refused_with_what_is_allowed(case: str) -> None:
+    data, name, sentence = REFUSED[case]
+    with pytest.raises(InputError, match=sentence):
+        votes_of(data, name)
+
+
+def test_a_document_that_unfolds_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_UNPACKED", 10_000)
+    record = {"item": "x" * 500, "votes": [{"judge": str(n), "verdict": 1} for n in range(100)]}
+    with pytest.raises(InputError, match="too large when unpacked"):
+        votes_of(json.dumps([record]).encode(), "v.json")
+
+
+def test_deep_json_is_refused() -> None:
+    with pytest.raises(InputError, match="nested too deeply"):
+        votes_of(b"[" * 10_000, "v.json")
