@@ -21,6 +21,7 @@ from judgepanel.votes import (
     TASKS,
     InputError,
     Loaded,
+    Mapping,
     RawTable,
     VoteMatrix,
     build_votes,
@@ -31,6 +32,7 @@ from judgepanel.votes.checks import item_checks
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
+from judgepanel.words.cells import Column, text
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.outputs import coverage_sentence
 from judgepanel.words.sentences import votes_sentence
@@ -42,6 +44,12 @@ _EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
 q1,1,math,1,1,0
 q2,0,code,0,1,
 q3,,code,1,,1"""
+_SEVERAL = {
+    "judge": ("Judges", "as guessed"),
+    "feature": ("Item features", "as guessed"),
+    "ignore": ("Columns to leave out", "none"),
+}
+_PREVIEWED = 3
 _TASK_NAMES = {
     "pairwise": "Pairwise: which of two responses is better",
     "pointwise": "Pointwise: is this one response good",
@@ -61,8 +69,8 @@ def fresh() -> None:
         st.header("Your votes")
         mind_cookies("no file can be uploaded")
         upload = st.file_uploader(
-            "Votes with labels, or what judges wrote: CSV, .csv.gz, Parquet, JSON Lines or results "
-            f"of another tool, up to {MAX_UPLOAD_MB} MB",
+            "Votes with labels, or what judges wrote: CSV, .csv.gz, Parquet, JSON, JSON Lines or "
+            f"results of another tool, up to {MAX_UPLOAD_MB} MB",
             key="votes_file",
             help="One row per item with an id, a label (0 or 1) and one column per judge; or one "
             "row per vote with item, judge, verdict; or one row per output with item, judge, text, "
@@ -165,6 +173,8 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
     answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
         section_answer(coverage_sentence(loaded.coverage))
+    elif loaded.forms != "0/1":
+        st.caption(plain(f"Verdicts are written {loaded.forms}.", 200))
     notes(loaded.warnings)
     if st.button("Analyse", type="primary", key="analyse", width="stretch"):
         stem = plain(name.split(".", maxsplit=1)[0] or name, 60)
@@ -212,16 +222,47 @@ def _columns(raw: RawTable, task: Task, judges: object) -> Loaded:
                 format_func=lambda value: plain(value, 60),
             )
             picked[role] = None if chosen == NONE else chosen
+        several = {
+            role: column.multiselect(
+                title,
+                raw.columns,
+                key=f"columns-{role}",
+                format_func=lambda value: plain(value, 60),
+                placeholder=placeholder,
+            )
+            for column, (role, (title, placeholder)) in zip(
+                st.columns(3), _SEVERAL.items(), strict=True
+            )
+        }
+        roles = st.container()
     mapping = guess_mapping(
         raw,
         id_column=picked["id"],
         label_column=picked["label"],
         group_column=picked["group"],
+        judge_columns=several["judge"],
+        features=several["feature"],
+        ignore=several["ignore"],
     )
+    with roles:
+        table(Table(_preview(raw, mapping)), key="roles")
     judge_raw = None
     if judges is not None:
         judge_raw = read_upload(judges.getvalue(), judges.name)  # type: ignore[attr-defined]
     return build_votes(raw, mapping, task=task, judge_table=judge_raw)
+
+
+def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:
+    """One row per column of the file: its role, why, and its first cells."""
+    first = raw.frame.head(_PREVIEWED)
+    roles = mapping.roles
+    cells = [" | ".join(str(cell)[:40] for cell in first[role.column]) for role in roles]
+    return {
+        "column": text([plain(role.column, 60) for role in roles]),
+        "role": text([role.role for role in roles]),
+        "why": text([role.reason for role in roles]),
+        "first cells": text([plain(joined, 80) for joined in cells]),
+    }
 
 
 def _sample(name: str, title: str) -> Analysis:

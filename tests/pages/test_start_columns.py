@@ -1,0 +1,35 @@
+"""Start, after an upload: every column with its role, each of which can be changed."""
+
+from streamlit.testing.v1 import AppTest
+
+
+def columns_of_an_upload() -> None:
+    import streamlit as st
+
+    from judgepanel.ui.pages.start import _columns
+    from judgepanel.votes import read_table
+
+    lines = [f"q{n},{n % 2},2024-05-0{n + 1},{n % 2},{n // 4},{n % 2}" for n in range(8)]
+    data = "\n".join(["item_id,label,timestamp,ann,bob,odd", *lines])
+    loaded = _columns(read_table(data.encode(), "v.csv"), "pairwise", None)
+    st.write("judges: " + ", ".join(loaded.votes.judges))
+    st.write("features: " + ", ".join(loaded.mapping.feature_columns))
+
+
+def shown(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.value for element in app.markdown)
+
+
+def test_roles_are_guessed_and_can_be_changed() -> None:
+    app = AppTest.from_function(columns_of_an_upload, default_timeout=60).run()
+    assert "judges: ann, bob, odd" in shown(app)
+    app.multiselect(key="columns-ignore").set_value(["odd"])
+    app.multiselect(key="columns-feature").set_value(["bob"])
+    app.run()
+    assert "judges: ann" in shown(app).splitlines()
+    assert "features: bob" in shown(app)
+    app.multiselect(key="columns-feature").set_value([])
+    app.multiselect(key="columns-judge").set_value(["bob"])
+    app.run()
+    assert "judges: bob" in shown(app).splitlines()
