@@ -308,6 +308,13 @@ class _Guesser:
                 return None
             if doubtful and self.judges({item, verdict, truth, group}):
                 return None
+        elif (
+            truth is None
+            and self.judges({item, verdict, group})
+            and not self.table.frame.drop_duplicates()[item].duplicated().any()
+        ):
+            # The label beside judges, in a file where whole rows come again.
+            return None
         label = truth
         group = group or self.group({item, judge, verdict, label})
         taken = {item, judge, verdict, label, group}

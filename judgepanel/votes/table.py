@@ -15,6 +15,7 @@ from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge
 from judgepanel.votes.matrix import Task
 
+INDEX_COLUMN = "Unnamed: 0"
 Format = Literal["csv", "parquet", "jsonl", "frame"]
 
 
@@ -64,7 +65,8 @@ class RawTable:
 def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
     """The names of the columns without the blanks around them.
 
-    A name with an apostrophe in front is left as it is: see ``judgepanel.votes.cells``.
+    A name with an apostrophe in front is left as it is: see ``judgepanel.votes.cells``. A first
+    column without a name is the index that spreadsheets and data frames write.
 
     Raises InputError for an empty name, a name given twice and too many columns.
     """
@@ -72,6 +74,8 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
     for name in raw:
         check_length(name, limits.MAX_NAME, "the name of a column", row=header_row)
     names = [name if name.startswith("'") else name.strip() for name in raw]
+    if len(names) > 1 and names[0] == "" and INDEX_COLUMN not in names:
+        names[0] = INDEX_COLUMN
     seen: set[str] = set()
     for position, name in enumerate(names, start=1):
         if name == "":

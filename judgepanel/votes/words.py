@@ -39,6 +39,7 @@ _CODES: dict[str, int] = {
     **dict.fromkeys(_BAD + _SECOND, 0),
     **dict.fromkeys(MISSING_WORDS | _TIES | _ABSTENTIONS, MISSING),
 }
+_TWOS = frozenset(("2", "2.0", "2,0"))
 _FORMS: dict[str, frozenset[str]] = {
     "0/1": frozenset(("0", "1", "0.0", "1.0", "0,0", "1,0")),
     "true/false": frozenset(("true", "false")),
@@ -91,6 +92,10 @@ def mixed_words(words: Iterable[str]) -> tuple[str, str] | None:
 def form_of(words: Iterable[str]) -> str:
     """How verdicts are written, as people read it: ``0/1``, ``A/B``, ``yes/no``, ..."""
     plain = {word.strip().lower() for word in words}
+    if plain & _TWOS:
+        return "1/2"
+    if any(verdict_of(word) == UNKNOWN for word in plain):
+        return "names of models"
     forms = [name for name, members in _FORMS.items() if plain & members]
     return ", ".join(forms) or "0/1"
 

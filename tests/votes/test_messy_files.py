@@ -128,6 +128,26 @@ def test_rows_that_repeat_each_other_are_read_once() -> None:
     assert "2 rows repeat another row and are read once." in loaded.warnings
 
 
+def test_an_annotator_beside_repeated_rows_leaves_a_file_wide() -> None:
+    text = write(columns(("No", "Yes"), annotator=["eve", "dan"] * 5))
+    assert same_votes(read(text + text.splitlines()[1] + "\n"))
+
+
+def test_a_first_column_without_a_name_is_an_index() -> None:
+    cells = columns()
+    index = {"": [str(n) for n in range(10)], **cells}
+    loaded = read(write(index))
+    assert same_votes(loaded)
+    assert loaded.mapping.roles[0].reason == "an index column"
+
+
+@pytest.mark.parametrize(
+    ("words", "form"), [(("No", "Yes"), "yes/no"), (("2", "1"), "1/2"), (("0", "1"), "0/1")]
+)
+def test_the_form_of_the_verdicts_is_known(words: tuple[str, str], form: str) -> None:
+    assert read(write(columns(words))).forms == form
+
+
 def test_an_index_column_does_not_tell_repeated_rows_apart() -> None:
     cells = columns(**{"Unnamed: 0": [str(n) for n in range(10)]})
     last = ",".join([column[0] if name != "Unnamed: 0" else "10" for name, column in cells.items()])
