@@ -24,7 +24,8 @@ __all__ = ["csv_safe", "write_judges", "write_votes"]
 
 Value = str | float | int | None
 _QUOTED = frozenset(',;\t"\r\n')
-_ROWS_AT_ONCE = 1 << 12
+_TIE = 2
+_WORDS = {0: "0", 1: "1", MISSING: "", _TIE: "tie"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,10 +41,10 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
     """Write a wide file: item_id, label, group_id, feat_*, one column per judge.
 
     The format follows the name: .csv, .csv.gz, .parquet or .jsonl. ``load_votes`` with the same
-    task gives the same SHA-256, if features are floats (nan for missing) or texts, as the readers
-    make them; the judge table goes to a file of its own (``write_judges``). Names and texts that a
-    spreadsheet would run as a formula, or that would be read as something else, get an apostrophe
-    in front, which the readers take away (``judgepanel.votes.cells``).
+    task gives the same SHA-256, ties included, if features are floats (nan for missing) or texts,
+    as the readers make them; the judge table goes to a file of its own (``write_judges``). Names
+    and texts that a spreadsheet would run as a formula, or that would be read as something else,
+    get an apostrophe in front, which the readers take away (``judgepanel.votes.cells``).
 
     Raises
     ------
@@ -51,7 +52,8 @@ def write_votes(votes: VoteMatrix, path: str | Path) -> None:
         Another extension, or a text or number that no file can hold (NUL, infinity).
     """
     names = [_checked(shield(judge, is_role_name)) for judge in votes.judges]
-    _write(_item_columns(votes), names, votes.votes, Path(path))
+    cells = votes.votes if votes.ties is None else np.where(votes.ties, _TIE, votes.votes)
+    _write(_item_columns(votes), names, cells, Path(path))
 
 
 def write_judges(votes: VoteMatrix, path: str | Path) -> None:
@@ -128,7 +130,7 @@ def _csv(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
 
 
 def _csv_rows(columns: list[_Column], votes: np.ndarray) -> Iterator[str]:
-    word = {0: "0", 1: "1", MISSING: ""}.__getitem__
+    word = _WORDS.__getitem__
     fronts = zip(*(column.values for column in columns), strict=True)
     for front, row in zip(fronts, votes, strict=True):
         yield ",".join((*map(_quoted, front), *map(word, row.tolist())))
@@ -151,7 +153,10 @@ def _parquet(columns: list[_Column], names: list[str], votes: np.ndarray) -> byt
     arrays = [pa.array(column.values, column.kind) for column in columns]
     for position in range(len(names)):
         cells = np.ascontiguousarray(votes[:, position])
-        arrays.append(pa.array(cells, pa.int8(), mask=cells == MISSING))
+        if (cells == _TIE).any():
+            arrays.append(pa.array([_WORDS[cell] for cell in cells.tolist()], pa.string()))
+        else:
+            arrays.append(pa.array(cells, pa.int8(), mask=cells == MISSING))
     table = pa.Table.from_arrays(arrays, names=[*(column.name for column in columns), *names])
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(table, sink)
@@ -160,7 +165,7 @@ def _parquet(columns: list[_Column], names: list[str], votes: np.ndarray) -> byt
 
 def _jsonl(columns: list[_Column], names: list[str], votes: np.ndarray) -> bytes:
     keys = [*(column.name for column in columns), *names]
-    word = {0: 0, 1: 1, MISSING: None}.__getitem__
+    word = {0: 0, 1: 1, MISSING: None, _TIE: _WORDS[_TIE]}.__getitem__
     fronts = zip(*(column.values for column in columns), strict=True)
     lines = (
         json.dumps(

@@ -14,7 +14,7 @@ tricky = st.sampled_from(
     [
         *("=cmd()", "'=x", "label", "ID", "feat_x", "-5", "-x", "'", " pad ", "\ttab", "a,b;c"),
         *('q"q', "two\nlines", "\r\n", "<b>", "\N{SCALES}", "\u202ertl", "n" * 300, "judge"),
-        *("vote", "0", "nan", "tie", "\x1f\x08"),
+        *("vote", "0", "nan", "tie", "\x1f\x08", "difficulty", "majority", "prompt", "timestamp"),
     ]
 )
 names = tricky | st.text(
@@ -37,13 +37,16 @@ def matrices(draw: st.DrawFn) -> VoteMatrix:
         numbers = draw(st.lists(floats, min_size=n, max_size=n))
         features = pd.DataFrame({"text": pd.Series(texts, dtype="str"), "=x": numbers})
     labels = draw(st.lists(cell, min_size=n, max_size=n))
+    cast = np.array(votes, dtype=np.int8)
+    tied = draw(st.lists(st.booleans(), min_size=cast.size, max_size=cast.size))
     return VoteMatrix(
-        votes=np.array(votes, dtype=np.int8),
+        votes=cast,
         labels=np.array(labels, dtype=np.int8),
         item_ids=tuple(items),
         judges=tuple(judges),
         groups=groups,
         features=features,
+        ties=np.reshape(tied, cast.shape) & (cast == -1),
     )
 
 
