@@ -126,5 +126,5 @@ def _refuse_mixed(table: RawTable, columns: tuple[str, ...]) -> None:
                 column=column,
                 allowed="one kind of words in the label and in all judges",
                 remedy="write all of them as 0 and 1, or leave this column out with --ignore, "
-                "on Start under Columns",
+                "or on Start under Columns",
             )

@@ -100,7 +100,7 @@ def _long(table: RawTable, mapping: Mapping) -> Verdicts:
             value=item_ids[items[second]],
             allowed="one row for each item and judge",
             remedy=f"{REMOVE_ROW}, or name a column that tells the items apart with --id-column, "
-            "on Start under Columns",
+            "or on Start under Columns",
         )
     votes = np.full(len(item_ids) * len(judges), MISSING, dtype=np.int8)
     votes[cells] = codes

@@ -6,7 +6,7 @@ from typing import Literal
 
 Role = Literal["id", "label", "group"]
 
-_IN_THE_APP = "on Start under Columns"
+_IN_THE_APP = "or on Start under Columns"
 CORRECT_CELL = "correct the cell, or leave it blank"
 RENAME_COLUMN = "rename the column in the file"
 REMOVE_ROW = "remove one of the two rows"

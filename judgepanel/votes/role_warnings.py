@@ -30,7 +30,7 @@ def role_warnings(table: RawTable, mapping: Mapping) -> list[str]:
         more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
         warnings.append(
             f"Not read as judges: {named}{more}. If one of them is a judge, name all judges with "
-            "--judge-columns, on Start under Columns."
+            "--judge-columns, or on Start under Columns."
         )
     features = [
         role.column
@@ -40,7 +40,7 @@ def role_warnings(table: RawTable, mapping: Mapping) -> list[str]:
     if features:
         warnings.append(
             f"Read as item features by their names: {listed(features)}. To leave one out use "
-            "--ignore, on Start under Columns."
+            "--ignore, or on Start under Columns."
         )
     return [*warnings, *_grouping(table, mapping)]
 
@@ -63,6 +63,6 @@ def _grouping(table: RawTable, mapping: Mapping) -> list[str]:
             return [
                 f"{repeats[1]} items share {repeats[0]} values of {quote_value(column)}: intervals "
                 "are too narrow unless such items stay together. Name that column with "
-                "--group-column, on Start under Columns."
+                "--group-column, or on Start under Columns."
             ]
     return []

@@ -27,52 +27,54 @@ def refused(text: str, name: str = "v.csv", **given: str) -> str:
         (
             "id,a,b\nq1,1,0\nq2,0,1\n",
             {},
-            "name the label column with --label-column, on Start under Columns.",
+            "name the label column with --label-column, or on Start under Columns.",
         ),
         (
             "id,label,a\nq1,1,0\n",
             {"group_column": "topic"},
-            "name the group column with --group-column, on Start under Columns.",
+            "name the group column with --group-column, or on Start under Columns.",
         ),
         (
             "id,label,a\nq1,1,0\n",
             {"id_column": "label", "label_column": "label"},
             "name a different column with each of --id-column, --label-column and --group-column, "
-            "on Start under Columns.",
+            "or on Start under Columns.",
         ),
         (
             "id,label,a,b\nq1,1,1,good\nq2,0,0,1\n",
             {},
             "correct the cell; or, if this column is not a judge, name it with --ignore, "
-            "--feature-column, --id-column, --label-column or --group-column, on Start "
+            "--feature-column, --id-column, --label-column or --group-column, or on Start "
             "under Columns.",
         ),
         (
             "id,label,a,b\nq1,good,1,1\nq2,0,0,1\n",
             {},
-            "correct it, or name another label column with --label-column, on Start under Columns.",
+            "correct it, or name another label column with --label-column, "
+            "or on Start under Columns.",
         ),
         (
             "id,label,a,b\nq1,1,1,1\nq1,0,0,1\n",
             {},
-            "correct it, or name another id column with --id-column, on Start under Columns; a "
+            "correct it, or name another id column with --id-column, or on Start under Columns; a "
             "file with one row per vote needs the columns item, judge and verdict.",
         ),
         (
             "id,label,a,b\nq1,,1,1\nq2,,0,1\n",
             {},
-            "correct it, or name another label column with --label-column, on Start under Columns.",
+            "correct it, or name another label column with --label-column, "
+            "or on Start under Columns.",
         ),
         (
             "item,judge,label\nq1,m,1\nq1,n,0\nq2,m,1\n",
             {},
-            "name the label column with --label-column, on Start under Columns.",
+            "name the label column with --label-column, or on Start under Columns.",
         ),
         (
             "item,judge,verdict,label\nq1,m,1,1\nq1,m,0,1\n",
             {},
             "remove one of the two rows, or name a column that tells the items apart with "
-            "--id-column, on Start under Columns.",
+            "--id-column, or on Start under Columns.",
         ),
         (
             "id,label,a,b\nq1,1,1,1\nq2,1,0,1\n",
