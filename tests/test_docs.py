@@ -19,6 +19,7 @@ from judgepanel.decision.snippet import SNIPPET
 from judgepanel.present.reference import reference
 from judgepanel.present.registry import STUDIES
 from judgepanel.studies.options import spec_options_of
+from judgepanel.votes import limits
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -169,3 +170,12 @@ def test_what_the_readme_shows_of_the_command_line_is_what_it_prints(ran):
             pattern = re.compile(".*".join(re.escape(part) for part in line.split("...")))
             missing += [] if any(pattern.match(line) for line in real) else [line]
     assert missing == []
+
+
+def test_the_limits_in_the_readme_are_those_of_the_reader():
+    wanted = (
+        f"{limits.MAX_UPLOAD_MB} MB a file (as it is sent), "
+        f"{limits.MAX_UNPACKED // 10**6} MB unpacked, "
+        f"{limits.MAX_CELLS // 10**6} million cells, {limits.MAX_COLUMNS:,} columns"
+    )
+    assert wanted in README
