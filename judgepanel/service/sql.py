@@ -285,6 +285,7 @@ class SqlWorkspace:
         """
         self._require_access(votes_sha256)
         key, who = _key(study, votes_sha256, spec), self._who()
+        before = self._jobs.state(str(key))
         mine = self._interests.find(key, party_of(who))
         if mine is None:
             return self._finished(study, votes_sha256, spec, key, who)
@@ -293,11 +294,12 @@ class SqlWorkspace:
         job = self._jobs.state(str(key), who)
         if job is not None and job.status == "running":
             return job
+        if before is not None and before.status == "running":  # It ended since the database spoke.
+            return self.partial(study, votes_sha256, spec)
         if job is not None and job.status == "failed" and mine.holder == self._ledger.server:
             return job  # The database could not be told.
-        if mine.work != "running" or not mine.live:
-            return None
-        return self._elsewhere(study, spec, key, mine)
+        alive = mine.work == "running" and mine.live
+        return self._elsewhere(study, spec, key, mine) if alive else None
 
     def wait(
         self, study: Study[Any, Any, Any], votes_sha256: str, spec: Spec, seconds: float

@@ -37,7 +37,7 @@ REFUSED: dict[str, tuple[str | bytes, list[str]]] = {
     "binary.csv": (bytes(range(256)) * 8, ["binary.csv"]),
     "vote.csv": (GOOD + "e,1,1,0.3\n", ["vote.csv, row 62, column 'j2'", "0.3"]),
     "unlabelled.csv": ("item_id,j1,j2\na,1,0\nb,0,1\n", ["label"]),
-    "twice.csv": (GOOD + "q3,1,1,1\n", ["row 62, column 'item_id'", "already in row 5", "'q3'"]),
+    "twice.csv": (GOOD + "q3,1,0,1\n", ["row 62, column 'item_id'", "already in row 5", "'q3'"]),
     "ragged.csv": (GOOD + "e,1,1\n", ["ragged.csv, row 62"]),
     "word.csv": (GOOD + "e,1,maybe,1\n", ["row 62, column 'j1'", "'maybe'", "allowed:"]),
     "nul.csv": (GOOD + "e,1,1,\0\n", ["nul.csv, row 62"]),

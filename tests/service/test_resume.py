@@ -194,6 +194,24 @@ def test_a_lease_far_in_the_future_is_none(home, votes, sql):
     assert finish(first, counter.study, votes, spec).status == "done"
 
 
+def test_work_that_ends_while_the_database_is_asked_has_ended(home, votes, sql, monkeypatch):
+    """What the database said just before is no longer so."""
+    space = home()
+    counter, spec = held_at(space, votes, 1)
+    sql("UPDATE jobs SET lease_end = lease_end + 100000")
+    find = space._interests.find
+
+    def slow(*asked):
+        entry = find(*asked)
+        monkeypatch.setattr(space._interests, "find", find)
+        counter.gates[1].set()
+        assert finish(space, counter.study, votes, spec).status == "done"
+        return entry
+
+    monkeypatch.setattr(space._interests, "find", slow)
+    assert space.partial(counter.study, votes.sha256, spec).status == "done"
+
+
 @pytest.mark.parametrize("change", ["content = 'x'", "first = 1", "count = 4", "chunk = 77"])
 def test_chunks_that_do_not_fit_are_computed_again(home, votes, sql, kind, change):
     if "content" in change and kind == "postgresql":
