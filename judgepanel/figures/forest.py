@@ -38,7 +38,7 @@ _LABEL = 29
 @dataclass(frozen=True, slots=True, eq=False)
 class ForestRow:
     """A candidate: its ``name``, its NLL, how it stands against the recommended one, and a ``note``
-    after its name.
+    after its name, which may be empty.
     """
 
     name: str
@@ -81,13 +81,14 @@ def forest(rows: Sequence[ForestRow], null: float) -> go.Figure:
 
 
 def _label(row: ForestRow) -> str:
-    label = "<br>".join(wrap(f"{escaped(row.name)}, {escaped(row.note)}", _LABEL))
+    label = "<br>".join(wrap(_title(row), _LABEL))
     return f"<b>{label}</b>" if row.standing == "recommended" else label
+
+
+def _title(row: ForestRow) -> str:
+    return ", ".join(escaped(part) for part in (row.name, row.note) if part)
 
 
 def _hover(row: ForestRow) -> str:
     value, lo, hi = row.nll
-    return (
-        f"{escaped(row.name)}, {escaped(row.note)}<br>NLL {value:.3f} [{lo:.3f}, {hi:.3f}], "
-        f"{row.standing}"
-    )
+    return f"{_title(row)}<br>NLL {value:.3f} [{lo:.3f}, {hi:.3f}], {row.standing}"

@@ -17,6 +17,7 @@ from judgepanel.present.decide.candidate_rows import (
     MOST_ROWS,
     candidate_table,
     members_table,
+    pareto_figure,
     rivals,
     rivals_figure,
 )
@@ -126,6 +127,32 @@ def test_the_figure_has_the_runner_up_everyone_fewer_judges_and_the_papers_defau
     assert {row.name for row in (outcome.runner_up, everyone, fewer, outcome.reference)} <= names
     assert outcome.chosen.name not in names
     assert len({row.k for row in rivals(outcome)}) > 2
+
+
+def test_candidates_stand_against_their_number_of_judges_until_costs_are_known():
+    outcome = result()
+    traces = pareto_figure(outcome)
+    others, line, panel, _ = traces.data
+    drawn = sorted([*zip(others.x, others.y, strict=True), *zip(line.x, line.y, strict=True)])
+    single = outcome.candidates[:-1]
+    assert drawn == sorted((float(row.k), float(row.nll.value)) for row in single)
+    assert (panel.x[0], panel.y[0]) == (len(outcome.model.judges), outcome.nll.value)
+    assert traces.layout.xaxis.title.text == "number of judges"
+    priced = replace(
+        outcome,
+        cost=1.5,
+        candidates=tuple(replace(row, cost=0.25 * row.k) for row in outcome.candidates),
+    )
+    figure = pareto_figure(priced)
+    assert (figure.data[2].x[0], figure.layout.xaxis.title.text) == (1.5, "cost of an item")
+    assert figure.data[1].x.tolist() == [0.25 * k for k in line.x]
+
+
+def test_labels_of_the_figure_say_the_number_of_judges_once():
+    labels = rivals_figure(result()).layout.yaxis.ticktext
+    plain = [label.replace("<br>", " ") for label in labels]
+    assert any(label.startswith("all 6, ") for label in plain)
+    assert not any("all 6" in label and "6 judges" in label for label in plain)
 
 
 def test_candidates_not_told_apart_from_the_recommended_one_are_hollow():

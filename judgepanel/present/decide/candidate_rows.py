@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.decision.candidates import EVERYONE
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Recommendation
 from judgepanel.figures.forest import ForestRow, Standing, forest
+from judgepanel.figures.pareto import pareto
 from judgepanel.scoring.interval import Interval
 from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import counted, sig
@@ -44,7 +46,7 @@ def rivals_figure(result: Recommendation) -> go.Figure:
         f"Recommended: {_row_name(result.members[0] if alone else best)}",
         best.nll if result.instead_of else result.nll,
         "recommended",
-        _size(best.k, best.cost),
+        _size(result.members[0] if alone else best),
     )
     rows = [_forest_row(result, row) for row in rivals(result)]
     return forest([top, *rows], result.null_nll)
@@ -74,6 +76,24 @@ def rivals(result: Recommendation) -> list[CandidateFigures]:
     return [row for row in listed if row.name in set(names)]
 
 
+def pareto_figure(result: Recommendation) -> go.Figure:
+    """Every single candidate by what an item costs, or where that is not known by its judges."""
+    rows = [row for row in result.candidates if row.panel != AVERAGE]
+    costs = [row.cost for row in rows if row.cost is not None]
+    priced = len(costs) == len(rows) and result.cost is not None
+    size = costs if priced else [row.k for row in rows]
+    own = result.cost if priced and result.cost is not None else len(result.model.judges)
+    name = "taken panel" if result.instead_of else "recommended panel"
+    return pareto(
+        np.array(size, dtype=np.float64),
+        Interval.stacked(row.nll for row in rows),
+        [_row_name(row) for row in rows],
+        chosen=(float(own), float(result.nll.value), name),
+        null=result.null_nll,
+        x="cost of an item" if priced else "number of judges",
+    )
+
+
 def _forest_row(result: Recommendation, row: CandidateFigures) -> ForestRow:
     standing: Standing = "not told apart from it"
     if row.name == result.chosen.name:
@@ -82,19 +102,22 @@ def _forest_row(result: Recommendation, row: CandidateFigures) -> ForestRow:
         standing = "worse"
     elif row.behind.below():
         standing = "better"
-    return ForestRow(_row_name(row), row.nll, standing, _size(row.k, row.cost))
+    return ForestRow(_row_name(row), row.nll, standing, _size(row))
 
 
 def _row_name(row: CandidateFigures) -> str:
     """Its judges and its pipeline, beside a row."""
     if row.panel == AVERAGE:
         return _AVERAGED
-    return f"{row.panel}, {pipeline_name(row.aggregator, row.calibrator)}"
+    panel = f"{EVERYONE} {row.k}" if row.panel == EVERYONE else row.panel
+    return f"{panel}, {pipeline_name(row.aggregator, row.calibrator)}"
 
 
-def _size(k: int, cost: float | None) -> str:
-    judges = counted(k, "judge")
-    return judges if cost is None else f"{judges}, cost {sig(cost)}"
+def _size(row: CandidateFigures) -> str:
+    """How many judges, where the name of the panel does not say it, and what they cost."""
+    known = row.panel == EVERYONE or row.panel.startswith("top")
+    parts = [] if known else [counted(row.k, "judge")]
+    return ", ".join(parts if row.cost is None else [*parts, f"cost {sig(row.cost)}"])
 
 
 def candidate_table(result: Recommendation) -> dict[str, Column]:

@@ -27,6 +27,7 @@ from judgepanel.present.decide.candidate_rows import (
     candidate_name,
     candidate_table,
     members_table,
+    pareto_figure,
     rivals_figure,
     same_panel,
 )
@@ -297,8 +298,28 @@ def present(
             "expected NLL above does.",
             quiet=True,
         ),
+        *_frontier(result),
         Table(candidate_table(result), "Candidates, lowest NLL first."),
         _method(result, spec),
+    ]
+
+
+def _frontier(result: Recommendation) -> list[Block]:
+    """What fewer or cheaper judges give; no figure from a single split, or of one size."""
+    if not math.isfinite(float(result.nll.lo)) or result.n_judges == 1:
+        return []
+    return [
+        drawing(
+            "NLL of every candidate against its number of judges, or their cost where it is known; "
+            "those that nothing smaller beats are joined, and the panel is marked",
+            pareto_figure,
+            result,
+        ),
+        Paragraph(
+            "Joined: candidates that no smaller one beats on these items. Each is the luckiest of "
+            "its size, so the line flatters.",
+            quiet=True,
+        ),
     ]
 
 
