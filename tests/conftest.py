@@ -80,7 +80,12 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests on the larger matrices are additional: without their folder they are not collected."""
+    """A failed browser test is tried once more, and named; without the folder of the larger
+    matrices their tests are not collected.
+    """
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     if os.environ.get(REAL_VOTES):
         return
     larger = [item for item in items if item.get_closest_marker("real_votes")]

@@ -57,7 +57,7 @@ def states(page: Page, server: Server, analysis: str) -> Iterator[str]:
     yield "unknown link"
     page.goto(address(server, "", analysis))
     answer(page).wait_for()
-    page.locator(".js-plotly-plot .barlayer").wait_for()
+    page.locator(".js-plotly-plot .barlayer").first.wait_for()
     yield "start, filled"
     page.get_by_text("Settings of this analysis").click()
     page.get_by_role("button", name="Apply as a new analysis").wait_for()

@@ -168,7 +168,7 @@ def test_view_state_that_nobody_offered_is_ignored(
     page.goto(address(server, CURVE, analysis, metric="%3Cb%3E", aggregator="x", calibrator="none"))
     finished_curve(page)
     expect(page.locator(".ytitle").first).to_have_text("NLL (nats per item)")
-    expect(page.get_by_text("calibrated (beta)")).to_be_visible()
+    expect(page.get_by_text("calibrated (beta)").first).to_be_visible()
     guard.check()
 
 

@@ -92,7 +92,7 @@ def test_hostile_judges_stay_text_on_map_card_and_tables(
     analysis = prepared_votes(server.home, hostile_votes(), "v.csv")
     page.goto(address(server, JUDGES, analysis))
     finished_judges(page)
-    page.locator(".js-plotly-plot .heatmaplayer").wait_for()
+    page.locator(".js-plotly-plot .heatmaplayer").first.wait_for()
     assert injected(page) == []
     chooser(page).click()
     options = page.get_by_role("option")
