@@ -40,10 +40,12 @@ def copy_groups(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> Index:
     phi = np.where(enough, n * counts.both - wrong * wrong.T, 0.0) / scale
     z = np.arctanh(np.clip(phi, -0.9999, 0.9999))
     lower = z - 1.96 / np.sqrt(np.maximum(n - 3.0, 1.0))
-    return np.asarray(
-        scipy.sparse.csgraph.connected_components(lower > np.arctanh(ALIKE), directed=False)[1],
-        dtype=np.int64,
-    )
+    alike = lower > np.arctanh(ALIKE)
+    np.fill_diagonal(alike, False)
+    if not alike.any():
+        return np.arange(k)
+    label = scipy.sparse.csgraph.connected_components(alike, directed=False)[1]
+    return np.asarray(label, dtype=np.int64)
 
 
 def copy_shares(groups: Index) -> NDArray[np.float64]:

@@ -30,8 +30,9 @@ from judgepanel.kernels.aggregate.agreement import Agreement
 from judgepanel.kernels.aggregate.crossfit import Fit
 from judgepanel.kernels.aggregate.joint_features import Features, design, features
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, Ranking, rank
-from judgepanel.kernels.aggregate.ridge import Prior, minimise
+from judgepanel.kernels.aggregate.ridge import Prior
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
+from judgepanel.kernels.aggregate.ridge_path import solve_path
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import softplus
 
@@ -240,14 +241,8 @@ def _fit(
         rate=np.array([example.rate for example in batch]) if scale else None,
         level=np.array([example.level for example in batch]) if intercept else None,
     )
-    floor = _floor(batch, prior)
-    theta = prior.start(len(batch))
-    path = []
-    for C in Cs:
-        theta = minimise(made, prior, C, theta, floor)
-        path.append(theta)
-    along = np.stack(path, axis=1)
-    return [_model(example, own, prior) for example, own in zip(batch, along, strict=True)]
+    optima = solve_path(made, prior, Cs, _floor(batch, prior), problems=len(batch))
+    return [_model(example, optima[:, b], prior) for b, example in enumerate(batch)]
 
 
 def _floor(batch: list[Features], prior: Prior) -> Floor | None:
@@ -262,18 +257,18 @@ def _floor(batch: list[Features], prior: Prior) -> Floor | None:
     )
 
 
-def _model(one_features: Features, path: Floats, prior: Prior) -> _Model:
+def _model(one_features: Features, optima: Floats, prior: Prior) -> _Model:
     """A model in terms of raw votes, from parameters (n_C, p) of centred features."""
     k, r = len(one_features.judges), one_features.span.shape[1]
-    delta, gamma = path[:, :k], path[:, k : k + r]
-    none: Floats = np.zeros(len(path))
-    tau = none if prior.rate is None else path[:, prior.n_weights]
+    delta, gamma = optima[:, :k], optima[:, k : k + r]
+    none: Floats = np.zeros(len(optima))
+    tau = none if prior.rate is None else optima[:, prior.n_weights]
     level: Floats = none
     if prior.level is not None:
         centre = delta @ one_features.middle(one_features.votes) + gamma @ one_features.middle(
             one_features.span
         )
-        level = path[:, -1] - centre - tau * one_features.middle(one_features.score[:, None])[0]
+        level = optima[:, -1] - centre - tau * one_features.middle(one_features.score[:, None])[0]
     return _Model(
         judges=one_features.judges,
         weights=delta + tau[:, None] * one_features.base,

@@ -42,6 +42,7 @@ from judgepanel.kernels.aggregate.prefixes import (
 )
 from judgepanel.kernels.aggregate.ridge import Prior, minimise
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign
+from judgepanel.kernels.aggregate.ridge_path import solve_path
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.maps import sigmoid
 
@@ -113,10 +114,7 @@ class HeldJoint:
         one_features = features(self.ballots, self.learn, judges, one_coin=True, agreement=True)
         made = design([one_features], scale=True, intercept=not self.ballots.symmetric)
         prior = _prior([one_features], self.ballots.symmetric)
-        theta, total = prior.start(1), np.zeros(prior.size)
-        for C, share in zip(self.Cs, self.shares, strict=True):
-            theta = minimise(made, prior, float(C), theta)
-            total += share * theta[0]
+        total = self.shares @ solve_path(made, prior, self.Cs.tolist())[:, 0]
         return _logits(
             one_features, total, self.ballots.votes[rows][:, judges], self.ballots.symmetric
         )
@@ -141,16 +139,13 @@ def held_at(ballots: Ballots, learn: Index, Cs: Floats, shares: Floats) -> HeldJ
     symmetric = ballots.symmetric
     whole = features(ballots, learn, np.arange(ballots.n_judges), one_coin=True, agreement=True)
     made, prior = _dense(whole, symmetric), _prior([whole], symmetric)
-    theta, path, inverse = prior.start(1), [], []
-    for C in Cs:
-        theta = minimise(made, prior, float(C), theta)
+    optima, inverse = solve_path(made, prior, Cs.tolist()), []
+    for C, theta in zip(Cs, optima, strict=True):
         wrong = sigmoid(-made.forward(theta))
-        scaled = made.features[0] * np.sqrt(wrong * (1.0 - wrong))[0][:, None]
-        hessian = scaled.T @ scaled + np.diag(prior.slopes(theta, float(C))[1][0])
-        path.append(theta[0])
-        inverse.append(np.linalg.inv(hessian))
+        hessian = made.product(wrong * (1.0 - wrong), np.arange(1))[0]
+        inverse.append(np.linalg.inv(hessian + np.diag(prior.slopes(theta, float(C))[1][0])))
     adds = _added(ballots, learn)
-    return HeldJoint(ballots, learn, whole, Cs, shares, np.array(path), np.array(inverse), adds)
+    return HeldJoint(ballots, learn, whole, Cs, shares, optima[:, 0], np.array(inverse), adds)
 
 
 def _added(ballots: Ballots, rows: Index) -> Floats:

@@ -81,6 +81,14 @@ class Prior:
             bend[:, -1] = PRECISION
         return slope, bend
 
+    def inside(self, theta: Floats, near: Floats) -> Floats:
+        """The parameters (B, p), with tau at least a tenth of what it is in ``near``."""
+        if self.rate is None:
+            return theta
+        inside, tau = theta.copy(), self.n_weights
+        inside[:, tau] = np.maximum(theta[:, tau], 0.1 * near[:, tau])
+        return inside
+
     def reach(self, theta: Floats, move: Floats) -> Floats:
         """Step lengths (B,), at most 1, that leave a tenth of tau."""
         if self.rate is None:
@@ -118,7 +126,7 @@ def minimise(
     """
     if floor is not None:
         start = floor.above(start)
-    at = _Point(start, design.forward(start), prior.penalty(start, C))
+    at = Point.at(design, prior, C, start)
     values = np.zeros(len(start), dtype=bool)
     for _ in range(_MAX_ITERATIONS):
         wrong = sigmoid(-at.margins)
@@ -129,10 +137,10 @@ def minimise(
         promise = -np.vecdot(gradient, move)
         length = np.where(values, 0.0, prior.reach(at.theta, move))
         if floor is None or face is None:
-            path = _line(design, prior, C, at, move, promise)
+            path = line(design, prior, C, at, move, promise)
         else:
             path = _arc(design, prior, C, at, move, gradient, floor, face)
-        at = _stepped(at, path, length)
+        at = stepped(at, path, length)
         values |= (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
         if values.all():
             break
@@ -140,31 +148,36 @@ def minimise(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Point:
-    """Parameters (B, p), their margins (B, n) and penalties (B,)."""
+class Point:
+    """Parameters (B, p), their margins (B, n) and the objective (B,)."""
 
     theta: Floats
     margins: Floats
-    penalty: Floats
+    value: Floats
 
-    def value(self) -> Floats:
-        return np.asarray(softplus(-self.margins).sum(axis=-1) + self.penalty)
+    @classmethod
+    def at(cls, design: Design, prior: Prior, C: float, theta: Floats) -> Point:
+        """The point of parameters (B, p)."""
+        return cls.of(prior, C, theta, design.forward(theta))
+
+    @classmethod
+    def of(cls, prior: Prior, C: float, theta: Floats, margins: Floats) -> Point:
+        """The point of parameters whose margins are known."""
+        value = softplus(-margins).sum(axis=-1) + prior.penalty(theta, C)
+        return cls(theta, margins, np.asarray(value))
 
 
-_Path = Callable[[Floats], tuple[_Point, Floats]]
+Path = Callable[[Floats], tuple[Point, Floats]]
 """From step lengths (B,) to a point, and by how much (B,) it must be lower to be taken."""
 
 
-def _line(
-    design: Design, prior: Prior, C: float, at: _Point, move: Floats, promise: Floats
-) -> _Path:
+def line(design: Design, prior: Prior, C: float, at: Point, move: Floats, promise: Floats) -> Path:
     """Straight on along a move that promises to fall by ``promise`` (B,)."""
     change = design.forward(move)
 
-    def path(length: Floats) -> tuple[_Point, Floats]:
+    def path(length: Floats) -> tuple[Point, Floats]:
         theta = at.theta + length[:, None] * move
-        margins = at.margins + length[:, None] * change
-        there = _Point(theta, margins, prior.penalty(theta, C))
+        there = Point.of(prior, C, theta, at.margins + length[:, None] * change)
         return there, np.asarray(_SHARE * length * promise)
 
     return path
@@ -174,36 +187,35 @@ def _arc(
     design: Design,
     prior: Prior,
     C: float,
-    at: _Point,
+    at: Point,
     move: Floats,
     gradient: Floats,
     floor: Floor,
     face: Face,
-) -> _Path:
+) -> Path:
     """Along a move, and on the bounds from where it meets them."""
 
-    def path(length: Floats) -> tuple[_Point, Floats]:
+    def path(length: Floats) -> tuple[Point, Floats]:
         ahead = floor.above(at.theta + length[:, None] * move, face)
         theta = np.where(length[:, None] > 0.0, ahead, at.theta)
-        there = _Point(theta, design.forward(theta), prior.penalty(theta, C))
-        return there, np.asarray(_SHARE * np.vecdot(gradient, at.theta - theta))
+        fall = _SHARE * np.vecdot(gradient, at.theta - theta)
+        return Point.at(design, prior, C, theta), np.asarray(fall)
 
     return path
 
 
-def _stepped(at: _Point, path: _Path, length: Floats) -> _Point:
+def stepped(at: Point, path: Path, length: Floats) -> Point:
     """The next point: steps are halved where they do not descend, and not taken if none does."""
-    value = at.value()
-    slack = 1e-12 * (1.0 + np.abs(value))
+    slack = 1e-12 * (1.0 + np.abs(at.value))
     for _ in range(_SHRINKS):
         there, fall = path(length)
-        climbed = ~(there.value() <= value - fall + slack)
+        climbed = ~(there.value <= at.value - fall + slack)
         if not climbed.any():
             return there
         length = np.where(climbed, length / 2.0, length)
     stay = climbed[:, None]
-    return _Point(
+    return Point(
         np.where(stay, at.theta, there.theta),
         np.where(stay, at.margins, there.margins),
-        np.where(climbed, at.penalty, there.penalty),
+        np.where(climbed, at.value, there.value),
     )

@@ -29,11 +29,15 @@ class DenseDesign:
     def backward(self, rows: Floats) -> Floats:
         return np.asarray(np.matmul(rows[:, None, :], self.features)[:, 0, :])
 
+    def product(self, curvature: Floats, which: NDArray[np.intp]) -> Floats:
+        """A^T diag(curvature) A of some of the problems, (b, p, p)."""
+        scaled = self.features[which] * np.sqrt(curvature[which])[:, :, None]
+        return np.asarray(np.matmul(scaled.transpose(0, 2, 1), scaled))
+
     def solve(
         self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
     ) -> Floats:
-        scaled = self.features * np.sqrt(curvature)[:, :, None]
-        hessian = np.matmul(scaled.transpose(0, 2, 1), scaled)
+        hessian = self.product(curvature, np.arange(len(self.features)))
         place = np.arange(hessian.shape[-1])
         hessian[:, place, place] += diagonal
         if face is not None:
