@@ -1,4 +1,4 @@
-"""Paths of ridges: every C ends at its optimum, whoever shares the batch and whatever the design."""
+"""Paths of ridges: every C ends at its optimum, whoever is in the batch, whatever the design."""
 
 import numpy as np
 import pytest
