@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from benchmarks.real import real_path
 from benchmarks.report import Report, Table, say
-from judgepanel.decision.absence import Absence, measure_absence
+from judgepanel.api.panels import recommend
+from judgepanel.decision.absence import FOLDS, Absence, measure_absence
 from judgepanel.decision.absence_nearest import absence_sentence, nearest_absence, on_items
 from judgepanel.decision.panel_blocks import absence_content
 from judgepanel.kernels.aggregate.aggregation import Aggregator
@@ -56,17 +57,16 @@ class Count:
 
 
 def run() -> Report:
-    """Everything; about ten minutes on one core."""
+    """Everything; about a quarter of an hour on one core."""
     families: dict[str, Count] = {}
     pairs: dict[str, Count] = {}
     for source, name, votes, n_labels, seed in worlds():
         started = time.perf_counter()
-        for label, aggregator, calibrator, k in PIPELINES:
-            if source == "rewardbench" and k:
-                continue
+        past, new = halves(votes, n_labels, seed)
+        for label, fitted in panels(past, source):
             key = f"{source}: {label}"
             first, two = families.setdefault(key, Count()), pairs.setdefault(key, Count())
-            absences(votes, n_labels, seed, (aggregator, calibrator, k), first, two)
+            absences(fitted, new, first, two)
         say(f"{name}: {time.perf_counter() - started:.0f} s")
     cases, inside = (sum(getattr(c, key) for c in families.values()) for key in ("cases", "inside"))
     everything = [*families.values(), *pairs.values()]
@@ -119,31 +119,39 @@ def worlds() -> Iterator[tuple[str, str, VoteMatrix, int, int]]:
         yield "rewardbench", f"rewardbench {seed + 1}", votes, REWARDBENCH_LABELS, seed
 
 
-def absences(
-    votes: VoteMatrix,
-    n_labels: int,
-    seed: int,
-    pipeline: tuple[Aggregator, Calibrator, int],
-    result: Count,
-    two: Count,
-) -> None:
-    """Count absences of each family, and of some pairs of families, for one panel."""
-    past, new = halves(votes, n_labels, seed)
+def panels(past: VoteMatrix, source: str) -> Iterator[tuple[str, tuple[Mixture, Absence]]]:
+    """Panels fitted on ``past``, with what was measured of them: the recommended average, and
+    fixed pipelines.
+    """
+    result = recommend(past, splits=FOLDS, jobs=1).result
+    yield "recommended", (result.model, _measured(result.absence))
     prepared = prepare(past, Settings())
-    aggregator, calibrator, k = pipeline
-    fitted = fit_panel(
-        prepared.ballots,
-        prepared.judges,
-        k or len(prepared.judges),
-        aggregator=aggregator,
-        calibrator=calibrator,
-    )
-    model = mixture_of([fitted], [1.0])
     families = families_of(past.with_judges(prepared.judges))
-    absence = measure_absence(prepared, Settings(), model, families)
+    for label, aggregator, calibrator, k in PIPELINES:
+        if source == "rewardbench" and k:
+            continue
+        fitted = fit_panel(
+            prepared.ballots,
+            prepared.judges,
+            k or len(prepared.judges),
+            aggregator=aggregator,
+            calibrator=calibrator,
+        )
+        model = mixture_of([fitted], [1.0])
+        absence = _measured(measure_absence(prepared, Settings(), model, families))
+        yield label, (replace(model, fallback=absence.fallback), absence)
+
+
+def _measured(absence: Absence | None) -> Absence:
     if absence is None:
         raise ValueError("a panel of several judges is measured")
-    world = _World(replace(model, fallback=absence.fallback), absence, new)
+    return absence
+
+
+def absences(fitted: tuple[Mixture, Absence], new: VoteMatrix, result: Count, two: Count) -> None:
+    """Count absences of each family, and of some pairs of families, for one panel."""
+    model, absence = fitted
+    world = _World(model, absence, new)
     measured = [group.judges for group in absence.groups if group.kind == "family"]
     for positions in measured:
         world.count(positions, result)
@@ -230,7 +238,7 @@ def _counted(title: str, table: dict[str, Count], *, intervals: bool) -> Table:
     note = (
         f"12 simulated worlds of 20 judges in 5 families, {LLMBAR_HALVES} halves of LLMBar and "
         f"{REWARDBENCH_SAMPLES} samples of {REWARDBENCH_LABELS} items of RewardBench; the rise is "
-        "that on all other items. Pipelines are fixed, so that nothing but absence is measured."
+        "that on all other items. All but the recommended average are fixed pipelines."
         if intervals
         else f"At most {PAIRS} pairs a panel. Such absences are not measured, and `score` says so."
     )

@@ -28,7 +28,7 @@ Index = NDArray[np.intp]
 _TOLERANCE = 1e-17
 """What the last step may promise, in nats of the summed objective. What remains is less by the rate
 of convergence: logits end within 1e-8 of the optimum."""
-_SLOW = 0.03  # of what the step before promised
+_SLOW = 0.01  # of what the step before promised
 _MAX_STEPS = 200
 
 
