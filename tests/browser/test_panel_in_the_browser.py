@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,7 @@ from judgepanel.decision.score import score
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from judgepanel.words.tables import csv_text
-from tests.browser.conftest import Guard, Server
+from tests.browser.conftest import ROOT, Guard, Server
 from tests.browser.driver import (
     RECOMMENDED,
     address,
@@ -88,8 +92,20 @@ def shown_text(page: Page, text: str | re.Pattern[str]):
     return page.locator(".jp-text").filter(has_text=text)
 
 
+def made_by(command: str, folder: Path) -> str:
+    """The panel file that a command writes beside the sample's votes."""
+    words = shlex.split(command)
+    (folder / next(word for word in words if word.endswith(".csv"))).write_bytes(
+        sample_bytes("hard_panel")
+    )
+    arguments = [sys.executable, "-m", "judgepanel", *words[2:]]  # In place of ./run cli.
+    root = {"PYTHONPATH": str(ROOT)}
+    subprocess.run(arguments, cwd=folder, env=os.environ | root, check=True, capture_output=True)
+    return (folder / "panel.json").read_text(encoding="utf-8")
+
+
 def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
-    page: Page, server: Server, guard: Guard
+    page: Page, server: Server, guard: Guard, tmp_path: Path
 ) -> None:
     analysis = prepared(server.home, "hard_panel", 4)
     page.goto(address(server, RECOMMENDED, analysis))
@@ -105,6 +121,11 @@ def test_judges_are_ticked_off_and_the_link_shows_the_same_to_somebody_else(
     other = page.context.new_page()
     other.goto(page.url)
     expect(shown_text(other, re.compile("these 29 judges", re.IGNORECASE))).to_have_count(1)
+    other.get_by_text("Export this panel").click()
+    exported = downloaded(other, "This panel (panel.json)").decode()
+    command = other.locator("code").filter(has_text="--prefer=everyone").inner_text()
+    assert exported == made_by(command, tmp_path)
+    assert len(load_panel(exported).model.judges) == 29
     guard.check()
 
 

@@ -291,6 +291,18 @@ def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_ther
     assert any("Keep at least one judge" in caption.value for caption in app.caption)
 
 
+def test_a_panel_picked_by_hand_is_measured_and_can_be_exported() -> None:
+    analysis = prepared("clean_pairwise", 2)
+    until_done(open_app(RECOMMENDED, analysis=analysis))
+    app = until_done(open_app(RECOMMENDED, analysis=analysis, without="1-3"))
+    next(toggle for toggle in app.toggle if toggle.label == "Export this panel").set_value(True)
+    app.run()
+    until(app, lambda: "This panel (panel.json)" in downloads_of(app))
+    (sentence,) = (text for text in htmls(app, "jp-text") if "picked by hand, with " in text)
+    assert sentence.startswith("22 judges picked by hand, with ")
+    assert "flatters them" in sentence
+
+
 def test_a_database_that_goes_away_while_a_page_is_drawn_is_said_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

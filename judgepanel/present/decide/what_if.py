@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
@@ -16,8 +17,8 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.what_if import WhatIfSpec
 from judgepanel.studies.panel.what_if_result import WhatIf
 from judgepanel.words.cells import Column, levels, numbers, text
-from judgepanel.words.numbers import counted, fixed, with_interval
-from judgepanel.words.sentences import CODING
+from judgepanel.words.numbers import counted, fixed, interval, sig, with_interval
+from judgepanel.words.sentences import CODING, panel_pipelines, so_far
 
 BY_HAND = (
     "No interval here knows how the judges were picked. Where labels had a say in it (accuracy, "
@@ -50,6 +51,17 @@ def _answer(result: WhatIf) -> str:
         "undecided": f"Undecided: with these {these}, NLL changes by {change}.",
         "tie": f"The same {these} on both sides.",
     }[result.verdict]
+
+
+def picked_panel_sentence(result: Recommendation) -> str:
+    """What the file of a panel picked by hand achieves."""
+    nll, lo, hi = result.nll
+    text = (
+        f"{so_far(result)}{counted(len(result.model.judges), 'judge')} picked by hand, with "
+        f"{panel_pipelines(result.model)}: expected NLL {sig(nll)} {interval(lo, hi, 3)} on new "
+        f"items (base rate {fixed(result.null_nll, 3)}); {_FLATTERS}"
+    )
+    return f"{text} {CODING}" if result.measures_coding else text
 
 
 def what_if_table(result: WhatIf) -> dict[str, Column]:

@@ -10,16 +10,23 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from judgepanel.decision.preference import cost_of
-from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.reading import as_asked
+from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_spec import shared_run
+from judgepanel.present.decide.what_if import picked_panel_sentence
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pages.recommended_options import known_of
+from judgepanel.ui.pages.recommended_take import panel_text
 from judgepanel.ui.pages.recommended_value import known_statuses
 from judgepanel.ui.render import Caveats, show_study
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
+from judgepanel.ui.widgets import section_answer
+from judgepanel.ui.work import show_result
+from judgepanel.words.commands import recommend_command
 from judgepanel.words.numbers import sig
 
 Bools = NDArray[np.bool_]
@@ -86,6 +93,40 @@ def _editor(
         return
     known = Caveats(recommendation.warnings)
     show_study(ENTRIES[WHAT_IF.name], context, asked, caveats=known)
+    _export(context, spec, remaining)
+
+
+def _export(context: PageContext, spec: RecommendSpec, judges: tuple[str, ...]) -> None:
+    """The panel of these judges as a file, with the NLL of what is in the file."""
+    if not st.toggle(
+        "Export this panel",
+        key=f"what-if-export-{hash(context.analysis.id)}",
+        help="Averages pipelines over these judges and measures the average in every split, as is "
+        "done for the recommended panel. It takes about as long.",
+    ):
+        return
+    settings = replace(spec.settings, judges=judges)
+    asked = replace(spec, settings=settings, prefer="everyone", candidate="")
+
+    def draw(general: Recommendation) -> None:
+        result = as_asked(context.votes, asked, general)
+        section_answer(picked_panel_sentence(result))
+        if result.partial:
+            st.caption("The panel can be exported when all splits are done.")
+            return
+        st.download_button(
+            "This panel (panel.json)",
+            data=lambda: panel_text(context, asked, result),
+            file_name="panel.json",
+            mime="application/json",
+            on_click="ignore",
+            type="primary",
+        )
+        analysis, task = context.analysis, context.votes.task
+        command = recommend_command(analysis.file, asked, task=task, columns=analysis.columns)
+        st.code(command, language=None, wrap_lines=True)
+
+    show_result(RECOMMEND, context, shared_run(asked), draw)
 
 
 def _base(context: PageContext, recommendation: Recommendation, names: tuple[str, ...]) -> Bools:
@@ -227,7 +268,7 @@ def _open(
     keep: Bools,
     where: st.delta_generator.DeltaGenerator,
 ) -> None:
-    """Offer an analysis of these judges alone, from which a panel can be exported."""
+    """Offer an analysis of these judges alone, where every page is about them."""
     if is_reader() or not where.button(
         "Open as a new analysis", width="stretch", disabled=not keep.any()
     ):
