@@ -12,10 +12,15 @@ import functools
 import json
 import ssl
 from dataclasses import dataclass
-
-import httpx
+from typing import TYPE_CHECKING
 
 from judgepanel.collect.judges import Judge
+from judgepanel.votes.extras import require
+
+if TYPE_CHECKING:
+    import httpx
+else:
+    httpx = require("httpx", "asking judges")
 
 BODY = 1 << 20
 BODY_A_TOKEN = 64

@@ -70,7 +70,7 @@ def pareto(
             x=size[rows],
             y=nll.value[rows],
             name=name,
-            text=[escaped(names[row]) for row in rows],
+            text=[escaped(names[row]) for row in rows.tolist()],
             hovertemplate="%{text}<br>%{x:.4g}: NLL %{y:.3f}<extra></extra>",
             **look,
         )

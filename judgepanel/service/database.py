@@ -21,6 +21,8 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from judgepanel.service.workspace import ServerProblem
+from judgepanel.votes import InputError
+from judgepanel.votes.extras import require
 
 VARIABLE = "JUDGEPANEL_DATABASE_URL"
 FILE = "judgepanel.db"
@@ -173,6 +175,10 @@ def _first(sentences: tuple[tuple[str, str], ...], text: str) -> str | None:
 
 def _postgresql(url: URL) -> Engine:
     """What the address says of waiting comes before what we say."""
+    try:
+        require("psycopg", "a PostgreSQL database")
+    except InputError as error:
+        raise DatabaseProblem(str(error)) from None
     ours = f"-c lock_timeout={WAIT_SECONDS * 1000}"
     wanted: dict[str, Any] = {"connect_timeout": WAIT_SECONDS, "options": ours} | dict(url.query)
     if "options" in url.query:

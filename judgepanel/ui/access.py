@@ -22,6 +22,8 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 
 from judgepanel.service import LOCAL, ServerProblem
 from judgepanel.ui.cookie_secret import COMMAND, weakness
+from judgepanel.votes import InputError
+from judgepanel.votes.extras import require
 
 MODES = ("local", "team")
 SIGNED_IN_SECONDS = 24 * 3600.0
@@ -50,7 +52,8 @@ def is_team() -> bool:
     Raises
     ------
     AccessProblem
-        The setting is neither, a team has no sign-in set up, or cookies could be forged.
+        The setting is neither, a team has no sign-in or no package for it, or cookies could be
+        forged.
     """
     wanted = os.environ.get("JUDGEPANEL_ACCESS", "")
     if wanted not in ("", *MODES):
@@ -63,6 +66,11 @@ def is_team() -> bool:
             "JUDGEPANEL_ACCESS is 'team', and there is no secrets.toml with a section [auth] that "
             "can be read: nobody can sign in."
         )
+    if team:
+        try:
+            require("authlib", "signing in")
+        except InputError as error:
+            raise AccessProblem(str(error)) from None
     if team and (weak := weakness(auth_section().get("cookie_secret"))) is not None:
         raise AccessProblem(
             f"The cookie_secret in the section [auth] of secrets.toml {weak}: whoever guesses it "

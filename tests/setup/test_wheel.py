@@ -10,8 +10,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from judgepanel import ENGINE, __version__
+from judgepanel.votes.extras import EXTRAS
 from tests.browser.conftest import Server, free_port, wait_until_healthy
 from tests.setup.scripts import ROOT
 
@@ -68,6 +70,27 @@ def test_the_wheel_names_its_command_and_holds_no_leftovers(wheel: Path) -> None
     )
     assert shipped == set(tracked.stdout.split())
     assert not [name for name in names if "__pycache__" in name or "secrets" in name]
+
+
+def test_what_few_features_need_is_an_extra(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (entry,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+        lines = archive.read(entry).decode().split("\n\n")[0].splitlines()
+    wanted = [Requirement(line.partition(": ")[2]) for line in lines if "Requires-Dist" in line]
+
+    def of(*extras: str) -> set[str]:
+        return {
+            requirement.name
+            for requirement in wanted
+            for extra in extras
+            if requirement.marker is not None and requirement.marker.evaluate({"extra": extra})
+        }
+
+    core = {requirement.name for requirement in wanted if requirement.marker is None}
+    assert {"streamlit", "numpy"} <= core
+    for package, extra in EXTRAS.items():
+        assert package in of(extra) - core
+    assert of("all") == of("postgres", "login", "collect")
 
 
 def test_two_builds_are_identical(tmp_path: Path) -> None:

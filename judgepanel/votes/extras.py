@@ -1,0 +1,28 @@
+"""Packages that only some features need, and that `pip install judgepanel` leaves out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from judgepanel.votes.errors import InputError
+
+EXTRAS = {"psycopg": "postgres", "authlib": "login", "httpx": "collect"}
+"""The extra of the distribution that brings a package (requirements.txt)."""
+
+
+def require(package: str, feature: str) -> Any:
+    """The package; ``feature`` is what needs it, as the subject of a sentence.
+
+    Raises
+    ------
+    InputError
+        It is not installed.
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError:
+        raise InputError(
+            f"{feature} needs the package {package}, which is not installed",
+            remedy=f"install it with: pip install 'judgepanel[{EXTRAS[package]}]'",
+        ) from None
