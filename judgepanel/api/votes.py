@@ -98,7 +98,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
 ) -> Votes:
-    """Read votes from a file: CSV, ``.csv.gz``, Parquet or JSON Lines.
+    """Read votes from a file: CSV, ``.csv.gz``, Excel, Parquet, JSON or JSON Lines.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from judgepanel.words.output import check_output
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The file of votes, and what its columns are."""
     parser.add_argument(
-        "votes", type=Path, metavar="VOTES", help="CSV, .csv.gz, Parquet, JSON or JSONL"
+        "votes", type=Path, metavar="VOTES", help="CSV, .csv.gz, Excel, Parquet, JSON or JSONL"
     )
     parser.add_argument("--task", choices=TASKS)
     parser.add_argument("--id-column", metavar="NAME")

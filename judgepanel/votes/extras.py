@@ -7,7 +7,7 @@ from typing import Any
 
 from judgepanel.votes.errors import InputError
 
-EXTRAS = {"psycopg": "postgres", "authlib": "login", "httpx": "collect"}
+EXTRAS = {"psycopg": "postgres", "authlib": "login", "httpx": "collect", "python_calamine": "excel"}
 """The extra of the distribution that brings a package (requirements.txt)."""
 
 

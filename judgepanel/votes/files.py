@@ -13,20 +13,21 @@ from judgepanel.votes import limits
 from judgepanel.votes.encodings import from_utf16, from_western
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.from_csv import read_csv
+from judgepanel.votes.from_excel import is_workbook, read_excel
 from judgepanel.votes.from_json import is_document, lines_of
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.from_parquet import read_parquet
 from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
-__all__ = ["FILE_TYPES", "RawTable", "check_bytes", "read_table", "text_of"]
+__all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
 
-FILE_TYPES = ("csv", "tsv", "txt", "gz", "parquet", "jsonl", "ndjson", "json")
-ALLOWED_FILES = "CSV, CSV.GZ, Parquet, JSON and JSON Lines"
+ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, JSON and JSON Lines"
 
 _READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
     "csv": read_csv,
     "parquet": read_parquet,
     "jsonl": read_jsonl,
+    "excel": read_excel,
 }
 _BY_EXTENSION: dict[str, Format] = {
     "csv": "csv",
@@ -37,13 +38,20 @@ _BY_EXTENSION: dict[str, Format] = {
     "jsonl": "jsonl",
     "ndjson": "jsonl",
     "json": "jsonl",
+    "xlsx": "excel",
+    "xlsm": "excel",
 }
-_TITLES: dict[Format, str] = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON Lines"}
+_TITLES: dict[Format, str] = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "jsonl": "JSON Lines",
+    "excel": "Excel",
+}
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _FOREIGN = (
-    (b"PK\x03\x04", "a ZIP archive or an Excel workbook"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook; save it as .xlsx"),
     (b"%PDF", "a PDF document"),
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
@@ -114,7 +122,7 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
             value=f"{_TITLES[kind]} content" if kind != "csv" else _start(data),
             allowed="a name that agrees with the content",
         )
-    if kind != "parquet":
+    if kind not in ("parquet", "excel"):
         data, western = from_western(data)
         notes += western
     if kind == "jsonl" and is_document(data, extension):
@@ -128,6 +136,8 @@ def _kind(data: bytes, promised: Format | None) -> Format:
     """What the content is by its first bytes; refuses what is none of the formats."""
     if data.startswith(_PARQUET):
         return "parquet"
+    if is_workbook(data):
+        return "excel"
     if promised == "parquet":
         return "csv"
     for magic, title in _FOREIGN:

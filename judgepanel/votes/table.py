@@ -16,7 +16,7 @@ from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge
 from judgepanel.votes.matrix import Task
 
 INDEX_COLUMN = "Unnamed: 0"
-Format = Literal["csv", "parquet", "jsonl", "frame"]
+Format = Literal["csv", "parquet", "jsonl", "excel", "frame"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import MappingProxyType
 
 import numpy as np
@@ -185,11 +185,68 @@ def outputs_of(text: str) -> bytes:
     return json.dumps(row).encode() + b"\n"
 
 
+def workbook(cells: Iterable[bytes], text: str = "x") -> bytes:
+    """A workbook of one sheet; every cell of type s holds the text."""
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    package = "http://schemas.openxmlformats.org/package/2006/"
+    types = "application/vnd.openxmlformats-officedocument.spreadsheetml."
+    parts = {"sheet": "worksheets/sheet1.xml", "sharedStrings": "sharedStrings.xml"}
+    relations = "".join(
+        f'<Relationship Id="r{k}" Type="{office}/{kind.replace("sheet", "worksheet")}" '
+        f'Target="{target}"/>'
+        for k, (kind, target) in enumerate(parts.items())
+    )
+    known = "".join(
+        f'<Override PartName="/xl/{part}" ContentType="{types}{kind}+xml"/>'
+        for part, kind in (
+            ("workbook.xml", "sheet.main"),
+            (parts["sheet"], "worksheet"),
+            (parts["sharedStrings"], "sharedStrings"),
+        )
+    )
+    whole = {
+        "[Content_Types].xml": f'<Types xmlns="{package}content-types">{known}</Types>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="v" sheetId="1" r:id="r0"/></sheets></workbook>',
+        "_rels/.rels": f'<Relationships xmlns="{package}relationships"><Relationship Id="r0" '
+        f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}relationships">'
+        f"{relations}</Relationships>",
+        "xl/sharedStrings.xml": f'<sst xmlns="{main}"><si><t>{text}</t></si></sst>',
+    }
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in whole.items():
+            archive.writestr(name, content)
+        with archive.open(f"xl/{parts['sheet']}", "w", force_zip64=True) as sheet:
+            sheet.write(f'<worksheet xmlns="{main}"><sheetData>'.encode())
+            for cell in cells:
+                sheet.write(cell)
+            sheet.write(b"</sheetData></worksheet>")
+    return out.getvalue()
+
+
+def rows_of(n_rows: int, n_columns: int) -> Iterator[bytes]:
+    """Rows of a sheet in which every cell holds the shared text."""
+    row = b"<row>" + b'<c t="s"><v>0</v></c>' * n_columns + b"</row>"
+    return (row for _ in range(n_rows))
+
+
+def far_cells() -> Iterator[bytes]:
+    """The first cell of a sheet and the last one that it can have."""
+    for row, cell in ((1, b"A1"), (1_048_576, b"XFD1048576")):
+        yield b'<row r="%d"><c r="%b" t="s"><v>0</v></c></row>' % (row, cell)
+
+
 ATTACKS: MappingProxyType[str, Callable[[], bytes]] = MappingProxyType(
     {
         "long-values.parquet": parquet_of_long_values,
         "longer-values.parquet": lambda: parquet_of_long_values("zstd"),
         "many-rows.parquet": parquet_of_many_rows,
+        "far-cells.xlsx": lambda: workbook(far_cells()),
+        "shared-text.xlsx": lambda: workbook(rows_of(10_000, 100), "x" * 1_000_000),
+        "many-cells.xlsx": lambda: workbook(rows_of(200_000, 100)),
         "empty-lists.zip": lambda: zipped(results__json=empty_lists(190)),
         "empty-lists.jsonl.gz": lambda: gzipped(empty_lists(190)),
         "many-rows.csv.gz": lambda: gzipped(csv_rows(950)),

@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import math
+import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet
 from hypothesis import strategies as st
@@ -92,6 +94,29 @@ def _parquet() -> bytes:
     return out.getvalue()
 
 
+def _workbook() -> bytes:
+    book, out = openpyxl.Workbook(), io.BytesIO()
+    for row in (["item_id", "label", "a"], ["q1", 1, 0], ["q2", 0, None]):
+        book.active.append(row)
+    book.save(out)
+    return out.getvalue()
+
+
+def _in_workbook(name: str) -> Target:
+    """A workbook with one member changed."""
+    with zipfile.ZipFile(io.BytesIO(_workbook())) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+
+    def read(data: bytes) -> object:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w") as archive:
+            for member, content in (members | {name: data}).items():
+                archive.writestr(member, content)
+        return _file("v.xlsx")(out.getvalue())
+
+    return Target(read, (members[name],))
+
+
 def _panel() -> bytes:
     """A panel file with all that an export holds, so that mutations reach every check of it."""
     votes, spec = make_votes(0, 40, 3), RecommendSpec(Settings(splits=3))
@@ -134,6 +159,9 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
         ),
         "jsonl": Target(_file("v.jsonl"), (LINES, OUTPUTS)),
         "parquet": Target(_file("v.parquet"), (_parquet(),)),
+        "xlsx": Target(_file("v.xlsx"), (_workbook(),)),
+        "xlsx sheet": _in_workbook("xl/worksheets/sheet1.xml"),
+        "xlsx book": _in_workbook("xl/workbook.xml"),
         "zip": Target(
             _file("v.zip"),
             (

@@ -47,7 +47,7 @@ def test_a_team_without_the_package_for_signing_in_is_refused(
 
 def test_the_command_line_works_without_extras_but_for_collect(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.modules |= dict.fromkeys(['psycopg', 'authlib', 'httpx']);"
+        f"import sys; sys.modules |= dict.fromkeys({list(EXTRAS)});"
         "from judgepanel.cli import main; sys.exit(main(sys.argv[1:]))"
     )
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judgepanel.votes.errors import InputError, TooLarge
+from judgepanel.votes.from_excel import is_workbook
 from judgepanel.votes.imports import inspect_logs, judgebench, llmbar, promptfoo, rewardbench
 from judgepanel.votes.imports.document import Document, documents, opened
 from judgepanel.votes.imports.rows import OTHERS, ImportedRows, LeftOut
@@ -54,7 +55,6 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 )
 """Layouts by name, see docs/transcripts.md."""
 
-_WORKBOOK = "[Content_Types].xml"
 _BUILT_OTHERWISE = (KeyError, TypeError, AttributeError, ValueError, IndexError)
 """What a reader runs into where a file has the layout's marks, and something else inside."""
 
@@ -124,7 +124,7 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
     Only an archive or a file that begins as a JSON object is looked into. Raises InputError for
     one that is damaged, and for an archive with results of no known tool, or of two.
     """
-    if not data.startswith((ZIP, b"{", b"\xef\xbb\xbf{")):
+    if not data.startswith((ZIP, b"{", b"\xef\xbb\xbf{")) or is_workbook(data):
         return None
     try:
         source = source_in(name, data)
@@ -133,12 +133,7 @@ def recognised(data: bytes, name: str, task: Task | None = None) -> tuple[str, I
         if name.lower().endswith(".zip"):
             raise
         return None
-    if isinstance(source, Archive):
-        if _WORKBOOK in source.names:
-            return None
-        kinds = _kinds_in(source)
-    else:
-        kinds = _kinds_of(_glimpse(source, data))
+    kinds = _kinds_in(source) if isinstance(source, Archive) else _kinds_of(_glimpse(source, data))
     if not kinds and isinstance(source, Archive):
         titles = ", ".join(layout.title for layout in KINDS.values())
         raise InputError(

@@ -176,12 +176,12 @@ def test_other_files_are_left_to_other_readers(data: bytes, name: str) -> None:
     assert recognised(data, name) is None
 
 
-def test_a_workbook_is_still_refused_as_one() -> None:
+def test_a_workbook_is_no_archive_of_results() -> None:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    with pytest.raises(InputError, match=r"votes\.xlsx: not a table of votes but a ZIP archive"):
+    with pytest.raises(InputError, match=r"votes\.xlsx: the workbook is damaged"):
         load_votes(data.getvalue(), name="votes.xlsx")
 
 

@@ -1,0 +1,183 @@
+"""A workbook of Excel (.xlsx, .xlsm) -> RawTable, by way of python-calamine.
+
+One sheet is read: the one called 'votes', else the first visible one with content. Its first row
+with content is the header; rows are numbered as in the sheet, and empty ones are passed over.
+Formulas count by the values that were saved with them.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from judgepanel.votes import limits
+from judgepanel.votes.column_parts import ColumnParts, check_cells
+from judgepanel.votes.errors import InputError, listed, quote_value
+from judgepanel.votes.extras import require
+from judgepanel.votes.table import RawTable, check_size, column_names, too_large_unpacked
+
+_ZIP = b"PK\x03\x04"
+_BOOK = "xl/workbook.xml"
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_CELL = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+_PIECE, _LONGEST_CELL = 1 << 20, 16
+_BLOCK = 10_000
+_ALLOWED = "a workbook that Excel opens, or its sheet saved as CSV"
+
+
+def is_workbook(data: bytes) -> bool:
+    """Whether these are the bytes of a workbook, perhaps a damaged one."""
+    if not data.startswith(_ZIP):
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _BOOK in archive.namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def read_excel(data: bytes, name: str) -> RawTable:
+    """The table on one sheet of a workbook.
+
+    Raises InputError (without the file's name) for a workbook that is damaged, protected, empty or
+    too large, and where python-calamine is not installed.
+    """
+    calamine = require("python_calamine", "reading workbooks")
+    with _problems():
+        _check_extent(data)
+        book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        visible = [
+            sheet.name
+            for sheet in book.sheets_metadata
+            if sheet.typ == calamine.SheetTypeEnum.WorkSheet
+            and sheet.visible == calamine.SheetVisibleEnum.Visible
+        ]
+        sheets = {title: book.get_sheet_by_name(title) for title in visible}
+        full = [title for title, sheet in sheets.items() if sheet.start is not None]
+        if not full:
+            raise InputError("no visible sheet of the workbook has content", allowed=_ALLOWED)
+        title = next((title for title in full if title.strip().lower() == "votes"), full[0])
+        sheet = sheets[title]
+        check_size(sheet.height, sheet.width)
+        frame, header, lines = _table(sheet.iter_rows())
+    others = [other for other in full if other != title]
+    notes = (
+        (f"Read the sheet {quote_value(title)} and no other ({listed(others, 3)}).",)
+        if others
+        else ()
+    )
+    return RawTable(frame, name, "excel", header + 1, lines, header, notes=notes)
+
+
+def _check_extent(data: bytes) -> None:
+    """Refuse what unpacks to too much, and a cell so far out that all before it is too large:
+    calamine makes room for it.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > limits.MAX_UNPACKED:
+            raise too_large_unpacked()
+        for member in members:
+            if _SHEET.fullmatch(member.filename):
+                with archive.open(member) as sheet:
+                    check_size(*_extent(sheet))
+
+
+def _extent(sheet: IO[bytes]) -> tuple[int, int]:
+    """The largest row and column of a cell that says where it stands."""
+    row, column, rest = 0, 0, b""
+    while piece := sheet.read(_PIECE):
+        text = rest + piece
+        for letters, number in set(_CELL.findall(text)):
+            row, column = max(row, int(number)), max(column, _column(letters))
+        rest = text[-_LONGEST_CELL:]
+    return row, column
+
+
+def _column(letters: bytes) -> int:
+    """The number of a column, A being 1."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+@contextmanager
+def _problems() -> Iterator[None]:
+    """What the library makes of a bad file as one sentence; its panics are no Exceptions."""
+    try:
+        yield
+    except (InputError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        kind = type(error).__name__
+        what = "protected by a password" if kind == "PasswordError" else "damaged"
+        raise InputError(f"the workbook is {what}", allowed=_ALLOWED) from None
+
+
+def _table(rows: Iterator[list[Any]]) -> tuple[pd.DataFrame, int, np.ndarray]:
+    """The records as columns of texts, the row of the header, and that of every record."""
+    filled = ((number, row) for number, row in enumerate(rows, start=1) if any(map(_held, row)))
+    header, first = next(filled)
+    names = [_text(cell) for cell in first]
+    while names and not names[-1]:
+        names.pop()
+    names = column_names(names, header)
+    columns = [ColumnParts() for _ in names]
+    lines: list[int] = []
+    while block := list(islice(filled, _BLOCK)):
+        lines += [number for number, _ in block]
+        for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+            words = pa.array([_text(row[place]) for _, row in block], pa.string())
+            coded = words.dictionary_encode()
+            check_cells(coded.dictionary, name)
+            column.add(coded.indices.to_numpy(), coded.dictionary)
+        _check_beside(block, len(names))
+    if not lines:
+        raise InputError("the sheet has a header and no rows", allowed="one row per item")
+    dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
+    frame = pd.DataFrame(
+        {name: column.finish(dtypes) for name, column in zip(names, columns, strict=True)},
+        copy=False,
+    )
+    return frame, header, np.array(lines, dtype=np.int32)
+
+
+def _check_beside(block: list[tuple[int, list[Any]]], n_columns: int) -> None:
+    for number, row in block:
+        beside = next((cell for cell in row[n_columns:] if _held(cell)), None)
+        if beside is not None:
+            raise InputError(
+                "a cell stands beside the table, in a column without a name",
+                row=number,
+                value=_text(beside),
+                allowed="a name for every column",
+                remedy="name the column in the header, or clear the cell",
+            )
+
+
+def _held(cell: Any) -> bool:
+    return cell != "" and cell is not None
+
+
+def _text(cell: Any) -> str:
+    """A cell as a person reads it; whole numbers without the decimals that Excel stores."""
+    if isinstance(cell, bool):
+        return str(int(cell))
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 2**53 else repr(cell)
+    if isinstance(cell, datetime | date | time):
+        return cell.isoformat()
+    if isinstance(cell, timedelta):
+        return str(cell)
+    return "" if cell is None else str(cell)

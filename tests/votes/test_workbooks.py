@@ -1,0 +1,100 @@
+"""Workbooks of Excel: the matrix that the same table gives as CSV, or a refusal."""
+
+import io
+import zipfile
+from datetime import date
+
+import openpyxl
+import pytest
+
+from judgepanel.votes import InputError, limits, load_votes
+
+ROWS = [
+    ["item_id", "label", "careful", "hasty", "when"],
+    *([f"q{n}", n % 2, (n // 2) % 2, (n // 3) % 2, date(2026, 1, 1 + n)] for n in range(12)),
+]
+
+
+def workbook(sheets, *, hidden=()):
+    """The bytes of a workbook: rows by sheet."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+        if title in hidden:
+            sheet.sheet_state = "hidden"
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def as_csv(rows):
+    return "\n".join(",".join(map(str, row)) for row in rows).encode()
+
+
+def same(data, name, rows):
+    read, wanted = load_votes(data, name=name), load_votes(as_csv(rows), name="v.csv")
+    assert read.votes.sha256 == wanted.votes.sha256
+    return read
+
+
+def test_a_sheet_gives_the_matrix_of_the_same_csv():
+    same(workbook({"Sheet1": ROWS}), "v.xlsx", ROWS)
+
+
+def test_empty_rows_and_columns_around_the_table_do_not_matter_and_rows_keep_their_numbers():
+    moved = [[], [], *([None, *row] for row in ROWS[:4]), [], *([None, *row] for row in ROWS[4:])]
+    same(workbook({"Sheet1": moved}), "v.xlsx", ROWS)
+    moved[10][3] = "perhaps"
+    with pytest.raises(InputError, match=r"v\.xlsx, row 11, column 'careful'"):
+        load_votes(workbook({"Sheet1": moved}), name="v.xlsx")
+
+
+def test_the_sheet_called_votes_is_read_else_the_first_visible_one_and_others_are_named():
+    notes = [["about"], ["these votes"]]
+    data = workbook({"Read me": notes, "Votes": ROWS, "old": notes}, hidden=("old",))
+    read = same(data, "v.xlsx", ROWS)
+    assert "Read the sheet 'Votes' and no other ('Read me')." in read.warnings
+    same(workbook({"hidden": notes, "first": ROWS}, hidden=("hidden",)), "v.xlsx", ROWS)
+
+
+def test_truth_values_are_votes():
+    told = [[bool(cell) if j in (2, 3) else cell for j, cell in enumerate(row)] for row in ROWS[1:]]
+    same(workbook({"Sheet1": [ROWS[0], *told]}), "v.xlsx", ROWS)
+
+
+def damaged():
+    data = bytearray(workbook({"Sheet1": ROWS}))
+    with zipfile.ZipFile(io.BytesIO(bytes(data))) as archive:
+        info = archive.getinfo("xl/worksheets/sheet1.xml")
+    start = info.header_offset + 30 + len(info.filename)
+    data[start : start + 40] = b"\xff" * 40
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (damaged(), "the workbook is damaged"),
+        (workbook({"Sheet1": []}), "no visible sheet of the workbook has content"),
+        (workbook({"Sheet1": ROWS[:1]}), "the sheet has a header and no rows"),
+        (workbook({"Sheet1": [["item_id", "label", "a"], ["q", 1, 1, "n.b."]]}), "row 2: a cell"),
+        (workbook({"Sheet1": [["item_id", None, "a"], ["q", 1, 1]]}), "column 2 has no name"),
+        (as_csv(ROWS), "the name ends in .xlsx but the content is not Excel"),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "an old Excel workbook; save it as .xlsx"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_a_sentence(data, sentence):
+    with pytest.raises(InputError) as error:
+        load_votes(data, name="v.xlsx")
+    assert str(error.value).startswith("v.xlsx")
+    assert sentence in str(error.value)
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(monkeypatch):
+    data = workbook({"Sheet1": ROWS})
+    monkeypatch.setattr(limits, "MAX_UNPACKED", 1000)
+    with pytest.raises(InputError, match="too large when unpacked"):
+        load_votes(data, name="v.xlsx")
