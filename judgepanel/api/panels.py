@@ -34,6 +34,7 @@ from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.files import text_of
 from judgepanel.votes.from_frame import read_frame
+from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
 from judgepanel.words.cells import as_columns
 from judgepanel.words.commands import recommend_command
@@ -120,6 +121,8 @@ class Panel:
         item_id: str | None = None,
         features: Sequence[str] = (),
         groups: str | None = None,
+        judges: Sequence[str] = (),
+        ignore: Sequence[str] = (),
     ) -> pd.DataFrame:
         """Probabilities of new items; labels are not needed.
 
@@ -127,8 +130,8 @@ class Panel:
         ----------
         votes : DataFrame, Votes, VoteMatrix, str or Path
             Votes of the panel's judges on new items, as :func:`from_frame` and :func:`load` take.
-        label, item_id, features, groups : optional
-            Columns of a frame that are no judges, as in :func:`from_frame`.
+        label, item_id, features, groups, judges, ignore : optional
+            Columns of a frame or a file, as in :func:`from_frame`.
 
         Returns
         -------
@@ -147,13 +150,20 @@ class Panel:
         if isinstance(votes, Votes | VoteMatrix):
             scored, notes = self.scored(as_votes(votes).matrix), ()
         else:
+            source: RawTable | Source
+            if isinstance(votes, pd.DataFrame):
+                # Its features have their names in the table already.
+                source, features = transcribed(read_frame(votes, features=features)), ()
+            else:
+                source = votes
             loaded = load_votes(
-                transcribed(read_frame(votes, features=features))
-                if isinstance(votes, pd.DataFrame)
-                else votes,
+                source,
                 id_column=item_id,
                 label_column=label,
                 group_column=groups,
+                judge_columns=judges,
+                features=features,
+                ignore=ignore,
                 need_labels=False,
             )
             scored, notes = self.scored(loaded.votes), loaded.warnings

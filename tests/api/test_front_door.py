@@ -184,6 +184,19 @@ def test_a_recommended_panel_is_saved_loaded_and_scores_alike(recommended, frame
     assert "<table" in panel._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore::judgepanel.DataWarning")
+def test_a_panel_scores_what_has_columns_beside_the_votes(recommended, frame, tmp_path):
+    new = frame.drop(columns="truth")
+    plain = recommended.score(new)
+    beside = new.assign(length=range(80), passed=[0, 1] * 40)
+    columns = {"features": ["length"], "ignore": ["passed"]}
+    pd.testing.assert_frame_equal(recommended.score(beside, **columns), plain)
+    beside.to_csv(tmp_path / "new.csv", index=False)
+    pd.testing.assert_frame_equal(recommended.score(tmp_path / "new.csv", **columns), plain)
+    named = {"judges": list(recommended.judges)}
+    pd.testing.assert_frame_equal(recommended.score(beside, **named), plain)
+
+
 def test_a_recommendation_shows_itself_and_writes_its_report(recommended, tmp_path):
     assert isinstance(recommended.plot(), go.Figure)
     html = recommended._repr_html_()
