@@ -19,7 +19,7 @@ from judgepanel.votes.roles import (
     model_columns,
     roles_of,
 )
-from judgepanel.votes.table import RawTable
+from judgepanel.votes.table import RawTable, no_column
 from judgepanel.votes.words import distinct, is_missing, is_verdict
 
 Layout = Literal["wide", "long"]
@@ -425,12 +425,4 @@ class _Guesser:
 
 
 def _no_column(table: RawTable, column: str, remedy: str) -> InputError:
-    names = table.columns
-    return InputError(
-        "there is no such column",
-        file=table.name,
-        row=table.header_row,
-        column=column,
-        allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
-        remedy=remedy,
-    )
+    return no_column(table.columns, column, remedy, file=table.name, row=table.header_row)

@@ -13,7 +13,7 @@ from judgepanel.votes.column_parts import ColumnParts
 from judgepanel.votes.columns import FEATURE_PREFIX
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.from_parquet import check_kind, texts_of
-from judgepanel.votes.table import RawTable, check_size, column_names
+from judgepanel.votes.table import RawTable, check_size, column_names, no_column
 
 FRAME = "the frame"
 """What messages call a frame, which has no file name."""
@@ -54,12 +54,7 @@ def _with_features(names: list[str], features: Sequence[str]) -> list[str]:
         features = (features,)
     for feature in features:
         if feature not in names:
-            raise InputError(
-                "there is no such column",
-                column=str(feature),
-                allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
-                remedy="name features that are columns of the frame",
-            )
+            raise no_column(names, str(feature), "name features that are columns of the frame")
     wanted = {feature for feature in features if not feature.startswith(FEATURE_PREFIX)}
     return column_names([f"{FEATURE_PREFIX}{n}" if n in wanted else n for n in names], None)
 

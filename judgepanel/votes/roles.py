@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from judgepanel.votes.cells import is_number
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.matrix import MISSING
-from judgepanel.votes.table import RawTable
+from judgepanel.votes.table import RawTable, no_column
 from judgepanel.votes.words import distinct, is_missing, is_verdict, verdicts_of
 
 ColumnKind = Literal[
@@ -186,14 +186,9 @@ def check_chosen(
     for option, columns in chosen:
         for column in columns:
             if column not in existing:
-                names = table.columns
-                raise InputError(
-                    "there is no such column",
-                    file=table.name,
-                    row=table.header_row,
-                    column=column,
-                    allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
-                    remedy=f"name a column of the file with {option}",
+                remedy = f"name a column of the file with {option}"
+                raise no_column(
+                    table.columns, column, remedy, file=table.name, row=table.header_row
                 )
             if column in seen:
                 raise InputError(

@@ -97,6 +97,25 @@ def column_names(raw: Sequence[str], header_row: int | None) -> list[str]:
     return names
 
 
+def no_column(
+    names: Sequence[str],
+    column: str,
+    remedy: str,
+    *,
+    file: str | None = None,
+    row: int | None = None,
+) -> InputError:
+    """The refusal of a column that is not there."""
+    return InputError(
+        "there is no such column",
+        file=file,
+        row=row,
+        column=column,
+        allowed=", ".join(names[:8]) + (", …" if len(names) > 8 else ""),
+        remedy=remedy,
+    )
+
+
 def check_columns(n_columns: int, row: int | None = None) -> None:
     """Refuse a table with more than ``MAX_COLUMNS`` columns."""
     if n_columns > limits.MAX_COLUMNS:
