@@ -225,14 +225,21 @@ LISTS: Mapping[str, Callable[[int], tuple[Family | Curation, ...]]] = MappingPro
 """Lists of candidates by name, from the number of judges."""
 
 
-def candidates_of(name: str, n_judges: int, *, symmetric: bool, budget: bool = False) -> Candidates:
+def candidates_of(
+    name: str, n_judges: int, *, symmetric: bool, budget: bool = False, robust: bool = False
+) -> Candidates:
     """A list of candidates; under ``symmetric`` Platt coincides with temperature and is left out.
 
     Families without a panel (too few judges) are left out as well. With a ``budget`` there are
-    panels chosen to keep within it besides.
+    panels chosen to keep within it besides, and monotone ones of everyone where a ``robust`` panel
+    is wanted.
     """
     families: list[Family | Curation] = []
-    for family in LISTS[name](n_judges):
+    monotone = (
+        Family("joint_monotone", ((EVERYONE, n_judges),), SCALES),
+        Family("stacking_monotone", ((EVERYONE, n_judges),), SCALES),
+    )
+    for family in (*LISTS[name](n_judges), *(monotone if robust else ())):
         calibrators = tuple(c for c in family.calibrators if not (symmetric and c == "platt"))
         if isinstance(family, Curation) or family.panels:
             families.append(replace(family, calibrators=calibrators))

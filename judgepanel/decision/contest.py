@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,8 +101,7 @@ def stand(
     for family in choices.families:
         if isinstance(family, Curation):
             whole = Split(0, rows, rows[:0])
-            evidence = evidence_of(ballots, rows, terms.known, terms.rules, key)
-            made = curated(ballots, whole, CURATORS[family.curator], evidence, family.aggregator)
+            made = _made(ballots, whole, family, terms, key)
             result.append(_curated_standing(ballots, whole, family, terms, made, key))
         else:
             losses = inner_losses(
@@ -114,6 +114,58 @@ def stand(
             )
             result.append(_standing(losses, ballots, rows, family))
     return _together(result)
+
+
+def absent_losses(
+    ballots: Ballots,
+    rows: Index,
+    choices: Candidates,
+    terms: Terms,
+    groups: Sequence[Sequence[int]],
+    key: tuple[int, ...],
+) -> Floats:
+    """NLL (n_candidates, n) of these rows while a group of judges is absent, each group in turn.
+
+    ``groups`` are columns of judges. Each half of the rows, or as many as ``_ABSENT_CELLS`` allow,
+    is scored by candidates fitted on the other half, to which everybody was there.
+    """
+    parts = []
+    for half in folds(ballots.units, rows, 2, seed=terms.seed, key=(*key, _HALVES)):
+        rng = np.random.default_rng(
+            np.random.SeedSequence(terms.seed, spawn_key=(*key, _HALVES, half.number))
+        )
+        most = min(max(_ABSENT_CELLS // len(groups), 50), len(half.evaluation))
+        some = np.sort(rng.choice(half.evaluation, most, replace=False))
+        copied, scored = _with_absent(ballots, some, groups)
+        split = Split(half.number, half.calibration, scored)
+        parts.append(
+            np.concatenate(
+                [
+                    scores.evaluation[name].nll
+                    for family in choices.families
+                    for scores in [_scored(copied, split, family, terms, key)]
+                    for name in family.calibrators
+                ]
+            )
+        )
+    return np.concatenate(parts, axis=1)
+
+
+def _with_absent(
+    ballots: Ballots, rows: Index, groups: Sequence[Sequence[int]]
+) -> tuple[Ballots, Index]:
+    """Ballots with a copy of the rows for each group, without its votes; where the copies are."""
+    copies = np.stack([ballots.votes[rows]] * len(groups))
+    for copy, columns in zip(copies, groups, strict=True):
+        copy[:, list(columns)] = 0
+    copied = Ballots(
+        votes=np.concatenate([ballots.votes, copies.reshape(-1, ballots.n_judges)]),
+        signs=np.concatenate([ballots.signs, np.tile(ballots.signs[rows], len(groups))]),
+        units=np.concatenate([ballots.units, np.tile(ballots.units[rows], len(groups))]),
+        symmetric=ballots.symmetric,
+        unlabelled=ballots.unlabelled,
+    )
+    return copied, np.arange(ballots.n_items, copied.n_items)
 
 
 def final_member(
@@ -139,6 +191,8 @@ def final_member(
 
 FINAL = (0, 2)
 """Where the random streams of the choice on all labelled rows begin."""
+_HALVES = 71
+_ABSENT_CELLS = 6_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,11 +215,35 @@ def _on_split(ballots: Ballots, split: Split, family: Family | Curation, terms: 
         if scores.inner is None:
             raise ValueError("candidates are compared on calibration rows")
         return _Part(scores, _standing(scores.inner, ballots, split.calibration, family))
-    evidence = evidence_of(ballots, split.calibration, terms.known, terms.rules, key)
-    made = curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
-    fitted = calibrate(ballots, split, made.scores, family.calibrators)
-    scores = evaluate(ballots, split, fitted, made.scores.order, np.zeros((0, 1)))
+    made = _made(ballots, split, family, terms, key)
+    scores = _curated_scores(ballots, split, family, made)
     return _Part(scores, _curated_standing(ballots, split, family, terms, made, key))
+
+
+def _scored(
+    ballots: Ballots,
+    split: Split,
+    family: Family | Curation,
+    terms: Terms,
+    key: tuple[int, ...],
+) -> SplitScores:
+    """A family on the evaluation rows of a split, without a look at who stands how."""
+    if isinstance(family, Family):
+        return evaluate_split(ballots, split, family.sizes, family.recipe(terms.seed))
+    return _curated_scores(ballots, split, family, _made(ballots, split, family, terms, key))
+
+
+def _made(
+    ballots: Ballots, split: Split, family: Curation, terms: Terms, key: tuple[int, ...]
+) -> Curated:
+    """What the curator of a family makes of the calibration rows."""
+    evidence = evidence_of(ballots, split.calibration, terms.known, terms.rules, key)
+    return curated(ballots, split, CURATORS[family.curator], evidence, family.aggregator)
+
+
+def _curated_scores(ballots: Ballots, split: Split, family: Curation, made: Curated) -> SplitScores:
+    fitted = calibrate(ballots, split, made.scores, family.calibrators)
+    return evaluate(ballots, split, fitted, made.scores.order, np.zeros((0, 1)))
 
 
 def _standing(losses: Floats, ballots: Ballots, rows: Index, family: Family) -> Standing:
@@ -205,10 +283,7 @@ def _by_inner_folds(
     place = np.full(ballots.n_items, -1)
     place[rows] = np.arange(len(rows))
     for inner in folds(ballots.units, rows, terms.n_folds, seed=terms.seed, key=key):
-        evidence = evidence_of(
-            ballots, inner.calibration, terms.known, terms.rules, (*key, inner.number)
-        )
-        made = curated(ballots, inner, CURATORS[family.curator], evidence, family.aggregator)
+        made = _made(ballots, inner, family, terms, (*key, inner.number))
         fitted: Calibrated = calibrate(ballots, inner, made.scores, family.calibrators)
         inner_folds[..., place[inner.evaluation]] = item_losses(fitted)
     return inner_folds

@@ -2,6 +2,8 @@
 
 Under ``nll`` and ``everyone`` members are averaged (:mod:`decision.average`), under ``everyone``
 those that keep all judges; under ``single`` the member with the largest weight is taken alone.
+Under ``robust`` the average is taken, or the candidate tied with the best that has the lowest NLL
+while a family of judges is absent, whichever of them has the lower one.
 
 The others take one of the candidates that cannot be told from the best. Cross-validated NLL is
 noisy, and the lowest of many is often lucky, so candidates are compared by what they would lose if
@@ -23,7 +25,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.average import average_weights
+from judgepanel.decision.average import average_losses, average_weights
 from judgepanel.decision.candidates import EVERYONE, Candidate, Candidates
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
@@ -34,7 +36,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-Preference = Literal["nll", "single", "everyone", "simplest", "cheapest", "fewest"]
+Preference = Literal["nll", "single", "everyone", "robust", "simplest", "cheapest", "fewest"]
 PREFERENCES: tuple[Preference, ...] = get_args(Preference)
 
 POWER = 0.5
@@ -80,16 +82,20 @@ def tied_with_best(losses: Floats, units: Ints, allowed: Bools) -> Bools:
     return np.asarray(smoothed - smoothed[best] <= _standard_errors(losses, units, best))
 
 
-def offered(costs: Floats | None, budget: float | None) -> tuple[Preference, ...]:
-    """Preferences that can be asked for: the cheapest where ``costs`` (n_judges,) are known,
-    everyone where all judges together keep within the ``budget``.
+def offered(
+    costs: Floats | None, budget: float | None, *, robust: bool = False
+) -> tuple[Preference, ...]:
+    """Preferences that a run answers for: the cheapest where ``costs`` (n_judges,) are known,
+    everyone where all judges together keep within the ``budget``, robust where absences are
+    measured.
     """
     affords_all = budget is None or costs is None or bool(within(costs.sum(), budget))
-    return tuple(
-        prefer
-        for prefer in PREFERENCES
-        if (prefer != "cheapest" or costs is not None) and (prefer != "everyone" or affords_all)
-    )
+    left_out = {
+        "cheapest": costs is None,
+        "everyone": not affords_all,
+        "robust": not robust,
+    }
+    return tuple(prefer for prefer in PREFERENCES if not left_out.get(prefer, False))
 
 
 def choose(
@@ -101,13 +107,15 @@ def choose(
     *,
     costs: Floats | None = None,
     budget: float | None = None,
+    absent: Floats | None = None,
 ) -> dict[Preference, Choice]:
     """What every preference that is offered takes of the candidates.
 
     ``panels`` bool (A, n_judges) are the judges of each, ``costs`` (n_judges,) what they cost an
     item; a ``budget`` excludes panels that cost more, and members that would make the average cost
     more, lightest first. ``rng`` draws the bootstrap, one for all preferences. Ties of a preference
-    for simple, cheap or few go to the lower smoothed NLL.
+    for simple, cheap or few go to the lower smoothed NLL. ``absent`` (A, m) are losses while a
+    family is absent (:func:`decision.contest.absent_losses`), None where they are not measured.
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
@@ -133,10 +141,19 @@ def choose(
         "single": Choice(average, int(average.argmax())),
         "everyone": Choice(everyone, None),
     }
+    if absent is not None:
+        choices["robust"] = Choice(average, _least_absent(absent, average, tied))
     return {
         prefer: choices.get(prefer) or Choice(average, first(prefer))
-        for prefer in offered(costs, budget)
+        for prefer in offered(costs, budget, robust=absent is not None)
     }
+
+
+def _least_absent(absent: Floats, average: Floats, tied: list[int]) -> int | None:
+    """The one of lowest NLL while a family is absent; None where the average has none above it."""
+    means = absent.mean(axis=1)
+    best = min(tied, key=lambda i: float(means[i]))
+    return None if average_losses(absent, average).mean() <= means[best] else best
 
 
 def _within(weights: Floats, panels: Bools, costs: Floats | None, budget: float | None) -> Floats:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.average import average_losses, average_scores
 from judgepanel.decision.candidate_figures import FinalChoice, final_choice, readings_of
-from judgepanel.decision.contest import FINAL, Standing, compete, stand
+from judgepanel.decision.contest import FINAL, Standing, absent_losses, compete, stand
 from judgepanel.decision.held_out import held_out_warnings
 from judgepanel.decision.preference import Choice, Preference, choose
 from judgepanel.decision.reading import (
@@ -88,7 +88,7 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
     def arms(drawn: Split) -> tuple[Split, Arms]:
         held = compete(ballots, drawn, contest.choices, contest.terms)
         rows, losses = drawn.calibration, held.standing.losses
-        choices = _choose(held.standing, ballots.units[rows], contest, spec, (drawn.number, 1))
+        choices = _choose(held.standing, rows, contest, spec, (drawn.number, 1))
         signs = ballots.signs[drawn.evaluation].astype(np.float64)
         scores = [
             average_scores(held.items, choice.used, signs, symmetric=ballots.symmetric)
@@ -130,18 +130,22 @@ def combine_scores(left: Scores, right: Scores) -> Scores:
 
 
 def _choose(
-    standing: Standing, units: Ints, contest: Contest, spec: RecommendSpec, key: tuple[int, ...]
+    standing: Standing, rows: Ints, contest: Contest, spec: RecommendSpec, key: tuple[int, ...]
 ) -> dict[Preference, Choice]:
+    ballots, absent = contest.prepared.ballots, None
+    if contest.families:
+        absent = absent_losses(ballots, rows, contest.choices, contest.terms, contest.families, key)
     return choose(
         standing.losses,
         standing.panels,
-        units,
+        ballots.units[rows],
         contest.choices,
         np.random.default_rng(
             np.random.SeedSequence(spec.settings.seed, spawn_key=(*key, _BOOTSTRAP))
         ),
         costs=contest.costs,
         budget=spec.budget,
+        absent=absent,
     )
 
 
@@ -152,7 +156,7 @@ def _final(votes: VoteMatrix, spec: RecommendSpec) -> FinalChoice:
     ballots = contest.prepared.ballots
     everyone = np.arange(ballots.n_items)
     standing = stand(ballots, everyone, contest.choices, contest.terms, FINAL)
-    choices = _choose(standing, ballots.units, contest, spec, FINAL)
+    choices = _choose(standing, everyone, contest, spec, FINAL)
     return final_choice(standing, ballots.units, choices, contest.costs, spec.budget)
 
 

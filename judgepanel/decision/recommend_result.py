@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from judgepanel.decision.absence import Absence
 from judgepanel.decision.candidates import EVERYONE
 from judgepanel.decision.preference import Preference
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
@@ -45,7 +46,7 @@ class CandidateFigures:
     panel: str
     k: int
     aggregator: str
-    calibrator: str
+    calibrator: Calibrator
     nll: Interval
     brier: float
     accuracy: float
@@ -202,6 +203,12 @@ class Recommendation:
     def recommended(self) -> CandidateFigures:
         """What is recommended, whatever is taken."""
         return self.instead_of or self.chosen
+
+    @property
+    def heaviest(self) -> CandidateFigures:
+        """The single pipeline with the largest weight, whichever preference is read."""
+        alone = next(reading for reading in self.readings if reading.prefer == "single")
+        return self.candidates[alone.taken]
 
     @property
     def keeps_all(self) -> bool:

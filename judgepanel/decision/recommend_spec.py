@@ -8,6 +8,7 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.decision.absence_arms import MOST_GROUPS
 from judgepanel.decision.candidates import LISTS, Candidates, candidates_of
 from judgepanel.decision.contest import Terms
 from judgepanel.decision.held_out import check_share, fitting_votes
@@ -28,9 +29,10 @@ _NEAR = 5
 class RecommendSpec:
     """Candidates and how they are chosen; ``folds`` inner folds on calibration rows.
 
-    ``prefer`` and ``candidate`` only say what is read from a result (:mod:`decision.reading`). A
-    ``budget`` needs a run of its own, since panels within it are searched for, and so does a share
-    held out (``conformal``), which leaves fewer labels to fit.
+    ``prefer`` and ``candidate`` only say what is read from a result (:mod:`decision.reading`). Runs
+    of their own are needed by a ``budget``, since panels within it are searched for, by a share
+    held out (``conformal``), which leaves fewer labels to fit, and by the preference ``robust``,
+    for which all candidates are scored without each family.
 
     Raises
     ------
@@ -48,8 +50,8 @@ class RecommendSpec:
         default="nll",
         metadata={
             "help": "what to take: the average of lowest NLL (nll), its heaviest pipeline alone "
-            "(single), the average over everyone, or the simplest, cheapest, or fewest judges "
-            "among candidates tied with the best"
+            "(single), the average over everyone, what is best while a family is absent (robust), "
+            "or the simplest, cheapest, or fewest judges among candidates tied with the best"
         },
     )
     budget: float | None = field(
@@ -87,17 +89,22 @@ class RecommendSpec:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contest:
-    """Who competes under what: built once from votes and spec."""
+    """Who competes under what: built once from votes and spec.
+
+    ``families`` are columns of judges that may be absent together, none unless a robust panel is
+    wanted.
+    """
 
     prepared: Prepared
     choices: Candidates
     terms: Terms
     costs: Floats | None
+    families: tuple[tuple[int, ...], ...]
 
     @property
     def offered(self) -> tuple[Preference, ...]:
         """Preferences that can be asked for."""
-        return offered(self.costs, self.terms.rules.budget)
+        return offered(self.costs, self.terms.rules.budget, robust=bool(self.families))
 
 
 def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
@@ -106,8 +113,8 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
     Raises
     ------
     InputError
-        Costs are asked for and not known; a budget that no judge keeps within, or that is not
-        enough for everyone where everyone is asked for; a candidate that is not there.
+        Costs or families are asked for and not known; a budget that no judge keeps within, or that
+        is not enough for everyone where everyone is asked for; a candidate that is not there.
     """
     contest = _any_preference(votes, shared_run(spec))
     costs = contest.costs
@@ -133,7 +140,8 @@ def contest_of(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
 
 def shared_run(spec: RecommendSpec) -> RecommendSpec:
     """The spec without what is only read from its result: one run and its caches serve all."""
-    return replace(spec, prefer=RecommendSpec().prefer, candidate="")
+    prefer: Preference = "robust" if spec.prefer == "robust" else RecommendSpec().prefer
+    return replace(spec, prefer=prefer, candidate="")
 
 
 @cached(4)
@@ -157,8 +165,28 @@ def _any_preference(votes: VoteMatrix, spec: RecommendSpec) -> Contest:
         ballots.n_judges,
         symmetric=ballots.symmetric,
         budget=spec.budget is not None,
+        robust=spec.prefer == "robust",
     )
-    return Contest(prepared, choices, Terms(spec.folds, spec.settings.seed, known, rules), costs)
+    absent = families_absent(known.families) if spec.prefer == "robust" else ()
+    if spec.prefer == "robust" and not absent:
+        raise InputError(
+            "families of the judges are not known",
+            allowed="a judge table with a family for some judges, and not the same one for all",
+            remedy="give a judge table with a column `family` or take another preference",
+        )
+    terms = Terms(spec.folds, spec.settings.seed, known, rules)
+    return Contest(prepared, choices, terms, costs, absent)
+
+
+def families_absent(families: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """Columns of judges (one name each, '' where none is known) that may be absent together.
+
+    They are the largest ``MOST_GROUPS`` families; a family of all judges would leave nobody.
+    """
+    names = np.array(families)
+    groups = [np.flatnonzero(names == name).tolist() for name in sorted(set(families) - {""})]
+    largest = sorted(groups, key=lambda columns: -len(columns))[:MOST_GROUPS]
+    return tuple(tuple(columns) for columns in largest if len(columns) < len(families))
 
 
 def _unknown_costs() -> InputError:

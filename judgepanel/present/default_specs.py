@@ -206,10 +206,14 @@ def slice_spec(settings: Settings, shown: Pipeline, feature: str | None) -> Slic
 
 
 def value_spec(spec: RecommendSpec, recommendation: Recommendation) -> ValueSpec:
-    """Judges are valued under the heaviest recommended pipeline, or joint if that is too slow."""
+    """Judges are valued under the heaviest recommended pipeline, or joint if that is too slow.
+
+    No preference changes what judges are worth.
+    """
+    heaviest = recommendation.heaviest
     for aggregator in VALUED:
-        if aggregator == recommendation.model.main.aggregator:
-            return ValueSpec(spec.settings, aggregator, recommendation.model.main.calibrator)
+        if aggregator == heaviest.aggregator:
+            return ValueSpec(spec.settings, aggregator, heaviest.calibrator)
     return ValueSpec(spec.settings)
 
 

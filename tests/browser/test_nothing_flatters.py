@@ -19,7 +19,7 @@ from tests.browser.service import prepared_votes
 
 PAGES = (START, *(page.file for page in MENU))
 CLAIM = "pages/claim.py"
-ASKED_FOR = {"pages/recommended_panel.py": {"worth": "true", "prices": "true"}}
+ASKED_FOR = {"pages/recommended_panel.py": {"prices": "true"}}
 """Sections that are computed when asked for are read as well."""
 LEVELS = ("pages/panel_curve.py", "pages/label_budget.py", "pages/methods.py", CLAIM)
 N_ITEMS, N_JUDGES = 120, 14

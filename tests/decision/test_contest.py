@@ -11,7 +11,14 @@ from judgepanel.decision.candidates import (
     candidates_of,
     panels,
 )
-from judgepanel.decision.contest import FINAL, Terms, compete, final_member, stand
+from judgepanel.decision.contest import (
+    FINAL,
+    Terms,
+    absent_losses,
+    compete,
+    final_member,
+    stand,
+)
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import folds, split
@@ -52,6 +59,38 @@ def test_scores_are_in_the_order_of_the_candidates():
         )
         assert together.standing.panels[position].sum() == candidate.k
     assert choices.all()[0] == Candidate("top-1", 1, "majority", "none")
+
+
+def test_absent_families_are_missing_votes_of_rows_that_nothing_was_fitted_to():
+    ballots, groups = make_ballots(4, 60, 6), ((0, 1), (4,))
+    choices = Candidates(
+        (
+            Family("one_coin", panels(6), ("none", "beta")),
+            Family("joint_monotone", (("all", 6),), ("temperature",)),
+            Curation("above_chance", "one_coin", ("temperature",)),
+        )
+    )
+    rows = np.arange(0, 60, 2)
+    result = absent_losses(ballots, rows, choices, terms(), groups, (3, 1))
+    halves = folds(ballots.units, rows, 2, seed=0, key=(3, 1, 71))
+    wanted = []
+    for half in halves:
+        for columns in groups:
+            votes = ballots.votes.copy()
+            votes[np.ix_(half.evaluation, columns)] = 0
+            without = Ballots(votes, ballots.signs, ballots.units, ballots.symmetric, None)
+            wanted.append(score(without, half, choices).items.nll)
+    np.testing.assert_allclose(result, np.concatenate(wanted, axis=1), atol=1e-10)
+
+
+def test_absent_families_are_measured_on_so_many_rows_whatever_their_number():
+    ballots = make_ballots(4, 8_000, 3)
+    one = Candidates((Family("one_coin", panels(3), ("none",)),))
+    counted = [
+        absent_losses(ballots, np.arange(8_000), one, terms(3), groups, (0, 1)).shape[1]
+        for groups in (((0,),), ((0,), (1,), (2,)), ((0,),) * 200)
+    ]
+    assert counted == [8_000, 12_000, 20_000]
 
 
 def corrupted(ballots, rows):

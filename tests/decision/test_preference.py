@@ -41,14 +41,15 @@ def losses(*sharpness, seed=0):
     return np.log1p(np.exp(-logits * signs))
 
 
-def choice_of(prefer, *sharpness, **budget):
+def choice_of(prefer, *sharpness, **options):
     rng = np.random.default_rng(0)
     drawn = losses(*sharpness)
-    return choose(drawn, PANELS, UNITS, CANDIDATES, rng, costs=COSTS, **budget)[prefer]
+    options = {"absent": drawn, **options}
+    return choose(drawn, PANELS, UNITS, CANDIDATES, rng, costs=COSTS, **options)[prefer]
 
 
-def taken(prefer, *sharpness, **budget):
-    return choice_of(prefer, *sharpness, **budget).taken
+def taken(prefer, *sharpness, **options):
+    return choice_of(prefer, *sharpness, **options).taken
 
 
 def test_the_smoothed_nll_is_the_loss_under_labels_that_follow_the_blend():
@@ -137,6 +138,17 @@ def test_a_preference_never_takes_a_candidate_that_is_clearly_worse():
         assert taken(prefer, 0.2, 0.2, 0.3, 1.0) == 3
 
 
+def test_robust_is_what_loses_least_while_a_family_is_absent_among_the_tied_and_the_average():
+    sharpness = (0.2, 0.98, 1.0, 0.99)
+    for best in (1, 2, 3):
+        absent = losses(0.2, *(1.0 if place == best else 0.3 for place in (1, 2, 3)))
+        assert taken("robust", *sharpness, absent=absent) == best
+    # The first loses least and is not tied with the best; each of the others fails elsewhere.
+    p = np.full((4, 6), 0.9)
+    p[[1, 2, 3], [0, 2, 4]] = p[[1, 2, 3], [1, 3, 5]] = 0.3
+    assert taken("robust", *sharpness, absent=-np.log(p)) is None
+
+
 def test_a_budget_leaves_dear_panels_out():
     assert affordable(PANELS, COSTS, None).all()
     assert affordable(PANELS, COSTS, 11.0).tolist() == [True, True, False, False]
@@ -163,10 +175,11 @@ def test_members_of_an_average_keep_within_a_budget_together():
 
 
 def test_cheap_and_everyone_are_offered_where_costs_and_budget_allow_them():
-    assert offered(COSTS, None) == PREFERENCES
-    assert set(PREFERENCES) - set(offered(None, None)) == {"cheapest"}
-    assert offered(COSTS, 12.0) == PREFERENCES
-    assert set(PREFERENCES) - set(offered(COSTS, 11.0)) == {"everyone"}
+    assert offered(COSTS, None, robust=True) == PREFERENCES
+    assert set(PREFERENCES) - set(offered(None, None, robust=True)) == {"cheapest"}
+    assert offered(COSTS, 12.0, robust=True) == PREFERENCES
+    assert set(PREFERENCES) - set(offered(COSTS, 11.0, robust=True)) == {"everyone"}
+    assert set(PREFERENCES) - set(offered(COSTS, None)) == {"robust"}
     choices = choose(
         losses(1.0, 1.0, 1.0, 1.0), PANELS, UNITS, CANDIDATES, np.random.default_rng(0)
     )

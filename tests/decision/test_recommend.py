@@ -16,6 +16,7 @@ from judgepanel.decision.preference import PREFERENCES, choose
 from judgepanel.decision.reading import as_asked, preferring, with_absence
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.recommend_spec import shared_run
 from judgepanel.kernels.aggregate.prefixes import CLOSED_FORMS
 from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
@@ -235,7 +236,7 @@ def general(priced):
     return run(RECOMMEND, priced, spec_of(splits=2), jobs=1)
 
 
-@pytest.mark.parametrize("prefer", PREFERENCES)
+@pytest.mark.parametrize("prefer", [p for p in PREFERENCES if p != "robust"])
 def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(priced, general, prefer):
     spec = spec_of(splits=2)
     asked = run(RECOMMEND, priced, replace(spec, prefer=prefer), jobs=1)
@@ -245,6 +246,51 @@ def test_a_preference_is_read_from_the_result_as_if_it_had_been_asked_for(priced
     stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(general))))
     again = preferring(priced, spec, stored, prefer)
     assert json.dumps(to_plain(again)) == json.dumps(to_plain(read))
+
+
+@pytest.fixture(scope="module")
+def related(votes):
+    """The votes with families: two of two judges, and one that is not known."""
+    families = ["a", "a", "b", "b"] + [""] * (len(votes.judges) - 4)
+    table = pd.DataFrame({"family": families}, index=list(votes.judges))
+    return replace(votes, judge_table=table)
+
+
+def test_a_robust_panel_has_a_run_of_its_own_with_monotone_candidates(related):
+    spec = replace(spec_of(splits=2), prefer="robust")
+    result = run(RECOMMEND, related, spec, jobs=1)
+    others = run(RECOMMEND, related, spec_of(splits=2), jobs=1)
+    assert shared_run(spec) == spec
+    assert result.prefer == "robust"
+    assert result.chosen.panel == "average" or result.chosen in result.tied
+    monotone = {row.aggregator for row in result.candidates} - {
+        row.aggregator for row in others.candidates
+    }
+    assert monotone == {"joint_monotone", "stacking_monotone"}
+    assert "robust" not in {reading.prefer for reading in others.readings}
+    stored = from_plain(Recommendation, json.loads(json.dumps(to_plain(result))))
+    assert to_plain(as_asked(related, spec, stored)) == to_plain(result)
+
+
+@pytest.mark.parametrize("families", [None, ["a"] * 6, [""] * 6])
+def test_a_robust_panel_needs_families_of_which_one_can_be_absent(votes, families):
+    table = None
+    if families is not None:
+        names = (families * len(votes.judges))[: len(votes.judges)]
+        table = pd.DataFrame({"family": names}, index=list(votes.judges))
+    with pytest.raises(InputError, match=r"families of the judges are not known.*column `family`"):
+        run(
+            RECOMMEND,
+            replace(votes, judge_table=table),
+            replace(spec_of(splits=2), prefer="robust"),
+            jobs=1,
+        )
+
+
+@pytest.mark.parametrize("prefer", ["single", "fewest"])
+def test_the_heaviest_pipeline_is_the_same_under_every_preference(priced, general, prefer):
+    read = preferring(priced, spec_of(splits=2), general, prefer)
+    assert read.heaviest.name == general.members[0].name
 
 
 def test_what_a_preference_does_not_take_is_not_measured_until_asked_for(priced, general):

@@ -17,7 +17,7 @@ from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import POLL_SECONDS
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes
+from judgepanel.votes.samples import sample_bytes, sample_judge_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 CURVE = "pages/panel_curve.py"
@@ -116,6 +116,14 @@ def analysis_in(app: AppTest) -> str:
 def prepared(name: str, splits: int = 10) -> str:
     """The id of a new analysis of a sample with few splits."""
     loaded = load_votes(sample_bytes(name), name=f"{name}_votes.csv")
+    return workspace().create(loaded, Settings(splits=splits), name).id
+
+
+def with_families(name: str, splits: int = 10) -> str:
+    """The id of a new analysis of a sample with its judge table."""
+    loaded = load_votes(
+        sample_bytes(name), name=f"{name}_votes.csv", judge_table=sample_judge_bytes(name)
+    )
     return workspace().create(loaded, Settings(splits=splits), name).id
 
 

@@ -13,7 +13,6 @@ from judgepanel.studies.judges.judges import JudgesSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes
-from judgepanel.votes.samples import sample_bytes, sample_judge_bytes
 from tests.pages.driver import (
     JUDGES,
     answer_of,
@@ -26,6 +25,7 @@ from tests.pages.driver import (
     prepared,
     text_of,
     until_done,
+    with_families,
 )
 
 HOSTILE = (
@@ -33,14 +33,6 @@ HOSTILE = (
     "**bold** :smile: [x](https://evil.example)",
     "\u202eevil",
 )
-
-
-def with_families(name: str) -> str:
-    """An analysis of a sample with its judge table."""
-    loaded = load_votes(
-        sample_bytes(name), name=f"{name}_votes.csv", judge_table=sample_judge_bytes(name)
-    )
-    return workspace().create(loaded, Settings(splits=10), name).id
 
 
 def hostile_votes() -> str:

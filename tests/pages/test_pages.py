@@ -35,6 +35,7 @@ from tests.pages.driver import (
     turn_to,
     until,
     until_done,
+    with_families,
 )
 
 NUMBER = re.compile(r"(?<![\w.])\d*\.\d+(?!\w)")
@@ -251,8 +252,6 @@ def test_the_recommended_panel_can_be_taken_away_and_names_its_runner_up() -> No
     ]
     sentence = htmls(app, "jp-text")
     assert any(text.startswith("Runner-up") for text in sentence)
-    app = until_done(checked(app.toggle(key="worth").set_value(True).run()))
-    checked(app.run())
     assert any(text.startswith("Judge by judge, ") for text in htmls(app, "jp-text"))
     headers = [header.value for header in app.header]
     for wanted in ("What if", "What each judge is worth", "Cost", "Curators", "Score new votes"):
@@ -279,6 +278,20 @@ def test_another_preference_or_candidate_is_read_from_the_same_run(
     assert "not corrected for that" in text_of(app)
     assert any("--candidate=top-5, one_coin, temperature" in block.value for block in app.code)
     assert "Panel (panel.json)" in downloads_of(app)
+
+
+def test_robust_is_offered_where_families_are_known() -> None:
+    unknown = open_app(RECOMMENDED, analysis=prepared("clean_pairwise", 2))
+    assert "robust" not in preferences_of(unknown)
+    known = with_families("clean_pairwise", 2)
+    app = until_done(open_app(RECOMMENDED, analysis=known, prefer="robust"))
+    assert "robust" in preferences_of(app)
+    assert "Robust: of the average and what is tied" in text_of(app)
+    assert any("--prefer=robust" in block.value for block in app.code)
+
+
+def preferences_of(app: AppTest) -> list[str]:
+    return next(group.options for group in app.button_group if group.key == "prefer")
 
 
 def test_what_if_takes_who_is_left_out_from_the_url_and_forgets_what_is_not_there() -> None:

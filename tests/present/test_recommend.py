@@ -232,6 +232,7 @@ def test_a_single_candidate_has_no_runner_up():
     [
         ("single", "One pipeline only"),
         ("everyone", "Everyone is kept"),
+        ("robust", "Robust: of the average"),
         ("simplest", "The simplest candidate"),
         ("cheapest", "The cheapest candidate"),
         ("fewest", "The candidate with the fewest judges"),

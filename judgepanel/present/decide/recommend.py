@@ -262,6 +262,8 @@ def preference_sentence(result: Recommendation) -> str:
     asked = {
         "single": "One pipeline only: the heaviest of the average.",
         "everyone": "Everyone is kept: only pipelines that use all judges are averaged.",
+        "robust": "Robust: of the average and what is tied with the best, the one of lowest NLL "
+        "while a family of judges is absent is taken.",
         "simplest": "The simplest candidate that is tied with the best is taken.",
         "cheapest": "The cheapest candidate that is tied with the best is taken.",
         "fewest": "The candidate with the fewest judges that is tied with the best is taken.",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from judgepanel.decision.candidates import LISTS
 from judgepanel.decision.preference import PREFERENCES, Preference
-from judgepanel.decision.recommend_spec import RecommendSpec, contest_of
+from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, families_absent
 from judgepanel.studies.panel.evidence import Known, known_judges
 from judgepanel.studies.settings import prepare
 from judgepanel.ui.frame import PageContext
@@ -18,6 +18,7 @@ _PREFER = {
     "nll": "lowest NLL",
     "single": "one pipeline",
     "everyone": "everyone",
+    "robust": "robust",
     "simplest": "simplest",
     "cheapest": "cheapest",
     "fewest": "fewest judges",
@@ -60,13 +61,15 @@ def with_candidate(context: PageContext, spec: RecommendSpec) -> RecommendSpec:
 
 def recommend_spec(context: PageContext) -> RecommendSpec:
     """The spec that the controls ask for; costs are offered where they are known."""
-    costs = known_of(context).costs
+    known = known_of(context)
+    costs = known.costs
     if costs is None:
         left, middle, last = st.columns([13, 4, 4], vertical_alignment="bottom")
         right = left
     else:  # One preference more, and a budget: they need two rows.
         left, (middle, right, last) = st.container(), st.columns([2, 2, 2])
-    offered = [p for p in PREFERENCES if p != "cheapest" or costs is not None]
+    unknown = {"cheapest": costs is None, "robust": not families_absent(known.families)}
+    offered = [prefer for prefer in PREFERENCES if not unknown.get(prefer, False)]
     # In a container of its own the row of preferences wraps where it does not fit.
     prefer: Preference = left.container().segmented_control(
         "Prefer",
@@ -78,8 +81,9 @@ def recommend_spec(context: PageContext) -> RecommendSpec:
         format_func=_PREFER.__getitem__,
         help="Lowest NLL: an average of pipelines, weighted by how well each does on labels it has "
         "not seen. One pipeline: its heaviest member alone. Everyone: the average over pipelines "
-        "that keep all judges. The others take one of the candidates that are behind the best by "
-        "no more than one standard error of the difference.",
+        "that keep all judges. Robust: what has the lowest NLL while a family of judges "
+        "is absent, which needs a run of its own. The others take one of the candidates that are "
+        "behind the best by no more than one standard error of the difference.",
     )
     listed = middle.segmented_control(
         "Candidates",

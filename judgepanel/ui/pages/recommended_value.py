@@ -20,17 +20,9 @@ from judgepanel.ui.work import show_result, stored_result
 def value(
     context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
 ) -> bool:
-    """The section, when asked for or known; whether its work has ended."""
+    """The section, computed unasked once the panel is known; whether its work has ended."""
     entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
     st.header(entry.study.title)
-    wanted = st.toggle(
-        "Find out who helps and who could go",
-        key="worth",
-        bind="query-params",
-        help="Refits panels without each judge: about half a minute for 65 judges.",
-    )
-    if not wanted and known_value(context, spec, recommendation) is None:
-        return True
 
     def draw(result: Value) -> None:
         view = ValueView(statuses_of(context.votes, asked, result))
