@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.axe import problems
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, answer, idle
+from tests.browser.driver import address, answer, idle, settled
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -21,6 +21,7 @@ SCOPE = "scope"
 def finished(page: Page, n: int = 1) -> None:
     """Wait for the checks, and for the comparison where n is 2."""
     expect(page.get_by_role("button", name="Table as CSV")).to_have_count(n)
+    settled(page)
 
 
 def accessible(page: Page) -> None:

@@ -243,7 +243,7 @@ def test_work_that_goes_on_later_says_at_once_what_it_has(url, votes, clock, mon
 
 
 def test_a_study_that_is_paused_has_the_same_bits(space, votes, clock):
-    spec = PanelCurveSpec(settings=Settings(splits=300))  # More than it can end with meanwhile.
+    spec = PanelCurveSpec(settings=Settings(splits=120))  # More than it can end with meanwhile.
     whole = run(PANEL_CURVE, votes, spec, jobs=1)
     space.submit(PANEL_CURVE, votes, spec)
     clock.everybody_leaves()

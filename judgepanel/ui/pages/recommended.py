@@ -71,8 +71,12 @@ def _recommendation(
         ended = show_result(RECOMMEND, context, run, draw)
     general = stored_result(RECOMMEND, context, run) if ended else None
     if general is not None and not general.partial:
-        _sections(context, spec, as_asked(context.votes, spec, general), caveats)
+        result = as_asked(context.votes, spec, general)
+        exports(context, spec, result)
+        what_if(context, spec, result)
+        scoring(context, spec, result)
         _evidence(evidence, how)
+        _worth(context, spec, result, caveats)
 
 
 def _view(context: PageContext, spec: RecommendSpec, result: Recommendation) -> RecommendationView:
@@ -98,14 +102,12 @@ def _evidence(blocks: list[Block], how: list[Block]) -> None:
     draw_how(how, key=RECOMMEND.name)
 
 
-def _sections(
+def _worth(
     context: PageContext, spec: RecommendSpec, result: Recommendation, caveats: Caveats
 ) -> None:
-    exports(context, spec, result)
-    what_if(context, spec, result)
+    """What judges are worth and cost, one study after the other, each with work of its own."""
     if value(context, spec, result, caveats) and costs(context, spec, result, caveats):
         curators(context, spec, caveats)
-    scoring(context, spec, result)
 
 
 def _tone(result: Recommendation) -> str:
