@@ -58,7 +58,7 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
     )
     level = f"{result().nll.value[0, -1, -1]:.3f} ["
     assert sentence.startswith(
-        "On average over panels, 32 labels [20, 50] reach within 5 % of what 60 labels give (NLL "
+        "32 labels [20, 50] reach within 5 % of what 60 labels give, on average over panels (NLL "
     )
     assert level in sentence
     assert f"base rate {result().null_nll[-1]:.3f})" in sentence
@@ -67,9 +67,9 @@ def test_the_answer_says_how_many_labels_reach_what_and_how_many_there_are():
 
 def test_where_the_smallest_budget_does_it_that_is_an_upper_bound():
     sure = budget_sentence(needing((20.0, 20.0, 20.0), at_start=True), "beta")
-    assert sure.startswith("On average over panels, 20 labels or fewer reach within")
+    assert sure.startswith("20 labels or fewer reach within")
     open_ = budget_sentence(needing((20.0, 20.0, 41.0), at_start=True), "beta")
-    assert open_.startswith("On average over panels, 20 labels, perhaps up to 41, reach within")
+    assert open_.startswith("20 labels, perhaps up to 41, reach within")
 
 
 @pytest.mark.parametrize("at_start", [False, True])
@@ -78,7 +78,7 @@ def test_few_splits_quote_the_upper_end_in_sentence_table_figure_and_json(at_sta
     exact = needing((31.6, 20.0, 50.4), at_start=at_start, extrapolated=False)
     few = replace(exact, n_splits=20)
     assert budget_sentence(few, "beta").startswith(
-        "On average over panels, 50 labels, the upper end of [20, 50] after 20 splits, reach within"
+        "50 labels, the upper end of [20, 50] after 20 splits, reach within"
     )
     assert "up to 50" in needed_table(few)["labels"].texts()
     for budget, place in ((few, 50.4), (exact, 31.6)):
@@ -150,7 +150,7 @@ def test_a_curve_that_still_falls_at_its_end_has_no_plateau():
     falls = priced(0.2 * nll, 0.1 * nll)
     assert falls.startswith("No plateau yet: the next 100 labels buy about ")
     flat = budget_sentence(result(), "beta")
-    assert falls.endswith(f" NLL. Until then o{flat[1:]}")
+    assert falls.endswith(f" NLL. So far, {flat}")
     for gain, lo in ((0.2 * nll, -0.01), (0.04 * nll, 0.03 * nll), (math.nan, math.nan)):
         assert priced(gain, lo) == flat
 

@@ -86,10 +86,9 @@ def _needed_answer(result: LabelBudget, calibrator: str) -> str:
         )
     if len(result.labels) == 1:
         return f"There is one budget only, {most} ({reached}): too few labels for a curve."
-    near = f"within {_share(result)} of what {most} give ({reached})"
-    falls = _still_falls(result, c)
-    average = "on average over panels" if falls else "On average over panels"
-    return f"{falls}{average}, {_enough(result, needed)} reach {near}; you have {result.have:,}."
+    near = f"within {_share(result)} of what {most} give, on average over panels ({reached})"
+    enough = f"{_still_falls(result, c)}{_enough(result, needed)}"
+    return f"{enough} reach {near}; you have {result.have:,}."
 
 
 def _enough(result: LabelBudget, needed: LabelsNeeded) -> str:
@@ -114,7 +113,7 @@ def _still_falls(result: LabelBudget, c: int) -> str:
     if not (gain.above() and gain.value > result.within * result.nll.value[c, -1, -1]):
         return ""
     buy = f"the next {NEXT} labels buy about {with_interval(*gain)} NLL"
-    return f"No plateau yet: {buy}. Until then "
+    return f"No plateau yet: {buy}. So far, "
 
 
 def target_sentence(result: LabelBudget, calibrator: str) -> str:
@@ -138,7 +137,7 @@ def target_sentence(result: LabelBudget, calibrator: str) -> str:
             f"{_splits(result)}: {_count(n)} {_span(needed)}{how.rstrip(',')}."
         )
     enough = _enough(result, needed).rstrip("," * bool(how))
-    return f"On average over panels, {enough}{how} bring {arm} to {goal}."
+    return f"{enough}{how} bring {arm} to {goal}, on average over panels."
 
 
 def next_sentence(result: LabelBudget, calibrator: str) -> str:
