@@ -1,4 +1,4 @@
-"""What README says of the command line is so: names exist, examples run."""
+"""What README and documentation say of the command line is so: names exist, examples run."""
 
 import argparse
 import contextlib
@@ -22,14 +22,22 @@ from judgepanel.studies.options import spec_options_of
 from judgepanel.votes import limits
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```bash\n(.*?)^```", README, flags=re.M | re.S)
+COMMANDS = (ROOT / "docs" / "command_line.md").read_text("utf-8")
+"""The page of all commands and options."""
+SAID = "\n".join(
+    [*((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/numbers.md")), COMMANDS]
+)
+"""The pages with examples of commands."""
+BLOCKS = re.findall(r"^```bash\n(.*?)^```", SAID, flags=re.M | re.S)
 SHOWN = re.compile(r"^```bash\n([^`]+)```\n\n```text\n([^`]+)```$", re.MULTILINE)
 EXAMPLES = [
-    shlex.split(line)[2:]
-    for block in BLOCKS
-    for line in block.replace("\\\n", " ").splitlines()
-    if line.startswith("./run cli ")
+    list(words)
+    for words in dict.fromkeys(
+        tuple(shlex.split(line)[2:])
+        for block in BLOCKS
+        for line in block.replace("\\\n", " ").splitlines()
+        if line.startswith("./run cli ")
+    )
 ]
 
 
@@ -61,7 +69,7 @@ KNOBS = {option.flag for study in STUDIES.values() for option in spec_options_of
 
 def table(start):
     """Rows of the table whose head begins so, cells apart."""
-    lines = README[README.index(start) :].splitlines()[2:]
+    lines = COMMANDS[COMMANDS.index(start) :].splitlines()[2:]
     rows = []
     for line in lines:
         if not line.startswith("|"):
@@ -70,21 +78,23 @@ def table(start):
     return rows
 
 
-def test_every_command_is_in_the_readme_and_no_other():
+def test_every_command_is_in_the_table_and_no_other():
     named = {re.match(r"`(\w+)", row[0])[1] for row in table("| command | what |")}
     assert named == set(subcommands())
 
 
-def test_every_option_the_readme_names_exists():
+def test_every_option_that_is_named_exists():
     foreign = {"--help", "--version", "--server"}
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - foreign
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", SAID)) - foreign
     assert named
     assert named <= OPTIONS
 
 
-def test_every_option_of_a_command_is_in_the_readme():
+def test_every_option_of_a_command_is_described():
     options = KNOBS | options_of(subcommands()["simulate"]) - {"--out", "--sample", "--seed"}
-    missing = {o for o in OPTIONS - options - {"--help"} if o.startswith("--") and o not in README}
+    missing = {
+        o for o in OPTIONS - options - {"--help"} if o.startswith("--") and o not in COMMANDS
+    }
     assert not missing
 
 
@@ -111,7 +121,7 @@ def test_every_knob_of_a_study_says_what_it_is():
             assert option.help, (study.name, option.flag)
 
 
-def test_the_readme_has_examples():
+def test_there_are_examples():
     assert {words[0] for words in EXAMPLES} >= {"inspect", "curve", "recommend", "score"}
 
 
@@ -152,9 +162,9 @@ def test_the_examples_run_one_after_the_other(ran):
             assert option != "--out" or (command.folder / name).stat().st_size > 0
 
 
-def test_what_the_readme_shows_of_the_command_line_is_what_it_prints(ran):
+def test_what_is_shown_of_the_command_line_is_what_it_prints(ran):
     """Every line shown begins a line that is printed or written; `...` stands for anything."""
-    examples = SHOWN.findall(README)
+    examples = SHOWN.findall(SAID)
     assert len(examples) >= 4
     missing = []
     for commands, displayed in examples:
@@ -172,10 +182,10 @@ def test_what_the_readme_shows_of_the_command_line_is_what_it_prints(ran):
     assert missing == []
 
 
-def test_the_limits_in_the_readme_are_those_of_the_reader():
+def test_the_limits_of_files_are_those_of_the_reader():
     wanted = (
         f"{limits.MAX_UPLOAD_MB} MB a file (as it is sent), "
         f"{limits.MAX_UNPACKED // 10**6} MB unpacked, "
         f"{limits.MAX_CELLS // 10**6} million cells, {limits.MAX_COLUMNS:,} columns"
     )
-    assert wanted in README
+    assert wanted in (ROOT / "docs" / "files.md").read_text("utf-8")

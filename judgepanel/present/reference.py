@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from judgepanel.present.registry import STUDIES
+from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.studies.columns import COMMON, own_columns
 from judgepanel.studies.contract import Study
 from judgepanel.studies.options import SpecOption, spec_options_of
@@ -17,9 +17,10 @@ from judgepanel.studies.options import SpecOption, spec_options_of
 _HEAD = """# Studies and their options
 
 `./run cli study NAME VOTES` runs a study. All take `--splits`, `--seed`, `--orientation`,
-`--protocol`, `--judges`, `--out` and the options for reading a file, see the README. The options
-below are a study's own; one that it does not take is refused. Lists have commas between their
-parts. This page is printed by `python -m judgepanel.present.reference`.
+`--protocol`, `--judges`, `--out` and the options for reading a file
+([command_line](command_line.md#commands-and-options)). The options below are a study's own; one
+that it does not take is refused. Lists have commas between their parts. This page is printed by
+`python -m judgepanel.present.reference`.
 
 In Python it is `jp.study(NAME, votes, ...)` with the same options ([python](python.md)). Below
 that, a study is its spec, and one function runs it:
@@ -76,8 +77,13 @@ def _column_table(columns: Mapping[str, str]) -> list[str]:
 
 
 def reference() -> str:
-    """Markdown with a section a study."""
-    return "\n".join([_HEAD, *(_section(study) for study in STUDIES.values())])
+    """Markdown with a table of all studies, then a section a study."""
+    rows = [
+        f"| `{name}` | {entry.study.question} | {entry.page.title} |"
+        for name, entry in ENTRIES.items()
+    ]
+    table = ["| study | question | page of the dashboard |", "|---|---|---|", *rows, ""]
+    return "\n".join([_HEAD, *table, *(_section(study) for study in STUDIES.values())])
 
 
 def _section(study: Study[Any, Any, Any]) -> str:
