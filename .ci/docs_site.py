@@ -1,0 +1,125 @@
+"""Hooks of MkDocs: pages that stand outside docs/, the Python reference, the gallery.
+
+Links between pages are written for readers of the repository. Those to what is a page of the site
+as well lead there; those to code and tests become plain names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+from posixpath import normpath, relpath
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+import judgepanel
+from judgepanel import models
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+SPLITS = "JUDGEPANEL_GALLERY_SPLITS"
+"""How many splits the gallery has; 0 leaves it out."""
+OUTSIDE = {
+    "README.md": "start.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "sample_data/README.md": "samples.md",
+}
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+
+_sources: dict[str, str] = {}
+"""Where a page of the site stands in the repository, by its place in the site."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List the benchmarks in the menu."""
+    results = [f"benchmarks/{path.name}" for path in sorted(RESULTS.glob("*.md"))]
+    nav: list[Any] = list(config.nav or [])
+    config.nav = [
+        {"Benchmarks": results} if entry == {"Benchmarks": "benchmarks/"} else entry
+        for entry in nav
+    ]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add what stands elsewhere, and what is made."""
+    _sources.clear()
+    for file in files.documentation_pages():
+        _sources[file.src_uri] = f"docs/{file.src_uri}"
+    benchmarks = {f"benchmarks/results/{p.name}": f"benchmarks/{p.name}" for p in _results()}
+    for source, place in {**OUTSIDE, **benchmarks}.items():
+        _sources[place] = source
+        files.append(File.generated(config, place, content=(ROOT / source).read_text("utf-8")))
+    files.append(File.generated(config, "api.md", content=_reference()))
+    files.append(File.generated(config, "gallery.md", content=_gallery(config, files)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn links of the repository into links of the site."""
+    source = _sources.get(page.file.src_uri)
+    if source is None:
+        return markdown
+    places = {where: place for place, where in _sources.items()}
+    here = PurePosixPath(source).parent
+
+    def moved(match: re.Match[str]) -> str:
+        mark, text, target = match.groups()
+        path, _, anchor = target.partition("#")
+        if "://" in target or not path:
+            return match[0]
+        where = normpath(str(here / path))
+        if where == "benchmarks/results":
+            where = f"benchmarks/results/{_results()[0].name}"
+        place = places.get(where)
+        if place is None and where.startswith("docs/"):
+            place = where.removeprefix("docs/")  # A picture, or a notebook.
+        if place is None:
+            return text if text.startswith("`") else f"`{text}`"
+        link = relpath(place, str(PurePosixPath(page.file.src_uri).parent))
+        return f"{mark}[{text}]({link}{'#' + anchor if anchor else ''})"
+
+    parts = _FENCE.split(markdown)
+    return "".join(part if n % 2 else _LINK.sub(moved, part) for n, part in enumerate(parts))
+
+
+def _results() -> list[Path]:
+    return sorted(RESULTS.glob("*.md"))
+
+
+def _reference() -> str:
+    """The front door and the estimators, from their docstrings."""
+    parts = ["# Python", "`import judgepanel as jp`, as in [notebooks and scripts](python.md)."]
+    for module, intro in ((judgepanel, ""), (models, "Estimators, reached as `jp.models`:")):
+        objects = [getattr(module, name) for name in module.__all__]
+        documented = [it for it in objects if hasattr(it, "__qualname__") and it.__doc__]
+        parts += [intro, *(f"::: {it.__module__}.{it.__qualname__}" for it in documented)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _gallery(config: MkDocsConfig, files: Files) -> str:
+    """A page that leads to the report on LLMBar with every figure of every page."""
+    splits = int(os.environ.get(SPLITS, "10"))
+    head = "# Gallery\n\nEvery figure of every page on the votes of LLMBar (419 items, 65 judges), "
+    if not splits:
+        return head + "is not part of this build.\n"
+    report = Path(config.site_dir).parent / ".gallery" / "llmbar.html"
+    report.parent.mkdir(exist_ok=True)
+    command = ("report", "sample_data/llmbar_votes.csv", "--splits", str(splits))
+    subprocess.run(
+        [sys.executable, "-m", "judgepanel", *command, "--out", str(report)], cwd=ROOT, check=True
+    )
+    files.append(File.generated(config, "gallery/llmbar.html", abs_src_path=str(report)))
+    return (
+        head + "with its answer, caveats and table: [the whole report](gallery/llmbar.html).\n\n"
+        f"```sh\n./run cli {' '.join(command)} --out llmbar.html\n```\n"
+    )

@@ -1,0 +1,63 @@
+"""The documentation as a site: whole, without a warning, without another machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import judgepanel
+from tests.setup.scripts import ROOT
+
+LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=\"?([^\"\s>]+)")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site without its gallery; a warning ends the build."""
+    folder = tmp_path_factory.mktemp("site") / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "JUDGEPANEL_GALLERY_SPLITS": "0", "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_page_of_the_repository_is_a_page_of_the_site(site: Path) -> None:
+    written = {path.relative_to(site).with_suffix("").as_posix() for path in site.rglob("*.html")}
+    wanted = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    results = (ROOT / "benchmarks" / "results").glob("*.md")
+    wanted |= {f"benchmarks/{path.stem}" for path in results}
+    wanted |= {"start", "changelog", "security", "contributing", "samples", "api", "gallery"}
+    assert wanted <= written
+
+
+def test_the_python_reference_has_all_that_is_public(site: Path) -> None:
+    text = (site / "api.html").read_text("utf-8")
+    names = set(judgepanel.__all__) - {"ENGINE", "__version__", "models"}
+    names |= {name for name in judgepanel.models.__all__ if name[0].isupper()}
+    assert [name for name in sorted(names) if f'.{name}"' not in text] == []
+
+
+def test_links_lead_to_pages_and_code_is_named_without_a_link(site: Path) -> None:
+    joint = (site / "joint.html").read_text("utf-8")
+    assert '<a href="aggregators.html">One-coin</a>' in joint
+    assert "<code>kernels/aggregate/joint.py</code>" in joint
+    assert '<a href="docs/' not in (site / "start.html").read_text("utf-8")
+    assert '<a href="benchmarks/absence.html">' in (site / "panel_file.html").read_text("utf-8")
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        loaded = LOADED.findall(page.read_text("utf-8"))
+        assert loaded
+        assert [address for address in loaded if "//" in address] == [], page.name
