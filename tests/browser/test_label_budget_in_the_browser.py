@@ -34,7 +34,7 @@ def test_the_page_is_in_the_menu_and_its_table_is_the_studys(
     page.goto(address(server, "", prepared(server.home, "clean_pairwise", splits=4)))
     page.get_by_test_id("stSidebar").get_by_role("link", name="Label budget").click()
     finished_budget(page)
-    expect(answer(page)).to_contain_text("of what 150 labels give (NLL 0.")
+    expect(answer(page)).to_contain_text("of what 150 labels give, on average over panels (NLL 0.")
     expect(page.get_by_text("That is extrapolated")).to_be_visible()
     expect(
         page.get_by_text("This page shows uncalibrated joint, the main pipeline")
