@@ -214,6 +214,16 @@ def test_a_job_that_fails_says_why_and_can_be_run_again(monkeypatch: pytest.Monk
     assert "60" in answer_of(until_done(app))
 
 
+def test_pages_run_without_being_parsed_into_a_tree_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that parse at once are a SystemError in Python up to 3.11.7."""
+
+    def parsed(*_: object) -> None:
+        raise AssertionError("a page is parsed by Streamlit's magic")
+
+    monkeypatch.setattr("streamlit.runtime.scriptrunner.magic.add_magic", parsed)
+    assert "A hard panel" in {button.label for button in open_app().button}
+
+
 def test_what_is_polled_is_alone_in_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
 

@@ -91,7 +91,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
 
 
 def _controls(context: PageContext, default: Pipeline) -> _Asked:
-    first, second, third = st.columns(3)
+    first, second, third = st.columns([5, 4, 5])
     offered = default.calibrator if default.calibrator in OFFERED else OFFERED[0]
     calibrator = calibrator_control(first, offered)
     panel = second.segmented_control(
