@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.panel_curve import METRIC_NAMES
@@ -13,6 +14,32 @@ from judgepanel.present.default_specs import OFFERED
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 
 METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
+
+
+_PIPELINE = ("aggregator", "calibrator")
+_PAGE = "page-drawn"
+
+
+def forget_defaults(page: str) -> None:
+    """Begin a page without what was shown by default on the one before; choices come along.
+
+    Streamlit keeps what a widget holds for the widget of the same key on another page, and each
+    page begins with a pipeline of its own.
+    """
+    if st.session_state.get(_PAGE, page) != page:
+        for key in _PIPELINE:
+            if key in st.session_state and st.session_state[key] == st.session_state.get(_of(key)):
+                del st.session_state[key]
+    st.session_state[_PAGE] = page
+
+
+def begins_with(key: str, default: str) -> None:
+    """Remember what a page shows where nobody has chosen."""
+    st.session_state[_of(key)] = default
+
+
+def _of(key: str) -> str:
+    return f"{key}-default"
 
 
 def score_control(where: DeltaGenerator, *, key: str, help: str) -> str:
@@ -35,6 +62,7 @@ def calibrator_control(
     where: DeltaGenerator, default: Calibrator, offered: Sequence[Calibrator] = OFFERED
 ) -> Calibrator:
     """Which calibrator both arms use; ``default`` is offered too."""
+    begins_with("calibrator", default)
     offered = offered if default in offered else (default, *offered)
     chosen: Calibrator = where.segmented_control(
         "Calibrator",
@@ -51,6 +79,7 @@ def calibrator_control(
 
 def aggregator_control(where: DeltaGenerator, default: Aggregator, *, help: str) -> Aggregator:
     """Which aggregator sums the votes."""
+    begins_with("aggregator", default)
     chosen: Aggregator = where.selectbox(
         "Aggregator",
         AGGREGATORS,

@@ -13,6 +13,7 @@ import streamlit as st
 from judgepanel.present.registry import COVERAGE_PAGE, PAGES, Page
 from judgepanel.service import Analysis, Full, NotFound, ServerProblem, SignInFirst
 from judgepanel.ui.access import AccessProblem, sign_in, signed_in_as
+from judgepanel.ui.controls import forget_defaults
 from judgepanel.ui.glossary import TERMS
 from judgepanel.ui.reporting import report
 from judgepanel.ui.session import current, is_reader, link_parameters
@@ -92,6 +93,7 @@ def draw_page(page: Page, draw: Callable[[PageContext], None], what: str) -> Non
     ``what`` the page shows is said where there is no analysis.
     """
     context = frame(page.title, page.question)
+    forget_defaults(page.title)
     with show_errors():
         draw(guard(context, what))
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.axe import problems
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, answer, idle, settled
+from tests.browser.driver import CURVE, address, answer, finished_curve, idle, settled
 from tests.browser.service import prepared
 
 pytestmark = pytest.mark.browser
@@ -53,4 +53,24 @@ def test_the_checks_are_read_compared_and_found_again_by_their_link(
     page.get_by_role("button", name="Apply the filter as a new analysis").click()
     expect(page).not_to_have_url(before)
     expect(page.get_by_text("The filter drops nobody.", exact=True)).to_be_visible()
+    guard.check()
+
+
+def test_what_the_curve_shows_by_default_is_no_choice_here_and_a_choice_comes_along(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    menu = page.get_by_test_id("stSidebar")
+    page.goto(address(server, CURVE, prepared(server.home, "clean_pairwise", splits=4)))
+    expect(page.get_by_text("This page shows one-coin + beta.")).to_be_visible()
+    finished_curve(page)
+    settled(page)
+    menu.get_by_role("link", name="Scope").click()
+    expect(page.get_by_text("This page shows uncalibrated joint")).to_be_visible()
+    finished(page)
+    page.get_by_role("button", name="Show one-coin + beta").click()
+    expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
+    finished(page)
+    menu.get_by_role("link", name="Confidence").click()
+    expect(page.get_by_role("heading", name="Confidence", exact=True)).to_be_visible()
+    expect(page.get_by_text("This page shows one-coin + beta, which is not")).to_be_visible()
     guard.check()

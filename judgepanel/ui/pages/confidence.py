@@ -21,7 +21,7 @@ from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
-from judgepanel.ui.controls import aggregator_control
+from judgepanel.ui.controls import aggregator_control, begins_with
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
@@ -113,6 +113,7 @@ def _panel_choice(where: DeltaGenerator, context: PageContext, default: int | No
 
 def _calibrator_choice(where: DeltaGenerator, default: Calibrator) -> Calibrator:
     """What is between before and after."""
+    begins_with("calibrator", default if default in OFFERED else OFFERED[0])
     chosen: Calibrator = where.selectbox(
         "Calibrator",
         OFFERED,
