@@ -95,6 +95,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges: Sequence[str] = (),
     features: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
 ) -> Votes:
@@ -112,6 +113,9 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges, features, ignore : sequence of str
         Columns of the judges (then no other column is a judge), columns that describe the items,
         and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
+    labels : str, Path or DataFrame, optional
+        The labels where they are not with the votes: one row per item with its id and its label
+        (``--labels``). ``label`` is then a column of theirs.
     judge_table : str, Path or DataFrame, optional
         One row per judge: a column ``judge``, and for instance ``family`` and ``cost``.
     need_labels : bool
@@ -143,7 +147,8 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
             judge_columns=judges,
             features=features,
             ignore=ignore,
-            judge_table=_judge_source(judge_table),
+            labels=_table_source(labels, "the label table"),
+            judge_table=_table_source(judge_table, "the judge table"),
             need_labels=need_labels,
         )
     )
@@ -159,6 +164,7 @@ def from_frame(  # noqa: PLR0913 - as of a file
     judges: Sequence[str] = (),
     ignore: Sequence[str] = (),
     task: Task | None = None,
+    labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
 ) -> Votes:
@@ -177,6 +183,9 @@ def from_frame(  # noqa: PLR0913 - as of a file
         Columns of the judges (then no other column is a judge), and columns to leave out.
     task : {"pairwise", "pointwise"}, optional
         What an item is; pairwise by default.
+    labels : str, Path or DataFrame, optional
+        The labels where they are not with the votes: one row per item with its id and its label
+        (``--labels``). ``label`` is then a column of theirs.
     judge_table : str, Path or DataFrame, optional
         One row per judge: a column ``judge``, and for instance ``family`` and ``cost``.
     need_labels : bool
@@ -209,7 +218,8 @@ def from_frame(  # noqa: PLR0913 - as of a file
             group_column=groups,
             judge_columns=judges,
             ignore=ignore,
-            judge_table=_judge_source(judge_table),
+            labels=_table_source(labels, "the label table"),
+            judge_table=_table_source(judge_table, "the judge table"),
             need_labels=need_labels,
         )
     )
@@ -348,10 +358,8 @@ def _warned(loaded: Loaded) -> Votes:
     return Votes.of(loaded)
 
 
-def _judge_source(table: Source | pd.DataFrame | None) -> Any:
-    if isinstance(table, pd.DataFrame):
-        return read_frame(table, name="the judge table")
-    return table
+def _table_source(table: Source | pd.DataFrame | None, name: str) -> Any:
+    return read_frame(table, name=name) if isinstance(table, pd.DataFrame) else table
 
 
 def check_lines(check: Check) -> tuple[str, str]:

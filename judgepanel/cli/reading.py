@@ -19,6 +19,9 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", choices=TASKS)
     parser.add_argument("--id-column", metavar="NAME")
     parser.add_argument("--label-column", metavar="NAME")
+    parser.add_argument(
+        "--labels", type=Path, metavar="FILE", help="the labels, one row per item with its id"
+    )
     parser.add_argument("--group-column", metavar="NAME")
     parser.add_argument(
         "--judge-columns",
@@ -70,6 +73,7 @@ def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
         judge_columns=options.judge_columns,
         features=options.feature_column,
         ignore=options.ignore,
+        labels=options.labels,
         judge_table=options.judge_table,
         need_labels=need_labels,
     )
@@ -81,6 +85,6 @@ def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> 
     """Refuse a place for results before anything is computed."""
     path = getattr(options, option)
     if path is not None:
-        read = ("votes", "judge_table", "judges", "panel")
+        read = ("votes", "labels", "judge_table", "judges", "panel")
         inputs = [getattr(options, name, None) for name in read]
         check_output(path, inputs=[path for path in inputs if path], kinds=kinds)

@@ -26,7 +26,7 @@ from judgepanel.votes.matrix import MISSING, Task, VoteMatrix
 from judgepanel.votes.remedies import correct_or_name
 from judgepanel.votes.repeated_rows import without_repeated_rows
 from judgepanel.votes.role_warnings import role_warnings
-from judgepanel.votes.table import RawTable
+from judgepanel.votes.table import LabelSource, RawTable
 from judgepanel.votes.words import abstentions_in, distinct, ties_in
 
 
@@ -34,7 +34,8 @@ from judgepanel.votes.words import abstentions_in, distinct, ties_in
 class Loaded:
     """A vote matrix, how its file was read, and what is odd about it (full sentences).
 
-    ``judge_file`` is the name of the judge table's file, None without one; ``coverage`` is what
+    ``judge_file`` is the name of the judge table's file, None without one; ``labels`` is where the
+    labels were read from, None where they are with the votes; ``coverage`` is what
     was read of the judges' outputs, None where the file had votes. ``forms`` says how verdicts are
     written: ``A/B``, ``yes/no``, ...
     """
@@ -46,6 +47,7 @@ class Loaded:
     judge_file: str | None = None
     coverage: Coverage | None = None
     forms: str = "0/1"
+    labels: LabelSource | None = None
 
 
 def build_votes(
@@ -108,7 +110,16 @@ def build_votes(
     warnings += _odd_columns(table, mapping)
     warnings += matched.warnings if matched is not None else ()
     judge_file = None if judge_table is None else judge_table.name
-    return Loaded(votes, mapping, tuple(warnings), table.name, judge_file, table.coverage, forms)
+    return Loaded(
+        votes,
+        mapping,
+        tuple(warnings),
+        table.name,
+        judge_file,
+        table.coverage,
+        forms,
+        table.labels,
+    )
 
 
 def _labels(table: RawTable, column: str | None, verdicts: Verdicts) -> NDArray[np.int8]:

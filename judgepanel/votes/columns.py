@@ -178,6 +178,8 @@ def _all_roles(table: RawTable, mapping: Mapping) -> tuple[ColumnRole, ...]:
             roles.append(known)
         else:
             reason = "no other role fits" if kind is None else f"read as the {kind}"
+            if kind == "label" and table.labels is not None:
+                reason = "read from the other file"
             roles.append(ColumnRole(column, kind or "ignore", reason))
     return tuple(roles)
 

@@ -50,6 +50,11 @@ def in_plain_words(table: RawTable, mapping: Mapping, task: Task) -> tuple[RawTa
     return table, notes
 
 
+def is_label_word(word: str) -> bool:
+    """Whether a label may be written so, names of models aside."""
+    return is_verdict(word) or word.strip() in _TWOS
+
+
 def forms_sentence(table: RawTable, mapping: Mapping) -> str:
     """How the verdicts of a file are written, by the columns that share a form."""
     by_form: dict[str, list[str]] = {}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from judgepanel.votes.build import Loaded, build_votes
-from judgepanel.votes.columns import guess_mapping
+from judgepanel.votes.columns import Mapping, guess_mapping
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes, read_table
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.imports import KINDS, recognised
+from judgepanel.votes.label_table import with_labels
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
@@ -28,13 +30,15 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judge_columns: Sequence[str] = (),
     features: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    labels: str | Path | bytes | RawTable | None = None,
     judge_table: str | Path | bytes | RawTable | None = None,
     need_labels: bool = True,
 ) -> Loaded:
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
     Columns that are not given are guessed (see ``guess_mapping``); so is the task, which is
-    pairwise unless the file says otherwise.
+    pairwise unless the file says otherwise. ``labels`` is a table of labels (see ``with_labels``);
+    ``label_column`` is then one of its columns.
 
     Raises
     ------
@@ -42,8 +46,11 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
         One sentence with file, row, column, value and what is allowed.
     """
     table = source if isinstance(source, RawTable) else open_table(source, name, task=task)
-    mapping = guess_mapping(
+    if labels is not None and not isinstance(labels, RawTable):
+        labels = open_table(labels, None, "the label table")
+    table, mapping = map_columns(
         table,
+        labels,
         id_column=id_column,
         label_column=label_column,
         group_column=group_column,
@@ -62,6 +69,25 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
         judge_table=judges,
         need_labels=need_labels,
     )
+
+
+def map_columns(
+    table: RawTable,
+    labels: RawTable | None = None,
+    *,
+    label_column: str | None = None,
+    need_label: bool = True,
+    **roles: Any,
+) -> tuple[RawTable, Mapping]:
+    """What the columns mean, of votes with their labels or with labels from another file.
+
+    ``roles`` are those of ``guess_mapping``. With ``labels`` the table that is returned has them as
+    one more column, and ``label_column`` is a column of theirs.
+    """
+    if labels is not None:
+        votes = guess_mapping(table, need_label=False, **roles)
+        table, label_column = with_labels(table, votes, labels, label_column)
+    return table, guess_mapping(table, label_column=label_column, need_label=need_label, **roles)
 
 
 def open_table(

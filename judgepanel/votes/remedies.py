@@ -21,8 +21,13 @@ ONE_ROLE_EACH = (
 
 
 def name_column(role: Role) -> str:
-    """Say which column has a role."""
-    return f"name the {role} column with --{role}-column, {_IN_THE_APP}"
+    """Say which column has a role, or that labels may come from another file."""
+    remedy = f"name the {role} column with --{role}-column, {_IN_THE_APP}"
+    return (
+        f"{remedy}; labels in another file come with --labels, or with a second upload on Start"
+        if role == "label"
+        else remedy
+    )
 
 
 def correct_or_name(role: Role) -> str:

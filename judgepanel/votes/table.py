@@ -19,6 +19,15 @@ INDEX_COLUMN = "Unnamed: 0"
 Format = Literal["csv", "parquet", "jsonl", "excel", "frame"]
 
 
+@dataclass(frozen=True, slots=True)
+class LabelSource:
+    """Where labels come from that are not with the votes: a file, its columns of ids and labels."""
+
+    file: str
+    id_column: str
+    column: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RawTable:
     """A file as a table of texts.
@@ -37,6 +46,7 @@ class RawTable:
     coverage : what was read of the judges' outputs, where the file holds those.
     notes : sentences about how the file was read.
     task : what an item is, where the file tells; None where it does not.
+    labels : where the labels in it were read from, where that is another file.
     """
 
     frame: pd.DataFrame
@@ -48,6 +58,7 @@ class RawTable:
     coverage: Coverage | None = None
     notes: tuple[str, ...] = ()
     task: Task | None = None
+    labels: LabelSource | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -61,10 +61,11 @@ def inspect_command(
 
 def column_options(loaded: Loaded) -> tuple[str, ...]:
     """The options with which the command line reads the file the same way."""
-    mapping = loaded.mapping
+    mapping, labels = loaded.mapping, loaded.labels
     named = (
         ("--id-column", mapping.item_column or mapping.id_column),
-        ("--label-column", mapping.label_column),
+        ("--labels", None if labels is None else labels.file),
+        ("--label-column", mapping.label_column if labels is None else labels.column),
         ("--group-column", mapping.group_column),
         ("--judge-table", loaded.judge_file),
     )

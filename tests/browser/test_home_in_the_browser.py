@@ -1,4 +1,4 @@
-"""Home: rename, delete, a link that is dead, and two analyses in one address."""
+"""Start: labels of another file; rename, delete, a dead link, two analyses in one address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from judgepanel.studies.settings import Settings
 from judgepanel.votes import load_votes
 from judgepanel.votes.samples import sample_bytes
 from tests.browser.conftest import Guard, Server
-from tests.browser.driver import address, analysis_in, answer, finished_comparison
+from tests.browser.driver import (
+    address,
+    analysis_in,
+    answer,
+    as_upload,
+    finished_comparison,
+    refused,
+    upload,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -44,6 +52,25 @@ def analyses(server: Server) -> dict[str, str]:
 
 def row(page: Page, analysis: str) -> Locator:
     return page.locator(f".st-key-row-{analysis}")
+
+
+def test_labels_in_a_second_file_complete_votes_without_labels(
+    page: Page, server: Server, guard: Guard
+) -> None:
+    votes = "".join(f"q{item},{item % 2},{item // 30}\n" for item in range(60))
+    labels = "".join(f"q{item},x,{'A' if item % 2 else 'B'}\n" for item in range(4, 66))
+    page.goto(server.url)
+    page.get_by_role("heading", name="Your votes").wait_for()
+    upload(page, as_upload("votes.csv", "item_id,a,b\n" + votes))
+    refused(page, "votes.csv", "there is no label column", "labels in another file")
+    page.get_by_text("Labels in another file", exact=True).click()
+    upload(page, as_upload("gold.csv", "item_id,note,gold\n" + labels), nth=1)
+    expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
+    page.get_by_role("button", name="Analyse").click()
+    page.wait_for_url("**/panel_curve?analysis=*")
+    page.get_by_text("How this was computed").first.click()
+    expect(page.get_by_text("--labels=gold.csv --label-column=gold").first).to_be_visible()
+    guard.check()
 
 
 def test_an_analysis_is_renamed_and_deleted_and_its_link_is_dead(

@@ -7,18 +7,42 @@ def columns_of_an_upload() -> None:
     import streamlit as st
 
     from judgepanel.ui.pages.start import _columns
-    from judgepanel.votes import read_table
+    from judgepanel.votes import build_votes, read_table
 
     lines = [f"q{n},{n % 2},2024-05-0{n + 1},{n % 2},{n // 4},{n % 2}" for n in range(8)]
     data = "\n".join(["item_id,label,timestamp,ann,bob,odd", *lines])
-    loaded = _columns(read_table(data.encode(), "v.csv"), "pairwise", None)
+    loaded = build_votes(*_columns(read_table(data.encode(), "v.csv"), None))
     st.write("judges: " + ", ".join(loaded.votes.judges))
     st.write("features: " + ", ".join(loaded.mapping.feature_columns))
+
+
+def columns_of_labels() -> None:
+    import streamlit as st
+
+    from judgepanel.ui.pages.start import _columns
+    from judgepanel.votes import build_votes, read_table
+    from judgepanel.words.commands import column_options
+
+    lines = [f"q{n},{n % 2},{n // 4}" for n in range(8)]
+    votes = read_table("\n".join(["item_id,ann,bob", *lines]).encode(), "v.csv")
+    lines = [f"q{n},{n % 2},{n // 4}" for n in range(8)]
+    labels = read_table("\n".join(["item_id,gold,second", *lines]).encode(), "gold.csv")
+    loaded = build_votes(*_columns(votes, labels))
+    st.write("labels: " + "".join(map(str, loaded.votes.labels)))
+    st.write("options: " + " ".join(column_options(loaded)))
 
 
 def shown(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(element.value for element in app.markdown)
+
+
+def test_labels_of_another_file_are_joined_and_their_column_can_be_changed() -> None:
+    app = AppTest.from_function(columns_of_labels, default_timeout=60).run()
+    assert "labels: 01010101" in shown(app)
+    app.selectbox(key="column-of-labels").set_value("second").run()
+    assert "labels: 00001111" in shown(app)
+    assert "--labels gold.csv --label-column second" in shown(app)
 
 
 def test_roles_are_guessed_and_can_be_changed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from judgepanel.figures.judges.judges import coverage_strip
 from judgepanel.present.blocks import Table
@@ -15,12 +16,12 @@ from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
 from judgepanel.ui.uploads import read_upload
-from judgepanel.ui.widgets import check_card, how, judge_rows, section_answer, table
+from judgepanel.ui.widgets import check_card, how, judge_rows, section_answer
+from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
     TASKS,
     InputError,
-    Loaded,
     Mapping,
     RawTable,
     VoteMatrix,
@@ -29,6 +30,8 @@ from judgepanel.votes import (
     open_table,
 )
 from judgepanel.votes.checks import item_checks
+from judgepanel.votes.label_table import label_columns
+from judgepanel.votes.load import map_columns
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.orientation import POLICIES, orient
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
@@ -78,13 +81,17 @@ def fresh() -> None:
             "promptfoo and what LLMBar, JudgeBench and RewardBench publish are taken as they are; "
             "put several files into one .zip.",
         )
+        with st.expander("Labels in another file"):
+            labels = st.file_uploader(
+                "One row per item: its id as in the votes, and its label", key="labels_file"
+            )
         with st.expander("Add a judge table"):
             judges = st.file_uploader(
                 "One row per judge: a column `judge`, then what you know (family, cost, ...)",
                 key="judges_file",
             )
         if upload is not None:
-            _uploaded(upload.name, upload.getvalue(), judges)
+            _uploaded(upload.name, upload.getvalue(), labels, judges)
         else:
             _example()
     with right:
@@ -158,7 +165,9 @@ def _compare(analysis: Analysis) -> None:
             choose_two(analyses, analysis.id, others[0])
 
 
-def _uploaded(name: str, data: bytes, judges: object) -> None:
+def _uploaded(
+    name: str, data: bytes, labels: UploadedFile | None, judges: UploadedFile | None
+) -> None:
     """Read an upload; what is wrong with it is one sentence beside it."""
     try:
         raw = read_upload(data, name)
@@ -166,7 +175,10 @@ def _uploaded(name: str, data: bytes, judges: object) -> None:
         if raw.task not in (None, task):
             # A folder of results may hold pairs and single responses: one of them is read.
             raw = read_upload(data, name, task)
-        loaded = _columns(raw, task, judges)
+        label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
+        judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
+        table, mapping = _columns(raw, label_table)
+        loaded = build_votes(table, mapping, task=task, judge_table=judge_table)
     except InputError as error:
         problem(str(error))
         return
@@ -198,27 +210,35 @@ def _task(raw: RawTable) -> Task:
     )
 
 
-def _columns(raw: RawTable, task: Task, judges: object) -> Loaded:
-    """Columns as guessed, settable; then the vote matrix."""
-    guessed = None
+def _columns(raw: RawTable, labels: RawTable | None) -> tuple[RawTable, Mapping]:
+    """The table of votes, with labels from another file where there is one; columns as guessed.
+
+    Each guess can be changed.
+    """
+    guessed = label_column = None
     try:
         guessed = guess_mapping(raw, need_label=False)
+        label_column = guessed.label_column
+        if labels is not None:
+            item = guessed.item_column or guessed.id_column or ""
+            _, label_column = label_columns(labels, item)
     except InputError:
         st.caption("The columns could not be guessed: set them here.")
-    with st.expander("Columns", expanded=guessed is None or guessed.label_column is None):
-        options = [NONE, *raw.columns]
+    with st.expander("Columns", expanded=guessed is None or label_column is None):
         choices = {
-            "id": guessed and (guessed.item_column or guessed.id_column),
-            "label": guessed and guessed.label_column,
-            "group": guessed and guessed.group_column,
+            "id": (raw, guessed and (guessed.item_column or guessed.id_column)),
+            "label": (labels or raw, label_column),
+            "group": (raw, guessed and guessed.group_column),
         }
         picked: dict[str, str | None] = {}
-        for column, (role, choice) in zip(st.columns(3), choices.items(), strict=True):
+        for column, (role, (file, choice)) in zip(st.columns(3), choices.items(), strict=True):
+            options = [NONE, *file.columns]
             chosen = column.selectbox(
                 f"{role.capitalize()} column",
                 options,
                 index=options.index(choice) if choice in options else 0,
-                key=f"column-{role}",
+                key=f"column-{role}" if file is raw else "column-of-labels",
+                help=None if file is raw else "A column of the file with the labels.",
                 format_func=lambda value: plain(value, 60),
             )
             picked[role] = None if chosen == NONE else chosen
@@ -235,8 +255,9 @@ def _columns(raw: RawTable, task: Task, judges: object) -> Loaded:
             )
         }
         roles = st.container()
-    mapping = guess_mapping(
+    table, mapping = map_columns(
         raw,
+        labels,
         id_column=picked["id"],
         label_column=picked["label"],
         group_column=picked["group"],
@@ -245,11 +266,8 @@ def _columns(raw: RawTable, task: Task, judges: object) -> Loaded:
         ignore=several["ignore"],
     )
     with roles:
-        table(Table(_preview(raw, mapping)), key="roles")
-    judge_raw = None
-    if judges is not None:
-        judge_raw = read_upload(judges.getvalue(), judges.name)  # type: ignore[attr-defined]
-    return build_votes(raw, mapping, task=task, judge_table=judge_raw)
+        draw_table(Table(_preview(table, mapping)), key="roles")
+    return table, mapping
 
 
 def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:
@@ -332,4 +350,4 @@ def _strip(votes: VoteMatrix) -> None:
         alt="Share of items with a right, wrong or missing verdict, one bar per judge.",
         config={"displayModeBar": False},
     )
-    table(Table(judge_rows(judges)), key="judges")
+    draw_table(Table(judge_rows(judges)), key="judges")

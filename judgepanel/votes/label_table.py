@@ -1,0 +1,179 @@
+"""True labels in a file of their own, joined to the votes by the items' ids."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from judgepanel.votes.attributes import given_rows, names_in
+from judgepanel.votes.columns import ID_NAMES, LABEL_NAMES, LONG_ITEM_NAMES, Mapping
+from judgepanel.votes.errors import InputError, listed, quote_value
+from judgepanel.votes.forms import is_label_word
+from judgepanel.votes.remedies import RENAME_COLUMN, correct_or_name, name_column
+from judgepanel.votes.roles import model_columns
+from judgepanel.votes.table import LabelSource, RawTable, no_column, text_column
+from judgepanel.votes.words import ALLOWED_LABELS, distinct, is_missing, is_verdict, verdict_of
+
+_OWN_COLUMN = "leave it out with --ignore, or on Start under Columns"
+
+
+def label_columns(
+    labels: RawTable, id_column: str, label_column: str | None = None
+) -> tuple[str, str]:
+    """The columns of ids and of labels in a label table.
+
+    Ids are in the column that is called as in the votes (``id_column``), else in one with a usual
+    name; labels in ``label_column``, else in one with a usual name. Of two columns, the one that
+    is left has the other role.
+
+    Raises InputError where a column cannot be told, or ``label_column`` is not there.
+    """
+    names = {name.lower(): name for name in reversed(labels.columns)}
+    if label_column is not None and label_column not in labels.columns:
+        raise no_column(
+            labels.columns,
+            label_column,
+            name_column("label"),
+            file=labels.name,
+            row=labels.header_row,
+        )
+    ids = [id_column.lower(), *LONG_ITEM_NAMES]
+    usual_ids = [names[name] for name in ids if name in names and names[name] != label_column]
+    usual_labels = [names[name] for name in LABEL_NAMES if name in names]
+    item = next(iter(usual_ids), None)
+    label = label_column or next((name for name in usual_labels if name != item), None)
+    if len(labels.columns) == 2:
+        first, second = labels.columns
+        if item is None and label is not None:
+            item = second if label == first else first
+        elif label is None and item is not None:
+            label = second if item == first else first
+    if item is None:
+        raise InputError(
+            "the label table has no column of item ids",
+            file=labels.name,
+            row=labels.header_row,
+            allowed=f"a column named {quote_value(id_column)} as in the votes, or "
+            + ", ".join(ID_NAMES[:3]),
+            remedy=RENAME_COLUMN,
+        )
+    if label is None:
+        raise InputError(
+            "there is no label column",
+            file=labels.name,
+            row=labels.header_row,
+            allowed="a column named label, gold, truth, target or y",
+            remedy=name_column("label"),
+        )
+    return item, label
+
+
+def with_labels(
+    table: RawTable, mapping: Mapping, labels: RawTable, label_column: str | None = None
+) -> tuple[RawTable, str]:
+    """The table of votes with one more column, the labels of another file, and that column's name.
+
+    Parameters
+    ----------
+    table : RawTable
+        The votes, wide or long.
+    mapping : Mapping
+        What their columns are; they may have no label column.
+    labels : RawTable
+        One row per item with its id and its label; rows that repeat an item must agree.
+    label_column : str, optional
+        The column of the labels in ``labels``, guessed by name where it is not given.
+
+    Raises
+    ------
+    InputError
+        Votes without an id column or with labels of their own, a word that is no label, an item
+        with two labels, and ids of which none is among the votes.
+    """
+    id_column = mapping.item_column or mapping.id_column
+    if mapping.label_column is not None:
+        raise InputError(
+            f"labels are here and in {quote_value(labels.name)}",
+            file=table.name,
+            row=table.header_row,
+            column=mapping.label_column,
+            allowed="labels in one of the two files",
+            remedy=_OWN_COLUMN,
+        )
+    if id_column is None:
+        raise InputError(
+            f"there is no column of item ids to find labels by in {quote_value(labels.name)}",
+            file=table.name,
+            row=table.header_row,
+            allowed="a column with the same ids in both files",
+            remedy=name_column("id"),
+        )
+    source = LabelSource(labels.name, *label_columns(labels, id_column, label_column))
+    _refuse_words(table, labels, source.column)
+    items, ids = names_in(table, id_column, "item id")
+    rows_items, row_ids = names_in(labels, source.id_column, "item id")
+    codes, words = distinct(labels.frame[source.column])
+    given = ~np.array([is_missing(word) for word in words], dtype=bool)[codes]
+    # Words that mean the same need not be written alike.
+    plain = [str(verdict_of(word)) if is_verdict(word) else word.strip() for word in words]
+    meanings = np.asarray(pd.factorize(np.array(plain, dtype=object))[0])
+    rows = given_rows(labels, source.column, meanings[codes], given, rows_items, len(row_ids))
+    row_of = dict(zip(row_ids, rows.tolist(), strict=True))
+    if not any(name in row_of for name in ids):
+        raise InputError(
+            f"none of these item ids is in {quote_value(table.name)}",
+            file=labels.name,
+            column=source.id_column,
+            value=next(iter(row_ids), ""),
+            allowed=f"ids as there in column {quote_value(id_column)}, such as "
+            f"{quote_value(next(iter(ids), ''))}",
+            remedy=f"write the same ids in both files, or {name_column('id')}",
+        )
+    blank = len(words)
+    of_item = np.array([codes[row_of[name]] if name in row_of else blank for name in ids])
+    name = source.column
+    if name in table.columns:
+        name = f"{name} ({labels.name})"
+    frame = table.frame.assign(**{name: text_column(of_item[items], [*words, ""])})
+    known = set(ids)
+    unused = [name for name in row_ids if name not in known]
+    labelled = sum(bool(given[row_of[name]]) for name in ids if name in row_of)
+    notes = (*table.notes, *_notes(source, labelled, len(ids), unused))
+    return replace(table, frame=frame, notes=notes, labels=source), name
+
+
+def _refuse_words(table: RawTable, labels: RawTable, column: str) -> None:
+    """Refuse a word that is no label, where it stands."""
+    pair = model_columns(table) or ()
+    models = {word.strip() for name in pair for word in distinct(table.frame[name])[1]}
+    codes, words = distinct(labels.frame[column])
+    wrong = [not is_label_word(word) and word.strip() not in models for word in words]
+    rows = np.flatnonzero(np.array(wrong, dtype=bool)[codes])
+    if len(rows):
+        row = int(rows[0])
+        raise InputError(
+            "not a label",
+            file=labels.name,
+            row=labels.row(row),
+            column=column,
+            value=labels.frame[column].iloc[row],
+            allowed=ALLOWED_LABELS,
+            remedy=correct_or_name("label"),
+        )
+
+
+def _notes(source: LabelSource, labelled: int, n_items: int, unused: list[str]) -> list[str]:
+    many = "items have" if labelled != 1 else "item has"
+    notes = [
+        f"Labels are read from {quote_value(source.file)}, column {quote_value(source.column)}, "
+        f"by the ids in {quote_value(source.id_column)}: {labelled:,} of {n_items:,} {many} one."
+    ]
+    if unused:
+        notes.append(
+            f"{quote_value(source.file)} has labels for {len(unused):,} "
+            f"{'items' if len(unused) > 1 else 'item'} that {'are' if len(unused) > 1 else 'is'} "
+            f"not among the votes: {listed(unused)}."
+        )
+    return notes
