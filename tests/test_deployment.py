@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from judgepanel.cli.health import SERVED
 from judgepanel.service.database import connect
 from judgepanel.service.jobs import BACKENDS
 from judgepanel.service.sharing import TOKEN
+from judgepanel.studies.cluster import backend_of
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "team.md").read_text("utf-8")
@@ -326,6 +328,22 @@ def test_settings_of_the_app_are_known_ones() -> None:
     assert app()["environment"]["JUDGEPANEL_ACCESS"] == "${JUDGEPANEL_ACCESS:-}"
     backend = app()["environment"]["JUDGEPANEL_BACKEND"]
     assert re.fullmatch(r"\$\{JUDGEPANEL_BACKEND:-(\w+)\}", backend)[1] in BACKENDS
+
+
+def test_the_profile_dask_has_workers_of_our_image_at_the_documented_address() -> None:
+    scheduler, worker = (compose()["services"][name] for name in ("scheduler", "worker"))
+    for service in (scheduler, worker):
+        assert service["profiles"] == ["dask"]
+        assert service["image"] == app()["image"]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert "no-new-privileges:true" in service["security_opt"]
+        assert "ports" not in service, "whoever reaches the scheduler can run code"
+        assert find_spec(service["command"][2]) is not None
+    address = f"tcp://scheduler:{scheduler['command'][-1]}"
+    assert address in worker["command"]
+    assert address in DOCS
+    assert backend_of("dask", address, ()) == address
 
 
 def test_the_lines_for_team_mode_are_right_once_they_are_let_in() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.api.running import run_study, spec_from
+from judgepanel.api.running import Workers, run_study, spec_from
 from judgepanel.api.show import blocks_html, on_white
 from judgepanel.api.studies import StudyResult
 from judgepanel.api.votes import AnyVotes, DataWarning, Source, Votes, as_votes
@@ -30,6 +30,7 @@ from judgepanel.present.study import caveats
 from judgepanel.render.html import html_text
 from judgepanel.render.markdown import markdown_text
 from judgepanel.studies.judges.judge_table import JudgeTable, share_right
+from judgepanel.studies.runner import AUTO
 from judgepanel.votes import InputError, VoteMatrix, load_votes
 from judgepanel.votes.checks import item_checks
 from judgepanel.votes.files import text_of
@@ -254,7 +255,9 @@ class RecommendedPanel(StudyResult):
         return target
 
 
-def recommend(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> RecommendedPanel:
+def recommend(
+    votes: AnyVotes, *, jobs: int | None = None, backend: str = AUTO, **options: Any
+) -> RecommendedPanel:
     """Which judges and which pipeline? Choose a panel, and measure the choice itself.
 
     Parameters
@@ -263,6 +266,9 @@ def recommend(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> Re
         What :func:`load` or :func:`from_frame` returned.
     jobs : int, optional
         Workers, all cores by default; they change no figure.
+    backend : str, optional
+        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it changes no figure.
     **options
         Those of :func:`study`, and ``candidates``, ``folds``, ``prefer``, ``budget``,
         ``candidate``, ``conformal``.
@@ -291,8 +297,8 @@ def recommend(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> Re
     True
     """
     read = as_votes(votes)
-    spec = spec_from(RECOMMEND, "recommend", options)
-    run = run_study(RECOMMEND, read.matrix, spec, jobs=jobs, keep_interrupted=True)
+    spec, workers = spec_from(RECOMMEND, "recommend", options), Workers(jobs, backend)
+    run = run_study(RECOMMEND, read.matrix, spec, workers=workers, keep_interrupted=True)
     return RecommendedPanel(RECOMMEND, spec, read, run)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from judgepanel.api.panels import DOCUMENTS, write_document
-from judgepanel.api.running import StudyRun, check_jobs, run_study, settings_from
+from judgepanel.api.running import StudyRun, Workers, run_study, settings_from
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.analysis_report import AnalysisReport, Finding, analysis_document
@@ -18,6 +18,7 @@ from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION
 from judgepanel.studies.options import spec_options_of
 from judgepanel.studies.panel.what_if import WHAT_IF
+from judgepanel.studies.runner import AUTO
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.value.value import VALUE
 from judgepanel.votes import InputError, VoteMatrix
@@ -36,6 +37,7 @@ def report(
     *,
     studies: Sequence[str] | str | None = None,
     jobs: int | None = None,
+    backend: str = AUTO,
     **options: Any,
 ) -> Path:
     """Compute studies under their default options, and write what they say to one file.
@@ -53,6 +55,9 @@ def report(
         ``cost``, ``escalation``) bring ``recommend`` along.
     jobs : int, optional
         Workers, all cores by default; they change no figure.
+    backend : str, optional
+        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it changes no figure.
     **options
         ``splits``, ``seed``, ``fraction``, ``orientation``, ``protocol``, ``judges`` and
         ``group_duplicates``.
@@ -78,7 +83,14 @@ def report(
     """
     target = Path(path)
     check_output(target, kinds=DOCUMENTS)
-    write_report(as_votes(votes), target, studies, _settings(options), jobs, keep_interrupted=True)
+    write_report(
+        as_votes(votes),
+        target,
+        studies,
+        _settings(options),
+        Workers(jobs, backend),
+        keep_interrupted=True,
+    )
     return target
 
 
@@ -87,12 +99,11 @@ def write_report(
     path: Path,
     studies: Sequence[str] | str | None,
     settings: Settings,
-    jobs: int | None,
+    workers: Workers,
     *,
     keep_interrupted: bool,
 ) -> tuple[str, ...]:
     """Compute and write a report; returns what is missing from it, and why."""
-    check_jobs(jobs)
     check_labels(votes.matrix.labels, votes.matrix.task, None)
     names = report_studies(studies)
     findings: dict[str, Finding] = {}
@@ -100,7 +111,12 @@ def write_report(
     refused = missing if studies is None else None
     try:
         for finding, run in _findings(
-            votes.matrix, names, settings, jobs, keep_interrupted=keep_interrupted, refused=refused
+            votes.matrix,
+            names,
+            settings,
+            workers,
+            keep_interrupted=keep_interrupted,
+            refused=refused,
         ):
             findings[finding.study.name] = finding
             if run.interrupted:
@@ -156,7 +172,7 @@ def _findings(
     votes: VoteMatrix,
     names: tuple[str, ...],
     settings: Settings,
-    jobs: int | None,
+    workers: Workers,
     *,
     keep_interrupted: bool,
     refused: list[str] | None,
@@ -171,7 +187,7 @@ def _findings(
         spec: Spec = specs[name][0]
         try:
             run = run_study(
-                study, votes, spec, jobs=jobs, keep_interrupted=keep_interrupted, title=title
+                study, votes, spec, workers=workers, keep_interrupted=keep_interrupted, title=title
             )
         except InputError as error:
             if refused is None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgepanel.api.progress import ProgressLine
+from judgepanel.studies.cluster import DASK, backend_of, is_address
 from judgepanel.studies.contract import Result, Spec, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
-from judgepanel.studies.runner import AUTO, Progress, default_jobs, steps
+from judgepanel.studies.runner import AUTO, BACKENDS, Progress, default_jobs, steps
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import InputError, VoteMatrix
@@ -79,10 +80,32 @@ def study_spec(study: AnyStudy, settings: Settings, given: Mapping[str, Any]) ->
     return read_spec(study, settings, given)
 
 
-def check_jobs(jobs: int | None) -> None:
-    """Refuse a number of workers below 1."""
-    if jobs is not None and jobs < 1:
-        raise InputError("--jobs must be at least 1", value=jobs, allowed="1 or more")
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """What computes: how many workers (None: all cores), and which backend.
+
+    ``backend`` is ``auto``, ``threading``, ``loky``, or the address of a Dask scheduler, whose
+    workers are all taken.
+
+    Raises
+    ------
+    InputError
+        Fewer than one worker, or a backend that there is not.
+    """
+
+    jobs: int | None = None
+    backend: str = AUTO
+
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            raise InputError("--jobs must be at least 1", value=self.jobs, allowed="1 or more")
+        if is_address(self.backend):
+            backend_of(DASK, self.backend, BACKENDS)
+        else:
+            backend_of(self.backend, None, BACKENDS)
+
+
+_HERE = Workers()
 
 
 def run_study(
@@ -90,7 +113,7 @@ def run_study(
     votes: VoteMatrix,
     spec: Spec,
     *,
-    jobs: int | None = None,
+    workers: Workers = _HERE,
     keep_interrupted: bool = False,
     title: str = "",
 ) -> StudyRun:
@@ -102,15 +125,14 @@ def run_study(
     Raises
     ------
     InputError
-        Fewer than one worker, votes without labels, and whatever the study refuses.
+        Votes without labels, a scheduler that cannot be used, and whatever the study refuses.
     """
-    check_jobs(jobs)
     check_labels(votes.labels, votes.task, None)
-    workers = min(jobs or default_jobs(), len(study.plan(spec)))
+    jobs = min(workers.jobs or default_jobs(), len(study.plan(spec)))
     latest: Progress[Any, Any, Any] | None = None
     with ProgressLine() as line:
         try:
-            for latest in steps(study, votes, spec, jobs=workers, backend=AUTO):
+            for latest in steps(study, votes, spec, jobs=jobs, backend=workers.backend):
                 line.show(title + _progress_text(latest), latest.done / latest.total)
         except KeyboardInterrupt:
             if not keep_interrupted or latest is None:

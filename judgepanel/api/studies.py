@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.api.running import AnyStudy, StudyRun, run_study, spec_from
+from judgepanel.api.running import AnyStudy, StudyRun, Workers, run_study, spec_from
 from judgepanel.api.show import blocks_html, first_figure
 from judgepanel.api.votes import AnyVotes, Source, Votes, as_votes
 from judgepanel.decision.recommend import RECOMMEND
@@ -22,6 +22,7 @@ from judgepanel.studies.columns import described
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.result_file import result_content, result_json
+from judgepanel.studies.runner import AUTO
 from judgepanel.words.output import check_output, write_whole
 from judgepanel.words.tables import csv_text
 
@@ -119,7 +120,9 @@ class StudyResult:
         return blocks_html(self.blocks())
 
 
-def study(name: str, votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> StudyResult:
+def study(
+    name: str, votes: AnyVotes, *, jobs: int | None = None, backend: str = AUTO, **options: Any
+) -> StudyResult:
     """Run one study by name.
 
     Progress is shown on a terminal and in a notebook. An interrupt (Ctrl-C, or a notebook's stop
@@ -133,6 +136,9 @@ def study(name: str, votes: AnyVotes, *, jobs: int | None = None, **options: Any
         What :func:`load` or :func:`from_frame` returned.
     jobs : int, optional
         Workers, all cores by default; they change no figure.
+    backend : str, optional
+        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it changes no figure.
     **options
         ``splits``, ``seed``, ``fraction``, ``orientation``, ``protocol``, ``judges`` and
         ``group_duplicates``, which all studies share, and the study's own options: those of the
@@ -160,10 +166,14 @@ def study(name: str, votes: AnyVotes, *, jobs: int | None = None, **options: Any
     judgepanel.votes.errors.InputError: unknown study (found 'curve'); allowed: panel_curve, ...
     """
     chosen = study_named(name)
-    return StudyResult(*_run(chosen, f"the study {chosen.name}", votes, jobs, options))
+    return StudyResult(
+        *_run(chosen, f"the study {chosen.name}", votes, Workers(jobs, backend), options)
+    )
 
 
-def curve(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> StudyResult:
+def curve(
+    votes: AnyVotes, *, jobs: int | None = None, backend: str = AUTO, **options: Any
+) -> StudyResult:
     """Keep all judges, or the top k? NLL against the number of judges kept.
 
     Parameters
@@ -172,6 +182,9 @@ def curve(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> StudyR
         What :func:`load` or :func:`from_frame` returned.
     jobs : int, optional
         Workers, all cores by default; they change no figure.
+    backend : str, optional
+        What computes: ``auto`` (the default), ``threading``, ``loky``, or the address of a Dask
+        scheduler such as ``tcp://host:8786``; it changes no figure.
     **options
         Those of :func:`study`, and ``aggregator``, ``calibrators``, ``ranking``, ``k``, ``top``.
 
@@ -197,13 +210,15 @@ def curve(votes: AnyVotes, *, jobs: int | None = None, **options: Any) -> StudyR
     >>> curve.summary()["comparisons"][1]["verdict"]
     'keep all'
     """
-    return StudyResult(*_run(PANEL_CURVE, f"the study {PANEL_CURVE.name}", votes, jobs, options))
+    return StudyResult(
+        *_run(PANEL_CURVE, f"the study {PANEL_CURVE.name}", votes, Workers(jobs, backend), options)
+    )
 
 
 def _run(
-    chosen: AnyStudy, command: str, votes: AnyVotes, jobs: int | None, options: dict[str, Any]
+    chosen: AnyStudy, command: str, votes: AnyVotes, workers: Workers, options: dict[str, Any]
 ) -> tuple[AnyStudy, Spec, Votes, StudyRun]:
     read = as_votes(votes)
     spec = spec_from(chosen, command, options)
-    run = run_study(chosen, read.matrix, spec, jobs=jobs, keep_interrupted=True)
+    run = run_study(chosen, read.matrix, spec, workers=workers, keep_interrupted=True)
     return chosen, spec, read, run

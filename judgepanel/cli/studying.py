@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from judgepanel.api.panels import DOCUMENTS, RecommendedPanel
 from judgepanel.api.reports import report_studies, write_report
-from judgepanel.api.running import StudyRun, check_jobs, run_study, study_spec
+from judgepanel.api.running import StudyRun, Workers, run_study, study_spec
 from judgepanel.api.studies import TABLES, StudyResult
 from judgepanel.api.votes import Votes
 from judgepanel.cli.reading import check_out, grouping_option, load, reading_options
@@ -18,10 +19,11 @@ from judgepanel.cli.terminal import refuse
 from judgepanel.decision.recommend import RECOMMEND
 from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.terminal import terminal_text
-from judgepanel.studies.contract import Study
+from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
+from judgepanel.studies.contract import Study, WorkersEnded
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import spec_options_of, unknown_option
-from judgepanel.studies.runner import WorkersEnded
+from judgepanel.studies.runner import AUTO, BACKENDS
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from judgepanel.votes.files import text_of
@@ -94,6 +96,14 @@ def _settings_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fraction", type=float, default=0.5, help="share that calibrates")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=None, help="workers (default: all cores)")
+    parser.add_argument(
+        "--backend",
+        choices=(*BACKENDS, DASK),
+        help="what computes (default: auto, on this machine)",
+    )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="the Dask scheduler whose workers compute"
+    )
 
 
 def _dictionary(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -149,7 +159,7 @@ def run_report(options: argparse.Namespace) -> None:
     """Compute studies, and write what they say to one file."""
     check_out(options, *DOCUMENTS)
     settings = _settings(options)
-    names = report_studies(options.studies)
+    names, workers = report_studies(options.studies), _workers(options)
     votes = load(options)
     with _one_line():
         options.notes += write_report(
@@ -157,7 +167,7 @@ def run_report(options: argparse.Namespace) -> None:
             options.out,
             None if options.studies is None else names,
             settings,
-            options.jobs,
+            workers,
             keep_interrupted=False,
         )
     print(printable(f"Written: {options.out.name}."))
@@ -207,10 +217,19 @@ def _judges(options: argparse.Namespace) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def _workers(options: argparse.Namespace) -> Workers:
+    """What computes; a scheduler's address alone means the backend dask."""
+    backend, scheduler = options.backend, options.scheduler
+    if backend in (None, DASK):
+        scheduler = scheduler or (os.environ.get(SCHEDULER) if backend == DASK else None)
+        backend = DASK if backend == DASK or scheduler else AUTO
+    return Workers(options.jobs, backend_of(backend, scheduler, BACKENDS))
+
+
 def _run(options: argparse.Namespace, spec: Any) -> tuple[Any, Any, Votes, StudyRun]:
-    check_jobs(options.jobs)
+    workers = _workers(options)
     votes = load(options)
     with _one_line():
-        run = run_study(options.study, votes.matrix, spec, jobs=options.jobs)
+        run = run_study(options.study, votes.matrix, spec, workers=workers)
     options.notes += run.notes
     return options.study, spec, votes, run

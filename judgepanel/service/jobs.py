@@ -19,8 +19,9 @@ from typing import Any, Protocol
 from judgepanel.service.database import DatabaseAway, DatabaseProblem
 from judgepanel.service.turns import Turn, Turns
 from judgepanel.service.workspace import Full, Job, ServerProblem, Status
-from judgepanel.studies.contract import Chunk, Spec, Study
-from judgepanel.studies.runner import Cancelled, Progress, WorkersEnded, merged, steps, warm
+from judgepanel.studies.cluster import DASK, is_address
+from judgepanel.studies.contract import Chunk, Spec, Study, WorkersEnded
+from judgepanel.studies.runner import Cancelled, Progress, merged, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
 REFRESH_SECONDS = 0.5
@@ -40,6 +41,7 @@ _EVERYBODYS = (
     "when some are done."
 )
 BACKENDS = ("loky", "threading")
+"""Backends of this machine."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -73,7 +75,8 @@ class Jobs:
     """Jobs of one process by key. ``workers`` run at once; each spreads over all cores.
 
     ``backend`` is joblib's: "threading" shares this process, "loky" leaves it free to answer.
-    ServerProblem for any other. ``clock`` tells for how long nobody has looked at work.
+    The address of a Dask scheduler leaves it to the workers of that. ServerProblem for any other.
+    ``clock`` tells for how long nobody has looked at work.
     """
 
     def __init__(
@@ -82,9 +85,9 @@ class Jobs:
         backend: str = "threading",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if backend not in BACKENDS:
+        if backend not in BACKENDS and not is_address(backend):
             raise ServerProblem(
-                f"JUDGEPANEL_BACKEND is {backend!r}; it can be {' or '.join(BACKENDS)}."
+                f"JUDGEPANEL_BACKEND is {backend!r}; it can be {', '.join((*BACKENDS, DASK))}."
             )
         self._backend = backend
         self._threads: dict[str, threading.Thread] = {}

@@ -15,6 +15,10 @@ CHUNK_SPLITS = 5
 """Splits a chunk; fixed, so that neither workers nor the total number of splits move a bit."""
 
 
+class WorkersEnded(RuntimeError):
+    """Worker processes die again and again, so that work comes no further."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Splits ``first`` .. ``first + count - 1``."""

@@ -1,9 +1,10 @@
 """Runs the chunks of a study: progress after every chunk, pause and cancel between, any workers.
 
 The first chunk runs in this thread, so that a coarse result is there before workers have started;
-the rest go through joblib, whose backends (threads, loky, Dask) are the way to more cores. Chunks
-that an earlier run has kept are not computed again. A worker process that is ended from outside, as
-a system short of memory does it, is replaced, and the chunks that it had are computed again.
+the rest go through joblib, whose backends (threads, loky) are the way to more cores, or to a Dask
+scheduler (see :mod:`judgepanel.studies.cluster`). Chunks that an earlier run has kept are not
+computed again. A worker process that is ended from outside, as a system short of memory does it, is
+replaced, and the chunks that it had are computed again.
 """
 
 from __future__ import annotations
@@ -24,15 +25,19 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
 from threadpoolctl import ThreadpoolController
 
-from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study
+from judgepanel.studies.cluster import Cluster, ClusterLost, is_address
+from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study, WorkersEnded
 from judgepanel.studies.settings import grouped_votes
 from judgepanel.votes import VoteMatrix
 
 AUTO = "auto"
 """The backend that is loky where it repays the start of its workers, else threading."""
+BACKENDS = (AUTO, "loky", "threading")
+"""Backends of this machine; the address of a Dask scheduler is one more."""
 _REPAID_SECONDS = 15.0
-_WORKERS_GONE = (BrokenProcessPool, ShutdownExecutorError)
+_PROCESSES_GONE = (BrokenProcessPool, ShutdownExecutorError)
 """What joblib raises in all work whose workers are gone, whichever work they died of."""
+_WORKERS_GONE = (*_PROCESSES_GONE, ClusterLost)
 _MOST_DEATHS = 4
 _WATCH = "judgepanel-parent"
 _WATCH_SECONDS = 2.0
@@ -40,10 +45,6 @@ _WATCH_SECONDS = 2.0
 
 class Cancelled(Exception):
     """The work was called off; what had been merged until then is not lost to its caller."""
-
-
-class WorkersEnded(RuntimeError):
-    """Worker processes die again and again, so that work comes no further."""
 
 
 class Gate:
@@ -110,7 +111,8 @@ def steps(
     """Yield the state after every chunk; raise :class:`Cancelled` once ``gate`` says so.
 
     ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is
-    handed the partial of every chunk that is, before the state is yielded. After the first chunk,
+    handed the partial of every chunk that is, before the state is yielded. ``backend`` is joblib's,
+    or the address of a Dask scheduler, for which ``jobs`` is not asked. After the first chunk,
     one starts only while ``gate`` is open; those under way are finished and kept before it is
     waited for. The result is the same to the bit whatever is kept and however often it waits.
     """
@@ -184,7 +186,15 @@ def _pieces(
     backend: str,
     gate: Gate,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
-    """Partials of the chunks; when closed early, those already handed to workers are waited for."""
+    """Partials of the chunks; when closed early, those handed to our own workers are waited for."""
+    if is_address(backend):
+        with one_thread(), closing(Cluster(backend)) as cluster:
+            work = (study, votes, spec)
+            yield _run_one(*work, chunks[0])
+            yield from _again(
+                chunks[1:], lambda left: cluster.spread(work, left, _run_one, gate), gate
+            )
+        return
     with one_thread():
         began = time.monotonic()
         first = _run_one(study, votes, spec, chunks[0])
@@ -197,24 +207,34 @@ def _pieces(
                 yield _run_one(study, votes, spec, chunk)
             return
         chosen = _chosen(backend, left)
-        waiting = {chunk.number: chunk for chunk in rest}
-        deaths = 0
-        while waiting:
-            _pass(gate)
-            spread = _spread(study, votes, spec, list(waiting.values()), jobs, chosen, gate)
-            try:
-                with closing(spread) as pieces:
-                    for chunk, piece in pieces:
-                        del waiting[chunk.number]
-                        deaths = 0
-                        yield chunk, piece
-            except _WORKERS_GONE:
-                deaths += 1
-                if deaths == _MOST_DEATHS:
-                    raise WorkersEnded(
-                        "The processes that compute this are ended again and again: this machine "
-                        "may be short of memory. Free some, and run it again."
-                    ) from None
+        yield from _again(
+            rest, lambda left: _spread(study, votes, spec, left, jobs, chosen, gate), gate
+        )
+
+
+def _again(
+    chunks: Sequence[Chunk],
+    spread: Callable[[list[Chunk]], Generator[tuple[Chunk, PartialT], None, None]],
+    gate: Gate,
+) -> Generator[tuple[Chunk, PartialT], None, None]:
+    """Partials of the chunks; what is not computed yet is spread anew after a pause or a loss."""
+    waiting = {chunk.number: chunk for chunk in chunks}
+    deaths = 0
+    while waiting:
+        _pass(gate)
+        try:
+            with closing(spread(list(waiting.values()))) as pieces:
+                for chunk, piece in pieces:
+                    del waiting[chunk.number]
+                    deaths = 0
+                    yield chunk, piece
+        except _WORKERS_GONE:
+            deaths += 1
+            if deaths == _MOST_DEATHS:
+                raise WorkersEnded(
+                    "The processes that compute this are ended again and again: this machine "
+                    "may be short of memory. Free some, and run it again."
+                ) from None
 
 
 def _pass(gate: Gate) -> None:
@@ -232,7 +252,7 @@ def _spread(
     backend: str,
     gate: Gate,
 ) -> Generator[tuple[Chunk, PartialT], None, None]:
-    """Partials of the chunks as workers finish them; one of ``_WORKERS_GONE`` where they die.
+    """Partials of the chunks as workers finish them; one of ``_PROCESSES_GONE`` where they die.
 
     joblib hands out chunks whether or not its results are taken, so the gate is asked for each:
     once it is closed, no more of them start, and the rest have to be spread again.
@@ -255,7 +275,7 @@ def _spread(
             yield piece
     finally:
         stopped.set()
-        with suppress(*_WORKERS_GONE):
+        with suppress(*_PROCESSES_GONE):
             for _ in results:
                 pass
 

@@ -7,6 +7,9 @@ import threading
 from pathlib import Path
 
 from judgepanel.service import SqlWorkspace
+from judgepanel.service.workspace import ServerProblem
+from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
+from judgepanel.votes import InputError
 from judgepanel.votes.apart import kill_readers
 
 _SPACES: dict[tuple[str, str], SqlWorkspace] = {}
@@ -18,8 +21,17 @@ def open_workspace(url: str, home: str) -> SqlWorkspace:
     with _LOCK:
         if (url, home) not in _SPACES:
             backend = os.environ.get("JUDGEPANEL_BACKEND", "loky")
+            if backend == DASK:
+                backend = _scheduler()
             _SPACES[url, home] = SqlWorkspace(url, Path(home), backend)
         return _SPACES[url, home]
+
+
+def _scheduler() -> str:
+    try:
+        return backend_of(DASK, os.environ.get(SCHEDULER), ())
+    except InputError as error:
+        raise ServerProblem(str(error)) from None
 
 
 def close_workspaces() -> None:

@@ -7,7 +7,13 @@ from typing import Any
 
 from judgepanel.votes.errors import InputError
 
-EXTRAS = {"psycopg": "postgres", "authlib": "login", "httpx": "collect", "python_calamine": "excel"}
+EXTRAS = {
+    "psycopg": "postgres",
+    "authlib": "login",
+    "httpx": "collect",
+    "python_calamine": "excel",
+    "distributed": "dask",
+}
 """The extra of the distribution that brings a package (requirements.txt)."""
 
 

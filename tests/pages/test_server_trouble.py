@@ -38,7 +38,7 @@ def test_a_backend_that_does_not_exist_is_told_on_every_page(monkeypatch, tmp_pa
     monkeypatch.setenv(VARIABLE, f"sqlite:///{tmp_path / 'own.db'}")
     monkeypatch.setenv("JUDGEPANEL_BACKEND", "clouds")
     (html,) = htmls(open_app(page, analysis="unknown-but-well-formed"), "jp-problem")
-    assert html == "JUDGEPANEL_BACKEND is 'clouds'; it can be loky or threading."
+    assert html == "JUDGEPANEL_BACKEND is 'clouds'; it can be loky, threading, dask."
 
 
 def test_start_without_an_analysis_tells_it_too(monkeypatch, tmp_path):

@@ -119,7 +119,7 @@ def test_who_waits_is_not_kept_for_longer_than_asked(space, votes):
 
 
 def test_an_unknown_backend_is_refused_with_those_there_are(url):
-    with pytest.raises(ServerProblem, match="'clouds'; it can be loky or threading"):
+    with pytest.raises(ServerProblem, match="'clouds'; it can be loky, threading, dask"):
         SqlWorkspace(url, backend="clouds")
 
 

@@ -14,7 +14,7 @@ from tests.setup.scripts import ROOT, script_module
 
 PERMISSIVE = {
     *("MIT", "MIT License", "MIT-0", "MIT-CMU", "0BSD", "Zlib", "CC0-1.0", "PSF-2.0", "ISC"),
-    *("BSD-2-Clause", "BSD-3-Clause", "BSD License", "3-Clause BSD License"),
+    *("BSD-2-Clause", "BSD-3-Clause", "BSD License", "3-Clause BSD License", "BSD"),
     *("Apache-2.0", "Apache License 2.0", "Apache Software License"),
     *("Python Software Foundation License", "Historical Permission Notice and Disclaimer (HPND)"),
 }

@@ -90,7 +90,7 @@ def test_what_few_features_need_is_an_extra(wheel: Path) -> None:
     assert {"streamlit", "numpy"} <= core
     for package, extra in EXTRAS.items():
         assert package.replace("_", "-") in of(extra) - core
-    assert of("all") == of("postgres", "login", "collect", "excel")
+    assert of("all") == of("postgres", "login", "collect", "excel", "dask")
 
 
 def test_two_builds_are_identical(tmp_path: Path) -> None:
