@@ -88,10 +88,28 @@ class Tally:
         order = np.argsort(self.numbers, kind="stable")
         return replace(self, **{name: getattr(self, name)[order] for name in _PER_SPLIT})
 
-    def item_means(self) -> tuple[Floats, NDArray[np.bool_]]:
+    def item_means(self) -> tuple[ItemMeans, NDArray[np.bool_]]:
         """Mean score (3, C, A + 1, n) of every item evaluated at least once, and which they are."""
-        seen = self.evaluated > 0
-        return self.item_sums[..., seen] / (_UNIT * self.evaluated[seen]), seen
+        seen = np.asarray(self.evaluated > 0)
+        return ItemMeans(self.item_sums, self.evaluated, seen), seen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemMeans:
+    """Mean scores (3, C, A + 1, n), of which only the part that is asked for is computed.
+
+    All of them would be a second copy of the largest array that there is.
+    """
+
+    sums: Ints
+    evaluated: Ints
+    seen: NDArray[np.bool_]
+
+    def __getitem__(self, place: int | slice | tuple[int | slice, ...]) -> Floats:
+        """Those at positions of metric, pipeline and arm."""
+        sums = self.sums[place][..., self.seen]
+        means: Floats = sums / (_UNIT * self.evaluated[self.seen])
+        return means
 
 
 _PER_SPLIT = (
@@ -111,11 +129,19 @@ _SUMMED = ("item_sums", "evaluated", "replaced")
 
 def combine(left: Tally, right: Tally) -> Tally:
     """Both sets of splits together; exact and in any order."""
-    joined: dict[str, Any] = {
-        n: np.concatenate([getattr(left, n), getattr(right, n)]) for n in _PER_SPLIT
-    }
     summed: dict[str, Any] = {n: getattr(left, n) + getattr(right, n) for n in _SUMMED}
-    return replace(left, **joined, **summed)
+    return replace(left, **_joined(left, right), **summed)
+
+
+def absorb(left: Tally, right: Tally) -> Tally:
+    """As :func:`combine`, in the memory of ``left``, which is not to be used again."""
+    for name in _SUMMED:
+        np.add(getattr(left, name), getattr(right, name), out=getattr(left, name))
+    return replace(left, **_joined(left, right))
+
+
+def _joined(left: Tally, right: Tally) -> dict[str, Any]:
+    return {n: np.concatenate([getattr(left, n), getattr(right, n)]) for n in _PER_SPLIT}
 
 
 def tally(

@@ -84,10 +84,12 @@ def grid_estimates(
             estimates[metric] = Interval(split_means.mean(axis=0), lo, hi, unit=unit)
             continue
         if len(split_means) < 2:
-            estimates[metric] = Interval.alone(item_means[m].mean(axis=-1), unit)
+            means = [item_means[m, c].mean(axis=-1) for c in range(split_means.shape[1])]
+            estimates[metric] = Interval.alone(np.array(means), unit)
             continue
         levels = []
-        for c, items in enumerate(item_means[m]):
+        for c in range(split_means.shape[1]):
+            items = item_means[m, c]
             level = estimate(items, split_means[:, c], units[seen], *mean_sizes(tally), joint=False)
             if rare and metric == "nll":
                 level = allow_level(level, one_more_error(items, units[seen]))
@@ -131,10 +133,9 @@ def comparisons(
     item_means, seen = tally.item_means()
     results: list[Comparison] = []
     for c, calibrator in enumerate(calibrators):
-        extra = one_more_error(item_means[0, c], units[seen]) * rare
-        results += _of_calibrator(
-            tally, item_means[0, c], units[seen], c, calibrator, sizes, seed, extra
-        )
+        nll = item_means[0, c]
+        extra = one_more_error(nll, units[seen]) * rare
+        results += _of_calibrator(tally, nll, units[seen], c, calibrator, sizes, seed, extra)
     return tuple(results)
 
 

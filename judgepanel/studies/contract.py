@@ -69,7 +69,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     copies of items where the settings ask for that. ``partial`` is the type of partials, as which
     kept chunks are read back. ``rounds`` is how many splits (or resamples) a spec asks for,
     ``chunk`` how many make a chunk, and ``first`` how many the first chunk has where that is fewer:
-    somebody waits for a first answer.
+    somebody waits for a first answer. ``absorb`` is ``combine`` into the memory of its first
+    partial, for partials so large that another copy of them counts.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     rounds: Callable[[SpecT], int] = _all_splits
     chunk: int = CHUNK_SPLITS
     first: int | None = None
+    absorb: Callable[[PartialT, PartialT], PartialT] | None = None
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
         """Chunks of ``chunk`` rounds, after a first one of ``first``."""

@@ -79,7 +79,7 @@ def against_position(
     rows, columns = zip(*arms, strict=True)
     gap = Interval.of(
         estimate(
-            means[0, rows, columns] - loss[seen],
+            means[0][rows, columns] - loss[seen],
             tally.split_means[:, 0, rows, columns] - constant[:, None],
             units[seen],
             *mean_sizes(tally),

@@ -69,6 +69,8 @@ _OPEN = Gate()
 class Progress(Generic[SpecT, PartialT, ResultT]):
     """State after a chunk: ``done`` of ``total`` chunks, seconds so far and seconds left.
 
+    It holds until the next state is asked for, which may take over the memory of ``partial``.
+
     ``kept`` of those done came from an earlier run, and took none of these seconds.
     """
 
@@ -124,10 +126,19 @@ def steps(
         yield Progress(study, votes, spec, partial, known, len(chunks), 0.0, known)
         return
     jobs = jobs or default_jobs()
+    ours = known > 1  # Else it is the partial of a chunk, which whoever keeps chunks may hold.
     with closing(_pieces(study, votes, spec, rest, jobs, backend, gate)) as pieces:
-        for n_done, (chunk, piece) in enumerate(pieces, start=known + 1):
+        n_done = known
+        for chunk, piece in pieces:  # Not `enumerate`, which holds the partial before.
+            n_done += 1
             keep(chunk, piece)
-            partial = study.combine(partial, piece) if n_done > 1 else piece
+            if n_done == 1:
+                partial = piece
+            elif ours and study.absorb is not None:
+                partial = study.absorb(partial, piece)
+            else:
+                partial, ours = study.combine(partial, piece), True
+            del piece  # A partial may be large, and the next one is computed while we wait.
             elapsed = time.monotonic() - started
             yield Progress(study, votes, spec, partial, n_done, len(chunks), elapsed, known)
             if gate.cancelled():
@@ -197,9 +208,9 @@ def _pieces(
         return
     with one_thread():
         began = time.monotonic()
-        first = _run_one(study, votes, spec, chunks[0])
+        first = [_run_one(study, votes, spec, chunks[0])]
         left = (time.monotonic() - began) * (len(chunks) - 1)
-        yield first
+        yield first.pop()
         rest = chunks[1:]
         if jobs == 1 or len(rest) < 2:
             for chunk in rest:
@@ -228,6 +239,7 @@ def _again(
                     del waiting[chunk.number]
                     deaths = 0
                     yield chunk, piece
+                    del piece
         except _WORKERS_GONE:
             deaths += 1
             if deaths == _MOST_DEATHS:
@@ -271,8 +283,9 @@ def _spread(
     )
     try:
         # Closing joblib's generator early warns, and `yield from` would close it.
-        for piece in results:  # noqa: UP028
+        for piece in results:
             yield piece
+            del piece
     finally:
         stopped.set()
         with suppress(*_PROCESSES_GONE):

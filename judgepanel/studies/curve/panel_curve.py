@@ -28,7 +28,7 @@ from judgepanel.kernels.evaluate.evaluation import Choice, Recipe, evaluate_spli
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.accumulate import Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import Arms, Tally, absorb, combine, tally
 from judgepanel.studies.common import (
     check_each_once,
     check_known,
@@ -316,6 +316,7 @@ PANEL_CURVE: Study[PanelCurveSpec, Tally, PanelCurve] = Study(
     partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
+    absorb=absorb,
     merge=merge,
 )
 

@@ -25,7 +25,7 @@ from judgepanel.kernels.evaluate.calibrated import SplitScores
 from judgepanel.kernels.evaluate.grid import FORMS, LEARNS, Form, Pipelines, evaluate_grid
 from judgepanel.scoring.inference import estimate, simultaneous_reach
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.accumulate import METRICS, Arms, Tally, combine, tally
+from judgepanel.studies.accumulate import METRICS, Arms, Tally, absorb, combine, tally
 from judgepanel.studies.codec import to_plain
 from judgepanel.studies.common import (
     check_each_once,
@@ -281,6 +281,7 @@ METHOD_GRID: Study[MethodGridSpec, Tally, MethodGrid] = Study(
     partial=Tally,
     run_chunk=run_chunk,
     combine=combine,
+    absorb=absorb,
     merge=merge,
     chunk=2,
 )

@@ -330,7 +330,7 @@ def _gaps(
     """
     means, seen = tally.item_means()
     items = means[0, 0] - means[0, 0, tally.reference]
-    same = ~items.any(axis=1)
+    same = np.asarray(~items.any(axis=1))
     if len(tally.numbers) < 2:
         none = np.full(len(same), np.nan)
         delta = Interval(nll - nll[0], none, none)
