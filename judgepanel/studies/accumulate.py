@@ -191,6 +191,7 @@ def tally(
             ("constant_nll", arms.constant_nll),
         ):
             rows[name].append(value)
+        del arms  # It is large, and the next split's are made while we wait.
     if sums is None:
         raise ValueError("no split to tally")
     n_c = len(sums.exact[0])
