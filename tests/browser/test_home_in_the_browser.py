@@ -19,6 +19,7 @@ from tests.browser.driver import (
     analysis_in,
     answer,
     as_upload,
+    downloaded,
     finished_comparison,
     refused,
     upload,
@@ -52,6 +53,23 @@ def analyses(server: Server) -> dict[str, str]:
 
 def row(page: Page, analysis: str) -> Locator:
     return page.locator(f".st-key-row-{analysis}")
+
+
+def test_templates_are_files_that_can_be_read(page: Page, server: Server, guard: Guard) -> None:
+    page.goto(server.url)
+    page.get_by_role("heading", name="What a file looks like").wait_for()
+    wide, long, labels, judges = (
+        downloaded(page, title)
+        for title in ("One row per item", "One row per vote", "Labels alone", "Judge table")
+    )
+    for template in (wide, long):
+        loaded = load_votes(template, name="t.csv", judge_table=judges, need_labels=False)
+        assert loaded.votes.item_ids == ("q1", "q2", "q3")
+        assert loaded.votes.labels.tolist() == [1, 0, -1]
+    unlabelled = b"\n".join(line.rpartition(b",")[0] for line in long.splitlines())
+    joined = load_votes(unlabelled, name="t.csv", labels=labels, need_labels=False)
+    assert joined.votes.labels.tolist() == [1, 0, -1]
+    guard.check()
 
 
 def test_labels_in_a_second_file_complete_votes_without_labels(

@@ -47,6 +47,20 @@ _EXAMPLE = """item_id,label,feat_topic,judge-a,judge-b,judge-c
 q1,1,math,1,1,0
 q2,0,code,0,1,
 q3,,code,1,,1"""
+_TEMPLATES = {
+    "One row per item": ("votes_by_item.csv", f"{_EXAMPLE}\n"),
+    "One row per vote": (
+        "votes_by_vote.csv",
+        "item,judge,verdict,label\nq1,judge-a,1,1\nq1,judge-b,1,1\nq2,judge-a,0,0\n"
+        "q2,judge-b,0,0\nq3,judge-a,,\nq3,judge-b,1,\n",
+    ),
+    "Labels alone": ("labels.csv", "item_id,label\nq1,1\nq2,0\n"),
+    "Judge table": (
+        "judges.csv",
+        "judge,family,cost_usd\njudge-a,x,0.001\njudge-b,x,0.02\njudge-c,y,0.004\n",
+    ),
+}
+"""Templates to download: what is in them, file name, text."""
 _SEVERAL = {
     "judge": ("Judges", "as guessed"),
     "feature": ("Item features", "as guessed"),
@@ -114,6 +128,12 @@ def _example() -> None:
         "outputs (item, judge, text, order): their verdicts are read here. Nothing leaves this "
         "machine.</p>"
     )
+    st.caption("Templates to download and fill in:")
+    with st.container(horizontal=True, key="templates"):
+        for title, (name, content) in _TEMPLATES.items():
+            st.download_button(
+                title, content, name, "text/csv", key=f"template-{name}", on_click="ignore"
+            )
 
 
 @show_errors()
