@@ -106,7 +106,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     path : str or Path
         The file. What other tools write (Inspect AI, promptfoo, ...) is recognised.
     task : {"pairwise", "pointwise"}, optional
-        What an item is; pairwise unless the file says otherwise.
+        What an item is; pairwise unless the file says otherwise or has verdicts such as yes and no.
     label, item_id, groups : str, optional
         Columns with the labels, the items' ids and their groups (on the command line
         ``--label-column``, ``--id-column`` and ``--group-column``), where the guess is wrong.

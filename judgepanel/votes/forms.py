@@ -12,7 +12,14 @@ from judgepanel.votes.errors import InputError, listed
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.roles import model_columns
 from judgepanel.votes.table import RawTable, text_column
-from judgepanel.votes.words import distinct, form_of, is_verdict, mixed_words, verdict_of
+from judgepanel.votes.words import (
+    distinct,
+    form_of,
+    is_good_or_bad,
+    is_verdict,
+    mixed_words,
+    verdict_of,
+)
 
 _ONES, _TWOS = frozenset(("1", "1.0", "1,0")), frozenset(("2", "2.0", "2,0"))
 
@@ -53,6 +60,13 @@ def in_plain_words(table: RawTable, mapping: Mapping, task: Task) -> tuple[RawTa
 def is_label_word(word: str) -> bool:
     """Whether a label may be written so, names of models aside."""
     return is_verdict(word) or word.strip() in _TWOS
+
+
+def implied_task(table: RawTable, mapping: Mapping) -> Task | None:
+    """``pointwise`` where verdicts are written yes and no, pass and fail, ...; None for others."""
+    columns = verdict_columns(mapping)
+    words = (word for column in columns for word in distinct(table.frame[column])[1])
+    return "pointwise" if any(map(is_good_or_bad, words)) else None
 
 
 def forms_sentence(table: RawTable, mapping: Mapping) -> str:

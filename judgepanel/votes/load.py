@@ -11,12 +11,18 @@ from judgepanel.votes.build import Loaded, build_votes
 from judgepanel.votes.columns import Mapping, guess_mapping
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes, read_table
+from judgepanel.votes.forms import implied_task
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.imports import KINDS, recognised
 from judgepanel.votes.label_table import with_labels
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
+
+READ_AS_POINTWISE = (
+    "Verdicts say whether one response is good, so that items are single responses (pointwise). "
+    "If they are pairs, say so with --task pairwise, or on Start under Task."
+)
 
 
 def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
@@ -37,8 +43,8 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
     """Read votes from a path, from the bytes of an upload called ``name``, or from a raw table.
 
     Columns that are not given are guessed (see ``guess_mapping``); so is the task, which is
-    pairwise unless the file says otherwise. ``labels`` is a table of labels (see ``with_labels``);
-    ``label_column`` is then one of its columns.
+    pairwise unless the file says otherwise or has verdicts such as yes and no. ``labels`` is a
+    table of labels (see ``with_labels``); ``label_column`` is then one of its columns.
 
     Raises
     ------
@@ -59,13 +65,16 @@ def load_votes(  # noqa: PLR0913 - each is a column, or what a file cannot say
         ignore=ignore,
         need_label=need_labels,
     )
+    task = task or table.task
+    if task is None and implied_task(table, mapping) == "pointwise":
+        task, table = "pointwise", replace(table, notes=(*table.notes, READ_AS_POINTWISE))
     judges = judge_table
     if judges is not None and not isinstance(judges, RawTable):
         judges = open_table(judges, None, "the judge table")
     return build_votes(
         table,
         mapping,
-        task=task or table.task or "pairwise",
+        task=task or "pairwise",
         judge_table=judges,
         need_labels=need_labels,
     )

@@ -89,6 +89,11 @@ def mixed_words(words: Iterable[str]) -> tuple[str, str] | None:
     return None if better is None or good is None else (better, good)
 
 
+def is_good_or_bad(word: str) -> bool:
+    """Whether a word says that one response is good or bad, and not which of two is better."""
+    return word.strip().lower() in _GOOD + _BAD
+
+
 def form_of(words: Iterable[str]) -> str:
     """How verdicts are written, as people read it: ``0/1``, ``A/B``, ``yes/no``, ..."""
     plain = {word.strip().lower() for word in words}

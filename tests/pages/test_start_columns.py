@@ -6,12 +6,13 @@ from streamlit.testing.v1 import AppTest
 def columns_of_an_upload() -> None:
     import streamlit as st
 
-    from judgepanel.ui.pages.start import _columns
+    from judgepanel.ui.pages.start import _columns, _guessed
     from judgepanel.votes import build_votes, read_table
 
     lines = [f"q{n},{n % 2},2024-05-0{n + 1},{n % 2},{n // 4},{n % 2}" for n in range(8)]
     data = "\n".join(["item_id,label,timestamp,ann,bob,odd", *lines])
-    loaded = build_votes(*_columns(read_table(data.encode(), "v.csv"), None))
+    raw = read_table(data.encode(), "v.csv")
+    loaded = build_votes(*_columns(raw, _guessed(raw), None))
     st.write("judges: " + ", ".join(loaded.votes.judges))
     st.write("features: " + ", ".join(loaded.mapping.feature_columns))
 
@@ -19,7 +20,7 @@ def columns_of_an_upload() -> None:
 def columns_of_labels() -> None:
     import streamlit as st
 
-    from judgepanel.ui.pages.start import _columns
+    from judgepanel.ui.pages.start import _columns, _guessed
     from judgepanel.votes import build_votes, read_table
     from judgepanel.words.commands import column_options
 
@@ -27,9 +28,23 @@ def columns_of_labels() -> None:
     votes = read_table("\n".join(["item_id,ann,bob", *lines]).encode(), "v.csv")
     lines = [f"q{n},{n % 2},{n // 4}" for n in range(8)]
     labels = read_table("\n".join(["item_id,gold,second", *lines]).encode(), "gold.csv")
-    loaded = build_votes(*_columns(votes, labels))
+    loaded = build_votes(*_columns(votes, _guessed(votes), labels))
     st.write("labels: " + "".join(map(str, loaded.votes.labels)))
     st.write("options: " + " ".join(column_options(loaded)))
+
+
+def task_of_an_upload() -> None:
+    import streamlit as st
+
+    from judgepanel.ui.pages.start import _guessed, _task
+    from judgepanel.votes import read_table
+
+    words = {"good": ("no", "yes"), "better": ("B", "A")}[
+        st.text_input("words", "good", key="words")
+    ]
+    lines = [f"q{n},{words[n % 2]},{words[n // 4]}" for n in range(8)]
+    raw = read_table("\n".join(["item_id,label,ann", *lines]).encode(), "v.csv")
+    st.write("task: " + _task(raw, _guessed(raw)))
 
 
 def shown(app: AppTest) -> str:
@@ -43,6 +58,15 @@ def test_labels_of_another_file_are_joined_and_their_column_can_be_changed() -> 
     app.selectbox(key="column-of-labels").set_value("second").run()
     assert "labels: 00001111" in shown(app)
     assert "--labels gold.csv --label-column second" in shown(app)
+
+
+def test_words_of_good_and_bad_start_as_single_responses_and_the_task_can_be_changed() -> None:
+    app = AppTest.from_function(task_of_an_upload, default_timeout=60).run()
+    assert "task: pointwise" in shown(app)
+    app.radio(key="task-pointwise").set_value("pairwise").run()
+    assert "task: pairwise" in shown(app)
+    app.text_input(key="words").set_value("better").run()
+    assert "task: pairwise" in shown(app)
 
 
 def test_roles_are_guessed_and_can_be_changed() -> None:

@@ -196,6 +196,21 @@ def test_columns_chosen_by_hand_have_their_roles_and_are_written_into_commands()
     assert ("--judge-columns", "ann") in zip(*[iter(column_options(loaded))] * 2, strict=True)
 
 
+@pytest.mark.parametrize(
+    ("form", "task"),
+    [("yes/no", "pointwise"), ("pass/fail", "pointwise"), ("A/B", "pairwise"), ("0/1", "pairwise")],
+)
+def test_words_of_good_and_bad_make_items_single_responses_unless_said(
+    form: str, task: str
+) -> None:
+    text = write(columns({**WORDS, "0/1": ("0", "1")}[form]))
+    loaded = read(text)
+    assert loaded.votes.task == task
+    assert any("--task pairwise" in note for note in loaded.warnings) == (task == "pointwise")
+    for said in ("pairwise", "pointwise"):
+        assert read(text, task=said).votes.task == said
+
+
 REFUSED = {
     "a half-binary column": (columns(x=["0", "1", "0.3"] + ["1"] * 7), {}, "--ignore"),
     "scores without a direction": (columns(x=[str(n) for n in range(10)]), {}, "--ignore"),
@@ -239,7 +254,8 @@ def test_order_form_and_separator_do_not_change_the_matrix(
     order: list[str], form: str, separator: str
 ) -> None:
     cells = columns(WORDS[form], **MORE["a timestamp"])
-    votes = read(write({name: cells[name] for name in order}, separator)).votes
+    text = write({name: cells[name] for name in order}, separator)
+    votes = read(text, task="pairwise").votes
     plain = read(write(columns())).votes
     assert votes.with_judges(JUDGES).sha256 == plain.sha256
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -30,6 +32,7 @@ from judgepanel.votes import (
     open_table,
 )
 from judgepanel.votes.checks import item_checks
+from judgepanel.votes.forms import implied_task
 from judgepanel.votes.label_table import label_columns
 from judgepanel.votes.load import map_columns
 from judgepanel.votes.matrix import Task
@@ -191,13 +194,15 @@ def _uploaded(
     """Read an upload; what is wrong with it is one sentence beside it."""
     try:
         raw = read_upload(data, name)
-        task = _task(raw)
+        guessed = _guessed(raw)
+        task = _task(raw, guessed)
         if raw.task not in (None, task):
             # A folder of results may hold pairs and single responses: one of them is read.
             raw = read_upload(data, name, task)
+            guessed = _guessed(raw)
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
         judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
-        table, mapping = _columns(raw, label_table)
+        table, mapping = _columns(raw, guessed, label_table)
         loaded = build_votes(table, mapping, task=task, judge_table=judge_table)
     except InputError as error:
         problem(str(error))
@@ -217,34 +222,43 @@ def _uploaded(
     _strip(loaded.votes)
 
 
-def _task(raw: RawTable) -> Task:
-    """What an item is, as the file tells, or as it is chosen."""
+def _guessed(raw: RawTable) -> Mapping | None:
+    """What the columns are by their names and content; None where that cannot be told."""
+    try:
+        return guess_mapping(raw, need_label=False)
+    except InputError:
+        return None
+
+
+def _task(raw: RawTable, guessed: Mapping | None) -> Task:
+    """What an item is, as the file tells or its verdicts are written, or as it is chosen."""
+    told = raw.task or (None if guessed is None else implied_task(raw, guessed))
     return st.radio(
         "Task",
         TASKS,
-        index=TASKS.index(raw.task or "pairwise"),
+        index=TASKS.index(told or "pairwise"),
         format_func=lambda name: _TASK_NAMES[name],
-        key="task" if raw.task is None else f"task-{raw.task}",
+        key="task" if told is None else f"task-{told}",
         horizontal=True,
         help="In pairwise items the order of the two responses is arbitrary.",
     )
 
 
-def _columns(raw: RawTable, labels: RawTable | None) -> tuple[RawTable, Mapping]:
+def _columns(
+    raw: RawTable, guessed: Mapping | None, labels: RawTable | None
+) -> tuple[RawTable, Mapping]:
     """The table of votes, with labels from another file where there is one; columns as guessed.
 
     Each guess can be changed.
     """
-    guessed = label_column = None
-    try:
-        guessed = guess_mapping(raw, need_label=False)
-        label_column = guessed.label_column
-        if labels is not None:
+    label_column = guessed and guessed.label_column
+    if guessed is not None and labels is not None:
+        with suppress(InputError):  # It is said below, once all columns are chosen.
             item = guessed.item_column or guessed.id_column or ""
             _, label_column = label_columns(labels, item)
-    except InputError:
-        st.caption("The columns could not be guessed: set them here.")
     with st.expander("Columns", expanded=guessed is None or label_column is None):
+        if guessed is None:
+            st.caption("The columns could not be guessed: set them here.")
         choices = {
             "id": (raw, guessed and (guessed.item_column or guessed.id_column)),
             "label": (labels or raw, label_column),
