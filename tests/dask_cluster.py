@@ -32,7 +32,15 @@ class DaskCluster:
             self.start_worker()
 
     def start_worker(self) -> None:
-        self.workers.append(self._process("worker", self.address, "--nthreads=1", "--no-nanny"))
+        self.workers.append(
+            self._process(
+                "worker",
+                self.address,
+                "--nthreads=1",
+                "--no-nanny",
+                f"--local-directory={self.folder}",
+            )
+        )
 
     def kill_worker(self) -> None:
         worker = self.workers.pop()

@@ -96,7 +96,7 @@ def sections(context: PageContext, pipeline: Pipeline, caveats: Caveats) -> None
 
 
 def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:
-    left, middle, right = st.columns(3)
+    left, middle, right = st.columns([2, 2, 3])
     calibrator = calibrator_control(left, default.calibrator, CARRIED)
     aggregator = aggregator_control(
         middle,
