@@ -24,8 +24,8 @@ from judgepanel.present.decide.panel_curve import PanelCurveView
 from judgepanel.present.decide.panel_judges import RecommendationView
 from judgepanel.present.decide.value import ValueView
 from judgepanel.present.decision_sheet import decision_sheet, empty_sheet
-from judgepanel.present.default_specs import pipeline_of
 from judgepanel.present.outputs import outputs
+from judgepanel.present.pipeline import pipeline_of
 from judgepanel.present.registry import ENTRIES, STUDIES
 from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView

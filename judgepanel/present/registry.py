@@ -24,25 +24,7 @@ from judgepanel.present.decide import (
     value,
     what_if,
 )
-from judgepanel.present.default_specs import (
-    Pipeline,
-    budget_specs,
-    claim_specs,
-    corruption_specs,
-    cost_spec,
-    curator_specs,
-    distortion_specs,
-    escalation_spec,
-    panel_spec,
-    permutation_specs,
-    pipeline_of,
-    recommend_specs,
-    scope_specs,
-    slice_specs,
-    sweep_specs,
-    transfer_specs,
-    value_spec,
-)
+from judgepanel.present.pipeline import Pipeline, panel_spec, pipeline_of
 from judgepanel.present.robustness import (
     corruption,
     distortion,
@@ -206,25 +188,29 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
         entry.name: entry
         for entry in (
             Entry(PANEL_CURVE, CURVE_PAGE, panel_curve.present),
-            Entry(RECOMMEND, RECOMMENDED_PAGE, recommend.present, recommend_specs),
-            Entry(VALUE, RECOMMENDED_PAGE, value.present, after=value_spec),
-            Entry(COST, RECOMMENDED_PAGE, cost.present, after=cost_spec),
-            Entry(ESCALATION, RECOMMENDED_PAGE, escalation.present, after=escalation_spec),
-            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, curators.present, curator_specs),
+            Entry(RECOMMEND, RECOMMENDED_PAGE, recommend.present, recommend.default_specs),
+            Entry(VALUE, RECOMMENDED_PAGE, value.present, after=value.value_spec),
+            Entry(COST, RECOMMENDED_PAGE, cost.present, after=cost.cost_spec),
+            Entry(
+                ESCALATION, RECOMMENDED_PAGE, escalation.present, after=escalation.escalation_spec
+            ),
+            Entry(CURATORS_STUDY, RECOMMENDED_PAGE, curators.present, curators.default_specs),
             Entry(WHAT_IF, RECOMMENDED_PAGE, what_if.present, by_hand=True),
             Entry(RELIABILITY, CONFIDENCE_PAGE, reliability.present, panel_spec(RELIABILITY.spec)),
             Entry(SELECTIVE, CONFIDENCE_PAGE, selective.present, panel_spec(SELECTIVE.spec)),
             Entry(CONFORMAL, CONFIDENCE_PAGE, conformal.present, panel_spec(CONFORMAL.spec)),
             Entry(ITEMS, CONFIDENCE_PAGE, items.present, panel_spec(ITEMS.spec)),
-            Entry(LABEL_BUDGET, BUDGET_PAGE, label_budget.present, budget_specs),
-            Entry(FRACTION_SWEEP, BUDGET_PAGE, fraction_sweep.present, sweep_specs),
-            Entry(SCOPE, SCOPE_PAGE, scope.present, scope_specs),
+            Entry(LABEL_BUDGET, BUDGET_PAGE, label_budget.present, label_budget.default_specs),
+            Entry(
+                FRACTION_SWEEP, BUDGET_PAGE, fraction_sweep.present, fraction_sweep.default_specs
+            ),
+            Entry(SCOPE, SCOPE_PAGE, scope.present, scope.default_specs),
             Entry(GROUP_CHANGE, SCOPE_PAGE, group_change.present),
-            Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present, transfer_specs),
-            Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, slice_specs),
-            Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present, permutation_specs),
-            Entry(CORRUPTION, ROBUSTNESS_PAGE, corruption.present, corruption_specs),
-            Entry(DISTORTION, ROBUSTNESS_PAGE, distortion.present, distortion_specs),
+            Entry(DIFFICULTY_TRANSFER, ROBUSTNESS_PAGE, transfer.present, transfer.default_specs),
+            Entry(SLICE_TRANSFER, ROBUSTNESS_PAGE, slices.present, slices.default_specs),
+            Entry(PERMUTATION, ROBUSTNESS_PAGE, permutation.present, permutation.default_specs),
+            Entry(CORRUPTION, ROBUSTNESS_PAGE, corruption.present, corruption.default_specs),
+            Entry(DISTORTION, ROBUSTNESS_PAGE, distortion.present, distortion.default_specs),
             Entry(RELIABILITY_WEIGHTING, ROBUSTNESS_PAGE, weighting.present),
             Entry(JURY, ROBUSTNESS_PAGE, jury.present),
             Entry(NARROW_BAND, ROBUSTNESS_PAGE, narrow_band.present),
@@ -233,7 +219,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
             Entry(METHOD_GRID, METHODS_PAGE, method_grid.present),
             Entry(PIPELINE_ABLATION, METHODS_PAGE, pipeline_ablation.present),
             Entry(CALIBRATOR_DESIGN, METHODS_PAGE, calibrator_design.present),
-            Entry(CLAIM, CLAIM_PAGE, claim.present, claim_specs),
+            Entry(CLAIM, CLAIM_PAGE, claim.present, claim.default_specs),
         )
     }
 )

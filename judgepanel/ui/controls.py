@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.present.default_specs import OFFERED
+from judgepanel.present.pipeline import OFFERED
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 
 METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}

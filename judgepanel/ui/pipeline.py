@@ -10,8 +10,9 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.present.decide import recommend
 from judgepanel.present.decide.decision import is_recommended, pipeline_sentence
-from judgepanel.present.default_specs import Pipeline, pipeline_of, recommend_specs
+from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.service import Job
 from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.session import workspace
@@ -95,7 +96,7 @@ def _started(
 
 def _spec(context: PageContext) -> RecommendSpec | None:
     settings = context.analysis.settings
-    return next(iter(recommend_specs(context.votes, settings, Pipeline())), None)
+    return next(iter(recommend.default_specs(context.votes, settings, Pipeline())), None)
 
 
 def _runs(job: Job | None) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgepanel.present.default_specs import budget_spec
+from judgepanel.present.trust.label_budget import budget_spec
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

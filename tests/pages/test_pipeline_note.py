@@ -7,7 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from judgepanel.present.default_specs import REFITTED
+from judgepanel.present.pipeline import REFITTED
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.session import workspace
 from judgepanel.votes import load_votes

@@ -14,7 +14,7 @@ from judgepanel.present.decide.decision import (
     pipeline_sentence,
 )
 from judgepanel.present.decide.recommend import rival_sentence
-from judgepanel.present.default_specs import Pipeline
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.studies.confidence.reliability import ReliabilitySpec
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.runner import run

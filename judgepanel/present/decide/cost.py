@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import (
     CURATE_LINE,
     INCLUDE,
@@ -334,3 +336,9 @@ def present(result: Cost, spec: CostSpec) -> list[Block]:
             f"{fixed(result.constant_nll, 3)}."
         ),
     ]
+
+
+def cost_spec(spec: RecommendSpec, recommendation: Recommendation) -> CostSpec:
+    """Panels are priced under the heaviest recommended pipeline."""
+    model = recommendation.model.main
+    return CostSpec(spec.settings, model.aggregator, model.calibrator, budget=spec.budget)

@@ -16,6 +16,7 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing, paragraphs
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.panel.curators import CuratorsSpec
 from judgepanel.studies.panel.curators_result import (
@@ -23,6 +24,8 @@ from judgepanel.studies.panel.curators_result import (
     CuratorFigures,
     Curators,
 )
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
@@ -277,3 +280,10 @@ def _method(result: Curators) -> str:
         return text
     compared, refit = (AGGREGATOR_NAMES[name] for name in (result.aggregator, result.refit))
     return f"{text} Panels are compared under {compared} and refitted under {refit}."
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[CuratorsSpec, ...]:
+    """Ways of choosing judges under the paper's default; none under its protocol."""
+    return (CuratorsSpec(settings=settings),) if settings.protocol == "honest" else ()

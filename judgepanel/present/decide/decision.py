@@ -7,7 +7,7 @@ from typing import Any
 from judgepanel.decision.recommend_result import CandidateFigures, Recommendation
 from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.recommend import recommendation_sentence
-from judgepanel.present.default_specs import Pipeline
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.words.numbers import level, percent, sig, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, pipeline_name, so_far
 

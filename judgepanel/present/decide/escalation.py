@@ -8,6 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.figures.style import (
     INCLUDE,
     error_bars,
@@ -214,3 +216,9 @@ def present(result: Escalation, spec: EscalationSpec) -> list[Block]:
             "calibration items."
         ),
     ]
+
+
+def escalation_spec(spec: RecommendSpec, recommendation: Recommendation) -> EscalationSpec:
+    """The cheap and the full panel have the heaviest recommended pipeline."""
+    model = recommendation.model.main
+    return EscalationSpec(spec.settings, model.aggregator, model.calibrator)

@@ -32,8 +32,10 @@ from judgepanel.present.decide.candidate_rows import (
     same_panel,
 )
 from judgepanel.present.decide.panel_judges import NOTHING_KNOWN, RecommendationView, judges_block
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.judges.judge_table import judge_table
+from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import repeats_sentence
 from judgepanel.words.numbers import counted, fixed, interval, sig, signed, with_interval
@@ -401,3 +403,10 @@ def _method(result: Recommendation, spec: RecommendSpec) -> Method:
         "on everyone and on the better half, and by one-coin on the best few. The reference is the "
         "paper's default: all judges, one-coin, beta."
     )
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[RecommendSpec, ...]:
+    """The recommendation that all pages show; none under the paper's protocol."""
+    return (RecommendSpec(settings=settings),) if settings.protocol == "honest" else ()

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses
 from judgepanel.figures.value import removal_figure, value_figure
+from judgepanel.kernels.evaluate.panels import VALUED
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -274,3 +277,15 @@ def _method(result: Value) -> Method:
         f"which judges join. All judges have NLL {nll}; a constant score "
         f"through the same calibrator gives {fixed(result.constant_nll, 3)}."
     )
+
+
+def value_spec(spec: RecommendSpec, recommendation: Recommendation) -> ValueSpec:
+    """Judges are valued under the heaviest recommended pipeline, or joint if that is too slow.
+
+    No preference changes what judges are worth.
+    """
+    heaviest = recommendation.heaviest
+    for aggregator in VALUED:
+        if aggregator == heaviest.aggregator:
+            return ValueSpec(spec.settings, aggregator, heaviest.calibrator)
+    return ValueSpec(spec.settings)

@@ -24,9 +24,12 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.studies.robustness.corruption import DRAWS, CorruptionSpec
 from judgepanel.studies.robustness.corruption_result import Corruption
 from judgepanel.studies.robustness.damage import ABSENT, CLEAN
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import capital, fixed, level, percent, with_interval
 from judgepanel.words.sentences import CODING
@@ -206,4 +209,17 @@ def _method(result: Corruption) -> Method:
         "more' is the rise of the NLL of top-k less that of all judges; its interval holds at all "
         "levels of the damage together. A panel cannot fall much below the base rate, so one that "
         "starts better has more to lose: read the last difference, too."
+    )
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[CorruptionSpec, ...]:
+    """Votes of the pipeline in use are damaged."""
+    return (
+        CorruptionSpec(
+            settings=affordable_splits(settings, shown.aggregator),
+            aggregator=shown.aggregator,
+            calibrator=shown.calibrator,
+        ),
     )

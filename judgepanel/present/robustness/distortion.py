@@ -17,8 +17,11 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Table, drawing
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.studies.robustness.distortion import DistortionSpec
 from judgepanel.studies.robustness.distortion_result import Distortion
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, levels, numbers, text
 from judgepanel.words.numbers import listed, percent
 from judgepanel.words.sentences import CALIBRATOR_NAMES, CODING
@@ -141,3 +144,10 @@ def present(
             "so they end at the base rate where it is; the paper's clipped beta may."
         ),
     ]
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[DistortionSpec, ...]:
+    """The score of the aggregator in use is distorted, and all calibrators repair it."""
+    return (DistortionSpec(settings=settings, aggregator=shown.aggregator),)

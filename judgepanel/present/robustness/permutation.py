@@ -8,10 +8,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures.style import BAND_OPACITY, INCLUDE, NEUTRAL, laid_out, with_opacity
+from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, drawing
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.inference import MARGIN
 from judgepanel.studies.robustness.permutation import PermutationSpec
 from judgepanel.studies.robustness.permutation_result import Permutation
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.numbers import fixed, level, p_value
 from judgepanel.words.sentences import CODING
 
@@ -114,3 +118,16 @@ def present(result: Permutation, spec: PermutationSpec) -> list[Block]:
             "needs no assumption about the judges."
         ),
     ]
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[PermutationSpec, ...]:
+    """The pipeline in use, or the paper's default where thousands of fits would take too long."""
+    if cross_fits(shown.aggregator):
+        return (PermutationSpec(settings=settings),)
+    return (
+        PermutationSpec(
+            settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator
+        ),
+    )

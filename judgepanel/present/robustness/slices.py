@@ -18,9 +18,13 @@ from judgepanel.figures.style import (
     laid_out,
 )
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
+from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.present.robustness.transfer import WAITING
 from judgepanel.studies.robustness.slice_transfer import SliceTransferSpec
 from judgepanel.studies.robustness.slice_transfer_result import Outcome, SliceTransfer
+from judgepanel.studies.robustness.slices import slices_of
+from judgepanel.studies.settings import Settings, grouped_votes, prepare
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, ends, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
@@ -165,3 +169,25 @@ def present(result: SliceTransfer, spec: SliceTransferSpec) -> list[Block]:
             "holds where it stays below 2 % of the NLL of its own labels."
         ),
     ]
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[SliceTransferSpec, ...]:
+    """Slices by the first feature that has several."""
+    return (slice_spec(settings, shown, first_feature(votes, settings)),)
+
+
+def slice_spec(settings: Settings, shown: Pipeline, feature: str | None) -> SliceTransferSpec:
+    """Slices by a feature, under the pipeline in use."""
+    return SliceTransferSpec(
+        settings=affordable_splits(settings, shown.aggregator),
+        feature=feature,
+        aggregator=shown.aggregator,
+        calibrator=shown.calibrator,
+    )
+
+
+def first_feature(votes: VoteMatrix, settings: Settings) -> str | None:
+    """The feature that is sliced by until another is chosen."""
+    return slices_of(prepare(grouped_votes(votes, settings), settings), None, 4).feature

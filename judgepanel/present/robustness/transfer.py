@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from judgepanel.figures.style import CURATE_FILL, laid_out, mixed, text_on
+from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -19,6 +20,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.pipeline import Pipeline, affordable_splits
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.robustness.difficulty_transfer import DifficultyTransferSpec
 from judgepanel.studies.robustness.difficulty_transfer_result import (
@@ -28,6 +30,8 @@ from judgepanel.studies.robustness.difficulty_transfer_result import (
     Cell,
     DifficultyTransfer,
 )
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     fixed,
@@ -40,6 +44,8 @@ from judgepanel.words.sentences import CODING
 from judgepanel.words.text import plain
 
 ALPHA = 0.05
+CARRIED: tuple[Calibrator, ...] = ("beta", "platt")
+"""Calibrators that are carried over from easy to hard items, beside the recommended one."""
 METHOD_NAMES = {
     "plain": "plain",
     "stratified": "stratified",
@@ -310,3 +316,21 @@ def _method(result: DifficultyTransfer) -> Method:
         "votes; they are capped at 10 times their mean, and the effective number of labels says "
         "how many remain."
     )
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[DifficultyTransferSpec, ...]:
+    """Its calibrator is carried over, and those that the paper carries over."""
+    return (
+        DifficultyTransferSpec(
+            settings=affordable_splits(settings, shown.aggregator),
+            aggregator=shown.aggregator,
+            calibrators=carried(shown.calibrator),
+        ),
+    )
+
+
+def carried(calibrator: Calibrator) -> tuple[Calibrator, ...]:
+    """Calibrators that are carried over, the one in use first."""
+    return tuple(dict.fromkeys((calibrator, *CARRIED)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,10 +20,14 @@ from judgepanel.present.blocks import (
     by_calibrator,
     drawing,
 )
-from judgepanel.present.trust.label_budget import FIRST_PANEL
+from judgepanel.present.pipeline import Pipeline
+from judgepanel.present.trust import label_budget
 from judgepanel.studies.budget.fraction_sweep import FractionSweepSpec
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
+from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import counted, fixed, level
 from judgepanel.words.sentences import CODING
@@ -181,7 +185,7 @@ def present(
 
 def _shares(result: FractionSweep, calibrator: str, view: SweepView) -> list[Block]:
     arms: list[str | None] = [*result.arms[:-1]] or [None]
-    drawn = arm_name(FIRST_PANEL if view.panel is None else view.panel)
+    drawn = arm_name(label_budget.FIRST_PANEL if view.panel is None else view.panel)
     chosen = drawn if drawn in arms else arms[0] if view.panel is None else None
     if view.panel is not None:
         arms = [chosen]
@@ -205,4 +209,23 @@ def _method() -> Method:
         "items and panels fitted on that many labels: Var = v/N + s_tr² (1/S + n_cal/n_eval), and "
         "n_cal/n_eval is what widens them. An exported panel is fitted on all labels whatever the "
         "share; the share decides what its measured NLL is of."
+    )
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[FractionSweepSpec, ...]:
+    """Shares of the items for the panels of the label budget."""
+    return tuple(
+        sweep_spec(budget) for budget in label_budget.default_specs(votes, settings, shown)
+    )
+
+
+def sweep_spec(budget: LabelBudgetSpec) -> FractionSweepSpec:
+    """Shares of the items for the panels of a label budget; that of the settings plays no part."""
+    return FractionSweepSpec(
+        settings=replace(budget.settings, fraction=Settings().fraction),
+        aggregator=budget.aggregator,
+        calibrators=budget.calibrators,
+        panels=budget.panels,
     )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.figures.label_budget import budget_difference, label_budget
+from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -19,6 +20,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.pipeline import OFFERED, Pipeline, affordable_splits
 from judgepanel.studies.budget.label_budget import LabelBudgetSpec
 from judgepanel.studies.budget.label_budget_result import (
     NEXT,
@@ -27,6 +29,8 @@ from judgepanel.studies.budget.label_budget_result import (
     LabelsNeeded,
 )
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
     capital,
@@ -48,6 +52,7 @@ from judgepanel.words.sentences import (
 Floats = NDArray[np.float64]
 
 ALPHA = 0.05
+BUDGET_PANELS = (3, 5, 10)
 FIRST_PANEL = 5
 """The panel that is drawn beside all judges until another is chosen."""
 
@@ -408,4 +413,27 @@ def _method() -> Method:
         "on n labels. The band holds at all budgets together, and the joint p tests that there is "
         f"no difference at any of them. 'Next {NEXT} buy' reads a fitted curve a + b n^-c; its "
         "interval holds the doubt about the scores, not that about the form of the curve."
+    )
+
+
+def default_specs(
+    votes: VoteMatrix, settings: Settings, shown: Pipeline
+) -> tuple[LabelBudgetSpec, ...]:
+    """The calibrators and panels that the page offers."""
+    return (budget_spec(settings, shown.aggregator),)
+
+
+def budget_spec(
+    settings: Settings,
+    aggregator: Aggregator,
+    panel: int = FIRST_PANEL,
+    beside: Aggregator | None = None,
+) -> LabelBudgetSpec:
+    """All panels that are offered at once, or one where they cost a fit each."""
+    return LabelBudgetSpec(
+        settings=affordable_splits(settings, aggregator),
+        aggregator=aggregator,
+        calibrators=OFFERED,
+        panels=(panel,) if cross_fits(aggregator) else BUDGET_PANELS,
+        beside=beside,
     )

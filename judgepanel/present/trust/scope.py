@@ -32,6 +32,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.trust.scope_sentences import (
     curve_note,
     filter_sentence,
@@ -45,6 +46,8 @@ from judgepanel.studies.scope.parse import FILTER_RATE, REVIEW_RATE
 from judgepanel.studies.scope.saturation import Saturation, written_change
 from judgepanel.studies.scope.scope import ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.votes.checks import Check
 from judgepanel.words.cells import Column, differences, levels, numbers, text
 from judgepanel.words.numbers import (
@@ -334,3 +337,8 @@ def _method(result: Scope) -> Method:
         "panel passes all checks in most cases, not in all: docs/scope.md has how often, on "
         f"simulated panels. {checks}"
     )
+
+
+def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ScopeSpec, ...]:
+    """The pipeline in use."""
+    return (ScopeSpec(settings=settings, aggregator=shown.aggregator, calibrator=shown.calibrator),)

@@ -20,6 +20,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.understand.claim_sentences import (
     MEASURES_CODING,
     STEP_NAMES,
@@ -38,6 +39,8 @@ from judgepanel.studies.claim.claim import ClaimSpec
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.claim.steps import Step
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.settings import Settings
+from judgepanel.votes import VoteMatrix
 from judgepanel.words.cells import Column, numbers, text
 from judgepanel.words.numbers import interval, percent, sig
 
@@ -258,3 +261,8 @@ def _method() -> Method:
         "there where one of the two lies on the other side. The maps are drawn from a fit to all "
         "labelled items."
     )
+
+
+def default_specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[ClaimSpec, ...]:
+    """With joint beside one-coin, or without it where only that has been computed."""
+    return ClaimSpec(settings=settings), ClaimSpec(settings=settings, joint=False)

@@ -10,7 +10,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.blocks import Table
 from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.present.decide.recommend import recommendation_sentence
-from judgepanel.present.default_specs import OFFERED
+from judgepanel.present.pipeline import OFFERED
 from judgepanel.service import Analysis, NotFound
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec

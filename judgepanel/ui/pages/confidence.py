@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.present.default_specs import Pipeline, pipeline_of
+from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
 from judgepanel.present.trust.reliability import (
     ReliabilityView,

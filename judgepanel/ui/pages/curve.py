@@ -9,7 +9,7 @@ from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
-from judgepanel.present.default_specs import Pipeline
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.curve.panel_curve import (
     CHOICE_SIZES,

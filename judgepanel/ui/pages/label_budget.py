@@ -10,21 +10,16 @@ import streamlit as st
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
-from judgepanel.present.default_specs import (
-    BUDGET_PANELS,
-    OFFERED,
-    Pipeline,
-    budget_spec,
-    pipeline_of,
-    sweep_spec,
-)
+from judgepanel.present.pipeline import OFFERED, Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.trust.fraction_sweep import SweepView
+from judgepanel.present.trust.fraction_sweep import SweepView, sweep_spec
 from judgepanel.present.trust.label_budget import (
+    BUDGET_PANELS,
     FIRST_PANEL,
     BudgetView,
     beats_null,
     budget_sentence,
+    budget_spec,
 )
 from judgepanel.studies.budget.fraction_sweep import FRACTION_SWEEP
 from judgepanel.studies.budget.label_budget import LABEL_BUDGET, LabelBudgetSpec

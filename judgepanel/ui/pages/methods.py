@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.kernels.evaluate.grid import FORMS
-from judgepanel.present.default_specs import Pipeline
+from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.registry import ENTRIES, METHODS_PAGE, entries_of
 from judgepanel.present.understand.calibrator_design import CalibratorDesignView
 from judgepanel.present.understand.method_grid import MethodGridView, grid_sentence

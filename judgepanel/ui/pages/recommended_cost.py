@@ -6,7 +6,8 @@ import streamlit as st
 
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.present.default_specs import cost_spec, escalation_spec
+from judgepanel.present.decide.cost import cost_spec
+from judgepanel.present.decide.escalation import escalation_spec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION

@@ -15,7 +15,7 @@ from judgepanel.decision.snippet import script
 from judgepanel.decision.statuses import JudgeStatus
 from judgepanel.present.blocks import Document, Table
 from judgepanel.present.decide.panel_judges import weights_frame
-from judgepanel.present.default_specs import value_spec
+from judgepanel.present.decide.value import value_spec
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.studies.value.value_result import Value

@@ -7,8 +7,7 @@ import streamlit as st
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.statuses import JudgeStatus, statuses_of
-from judgepanel.present.decide.value import ValueView
-from judgepanel.present.default_specs import value_spec
+from judgepanel.present.decide.value import ValueView, value_spec
 from judgepanel.present.registry import ENTRIES
 from judgepanel.studies.value.value import VALUE
 from judgepanel.studies.value.value_result import Value

@@ -12,21 +12,13 @@ import streamlit as st
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.evaluate.transfer import METHODS
 from judgepanel.present.decide.decision import other_pipeline
-from judgepanel.present.default_specs import (
-    CARRIED,
-    REFITTED,
-    Pipeline,
-    distortion_specs,
-    first_feature,
-    pipeline_of,
-    slice_spec,
-    transfer_specs,
-)
+from judgepanel.present.pipeline import REFITTED, Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES, ROBUSTNESS_PAGE, entries_of
+from judgepanel.present.robustness import distortion, slices, transfer
 from judgepanel.present.robustness.corruption import SCENARIO_NAMES, CorruptionView
 from judgepanel.present.robustness.distortion import DistortionView
 from judgepanel.present.robustness.narrow_band import NarrowBandView
-from judgepanel.present.robustness.transfer import METHOD_NAMES, TransferView
+from judgepanel.present.robustness.transfer import CARRIED, METHOD_NAMES, TransferView
 from judgepanel.present.robustness.worst import worst_finding
 from judgepanel.studies.contract import Spec
 from judgepanel.studies.robustness.corruption import CORRUPTION
@@ -60,7 +52,7 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     """The transfer matrix first; the other studies start one after the other."""
     entry = ENTRIES[DIFFICULTY_TRANSFER.name]
     pipeline, method = _transfer_controls(pipeline_of(recommendation))
-    (spec,) = transfer_specs(context.votes, context.analysis.settings, pipeline)
+    (spec,) = transfer.default_specs(context.votes, context.analysis.settings, pipeline)
     view = TransferView(pipeline.calibrator, method)
     pipeline_note(
         context,
@@ -151,8 +143,8 @@ def _no_controls(context: PageContext, pipeline: Pipeline, *, name: str) -> tupl
 def _slice_spec(context: PageContext, pipeline: Pipeline) -> SliceTransferSpec:
     chosen = st.session_state.get(_FEATURE, st.query_params.get(_FEATURE))
     if chosen not in _features(context):
-        chosen = first_feature(context.votes, context.analysis.settings)
-    return slice_spec(context.analysis.settings, pipeline, chosen)
+        chosen = slices.first_feature(context.votes, context.analysis.settings)
+    return slices.slice_spec(context.analysis.settings, pipeline, chosen)
 
 
 def _features(context: PageContext) -> list[str]:
@@ -161,7 +153,7 @@ def _features(context: PageContext) -> list[str]:
 
 def _slices(context: PageContext, pipeline: Pipeline) -> tuple[Spec, None]:
     names = _features(context)
-    first = first_feature(context.votes, context.analysis.settings)
+    first = slices.first_feature(context.votes, context.analysis.settings)
     if len(names) > 1 and first is not None:
         st.selectbox(
             "Slices by",
@@ -189,7 +181,7 @@ def _damage(context: PageContext, pipeline: Pipeline) -> tuple[Spec, CorruptionV
 
 
 def _distortions(context: PageContext, pipeline: Pipeline) -> tuple[Spec, DistortionView]:
-    (spec,) = distortion_specs(context.votes, context.analysis.settings, pipeline)
+    (spec,) = distortion.default_specs(context.votes, context.analysis.settings, pipeline)
     drawn = st.multiselect(
         "Calibrators drawn",
         spec.calibrators,

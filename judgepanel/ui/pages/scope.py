@@ -9,9 +9,9 @@ import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.present.blocks import Command, Table
-from judgepanel.present.default_specs import Pipeline, pipeline_of, scope_specs
+from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
-from judgepanel.present.trust.scope import ScopeView, check_figures
+from judgepanel.present.trust.scope import ScopeView, check_figures, default_specs
 from judgepanel.present.trust.scope_sentences import safe, scope_answer
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
@@ -73,7 +73,7 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
         "Dawid–Skene, stacking and joint are refitted for every point and take longer.",
     )
     shown = Pipeline(aggregator, calibrator_control(right, default.calibrator))
-    (spec,) = scope_specs(context.votes, context.analysis.settings, shown)
+    (spec,) = default_specs(context.votes, context.analysis.settings, shown)
     return spec
 
 
