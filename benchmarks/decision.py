@@ -12,13 +12,13 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.real import real_votes
 from benchmarks.report import Report, Table
-from judgepanel.decision.average import average_losses
-from judgepanel.decision.candidates import Candidate, Candidates, candidates_of
-from judgepanel.decision.contest import Terms, compete
 from judgepanel.decision.preference import Preference, choose
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.scoring.inference import sampling_variance
 from judgepanel.scoring.splits import Split, split
+from judgepanel.studies.contest.average import average_losses
+from judgepanel.studies.contest.candidates import Candidate, Candidates, candidates_of
+from judgepanel.studies.contest.compete import Terms, compete
 from judgepanel.studies.panel.evidence import Rules, known_judges
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.average import average_losses
-from judgepanel.decision.candidates import Candidate
-from judgepanel.decision.contest import Standing
 from judgepanel.decision.preference import (
     Choice,
     Preference,
@@ -27,6 +24,9 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.rare_errors import allow_difference, between, one_more_error
 from judgepanel.studies.accumulate import Tally
 from judgepanel.studies.compare import grid_estimates, mean_sizes
+from judgepanel.studies.contest.average import average_losses
+from judgepanel.studies.contest.candidates import Candidate
+from judgepanel.studies.contest.compete import Standing
 from judgepanel.studies.position import ConstantPosition
 
 Floats = NDArray[np.float64]

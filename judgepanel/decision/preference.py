@@ -1,7 +1,8 @@
 """What is taken: the average of candidates, or one of them by another preference.
 
-Under ``nll`` and ``everyone`` members are averaged (:mod:`decision.average`), under ``everyone``
-those that keep all judges; under ``single`` the member with the largest weight is taken alone.
+Under ``nll`` and ``everyone`` members are averaged (:mod:`studies.contest.average`), under
+``everyone`` those that keep all judges; under ``single`` the member with the largest weight is
+taken alone.
 Under ``robust`` the average is taken, or the candidate tied with the best that has the lowest NLL
 while a family of judges is absent, whichever of them has the lower one.
 
@@ -25,11 +26,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.average import average_losses, average_weights
-from judgepanel.decision.candidates import EVERYONE, Candidate, Candidates
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.scoring.inference import sampling_variance
+from judgepanel.studies.contest.average import average_losses, average_weights
+from judgepanel.studies.contest.candidates import Candidate, Candidates
 from judgepanel.studies.panel.costs import affordable as within
 
 Floats = NDArray[np.float64]
@@ -115,7 +116,8 @@ def choose(
     item; a ``budget`` excludes panels that cost more, and members that would make the average cost
     more, lightest first. ``rng`` draws the bootstrap, one for all preferences. Ties of a preference
     for simple, cheap or few go to the lower smoothed NLL. ``absent`` (A, m) are losses while a
-    family is absent (:func:`decision.contest.absent_losses`), None where they are not measured.
+    family is absent (:func:`studies.contest.compete.absent_losses`), None where they are not
+    measured.
     """
     allowed = affordable(panels, costs, budget)
     listed = candidates.all()
@@ -123,8 +125,7 @@ def choose(
     prior = candidates.prior() * allowed
     if not prior.any():
         prior = (np.arange(len(prior)) == smoothed.argmin()).astype(np.float64)
-    of_everyone = prior * np.array([candidate.name == EVERYONE for candidate in listed])
-    priors = np.stack([prior, of_everyone if of_everyone.any() else prior])
+    priors = candidates.with_everyone(prior)
     average, everyone = (
         _within(weights, panels, costs, budget)
         for weights in average_weights(losses, units, priors, rng)

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from judgepanel.decision.absence import Absence, measure_absence
 from judgepanel.decision.candidate_figures import read_figures, verdict_on
-from judgepanel.decision.candidates import Candidate
-from judgepanel.decision.contest import final_member
 from judgepanel.decision.preference import Preference
 from judgepanel.decision.recommend_result import CandidateFigures, Reading, Recommendation
 from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, shared_run
@@ -22,6 +20,8 @@ from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.mixture import Mixture, mixture_of
 from judgepanel.models.panel import PanelModel
 from judgepanel.scoring.inference import MARGIN, labels_to_settle
+from judgepanel.studies.contest.candidates import Candidate
+from judgepanel.studies.contest.compete import final_member
 from judgepanel.studies.runner import one_thread
 from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached

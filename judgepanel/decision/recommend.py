@@ -21,9 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.average import average_losses, average_scores
 from judgepanel.decision.candidate_figures import FinalChoice, final_choice, readings_of
-from judgepanel.decision.contest import FINAL, Standing, absent_losses, compete, stand
 from judgepanel.decision.held_out import held_out_warnings
 from judgepanel.decision.preference import Choice, Preference, choose
 from judgepanel.decision.reading import (
@@ -46,6 +44,9 @@ from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.common import splits_of
 from judgepanel.studies.compare import mean_sizes
+from judgepanel.studies.contest.average import average_losses, average_scores, bootstrap
+from judgepanel.studies.contest.averaged import Averaged, averaged_of, fits_memory, remember
+from judgepanel.studies.contest.compete import FINAL, Standing, absent_losses, compete, stand
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.notes import errs_rarely, few_labels, not_fitted
 from judgepanel.studies.position import against_position
@@ -57,9 +58,6 @@ from judgepanel.votes.repeats import find_repeats
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_BOOTSTRAP = 67
-"""Where the random stream of the average's weights begins."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
@@ -67,23 +65,27 @@ class Scores:
 
     ``taken`` (S, n_preferences) are the positions of that among the arms of ``tally``: a candidate,
     or the arm itself where an average was taken. Nothing here depends on the preference of the
-    spec.
+    spec. ``averages`` are the logits of the default average in each split, for studies that ask for
+    it (:mod:`studies.contest.averaged`); none where it is another average, or too much to keep.
     """
 
     tally: Tally
     taken: Ints
+    averages: tuple[Averaged, ...]
 
     def in_order(self) -> Scores:
         """The same splits in the order of their numbers."""
         order = np.argsort(self.tally.numbers, kind="stable")
-        return Scores(self.tally.in_order(), self.taken[order])
+        averages = tuple(self.averages[i] for i in order) if self.averages else ()
+        return Scores(self.tally.in_order(), self.taken[order], averages)
 
 
 def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
     """Choose by every preference, and evaluate, in the splits of one chunk."""
     contest = contest_of(votes, spec)
     ballots, candidates = contest.prepared.ballots, contest.choices.all()
-    taken = []
+    taken, averages = [], []
+    shown = _is_default(spec) and fits_memory(ballots.n_items, spec.settings)
 
     def arms(drawn: Split) -> tuple[Split, Arms]:
         held = compete(ballots, drawn, contest.choices, contest.terms)
@@ -99,6 +101,8 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
             np.concatenate([getattr(part, name) for part in (held.items, *scores)])[None]
             for name in ("nll", "brier", "hit", "ece")
         )
+        if shown:
+            averages.append(averaged_of(held, choices["nll"].weights, signs))
         n = len(losses)
         taken.append(
             [n + i if c.taken is None else c.taken for i, c in enumerate(choices.values())]
@@ -121,12 +125,21 @@ def run_chunk(votes: VoteMatrix, spec: RecommendSpec, chunk: Chunk) -> Scores:
         reference=reference_of(candidates),
         seed=spec.settings.seed,
     )
-    return Scores(totals, np.array(taken, dtype=np.int64))
+    return Scores(totals, np.array(taken, dtype=np.int64), tuple(averages))
+
+
+def _is_default(spec: RecommendSpec) -> bool:
+    """Whether the average is the one that other studies ask for."""
+    return shared_run(spec) == RecommendSpec(settings=spec.settings)
 
 
 def combine_scores(left: Scores, right: Scores) -> Scores:
     """Both sets of splits together; exact and in any order."""
-    return Scores(combine(left.tally, right.tally), np.concatenate([left.taken, right.taken]))
+    return Scores(
+        combine(left.tally, right.tally),
+        np.concatenate([left.taken, right.taken]),
+        left.averages + right.averages,
+    )
 
 
 def _choose(
@@ -140,9 +153,7 @@ def _choose(
         standing.panels,
         ballots.units[rows],
         contest.choices,
-        np.random.default_rng(
-            np.random.SeedSequence(spec.settings.seed, spawn_key=(*key, _BOOTSTRAP))
-        ),
+        bootstrap(spec.settings.seed, key),
         costs=contest.costs,
         budget=spec.budget,
         absent=absent,
@@ -164,6 +175,8 @@ def merge(votes: VoteMatrix, spec: RecommendSpec, partial: Scores) -> Recommenda
     """Intervals for every candidate and for the choice itself; the panel on all labelled rows."""
     contest, scores = contest_of(votes, spec), partial.in_order()
     final, totals = _final(votes, shared_run(spec)), scores.tally
+    for number, average in zip(totals.numbers.tolist(), scores.averages, strict=False):
+        remember(votes, spec.settings, number, average)
     prepared = contest.prepared
     listed = contest.choices.all()
     n_arms = len(listed) + len(final.choices)

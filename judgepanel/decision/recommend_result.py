@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgepanel.decision.absence import Absence
-from judgepanel.decision.candidates import EVERYONE
 from judgepanel.decision.preference import Preference
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.models.mixture import Mixture
 from judgepanel.scoring.inference import Verdict
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.codec import to_plain
+from judgepanel.studies.contest.candidates import EVERYONE
 from judgepanel.studies.frames import flat_row, scalars
 from judgepanel.studies.position import ConstantPosition
 from judgepanel.votes.repeats import Repeats

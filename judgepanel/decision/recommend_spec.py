@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.decision.absence_arms import MOST_GROUPS
-from judgepanel.decision.candidates import LISTS, Candidates, candidates_of
-from judgepanel.decision.contest import Terms
 from judgepanel.decision.held_out import check_share, fitting_votes
 from judgepanel.decision.preference import PREFERENCES, Preference, offered
 from judgepanel.studies.common import check_known
+from judgepanel.studies.contest.averaged import FOLDS
+from judgepanel.studies.contest.candidates import LISTS, Candidates, candidates_of
+from judgepanel.studies.contest.compete import Terms
 from judgepanel.studies.panel.evidence import Rules, known_judges
 from judgepanel.studies.settings import Prepared, Settings, grouped_votes, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -45,7 +46,7 @@ class RecommendSpec:
     candidates: str = field(
         default="default", metadata={"help": "the list to choose from: default or wide"}
     )
-    folds: int = field(default=5, metadata={"help": "inner folds on calibration rows"})
+    folds: int = field(default=FOLDS, metadata={"help": "inner folds on calibration rows"})
     prefer: Preference = field(
         default="nll",
         metadata={

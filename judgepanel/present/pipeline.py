@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits
 from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix
 
@@ -20,11 +21,16 @@ REFITTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """One pipeline on the best ``panel`` judges, None for all: the paper's default."""
+    """One pipeline on the best ``panel`` judges, None for all: the paper's default.
+
+    ``recommended`` where it is the heaviest member of the recommended average: studies that can
+    show the average itself do.
+    """
 
     aggregator: Aggregator = "one_coin"
     calibrator: Calibrator = "beta"
     panel: int | None = None
+    recommended: bool = field(default=False, compare=False)
 
 
 def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
@@ -33,7 +39,8 @@ def pipeline_of(recommendation: Recommendation | None) -> Pipeline:
         return Pipeline()
     main = recommendation.model.main
     everyone = len(main.judges) == recommendation.n_judges
-    return Pipeline(main.aggregator, main.calibrator, None if everyone else len(main.judges))
+    panel = None if everyone else len(main.judges)
+    return Pipeline(main.aggregator, main.calibrator, panel, recommended=True)
 
 
 def affordable_splits(settings: Settings, aggregator: Aggregator) -> Settings:
@@ -44,9 +51,11 @@ def affordable_splits(settings: Settings, aggregator: Aggregator) -> Settings:
 
 
 def panel_spec(kind: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """The specs of a study of one panel."""
+    """The specs of a study of one panel: the recommended average, where there is one."""
 
     def specs(votes: VoteMatrix, settings: Settings, shown: Pipeline) -> tuple[Any, ...]:
+        if shown.recommended:
+            return (kind(settings=settings, aggregator=AVERAGE),)
         return (
             kind(
                 settings=settings,

@@ -12,6 +12,7 @@ from judgepanel.present.blocks import Answer, Block, Box, Caveat, Command, Metho
 from judgepanel.present.registry import Entry
 from judgepanel.studies.claim.claim_result import Claim
 from judgepanel.studies.columns import describe, description
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.words.cells import Column
 from judgepanel.words.numbers import counted, fixed
@@ -127,7 +128,8 @@ def run_line(result: Any) -> str:
             parts.append(f"{getattr(result, name):,.0f} items {noun}")
     if getattr(result, "aggregator", None) in AGGREGATOR_NAMES:
         parts.append(AGGREGATOR_NAMES[result.aggregator])
-    if getattr(result, "calibrator", None) in CALIBRATED:
+    averaged = getattr(result, "aggregator", None) == AVERAGE
+    if not averaged and getattr(result, "calibrator", None) in CALIBRATED:
         parts.append(CALIBRATED[result.calibrator])
     for name in ("orientation", "protocol", "seed"):
         if hasattr(result, name):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.figures.panel_curve import METRIC_NAMES
-from judgepanel.kernels.aggregate.aggregation import AGGREGATORS, Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import OFFERED
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
@@ -16,6 +16,7 @@ from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES
 METRIC_LABELS = {"nll": "NLL", "brier": "Brier", "ece": "ECE", "accuracy": "Accuracy"}
 
 
+Name = TypeVar("Name", bound=str)
 _PIPELINE = ("aggregator", "calibrator")
 _PAGE = "page-drawn"
 
@@ -77,13 +78,17 @@ def calibrator_control(
     return chosen
 
 
-def aggregator_control(where: DeltaGenerator, default: Aggregator, *, help: str) -> Aggregator:
-    """Which aggregator sums the votes."""
+def aggregator_control(
+    where: DeltaGenerator, default: Name, offered: Sequence[Name], *, help: str
+) -> Name:
+    """Which of the ``offered`` aggregators sums the votes; a choice that is not is forgotten."""
     begins_with("aggregator", default)
-    chosen: Aggregator = where.selectbox(
+    if st.session_state.get("aggregator", default) not in offered:
+        del st.session_state["aggregator"]
+    chosen: Name = where.selectbox(
         "Aggregator",
-        AGGREGATORS,
-        index=AGGREGATORS.index(default),
+        offered,
+        index=offered.index(default),
         key="aggregator",
         bind="query-params",
         format_func=AGGREGATOR_NAMES.__getitem__,

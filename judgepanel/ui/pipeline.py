@@ -8,12 +8,13 @@ import streamlit as st
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.kernels.aggregate.aggregation import Aggregator
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide import recommend
 from judgepanel.present.decide.decision import is_recommended, pipeline_sentence
 from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.service import Job
+from judgepanel.studies.confidence.probabilities import PanelAggregator
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.ui.frame import PageContext, show_errors
 from judgepanel.ui.session import workspace
 from judgepanel.ui.work import FIRST_SECONDS, POLL_SECONDS
@@ -131,16 +132,18 @@ def _wait(context: PageContext) -> None:
 def pipeline_note(
     context: PageContext,
     result: Recommendation | None,
-    aggregator: Aggregator,
+    aggregator: PanelAggregator,
     calibrator: Calibrator,
     *,
     splits: int | None = None,
     short: bool = False,
+    average: bool = False,
 ) -> None:
     """Say which pipeline the page shows, with one click to the recommended one, or away from it.
 
     ``splits`` are those of the page's study, where it takes fewer than the analysis; ``short``
-    where the page says itself what is recommended.
+    where the page says itself what is recommended; ``average`` where it can show the recommended
+    average itself.
     """
     here = pipeline_name(aggregator, calibrator)
     words = f"This page shows {here}."
@@ -154,21 +157,33 @@ def pipeline_note(
     if result is None:
         st.caption(words)
         return
-    other = Pipeline()
-    if not is_recommended(result, aggregator, calibrator):
-        other = pipeline_of(result)
-    if (other.aggregator, other.calibrator) == (aggregator, calibrator):
+    other = _other(result, aggregator, calibrator, average=average)
+    if other == (aggregator, calibrator):
         st.caption(words)
         return
     left, right = st.columns([3, 1], vertical_alignment="center")
     left.caption(words)
     right.button(
-        f"Show {pipeline_name(other.aggregator, other.calibrator)}",
+        f"Show {pipeline_name(*other)}",
         key="other_pipeline",
         on_click=_take,
-        args=(other.aggregator, other.calibrator),
+        args=other,
         width="stretch",
     )
+
+
+def _other(
+    result: Recommendation, aggregator: PanelAggregator, calibrator: Calibrator, *, average: bool
+) -> tuple[str, str]:
+    """What is one click away: what is recommended, or the paper's default where that is shown."""
+    default, recommended = Pipeline(), pipeline_of(result)
+    if aggregator == AVERAGE:
+        return default.aggregator, default.calibrator
+    if average:
+        return AVERAGE, "none"
+    if is_recommended(result, aggregator, calibrator):
+        return default.aggregator, default.calibrator
+    return recommended.aggregator, recommended.calibrator
 
 
 def _take(aggregator: str, calibrator: str) -> None:

@@ -49,6 +49,7 @@ AGGREGATOR_NAMES = {
     "joint": "joint",
     "stacking_monotone": "monotone stacking",
     "joint_monotone": "monotone joint",
+    "average": "the recommended average",
 }
 EVEN_SHARE = 0.4
 """Members of an average that are named; the rest is counted."""
@@ -117,6 +118,8 @@ def tie_words(k_lo: int, n_judges: int) -> str:
 
 def pipeline_name(aggregator: str, calibrator: str) -> str:
     """``one-coin + beta``, ``uncalibrated joint``."""
+    if aggregator == "average":
+        return AGGREGATOR_NAMES[aggregator]
     if calibrator == "none":
         return f"{CALIBRATOR_NAMES[calibrator]} {AGGREGATOR_NAMES[aggregator]}"
     return f"{AGGREGATOR_NAMES[aggregator]} + {CALIBRATOR_NAMES[calibrator]}"

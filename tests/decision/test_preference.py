@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from judgepanel.decision.average import average_losses
-from judgepanel.decision.candidates import Candidates, Family
 from judgepanel.decision.preference import (
     POWER,
     PREFERENCES,
@@ -14,6 +12,8 @@ from judgepanel.decision.preference import (
     smoothed_nll,
     tied_with_best,
 )
+from judgepanel.studies.contest.average import average_losses
+from judgepanel.studies.contest.candidates import Candidates, Family
 
 N = 400
 UNITS = np.arange(N)

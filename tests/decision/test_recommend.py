@@ -8,9 +8,6 @@ import pandas as pd
 import pytest
 
 from judgepanel.decision import recommend
-from judgepanel.decision.average import average_losses
-from judgepanel.decision.candidates import candidates_of
-from judgepanel.decision.contest import Terms, compete, stand
 from judgepanel.decision.panel_file import export_panel, load_panel, panel_json
 from judgepanel.decision.preference import PREFERENCES, choose
 from judgepanel.decision.reading import as_asked, preferring, with_absence
@@ -22,6 +19,9 @@ from judgepanel.models.mixture import mixture_of
 from judgepanel.models.panel import fit_panel
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, to_plain
+from judgepanel.studies.contest.average import average_losses
+from judgepanel.studies.contest.candidates import candidates_of
+from judgepanel.studies.contest.compete import Terms, compete, stand
 from judgepanel.studies.panel.evidence import Known, Rules
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings, prepare

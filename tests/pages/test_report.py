@@ -19,6 +19,7 @@ from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
 from judgepanel.studies.confidence.reliability import RELIABILITY
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import run
+from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import User
 from judgepanel.ui.collecting import collected
@@ -185,8 +186,9 @@ def test_every_study_but_those_ticked_by_hand_is_looked_for() -> None:
     assert set(after) == set(STUDIES) - {"what_if"}
     assert set(after) - set(before) == {"value", "cost", "escalation"}
     assert outcome.model.main.aggregator != "one_coin"
-    assert after[RELIABILITY.name][1:] == before[RELIABILITY.name], "the default is second choice"
-    assert after[RELIABILITY.name][0].aggregator == outcome.model.main.aggregator
+    for name, shown in ((RELIABILITY.name, "average"), (SCOPE.name, outcome.model.main.aggregator)):
+        assert after[name][1:] == before[name], "the default is second choice"
+        assert after[name][0].aggregator == shown
 
 
 def test_nothing_is_recommended_under_the_papers_protocol() -> None:

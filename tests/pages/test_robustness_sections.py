@@ -42,7 +42,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def script() -> None:
     """A page of these sections alone."""
-    from judgepanel.present.default_specs import Pipeline
+    from judgepanel.present.pipeline import Pipeline
     from judgepanel.ui.frame import PageContext
     from judgepanel.ui.pages.robustness import sections
     from judgepanel.ui.render import Caveats

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from judgepanel.cli.options import command_parser
 from judgepanel.cli.studying import spec_of
-from judgepanel.decision.candidates import LISTS
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
+from judgepanel.studies.contest.candidates import LISTS
 from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import TASKS

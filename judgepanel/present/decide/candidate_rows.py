@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from judgepanel.decision.candidates import EVERYONE
 from judgepanel.decision.recommend import REFERENCE
 from judgepanel.decision.recommend_result import AVERAGE, CandidateFigures, Recommendation
 from judgepanel.figures.forest import ForestRow, Standing, forest
 from judgepanel.figures.pareto import pareto
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contest.candidates import EVERYONE
 from judgepanel.words.cells import Column, differences, ends, numbers, text
 from judgepanel.words.numbers import counted, sig
 from judgepanel.words.sentences import AGGREGATOR_NAMES, CALIBRATOR_NAMES, pipeline_name

@@ -8,6 +8,7 @@ from judgepanel.decision.recommend_result import CandidateFigures, Recommendatio
 from judgepanel.present.decide.candidate_rows import candidate_name
 from judgepanel.present.decide.recommend import recommendation_sentence
 from judgepanel.present.pipeline import Pipeline
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.words.numbers import level, percent, sig, with_interval
 from judgepanel.words.sentences import AGGREGATOR_NAMES, pipeline_name, so_far
 
@@ -20,6 +21,12 @@ def decision_sentence(result: Recommendation) -> str:
 def pipeline_sentence(result: Recommendation, aggregator: str, calibrator: str) -> str:
     """Which pipeline a page shows, and whether it is the recommended one."""
     here = pipeline_name(aggregator, calibrator)
+    if aggregator == AVERAGE:
+        return (
+            f"This page shows the recommended panel itself: {so_far(result)}"
+            f"{recommendation_sentence(result)} The choice is made again in every split, on its "
+            "calibration items alone."
+        )
     if is_recommended(result, aggregator, calibrator):
         return f"This page shows {here}, {_role(result)}."
     return (
@@ -30,8 +37,13 @@ def pipeline_sentence(result: Recommendation, aggregator: str, calibrator: str) 
 
 
 def other_pipeline(spec: Any, pipeline: Pipeline) -> str:
-    """The pipeline of a study, where it has one and it is not this one; else nothing."""
+    """The pipeline of a study, where it has one and it is not this one; else nothing.
+
+    The recommended average is no other pipeline.
+    """
     aggregator = getattr(spec, "aggregator", None)
+    if aggregator == AVERAGE:
+        return ""
     calibrator = getattr(spec, "calibrator", None)
     calibrators = getattr(spec, "calibrators", None if calibrator is None else (calibrator,))
     if aggregator is None or calibrators is None:

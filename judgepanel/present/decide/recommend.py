@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from judgepanel.decision.average import DRAWS
-from judgepanel.decision.candidates import EVERYONE, LEAD
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import AVERAGE, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
@@ -34,6 +32,8 @@ from judgepanel.present.decide.candidate_rows import (
 from judgepanel.present.decide.panel_judges import NOTHING_KNOWN, RecommendationView, judges_block
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.scoring.interval import Interval
+from judgepanel.studies.contest.average import DRAWS
+from judgepanel.studies.contest.candidates import EVERYONE, LEAD
 from judgepanel.studies.judges.judge_table import judge_table
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix

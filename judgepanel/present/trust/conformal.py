@@ -18,7 +18,7 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, panel_name, share_text
+from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, share_text
 from judgepanel.scoring.conformal import SET_NAMES, SET_WORDS, one_slice
 from judgepanel.studies.confidence.conformal import ConformalSpec
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
@@ -176,8 +176,8 @@ def _level(result: Conformal, level: int, chosen: Grouping | None) -> list[Block
 
 def _method(result: Conformal) -> Method:
     return Method(
-        f"In every split {panel_name(result)} and the calibrator are fitted on the calibration "
-        f"items but for {result.n_slice:,.0f}, which are held out of all other fits. The "
+        f"{fitted_on(result)} the calibration items but for {result.n_slice:,.0f}, which are held "
+        "out of all other fits. The "
         "probability those give their own label sets the threshold: a set holds every label that "
         "is not less credible than that. Plain sets promise coverage over all items; sets within "
         "groups have a threshold a group and promise it there. The promise is about the mean over "

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from judgepanel.figures.groups import groups_figure
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, panel_name, share_text
+from judgepanel.present.trust.shares import GROUPING_NAMES, NOT_YET, fitted_on, share_text
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.items import ItemsSpec
 from judgepanel.studies.confidence.items_result import Items, StratumGrouping
@@ -149,8 +149,8 @@ def _strata(result: Items, grouping: StratumGrouping) -> list[Block]:
 
 def _method(result: Items) -> Method:
     return Method(
-        f"In every split {panel_name(result)} and the calibrator are fitted on one part of the "
-        "items. An item's probability is the mean over the splits that held it out; 'p from' and "
+        f"{fitted_on(result)} one part of the items. "
+        "An item's probability is the mean over the splits that held it out; 'p from' and "
         "'p to' are the central 95 % of them. NLL is the mean surprise at its label. Disagreement "
         "is 0 where all votes are alike and 1 where they are half against half; strata are its "
         "thirds, equal values together. It counts the votes of all judges of the analysis. The "

@@ -20,7 +20,14 @@ from judgepanel.present.blocks import (
     drawing,
     paragraphs,
 )
-from judgepanel.present.trust.shares import ASKED, NOT_YET, items_column, panel_name
+from judgepanel.present.trust.shares import (
+    ASKED,
+    NOT_YET,
+    fitted_on,
+    items_column,
+    stages_shown,
+    uncalibrated,
+)
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import arm_name
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
@@ -201,7 +208,7 @@ def measures_table(result: Reliability) -> dict[str, Column]:
     stages = {"before": before, "after": after}
     return {
         "figure": text([figure for figure, _, _ in rows]),
-        **({"uncalibrated": after} if result.calibrator == "none" else stages),
+        **({uncalibrated(result): after} if result.calibrator == "none" else stages),
         "if every probability were right": text([ideal for _, _, ideal in rows]),
     }
 
@@ -246,7 +253,7 @@ def reliability_figure(result: Reliability, name: str) -> go.Figure:
     )
     if result.calibrator == "none":
         stages = [BEFORE]
-        _add_stage(figure, bins, BEFORE, "uncalibrated", INCLUDE, 0.0)
+        _add_stage(figure, bins, BEFORE, uncalibrated(result), INCLUDE, 0.0)
     else:
         stages = [BEFORE, AFTER]
         _add_stage(figure, bins, BEFORE, "before", NEUTRAL, -_SHIFT)
@@ -326,7 +333,7 @@ def present(
 ) -> list[Block]:
     """Stated and right by bins of confidence, and all figures of calibration."""
     bins = view.bins if view.bins in result.ece_bins else result.ece_bins[0]
-    stages = "uncalibrated" if result.calibrator == "none" else "before and after calibration"
+    stages = stages_shown(result)
     shows = f"share right against stated confidence, {stages}"
     return [
         Answer(reliability_sentence(result)),
@@ -345,8 +352,8 @@ def present(
 
 def _method(result: Reliability) -> Method:
     return Method(
-        f"In every split {panel_name(result)} and the calibrator are fitted on one part of the "
-        "items, and the other items are given a probability. An item is held out in about half of "
+        f"{fitted_on(result)} one part of the items, and the other items are given "
+        "a probability. An item is held out in about half of "
         "the splits; it counts once all the same, in parts where its confidence falls into several "
         "bins. Intervals are Wilson's on an effective number of items, which groups and panels "
         "that differ from split to split lower. ECE is the mean gap between stated and right over "

@@ -7,7 +7,13 @@ import plotly.graph_objects as go
 
 from judgepanel.figures.style import BAND_OPACITY, DOTTED, INCLUDE, NEUTRAL, laid_out, with_opacity
 from judgepanel.present.blocks import Answer, Block, Method, Paragraph, Table, drawing
-from judgepanel.present.trust.shares import ASKED, NOT_YET, items_column, panel_name
+from judgepanel.present.trust.shares import (
+    ASKED,
+    NOT_YET,
+    fitted_on,
+    items_column,
+    stages_shown,
+)
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
 from judgepanel.studies.confidence.probabilities import RAW as BEFORE
@@ -15,7 +21,7 @@ from judgepanel.studies.confidence.reliability_result import FEW_ITEMS
 from judgepanel.studies.confidence.selective import SelectiveSpec
 from judgepanel.studies.confidence.selective_result import Selective
 from judgepanel.words.cells import Column
-from judgepanel.words.numbers import fixed, percent, share_level, with_interval
+from judgepanel.words.numbers import capital, fixed, percent, share_level, with_interval
 from judgepanel.words.sentences import CODING
 
 _CLOSE = 0.08
@@ -151,11 +157,11 @@ def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
         ),
         Table(
             selective_table(result),
-            "Uncalibrated." if result.calibrator == "none" else "Before and after calibration.",
+            f"{capital(stages_shown(result))}.",
         ),
         Method(
-            f"In every split {panel_name(result)} and the calibrator are fitted on one part of the "
-            "items. The items held out are ranked by confidence, and the share right among the "
+            f"{fitted_on(result)} one part of the items. The items held out "
+            "are ranked by confidence, and the share right among the "
             "surest is averaged over the splits; ties share their places. AUAC is the area under "
             "that curve. Its null is the accuracy of answering everything. Intervals are for new "
             "items and new panels; they count items (or groups), never evaluations."

@@ -11,8 +11,12 @@ from judgepanel.studies.confidence.conformal_result import Conformal
 from judgepanel.studies.confidence.items_result import Items
 from judgepanel.studies.confidence.reliability_result import FEW_ITEMS, Reliability
 from judgepanel.studies.confidence.selective_result import Selective
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.words.cells import Column
 from judgepanel.words.numbers import counted
+from judgepanel.words.sentences import AGGREGATOR_NAMES
+
+PanelResult = Reliability | Selective | Conformal | Items
 
 NOT_YET = "Not enough splits yet to say."
 ASKED = 0.9
@@ -37,10 +41,32 @@ def items_column(items: NDArray[np.float64]) -> Column:
     return Column(items, "whole", few)
 
 
-def panel_name(result: Reliability | Selective | Conformal | Items) -> str:
-    """``all 65 judges``, ``top-5`` or ``the one judge``."""
+def panel_name(result: PanelResult) -> str:
+    """``all 65 judges``, ``top-5``, ``the one judge`` or ``the recommended average``."""
+    if result.aggregator == AVERAGE:
+        return AGGREGATOR_NAMES[AVERAGE]
     if result.n_judges == 1:
         return "the one judge"
     if result.k == result.n_judges:
         return f"all {counted(result.n_judges, 'judge')}"
     return f"top-{result.k}"
+
+
+def uncalibrated(result: PanelResult) -> str:
+    """What is shown where there is nothing before and after."""
+    return AGGREGATOR_NAMES[AVERAGE] if result.aggregator == AVERAGE else "uncalibrated"
+
+
+def stages_shown(result: PanelResult) -> str:
+    """``before and after calibration``, or what is shown once."""
+    return uncalibrated(result) if result.calibrator == "none" else "before and after calibration"
+
+
+def fitted_on(result: PanelResult) -> str:
+    """``In every split all 65 judges and the calibrator are fitted on``."""
+    if result.aggregator == AVERAGE:
+        return (
+            "In every split the candidates are fitted and compared, and the weights of their "
+            "average learnt, on"
+        )
+    return f"In every split {panel_name(result)} and the calibrator are fitted on"

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.kernels.calibrate.calibration import sigmoid
-from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.kernels.evaluate.pipeline import SLICE
 from judgepanel.scoring.conformal import (
     ONE,
@@ -36,7 +35,12 @@ from judgepanel.scoring.metrics import CLIP
 from judgepanel.scoring.splits import Split, subsplit
 from judgepanel.studies.common import run_fields, splits_of
 from judgepanel.studies.confidence.conformal_result import Conformal, Grouping
-from judgepanel.studies.confidence.probabilities import PanelSpec, panel_notes
+from judgepanel.studies.confidence.probabilities import (
+    CALIBRATED,
+    PanelSpec,
+    panel_notes,
+    score_split,
+)
 from judgepanel.studies.confidence.repeats import (
     Repeats,
     Sums,
@@ -48,6 +52,7 @@ from judgepanel.studies.confidence.repeats import (
     stacked,
 )
 from judgepanel.studies.confidence.strata import Strata, by_difficulty, by_feature
+from judgepanel.studies.contest.averaged import recommended_on
 from judgepanel.studies.contract import Chunk, Study
 from judgepanel.studies.settings import Prepared, prepare
 from judgepanel.votes import InputError, VoteMatrix
@@ -136,7 +141,7 @@ def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
     prepared = prepare(votes, spec.settings)
     strata = strata_of(prepared, spec)
     splits = list(splits_of(prepared, spec.settings, chunk))
-    by_split = [_of_split(prepared, spec, strata, split) for split in splits]
+    by_split = [_of_split(votes, prepared, spec, strata, split) for split in splits]
     return SetsDone(
         numbers=np.array([split.number for split in splits]),
         n_calibration=np.array([len(split.calibration) for split in splits]),
@@ -149,10 +154,14 @@ def run_chunk(votes: VoteMatrix, spec: ConformalSpec, chunk: Chunk) -> SetsDone:
 
 
 def _of_split(
-    prepared: Prepared, spec: ConformalSpec, strata: dict[Grouping, Strata], split: Split
+    votes: VoteMatrix,
+    prepared: Prepared,
+    spec: ConformalSpec,
+    strata: dict[Grouping, Strata],
+    split: Split,
 ) -> tuple[Kinds, Ints, int]:
     """Sets (n_methods, n_levels, n_eval), the slice's items by group, and what was replaced."""
-    ballots, recipe = prepared.ballots, replace(spec.recipe, calibrators=(spec.calibrator,))
+    ballots = prepared.ballots
     learn, hold = subsplit(
         ballots.units,
         split.calibration,
@@ -161,17 +170,15 @@ def _of_split(
         key=(split.number, 13),
     )
     apart = Split(split.number, learn, np.concatenate([hold, split.evaluation]))
-    ks = np.array([spec.size(ballots.n_judges)])
-    scores = evaluate_split(ballots, apart, ks, recipe)
-    logits = scores.fitted.logits_of(spec.calibrator, slice(0, 1))[0]
-    p = np.clip(sigmoid(logits), CLIP, 1.0 - CLIP)
+    scored = score_split(votes, prepared, spec, apart, recommended_on)
+    p = np.clip(sigmoid(scored.logits[CALIBRATED]), CLIP, 1.0 - CLIP)
     own = nonconformity(p[: len(hold)], (ballots.signs[hold] > 0).astype(np.int64))
     new, items = p[len(hold) :], (hold, split.evaluation)
     kinds = [
         [sets_within(own, new, part, items, level, way) for level in spec.levels]
         for way, part in strata.items()
     ]
-    return np.array(kinds, dtype=np.int8), _counts(strata, hold), scores.replaced[spec.calibrator]
+    return np.array(kinds, dtype=np.int8), _counts(strata, hold), scored.replaced
 
 
 def sets_within(

@@ -1,9 +1,14 @@
-"""Out-of-sample probabilities of one panel, before and after calibration."""
+"""Out-of-sample probabilities of one panel, before and after calibration.
+
+The panel is some of the judges under one pipeline, or the average that is recommended, whose
+members have calibrators of their own: there before and after are the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +18,20 @@ from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.metrics import CLIP, item_scores
+from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels, splits_of
 from judgepanel.studies.confidence.repeats import Repeats, repeats
+from judgepanel.studies.contest.averaged import AVERAGE, Averaged, recommended
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import few_labels, stand_ins
 from judgepanel.studies.settings import Prepared, Settings, prepare
-from judgepanel.votes import VoteMatrix
+from judgepanel.votes import InputError, VoteMatrix
 from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
+PanelAggregator = Literal[Aggregator, "average"]
+PANEL_AGGREGATORS: tuple[PanelAggregator, ...] = (AVERAGE, *AGGREGATORS)
+"""What a panel's votes are summed by: the recommended average, or one aggregator."""
 Ints = NDArray[np.int64]
 
 STAGES = ("raw", "calibrated")
@@ -34,20 +44,24 @@ _CACHED_CHUNKS = 40
 class PanelSpec:
     """One panel and its pipeline, which the studies of confidence share.
 
-    ``panel`` is the number of judges, the best by ``ranking``; None takes all.
+    ``panel`` is the number of judges, the best by ``ranking``; None takes all. Under ``average``
+    ``calibrator`` is none, whatever is given.
 
     Raises
     ------
     InputError
-        An aggregator, calibrator or ranking that is not known, or a panel of nobody.
+        An aggregator, calibrator or ranking that is not known, or a panel of nobody; a panel of the
+        average, or the average under the paper's protocol.
     """
 
     settings: Settings = Settings()
-    aggregator: Aggregator = field(
-        default="one_coin", metadata={"help": "how votes become a raw score"}
+    aggregator: PanelAggregator = field(
+        default="one_coin",
+        metadata={"help": "how votes become a raw score; average: the panel that is recommended"},
     )
     calibrator: Calibrator = field(
-        default="beta", metadata={"help": "how the raw score becomes a probability"}
+        default="beta",
+        metadata={"help": "how the raw score becomes a probability (none under average)"},
     )
     panel: int | None = field(
         default=None, metadata={"help": "size of the panel, the best judges; all without it"}
@@ -55,27 +69,34 @@ class PanelSpec:
     ranking: Ranking = field(default="accuracy", metadata={"help": "what the best judges are"})
 
     def __post_init__(self) -> None:
-        check_known("aggregator", AGGREGATORS, (self.aggregator,))
+        check_known("aggregator", PANEL_AGGREGATORS, (self.aggregator,))
         check_known("calibrator", CALIBRATORS, (self.calibrator,))
         check_known("ranking", RANKINGS, (self.ranking,))
         if self.panel is not None:
             check_panels((self.panel,))
+        if self.aggregator == AVERAGE:
+            self._check_average()
+            object.__setattr__(self, "calibrator", "none")
+
+    def _check_average(self) -> None:
+        if self.panel is not None:
+            raise InputError(
+                "the average chooses its judges itself",
+                value=self.panel,
+                allowed="no panel",
+                remedy="leave the panel out or take another aggregator",
+            )
+        if self.settings.protocol != "honest":
+            raise InputError(
+                "the average under the paper's protocol would rest on in-sample scores",
+                value=self.settings.protocol,
+                allowed="honest",
+            )
 
     @property
     def shared(self) -> PanelSpec:
         """The part that decides the probabilities, whatever study asks for them."""
         return PanelSpec(self.settings, self.aggregator, self.calibrator, self.panel, self.ranking)
-
-    @property
-    def recipe(self) -> Recipe:
-        """The recipe every split follows; the raw score comes first."""
-        return Recipe(
-            self.aggregator,
-            ("none",) if self.calibrator == "none" else ("none", self.calibrator),
-            self.ranking,
-            in_sample=self.settings.protocol == "paper",
-            seed=self.settings.seed,
-        )
 
     def size(self, n_judges: int) -> int:
         """How many judges the panel has."""
@@ -89,7 +110,8 @@ class OutOfSample:
     ``numbers`` (S,) are the splits, ``n_calibration`` and ``n_evaluation`` (S,) their sides;
     ``rows`` (E,) is the item of an evaluation, ``logits`` (2, E) its logit in the order of
     ``STAGES``. ``null`` (S,) is the logit of the base rate, ``constant_nll`` (S,) what a constant
-    score gets through the same calibrator, ``replaced`` (S,) whether temperature stood in.
+    score gets through the same calibrator, ``replaced`` (S,) whether temperature stood in, which
+    the recommendation says of members of the average.
     """
 
     numbers: Ints
@@ -121,31 +143,62 @@ def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
 @cached(_CACHED_CHUNKS)
 def _shared_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
     prepared = prepare(votes, spec.settings)
-    ballots, recipe = prepared.ballots, spec.recipe
-    ks = np.array([spec.size(ballots.n_judges)])
-    numbers, n_calibration, rows, logits, null, constant, replaced = ([] for _ in range(7))
-    for split in splits_of(prepared, spec.settings, chunk):
-        scores = evaluate_split(ballots, split, ks, recipe)
-        both = [
-            scores.fitted.logits_of(recipe.calibrators[stage], slice(0, 1))[0] for stage in (0, -1)
-        ]
-        numbers.append(split.number)
-        n_calibration.append(len(split.calibration))
-        rows.append(split.evaluation)
-        logits.append(np.stack(both))
-        null.append(scores.fitted.null)
-        constant.append(scores.constant_nll[recipe.calibrators[-1]])
-        replaced.append(scores.replaced[recipe.calibrators[-1]])
+    splits = list(splits_of(prepared, spec.settings, chunk))
+    scored = [score_split(votes, prepared, spec, split) for split in splits]
     return OutOfSample(
-        numbers=np.array(numbers),
-        n_calibration=np.array(n_calibration),
-        n_evaluation=np.array([len(part) for part in rows]),
-        rows=np.concatenate(rows),
-        logits=np.concatenate(logits, axis=1),
-        null=np.array(null),
-        constant_nll=np.array(constant),
-        replaced=np.array(replaced),
+        numbers=np.array([split.number for split in splits]),
+        n_calibration=np.array([len(split.calibration) for split in splits]),
+        n_evaluation=np.array([len(split.evaluation) for split in splits]),
+        rows=np.concatenate([split.evaluation for split in splits]),
+        logits=np.concatenate([panel.logits for panel in scored], axis=1),
+        null=np.array([panel.null for panel in scored]),
+        constant_nll=np.array([panel.constant_nll for panel in scored]),
+        replaced=np.array([panel.replaced for panel in scored]),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredSplit:
+    """A panel on the rows of a split that did not fit it: ``logits`` (2, n_eval) in the order of
+    ``STAGES``; see :class:`OutOfSample` for the others.
+    """
+
+    logits: Floats
+    null: float
+    constant_nll: float
+    replaced: int
+
+
+def score_split(
+    votes: VoteMatrix,
+    prepared: Prepared,
+    spec: PanelSpec,
+    split: Split,
+    average_on: Callable[[VoteMatrix, Settings, Split], Averaged] = recommended,
+) -> ScoredSplit:
+    """Fit the panel on the calibration rows of a split, and score the other rows.
+
+    ``average_on`` fits the average: another one where the split is not one of the analysis.
+    """
+    ballots, settings = prepared.ballots, spec.settings
+    if spec.aggregator == AVERAGE:
+        average = average_on(votes, settings, split)
+        both = np.stack([average.logits] * len(STAGES))
+        return ScoredSplit(both, average.null, average.null_nll, 0)
+    names: tuple[Calibrator, ...] = (
+        ("none",) if spec.calibrator == "none" else ("none", spec.calibrator)
+    )
+    recipe = Recipe(
+        spec.aggregator,
+        names,
+        spec.ranking,
+        in_sample=settings.protocol == "paper",
+        seed=settings.seed,
+    )
+    scores = evaluate_split(ballots, split, np.array([spec.size(ballots.n_judges)]), recipe)
+    both = np.stack([scores.fitted.logits_of(names[i], slice(0, 1))[0] for i in (0, -1)])
+    last = names[-1]
+    return ScoredSplit(both, scores.fitted.null, scores.constant_nll[last], scores.replaced[last])
 
 
 def combine(left: OutOfSample, right: OutOfSample) -> OutOfSample:

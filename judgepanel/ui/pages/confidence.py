@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
@@ -18,9 +19,11 @@ from judgepanel.present.trust.reliability import (
     reliability_sentence,
 )
 from judgepanel.studies.compare import arm_name
+from judgepanel.studies.confidence.probabilities import PANEL_AGGREGATORS
 from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.ui.controls import aggregator_control, begins_with
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
@@ -34,7 +37,7 @@ OFFERED: tuple[Calibrator, ...] = ("beta", "temperature", "platt", "isotonic", "
 
 
 def page(context: PageContext) -> None:
-    """The recommended pipeline, until another is chosen."""
+    """The recommended average, until another panel is chosen."""
     with_recommendation(context, partial(_page, context))
 
 
@@ -43,8 +46,8 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
     entry = ENTRIES[RELIABILITY.name]
     options, bins = _controls(context, pipeline_of(recommendation))
     caveats = Caveats()
-    pipeline_note(context, recommendation, options["aggregator"], options["calibrator"])
     spec = ReliabilitySpec(**options)
+    pipeline_note(context, recommendation, spec.aggregator, spec.calibrator, average=True)
 
     def draw(result: Reliability) -> None:
         sentence = so_far(result) + reliability_sentence(result)
@@ -66,15 +69,18 @@ def _selective(context: PageContext, options: dict[str, Any], caveats: Caveats) 
 
 
 def _controls(context: PageContext, default: Pipeline) -> tuple[dict[str, Any], int]:
-    first, second, third, fourth = st.columns([2.2, 2, 2, 1.3])
-    panel = _panel_choice(first, context, default.panel)
-    calibrator = _calibrator_choice(second, default.calibrator)
+    first, second, third, fourth = st.columns([2.2, 2.2, 2, 1.3])
     aggregator = aggregator_control(
-        third,
-        default.aggregator,
-        help="How votes are summed. Dawid–Skene, stacking and joint are refitted in every split "
-        "and take longer.",
+        first,
+        AVERAGE if default.recommended else default.aggregator,
+        AGGREGATORS if context.analysis.settings.protocol == "paper" else PANEL_AGGREGATORS,
+        help="How votes are summed. The recommended average chooses judges and calibrators "
+        "itself. Dawid–Skene, stacking and joint are refitted in every split and take longer.",
     )
+    panel, calibrator = None, default.calibrator
+    if aggregator != AVERAGE:
+        panel = _panel_choice(second, context, default.panel)
+        calibrator = _calibrator_choice(third, default.calibrator)
     bins: int = fourth.segmented_control(
         "Bins",
         ECE_BINS,

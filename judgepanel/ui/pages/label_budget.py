@@ -102,6 +102,7 @@ def _controls(context: PageContext, default: Pipeline) -> _Asked:
     aggregator = aggregator_control(
         third,
         default.aggregator,
+        AGGREGATORS,
         help="How votes are summed. Dawid–Skene, stacking and joint are refitted for every "
         "budget and take longer.",
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.evaluate.grid import FORMS
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.registry import ENTRIES, METHODS_PAGE, entries_of
@@ -88,7 +89,7 @@ def _steps(context: PageContext) -> tuple[Spec, None]:
 
 def _shapes(context: PageContext) -> tuple[Spec, CalibratorDesignView]:
     aggregator = aggregator_control(
-        st.container(), Pipeline().aggregator, help="Whose scores are calibrated."
+        st.container(), Pipeline().aggregator, AGGREGATORS, help="Whose scores are calibrated."
     )
     spec = CalibratorDesignSpec(settings=context.analysis.settings, aggregator=aggregator)
     drawn = st.multiselect(

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgepanel.decision.candidates import LISTS
 from judgepanel.decision.preference import PREFERENCES, Preference
 from judgepanel.decision.recommend_spec import RecommendSpec, contest_of, families_absent
+from judgepanel.studies.contest.candidates import LISTS
 from judgepanel.studies.panel.evidence import Known, known_judges
 from judgepanel.studies.settings import prepare
 from judgepanel.ui.frame import PageContext

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.evaluate.transfer import METHODS
 from judgepanel.present.decide.decision import other_pipeline
 from judgepanel.present.pipeline import REFITTED, Pipeline, pipeline_of
@@ -93,6 +94,7 @@ def _transfer_controls(default: Pipeline) -> tuple[Pipeline, str]:
     aggregator = aggregator_control(
         middle,
         default.aggregator,
+        AGGREGATORS,
         help="How votes are summed, on the whole page. Dawid–Skene, stacking and joint are "
         f"refitted for every figure; they take {REFITTED} splits at most.",
     )

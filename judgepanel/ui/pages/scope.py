@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.present.blocks import Command, Table
 from judgepanel.present.pipeline import Pipeline, pipeline_of
 from judgepanel.present.registry import ENTRIES
@@ -69,6 +70,7 @@ def _controls(context: PageContext, default: Pipeline) -> ScopeSpec:
     aggregator = aggregator_control(
         left,
         default.aggregator,
+        AGGREGATORS,
         help="The aggregator in use: its curve is drawn, and the others are held against it. "
         "Dawid–Skene, stacking and joint are refitted for every point and take longer.",
     )

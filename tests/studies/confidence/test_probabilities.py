@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from judgepanel.kernels.evaluate.evaluation import evaluate_split
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
 from judgepanel.studies.confidence.probabilities import (
@@ -26,6 +26,7 @@ from tests.helpers import make_votes
 from tests.studies.confidence.stated import stated
 
 SPEC = PanelSpec(Settings(splits=7))
+AVERAGE_SPEC = PanelSpec(Settings(splits=2), aggregator="average")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,9 @@ def test_probabilities_are_those_of_the_one_path_all_studies_take(votes, predict
     prepared = prepare(votes, SPEC.settings)
     of = evaluations(predictions, prepared)
     one_split = split(prepared.ballots.units, 3)
-    scores = evaluate_split(prepared.ballots, one_split, np.array([7]), SPEC.recipe)
+    scores = evaluate_split(
+        prepared.ballots, one_split, np.array([7]), Recipe("one_coin", ("none", "beta"))
+    )
     rows = of.split == 3
     np.testing.assert_array_equal(of.seen[of.item[rows]], one_split.evaluation)
     for stage, name in enumerate(("none", "beta")):
@@ -106,3 +109,17 @@ def test_what_is_not_known_is_refused_in_a_sentence():
         PanelSpec(calibrator="magic")
     with pytest.raises(InputError, match="at least one judge"):
         PanelSpec(panel=0)
+
+
+def test_the_average_brings_its_own_calibrators_and_judges():
+    spec = PanelSpec(aggregator="average", calibrator="beta")
+    assert spec == PanelSpec(aggregator="average", calibrator="none")
+    with pytest.raises(InputError, match="chooses its judges itself"):
+        PanelSpec(aggregator="average", panel=3)
+    with pytest.raises(InputError, match="in-sample"):
+        PanelSpec(Settings(protocol="paper"), aggregator="average")
+
+
+def test_nothing_lies_before_and_after_the_average(votes):
+    predictions = run_chunk(votes, AVERAGE_SPEC, split_chunks(2)[0])
+    np.testing.assert_array_equal(predictions.logits[0], predictions.logits[1])

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgepanel.decision.candidates import Candidate, Candidates, Curation, Family
 from judgepanel.kernels.aggregate.aggregation import cross_fits
 from judgepanel.kernels.aggregate.prefixes import rank
 from judgepanel.kernels.ballots import Ballots
@@ -25,6 +24,7 @@ from judgepanel.kernels.evaluate.evaluation import Choice, evaluate_split, inner
 from judgepanel.models.panel import PanelModel, fit_panel, panel_of, whole_of
 from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split, folds
+from judgepanel.studies.contest.candidates import Candidate, Candidates, Curation, Family
 from judgepanel.studies.panel.curated import Curated, curated
 from judgepanel.studies.panel.curator_list import CURATORS
 from judgepanel.studies.panel.evidence import Known, Rules, evidence_of, judges_of
@@ -59,11 +59,12 @@ class Standing:
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
     """Every candidate on the evaluation rows of a split: item scores (n_candidates, n_eval), ECE
-    (n_candidates,); ``standing`` is what the choice saw.
+    (n_candidates,); ``standing`` is what the choice saw, ``null`` the logit of the base rate.
     """
 
     items: ItemScores
     standing: Standing
+    null: float
     null_nll: float
     constant_nll: float
     replaced: int
@@ -87,6 +88,7 @@ def compete(ballots: Ballots, split: Split, choices: Candidates, terms: Terms) -
     return Results(
         ItemScores(stacked("nll"), stacked("brier"), stacked("hit"), stacked("ece")),
         standing=_together([part.standing for part in parts]),
+        null=scores[0].fitted.null,
         null_nll=scores[0].null_nll,
         constant_nll=scores[0].constant_nll[choices.families[0].calibrators[-1]],
         replaced=sum(sum(score.replaced.values()) for score in scores),

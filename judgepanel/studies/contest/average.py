@@ -7,7 +7,8 @@ bootstrap, Rubin 1981, doi:10.1214/aos/1176345338), of
 
 the losses being cross-validated NLL on calibration rows. Without the draws these are pseudo-BMA
 weights, with them pseudo-BMA+ (Yao, Vehtari, Simpson and Gelman 2018, doi:10.1214/17-BA1091,
-section 3.4), here with a prior: .5 on joint over everyone (:data:`decision.candidates.LEAD`).
+section 3.4), here with a prior: .5 on joint over everyone
+(:data:`studies.contest.candidates.LEAD`).
 
 Cost: draws x clusters x members.
 """
@@ -27,6 +28,14 @@ DRAWS = 200
 LEAST = 0.02
 """Weight below which a member is left out."""
 _CELLS = 2_000_000
+_BOOTSTRAP = 67
+"""Where the random stream of the weights begins."""
+
+
+def bootstrap(seed: int, key: tuple[int, ...]) -> np.random.Generator:
+    """The random stream of the weights that rows learn; ``key`` says which rows."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(*key, _BOOTSTRAP))
+    return np.random.default_rng(sequence)
 
 
 def average_weights(
@@ -54,9 +63,10 @@ def average_weights(
         logs = starts[:, None] - drawn @ sums.T
         weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
         total += (weights / weights.sum(axis=-1, keepdims=True)).sum(axis=1)
+    total[total < LEAST * DRAWS] = 0.0
     result = np.zeros(priors.shape)
-    result[:, members] = np.where(total >= LEAST * DRAWS, total, 0.0)
-    return np.asarray(result / result.sum(axis=1, keepdims=True))
+    result[:, members] = total / total.sum(axis=1, keepdims=True)
+    return result
 
 
 def average_losses(losses: Floats, weights: Floats) -> Floats:

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from judgepanel.decision.candidates import (
+from judgepanel.kernels.ballots import Ballots
+from judgepanel.models.panel import fit_panel
+from judgepanel.scoring.splits import folds, split
+from judgepanel.studies.contest.candidates import (
     Candidate,
     Candidates,
     Curation,
@@ -11,7 +14,7 @@ from judgepanel.decision.candidates import (
     candidates_of,
     panels,
 )
-from judgepanel.decision.contest import (
+from judgepanel.studies.contest.compete import (
     FINAL,
     Terms,
     absent_losses,
@@ -19,9 +22,6 @@ from judgepanel.decision.contest import (
     final_member,
     stand,
 )
-from judgepanel.kernels.ballots import Ballots
-from judgepanel.models.panel import fit_panel
-from judgepanel.scoring.splits import folds, split
 from judgepanel.studies.panel.evidence import Known, Rules, rows_of
 from tests.helpers import make_ballots
 

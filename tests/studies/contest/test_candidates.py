@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgepanel.decision.candidates import LISTS, candidates_of, panels
+from judgepanel.studies.contest.candidates import LISTS, candidates_of, panels
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ class Candidates:
     families: tuple[Family | Curation, ...]
 
     def all(self) -> tuple[Candidate, ...]:
-        """All candidates; positions follow :mod:`decision.contest`."""
+        """All candidates; positions follow :mod:`studies.contest.compete`."""
         return tuple(candidate for family in self.families for candidate in family.candidates())
 
     def prior(self) -> Floats:
@@ -135,6 +135,40 @@ class Candidates:
         weights = LEAD * leading / max(leading.sum(), 1.0)
         weights = weights + (1.0 - LEAD) * others / max(others.sum(), 1.0)
         return np.asarray(weights / weights.sum())
+
+    def members(self) -> Candidates:
+        """Those that the average can take, and as few others as families allow; all curations."""
+        weighed = {
+            (candidate.k, candidate.aggregator, candidate.calibrator, candidate.ranking)
+            for candidate, weight in zip(self.all(), self.prior(), strict=True)
+            if weight > 0.0
+        }
+        families = [
+            _only(family, weighed) if isinstance(family, Family) else family
+            for family in self.families
+        ]
+        return Candidates(tuple(family for family in families if family is not None))
+
+    def with_everyone(self, prior: Floats) -> Floats:
+        """A prior (n_candidates,) and below it that of the members that keep all judges, or the
+        same again where none does, (2, n_candidates).
+        """
+        everyone = prior * np.array([candidate.name == EVERYONE for candidate in self.all()])
+        return np.stack([prior, everyone if everyone.any() else prior])
+
+
+def _only(
+    family: Family, weighed: set[tuple[int, Aggregator, Calibrator, Ranking]]
+) -> Family | None:
+    """The family with its panels and calibrators that are among those weighed; None without any."""
+    own = {
+        (k, calibrator)
+        for k, aggregator, calibrator, ranking in weighed
+        if (aggregator, ranking) == (family.aggregator, family.ranking)
+    }
+    panels = tuple(panel for panel in family.panels if any(panel[1] == k for k, _ in own))
+    calibrators = tuple(name for name in family.calibrators if any(name == c for _, c in own))
+    return replace(family, panels=panels, calibrators=calibrators) if own else None
 
 
 BUDGET = "budget"
