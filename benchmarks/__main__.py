@@ -1,4 +1,4 @@
-"""`./run bench [NAME ...] [--SIZE N ...]`: run these benches, or all of them."""
+"""The command line of the benches: which ones run, and at what size."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from importlib import import_module
 
 from benchmarks.report import Report, publish
 
+USAGE = "./run bench [NAME ...] [--SIZE N ...]: run these benches, or all of them."
 BENCHES = {
     "engine": "the panel curve against the loop a user would write; growth, workers, memory",
     "curators": "searches among panels against loops that refit one candidate at a time",
@@ -39,17 +40,24 @@ BENCHES = {
 
 
 def main(arguments: list[str]) -> int:
+    listed = "\n".join(f"  {name:16} {what}" for name, what in BENCHES.items())
+    if {"-h", "--help"} & set(arguments):
+        print(f"{USAGE}\n\nBenches:\n{listed}")
+        return 0
     first = next((n for n, word in enumerate(arguments) if word.startswith("--")), len(arguments))
     names, options = arguments[:first], arguments[first:]
-    sizes = {
-        name.removeprefix("--"): int(value)
-        for name, value in zip(options[::2], options[1::2], strict=True)
-    }
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
-        listed = "\n".join(f"  {name:12} {what}" for name, what in BENCHES.items())
         print(f"There is no bench '{unknown[0]}'. Benches:\n{listed}", file=sys.stderr)
         return 2
+    values = options[1::2]
+    if len(values) < len(options[::2]) or not all(value.isdecimal() for value in values):
+        print(f"A size is a name and a whole number. {USAGE}", file=sys.stderr)
+        return 2
+    sizes = {
+        name.removeprefix("--"): int(value)
+        for name, value in zip(options[::2], values, strict=True)
+    }
     for name in names or BENCHES:
         report: Report = import_module(f"benchmarks.{name}").run(**sizes)
         publish(name, report)

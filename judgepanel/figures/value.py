@@ -75,7 +75,7 @@ def value_figure(result: Value, judge_statuses: tuple[JudgeStatus, ...] | None =
     n = len(names)
     laid_out(
         figure,
-        x="value: NLL without the judge less NLL of all (shaded: 2 % of the panel's)",
+        x="value: NLL without the judge less NLL of all<br>(shaded: 2 % of the panel's)",
         y="",
         height=120 + _ROW * min(n, _NAMED),
     )

@@ -59,6 +59,10 @@ def _all_splits(spec: Spec) -> int:
     return spec.settings.splits
 
 
+def _nothing(*_: Any) -> None:
+    """Neither remembers nor recalls."""
+
+
 @dataclass(frozen=True, slots=True)
 class Study(Generic[SpecT, PartialT, ResultT]):
     """A question and how it is answered.
@@ -70,7 +74,9 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     kept chunks are read back. ``rounds`` is how many splits (or resamples) a spec asks for,
     ``chunk`` how many make a chunk, and ``first`` how many the first chunk has where that is fewer:
     somebody waits for a first answer. ``absorb`` is ``combine`` into the memory of its first
-    partial, for partials so large that another copy of them counts.
+    partial, for partials so large that another copy of them counts. Studies that share partials
+    give ``recall(votes, spec, chunk)``, what this process remembers of a chunk or None, and
+    ``learn``, which is handed what was computed: workers do not see each other's.
     """
 
     name: str
@@ -86,6 +92,8 @@ class Study(Generic[SpecT, PartialT, ResultT]):
     chunk: int = CHUNK_SPLITS
     first: int | None = None
     absorb: Callable[[PartialT, PartialT], PartialT] | None = None
+    recall: Callable[[VoteMatrix, SpecT, Chunk], PartialT | None] = _nothing
+    learn: Callable[[VoteMatrix, SpecT, Chunk, PartialT], None] = _nothing
 
     def plan(self, spec: SpecT) -> tuple[Chunk, ...]:
         """Chunks of ``chunk`` rounds, after a first one of ``first``."""

@@ -112,14 +112,16 @@ def steps(
 ) -> Iterator[Progress[SpecT, PartialT, ResultT]]:
     """Yield the state after every chunk; raise :class:`Cancelled` once ``gate`` says so.
 
-    ``finished`` holds partials of chunks by number, which are not computed again; ``keep`` is
-    handed the partial of every chunk that is, before the state is yielded. ``backend`` is joblib's,
-    or the address of a Dask scheduler, for which ``jobs`` is not asked. After the first chunk,
-    one starts only while ``gate`` is open; those under way are finished and kept before it is
-    waited for. The result is the same to the bit whatever is kept and however often it waits.
+    ``finished`` holds partials of chunks by number, which are not computed again, nor are those
+    that the study recalls; ``keep`` is handed the partial of every chunk that is, before the state
+    is yielded. ``backend`` is joblib's, or the address of a Dask scheduler, for which ``jobs`` is
+    not asked. After the first chunk, one starts only while ``gate`` is open; those under way are
+    finished and kept before it is waited for. The result is the same to the bit whatever is kept
+    and however often it waits.
     """
     chunks, votes = study.plan(spec), grouped_votes(votes, spec.settings)
     started = time.monotonic()
+    finished = {**_recalled(study, votes, spec, chunks), **finished}
     partial, known = _combined(study, [finished[c.number] for c in chunks if c.number in finished])
     rest = [chunk for chunk in chunks if chunk.number not in finished]
     if not rest:
@@ -132,6 +134,7 @@ def steps(
         for chunk, piece in pieces:  # Not `enumerate`, which holds the partial before.
             n_done += 1
             keep(chunk, piece)
+            study.learn(votes, spec, chunk, piece)
             if n_done == 1:
                 partial = piece
             elif ours and study.absorb is not None:
@@ -179,6 +182,14 @@ def warm(backend: str, module: str) -> None:
         Parallel(n_jobs=jobs, backend=backend)(
             delayed(_imported)(module, os.getpid()) for _ in range(jobs)
         )
+
+
+def _recalled(
+    study: Study[SpecT, PartialT, ResultT], votes: VoteMatrix, spec: SpecT, chunks: Sequence[Chunk]
+) -> dict[int, PartialT]:
+    """Partials of the chunks that the study recalls, by number."""
+    known = {chunk.number: study.recall(votes, spec, chunk) for chunk in chunks}
+    return {number: piece for number, piece in known.items() if piece is not None}
 
 
 def _combined(

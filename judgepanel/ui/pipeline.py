@@ -54,15 +54,23 @@ def recommend_beside(context: PageContext) -> None:
         result, job = _started(context)
     if _runs(job):
         with st.container():
-            _refine(context, first=result is None)
+            _refine(context, 0 if result is None else result.n_splits)
+
+
+def is_refining(context: PageContext) -> bool:
+    """Whether the recommendation is being worked on."""
+    return _runs(_known(context)[1])
 
 
 @st.fragment(run_every=POLL_SECONDS)
 @show_errors()
-def _refine(context: PageContext, *, first: bool) -> None:
-    """Draw the page again with the first splits of the recommendation, and with all of them."""
+def _refine(context: PageContext, drawn: int) -> None:
+    """Draw the page again whenever there are twice the splits that were ``drawn``, and at the end.
+
+    The whole page quotes the recommendation, so that a fragment cannot draw it.
+    """
     result, job = _known(context)
-    if not _runs(job) or (first and result is not None):
+    if not _runs(job) or (result is not None and result.n_splits >= max(1, 2 * drawn)):
         st.rerun()
     st.caption(
         "The recommended panel is being worked out."

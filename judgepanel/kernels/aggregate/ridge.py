@@ -127,7 +127,7 @@ def minimise(
     if floor is not None:
         start = floor.above(start)
     at = Point.at(design, prior, C, start)
-    values = np.zeros(len(start), dtype=bool)
+    ended = np.zeros(len(start), dtype=bool)
     for _ in range(_MAX_ITERATIONS):
         wrong = sigmoid(-at.margins)
         slope, bend = prior.slopes(at.theta, C)
@@ -135,14 +135,14 @@ def minimise(
         face = None if floor is None else floor.face(at.theta, gradient)
         move = design.solve(wrong * (1.0 - wrong), bend, -gradient, face)
         promise = -np.vecdot(gradient, move)
-        length = np.where(values, 0.0, prior.reach(at.theta, move))
+        length = np.where(ended, 0.0, prior.reach(at.theta, move))
         if floor is None or face is None:
             path = line(design, prior, C, at, move, promise)
         else:
             path = _arc(design, prior, C, at, move, gradient, floor, face)
         at = stepped(at, path, length)
-        values |= (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
-        if values.all():
+        ended |= (promise <= 2.0 * _TOLERANCE) & (length == 1.0)
+        if ended.all():
             break
     return at.theta
 

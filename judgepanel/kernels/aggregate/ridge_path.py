@@ -2,7 +2,8 @@
 
 Dense designs without bounds take chord steps: theta - H^-1 gradient, with the Hessian H of an
 earlier point. Such a step costs O(n p), a Newton step O(n p^2 + p^3). H is renewed for the problems
-that converge slowly; a new C changes its diagonal alone. Every C starts from a quadratic
+that converge slowly; a new C changes its diagonal alone. Single precision is enough for H, which
+decides how fast the steps converge and not where. Every C starts from a quadratic
 extrapolation of the path in log C. What is sparse or bounded takes Newton steps
 (:func:`kernels.aggregate.ridge.minimise`).
 
@@ -13,6 +14,7 @@ O(B (c n p + c p^3 + r n p^2)) time, O(B (n p + p^2)) memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -79,6 +81,7 @@ class _Chord:
     def __init__(self, design: DenseDesign, prior: Prior) -> None:
         problems, _, size = design.features.shape
         self._design, self._prior = design, prior
+        self._single = replace(design, features=design.features.astype(np.float32))
         self._product = np.zeros((problems, size, size))
         self._factor = np.zeros((problems, size, size))
         self._begun = False
@@ -98,7 +101,8 @@ class _Chord:
             move, promise = self._step(gradient) if self._begun else (gradient, -before)
             slow = np.flatnonzero(~ended & ~(promise <= _SLOW * before))
             if len(slow):
-                self._product[slow] = design.product(wrong * (1.0 - wrong), slow)
+                bends = (wrong * (1.0 - wrong)).astype(np.float32)
+                self._product[slow] = self._single.product(bends, slow)
                 self._factorise(slow, bend)
                 self._begun = True
                 move, promise = self._step(gradient)

@@ -41,9 +41,9 @@ def descend(
         if not len(live):
             break
         sums = _damped(x, value, live, move, measure)
-    values = np.ones(len(x), dtype=bool)
-    values[live] = False
-    return x, value, values
+    converged = np.ones(len(x), dtype=bool)
+    converged[live] = False
+    return x, value, converged
 
 
 def _damped(

@@ -5,8 +5,9 @@ A column is a panel size, or an aggregator: whatever made its raw logits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from judgepanel.kernels.aggregate.crossfit import N_FOLDS
 from judgepanel.kernels.aggregate.prefixes import Floats, Index, PrefixScores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import (
+    CROSS_VALIDATED,
     CalibrationFit,
     Calibrator,
     column_blocks,
@@ -30,7 +32,8 @@ from judgepanel.scoring.metrics import (
 )
 from judgepanel.scoring.splits import Split, fold_of, folds
 
-CROSS_VALIDATED: tuple[Calibrator, ...] = ("beta_cv", "auto")
+_CONSTANTS = 4_096
+_TOGETHER = 32_768
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,28 +105,98 @@ def calibrate(
     fits lie, where such are known.
     """
     fold = calibration_folds(ballots, split, scores, calibrators)
-    signs = ballots.signs[split.calibration].astype(np.float64)
-    weights = None
-    if not in_sample and scores.calibration_empty.any():
-        weights = (~scores.calibration_empty).astype(np.float64)
+    weights = _weights(scores, in_sample)
     if importance is not None:
         weights = np.broadcast_to(importance, scores.calibration.shape) * (
             1.0 if weights is None else weights
         )
+    maps = fit(
+        calibrators,
+        scores.calibration,
+        ballots.signs[split.calibration].astype(np.float64),
+        weights,
+        symmetric=ballots.symmetric,
+        fold=fold,
+        near=near,
+    )
+    return _calibrated(ballots, split, scores, maps, in_sample)
+
+
+def calibrate_each(
+    ballots: Ballots,
+    scored: Sequence[tuple[Split, PrefixScores]],
+    calibrators: tuple[Calibrator, ...],
+    *,
+    in_sample: bool = False,
+) -> list[Calibrated]:
+    """:func:`calibrate` for several splits of few columns each: fits of up to ``_TOGETHER`` scores
+    are made together, which moves nothing but rounding.
+    """
+    if set(calibrators) & set(CROSS_VALIDATED):
+        return [calibrate(ballots, *pair, calibrators, in_sample=in_sample) for pair in scored]
+    made: list[Calibrated] = []
+    for batch in _batches([scores.calibration.shape for _, scores in scored]):
+        made += _calibrate_together(ballots, scored[batch], calibrators, in_sample)
+    return made
+
+
+def _batches(shapes: Sequence[tuple[int, ...]]) -> Iterator[slice]:
+    """Neighbours that have at most ``_TOGETHER`` scores when padded to the longest, or just one."""
+    start, columns, longest = 0, 0, 0
+    for place, (b, n) in enumerate(shapes):
+        if place > start and (columns + b) * max(longest, n) > _TOGETHER:
+            yield slice(start, place)
+            start, columns, longest = place, 0, 0
+        columns, longest = columns + b, max(longest, n)
+    yield slice(start, len(shapes))
+
+
+def _calibrate_together(
+    ballots: Ballots,
+    scored: Sequence[tuple[Split, PrefixScores]],
+    calibrators: tuple[Calibrator, ...],
+    in_sample: bool,
+) -> list[Calibrated]:
+    """In one batch: rows that a split does not have weigh nothing."""
+    shapes = np.array([scores.calibration.shape for _, scores in scored])
+    ends = np.cumsum(shapes[:, 0])
+    shape = (int(ends[-1]), int(shapes[:, 1].max()))
+    logits, signs, weights = np.zeros(shape), np.ones(shape), np.zeros(shape)
+    blocks = [slice(end - b, end) for end, b in zip(ends.tolist(), shapes[:, 0], strict=True)]
+    for block, (split, scores), n in zip(blocks, scored, shapes[:, 1], strict=True):
+        logits[block, :n] = scores.calibration
+        signs[block, :n] = ballots.signs[split.calibration]
+        own = _weights(scores, in_sample)
+        weights[block, :n] = 1.0 if own is None else own
+    maps = fit(calibrators, logits, signs, weights, symmetric=ballots.symmetric)
+    parts = [{name: map_.part(block) for name, map_ in maps.items()} for block in blocks]
+    return [
+        _calibrated(ballots, split, scores, part, in_sample)
+        for (split, scores), part in zip(scored, parts, strict=True)
+    ]
+
+
+def _weights(scores: PrefixScores, in_sample: bool) -> Floats | None:
+    """1 for the items that take part in a fit, else 0; None where all do."""
+    if in_sample or not scores.calibration_empty.any():
+        return None
+    return (~scores.calibration_empty).astype(np.float64)
+
+
+def _calibrated(
+    ballots: Ballots,
+    split: Split,
+    scores: PrefixScores,
+    maps: Mapping[Calibrator, CalibrationFit],
+    in_sample: bool,
+) -> Calibrated:
+    ones = float(np.mean(ballots.signs[split.calibration] > 0))
     return Calibrated(
-        maps=fit(
-            calibrators,
-            scores.calibration,
-            signs,
-            weights,
-            symmetric=ballots.symmetric,
-            fold=fold,
-            near=near,
-        ),
+        maps=maps,
         logits=scores.evaluation,
         empty=None if in_sample else scores.evaluation_empty,
         signs=ballots.signs[split.evaluation].astype(np.float64),
-        null=null_logit(float(np.mean(signs > 0)), symmetric=ballots.symmetric),
+        null=null_logit(ones, symmetric=ballots.symmetric),
     )
 
 
@@ -149,8 +222,8 @@ def evaluate(
 ) -> SplitScores:
     """Score the evaluation rows of every column under every calibrator, against their nulls."""
     names, symmetric = tuple(fitted.maps), ballots.symmetric
-    signs = ballots.signs[split.calibration].astype(np.float64)
-    constant = fit(names, np.zeros((1, len(signs))), signs, symmetric=symmetric)
+    ones = np.count_nonzero(ballots.signs[split.calibration] > 0)
+    constant = _constant(names, ones, len(split.calibration), symmetric)
     scores = [blank_scores(fitted.logits.shape) for _ in names]
     for c, block, logits in fitted.by_block():
         item_scores(logits, fitted.signs, symmetric=symmetric, out=scores[c].part(block))
@@ -165,6 +238,15 @@ def evaluate(
         },
         chosen_on=chosen_on,
     )
+
+
+@lru_cache(_CONSTANTS)
+def _constant(
+    names: tuple[Calibrator, ...], ones: int, n: int, symmetric: bool
+) -> Mapping[Calibrator, CalibrationFit]:
+    """Calibrators fitted to a score of 0 on n labels, so many of which are 1."""
+    signs = np.where(np.arange(n) < ones, 1.0, -1.0)
+    return fit(names, np.zeros((1, n)), signs, symmetric=symmetric)
 
 
 def nll_by_fold(

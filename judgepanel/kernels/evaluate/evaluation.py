@@ -5,6 +5,7 @@ The single path that studies, the recommendation and the benchmarks go through.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import (
     SplitScores,
     calibrate,
+    calibrate_each,
     evaluate,
     item_losses,
     losses_by_fold,
@@ -70,6 +72,21 @@ def evaluate_split(
         inner = _compared(ballots, split, scores, recipe, choice)
         chosen_on[:, choice.offered] = inner.mean(axis=-1)
     return replace(evaluate(ballots, split, fitted, scores.order, chosen_on), inner=inner)
+
+
+def evaluate_each(
+    ballots: Ballots, splits: Sequence[Split], ks: Index, recipe: Recipe
+) -> list[SplitScores]:
+    """:func:`evaluate_split` for several splits, whose calibrators are fitted together."""
+    unseen = recipe.calibrators == ("none",)
+    learnt = replace(recipe, in_sample=True) if unseen else recipe
+    scored = [(split, _scores(ballots, split, ks, learnt, (split.number, 4))) for split in splits]
+    fitted = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
+    nothing = np.zeros((0, len(ks)))
+    return [
+        evaluate(ballots, split, maps, scores.order, nothing)
+        for (split, scores), maps in zip(scored, fitted, strict=True)
+    ]
 
 
 def inner_nll(

@@ -11,9 +11,8 @@ from judgepanel.kernels.aggregate.aggregation import Aggregator, cross_fits, pan
 from judgepanel.kernels.aggregate.crossfit import N_FOLDS
 from judgepanel.kernels.aggregate.prefixes import Floats, OwnLabel, PrefixScores
 from judgepanel.kernels.ballots import Ballots
-from judgepanel.kernels.calibrate.calibration import Calibrator
+from judgepanel.kernels.calibrate.calibration import CROSS_VALIDATED, Calibrator
 from judgepanel.kernels.evaluate.calibrated import (
-    CROSS_VALIDATED,
     SplitScores,
     calibrate,
     evaluate,

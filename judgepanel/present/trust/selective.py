@@ -13,6 +13,7 @@ from judgepanel.present.trust.shares import (
     fitted_on,
     items_column,
     stages_shown,
+    uncalibrated,
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.probabilities import CALIBRATED as AFTER
@@ -96,20 +97,21 @@ def selective_figure(result: Selective) -> go.Figure:
             name="95 % interval",
         )
     figure.add_hline(y=everything, line=DOTTED)
-    figure.add_scatter(
-        x=result.shares,
-        y=result.curve.value[BEFORE],
-        mode="lines",
-        line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
-        name="before",
-        hovertemplate="before, surest %{x:.0%}: right %{y:.1%}<extra></extra>",
-    )
+    if result.calibrator != "none":
+        figure.add_scatter(
+            x=result.shares,
+            y=result.curve.value[BEFORE],
+            mode="lines",
+            line={"color": NEUTRAL, "width": 1.5, "dash": "dash"},
+            name="before",
+            hovertemplate="before, surest %{x:.0%}: right %{y:.1%}<extra></extra>",
+        )
     figure.add_scatter(
         x=result.shares,
         y=curve.value,
         mode="lines",
         line={"color": INCLUDE, "width": 3},
-        name="after calibration",
+        name=uncalibrated(result) if result.calibrator == "none" else "after calibration",
         hovertemplate="surest %{x:.0%}: right %{y:.1%}<extra></extra>",
     )
     marks = _marks(result)
@@ -144,15 +146,18 @@ def _marks(result: Selective) -> list[int]:
 
 def present(result: Selective, spec: SelectiveSpec) -> list[Block]:
     """Answering the surest items first, before and after calibration."""
+    moves = (
+        "Within a split a calibrator that keeps the order of the scores moves the marks, not the "
+        "line; the mean over splits can move a little. "
+    ) * (result.calibrator != "none")
     shows = "share of answers that are right against the share of items answered"
     return [
         Answer(selective_sentence(result)),
         drawing(shows, selective_figure, result),
         Paragraph(
-            "The dotted line answers everything: an order that says nothing stays on it. Within a "
-            "split a calibrator that keeps the order of the scores moves the marks, not the line; "
-            "the mean over splits can move a little. Marks can lie off the line: how many items "
-            "are that sure differs from split to split.",
+            "The dotted line answers everything: an order that says nothing stays on it. "
+            f"{moves}Marks can lie off the line: how many items are that sure differs from split "
+            "to split.",
             quiet=True,
         ),
         Table(

@@ -6,8 +6,8 @@ same, so budgets differ only in their labels.
 
 All judges can also be taken under a second aggregator, on the same labels and calibrators.
 
-Cost per split: one evaluation of the panels for every budget; memory is that of the scores of
-(panels x budgets) arms.
+Cost per split: one evaluation of the panels for every budget, whose calibrators are fitted together
+while they are small; memory is that of the scores of (panels x budgets) arms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from judgepanel.kernels.aggregate.prefixes import RANKINGS, Ranking
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS, Calibrator
 from judgepanel.kernels.evaluate.calibrated import SplitScores
-from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
+from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_each
 from judgepanel.scoring.descriptive import paper_joint
 from judgepanel.scoring.inference import Estimate, estimate, joint_p, simultaneous_reach
 from judgepanel.scoring.interval import Interval
@@ -154,20 +154,22 @@ def run_chunk(votes: VoteMatrix, spec: LabelBudgetSpec, chunk: Chunk) -> BudgetT
             parts = label_sets(split, ballots.units, budgets, settings.seed)
             labels[:] += [len(rows) for rows in parts]
             pieces = [Split(split.number, rows, split.evaluation) for rows in parts]
-            yield split, budget_arms([_panels(ballots, piece, spec) for piece in pieces])
+            yield split, budget_arms(_panels(ballots, pieces, spec))
 
     totals = tally(scored(), n_items=ballots.n_items, seed=settings.seed)
     return BudgetTally(totals, labels)
 
 
-def _panels(ballots: Ballots, piece: Split, spec: LabelBudgetSpec) -> list[SplitScores]:
-    """Scores of one budget: all judges under the second aggregator, then the first's panels."""
+def _panels(
+    ballots: Ballots, pieces: Sequence[Split], spec: LabelBudgetSpec
+) -> list[list[SplitScores]]:
+    """Scores of every budget: all judges under the second aggregator, then the first's panels."""
     ks = spec.sizes(ballots.n_judges)
-    scores = [evaluate_split(ballots, piece, ks, spec.recipe)]
+    parts = [evaluate_each(ballots, pieces, ks, spec.recipe)]
     if spec.beside is not None:
         second = replace(spec.recipe, aggregator=spec.beside)
-        scores.insert(0, evaluate_split(ballots, piece, ks[-1:], second))
-    return scores
+        parts.insert(0, evaluate_each(ballots, pieces, ks[-1:], second))
+    return [list(scores) for scores in zip(*parts, strict=True)]
 
 
 def label_sets(split: Split, units: Ints, budgets: Ints, seed: int) -> list[Ints]:

@@ -28,7 +28,9 @@ from judgepanel.studies.confidence.probabilities import (
     PanelSpec,
     combine,
     evaluations,
+    learn,
     panel_notes,
+    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import binned_sums, joined, ratios, shares, stacked
@@ -246,6 +248,8 @@ ITEMS: Study[ItemsSpec, OutOfSample, Items] = Study(
     result=Items,
     partial=OutOfSample,
     run_chunk=run_chunk,
+    recall=recall,
+    learn=learn,
     combine=combine,
     merge=merge,
 )

@@ -6,8 +6,8 @@ members have calibrators of their own: there before and after are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -21,12 +21,12 @@ from judgepanel.scoring.metrics import CLIP, item_scores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.common import check_known, check_panels, splits_of
 from judgepanel.studies.confidence.repeats import Repeats, repeats
-from judgepanel.studies.contest.averaged import AVERAGE, Averaged, recommended
+from judgepanel.studies.contest.averaged import AVERAGE, Averaged, recommended, remembered
 from judgepanel.studies.contract import Chunk
 from judgepanel.studies.notes import few_labels, stand_ins
+from judgepanel.studies.recent import Recent
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.votes import InputError, VoteMatrix
-from judgepanel.votes.matrix import cached
 
 Floats = NDArray[np.float64]
 PanelAggregator = Literal[Aggregator, "average"]
@@ -37,7 +37,7 @@ Ints = NDArray[np.int64]
 STAGES = ("raw", "calibrated")
 """Before and after the calibrator; the first axis of arrays here."""
 RAW, CALIBRATED = range(len(STAGES))
-_CACHED_CHUNKS = 40
+_KEPT_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +123,11 @@ class OutOfSample:
     constant_nll: Floats
     replaced: Ints
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return int(sum(getattr(self, array.name).nbytes for array in fields(self)))
+
     def in_order(self) -> OutOfSample:
         """The same splits in the order of their numbers, so that float sums are reproducible."""
         order = np.argsort(self.numbers, kind="stable")
@@ -132,19 +137,49 @@ class OutOfSample:
         return replace(self, rows=self.rows[place], logits=self.logits[:, place], **sorted_)
 
 
+_RECENT: Recent[OutOfSample] = Recent(_KEPT_BYTES)
 _PER_SPLIT = ("numbers", "n_calibration", "n_evaluation", "null", "constant_nll", "replaced")
 
 
 def run_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
-    """Evaluate the splits of one chunk; the last ones are remembered for the next study."""
-    return _shared_chunk(votes, spec.shared, chunk)
-
-
-@cached(_CACHED_CHUNKS)
-def _shared_chunk(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample:
+    """Evaluate the splits of one chunk."""
     prepared = prepare(votes, spec.settings)
     splits = list(splits_of(prepared, spec.settings, chunk))
-    scored = [score_split(votes, prepared, spec, split) for split in splits]
+    return _together(splits, [score_split(votes, prepared, spec, split) for split in splits])
+
+
+def recall(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk) -> OutOfSample | None:
+    """What this process remembers of a chunk, from another study of the panel or, for the average,
+    from a recommendation; None where that is not all of it.
+    """
+    known = _RECENT.get((votes.sha256, spec.shared, chunk))
+    if known is None and spec.aggregator == AVERAGE:
+        numbers = range(chunk.first, chunk.first + chunk.count)
+        known = known_splits(votes, spec.settings, numbers)
+        return known if known is not None and len(known.numbers) == chunk.count else None
+    return known
+
+
+def learn(votes: VoteMatrix, spec: PanelSpec, chunk: Chunk, piece: OutOfSample) -> None:
+    """Remember a chunk for the next study of the panel."""
+    _RECENT.put((votes.sha256, spec.shared, chunk), piece, piece.nbytes)
+
+
+def known_splits(
+    votes: VoteMatrix, settings: Settings, numbers: Iterable[int]
+) -> OutOfSample | None:
+    """The average in those of these splits that a recommendation has left; None without any."""
+    averages = remembered(votes, settings, numbers)
+    if not averages:
+        return None
+    prepared = prepare(votes, settings)
+    splits = [
+        split for number in averages for split in splits_of(prepared, settings, Chunk(0, number, 1))
+    ]
+    return _together(splits, [_of_average(averages[split.number]) for split in splits])
+
+
+def _together(splits: list[Split], scored: list[ScoredSplit]) -> OutOfSample:
     return OutOfSample(
         numbers=np.array([split.number for split in splits]),
         n_calibration=np.array([len(split.calibration) for split in splits]),
@@ -182,9 +217,7 @@ def score_split(
     """
     ballots, settings = prepared.ballots, spec.settings
     if spec.aggregator == AVERAGE:
-        average = average_on(votes, settings, split)
-        both = np.stack([average.logits] * len(STAGES))
-        return ScoredSplit(both, average.null, average.null_nll, 0)
+        return _of_average(average_on(votes, settings, split))
     names: tuple[Calibrator, ...] = (
         ("none",) if spec.calibrator == "none" else ("none", spec.calibrator)
     )
@@ -199,6 +232,11 @@ def score_split(
     both = np.stack([scores.fitted.logits_of(names[i], slice(0, 1))[0] for i in (0, -1)])
     last = names[-1]
     return ScoredSplit(both, scores.fitted.null, scores.constant_nll[last], scores.replaced[last])
+
+
+def _of_average(average: Averaged) -> ScoredSplit:
+    both = np.stack([average.logits] * len(STAGES))
+    return ScoredSplit(both, average.null, average.null_nll, 0)
 
 
 def combine(left: OutOfSample, right: OutOfSample) -> OutOfSample:

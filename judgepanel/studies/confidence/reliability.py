@@ -36,7 +36,9 @@ from judgepanel.studies.confidence.probabilities import (
     PanelSpec,
     combine,
     evaluations,
+    learn,
     panel_notes,
+    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.reliability_result import (
@@ -227,6 +229,8 @@ RELIABILITY: Study[ReliabilitySpec, OutOfSample, Reliability] = Study(
     result=Reliability,
     partial=OutOfSample,
     run_chunk=run_chunk,
+    recall=recall,
+    learn=learn,
     combine=combine,
     merge=merge,
 )

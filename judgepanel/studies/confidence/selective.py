@@ -24,7 +24,9 @@ from judgepanel.studies.confidence.probabilities import (
     PanelSpec,
     combine,
     evaluations,
+    learn,
     panel_notes,
+    recall,
     run_chunk,
 )
 from judgepanel.studies.confidence.repeats import (
@@ -190,6 +192,8 @@ SELECTIVE: Study[SelectiveSpec, OutOfSample, Selective] = Study(
     result=Selective,
     partial=OutOfSample,
     run_chunk=run_chunk,
+    recall=recall,
+    learn=learn,
     combine=combine,
     merge=merge,
 )

@@ -78,15 +78,18 @@ def average_losses(losses: Floats, weights: Floats) -> Floats:
     return np.asarray(-np.log(p))
 
 
+def average_logits(losses: Floats, weights: Floats, signs: Floats) -> Floats:
+    """Logits (n,) of the average; ``signs`` (n,) are +1 where the label is 1, else -1."""
+    p_true = np.exp(-average_losses(losses, weights))
+    with np.errstate(divide="ignore"):
+        return np.asarray(signs * (np.log(p_true) - np.log1p(-p_true)))
+
+
 def average_scores(
     items: ItemScores, weights: Floats, signs: Floats, *, symmetric: bool
 ) -> ItemScores:
-    """Scores (1, n) of the average; ``items`` are those of the candidates, ``signs`` (n,) +1 where
-    the label is 1, else -1.
-    """
+    """Scores (1, n) of the average; ``items`` are those of the candidates."""
     taken = np.flatnonzero(weights)
     if len(taken) == 1:
         return items.part(slice(taken[0], taken[0] + 1))
-    p_true = np.exp(-average_losses(items.nll, weights))
-    logits = signs * (np.log(p_true) - np.log1p(-p_true))
-    return item_scores(logits[None], signs, symmetric=symmetric)
+    return item_scores(average_logits(items.nll, weights, signs)[None], signs, symmetric=symmetric)

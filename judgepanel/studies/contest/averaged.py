@@ -10,10 +10,8 @@ process is not computed again.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from threading import Lock
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -21,10 +19,11 @@ from numpy.typing import NDArray
 
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.contest.average import average_losses, average_weights, bootstrap
+from judgepanel.studies.contest.average import average_logits, average_weights, bootstrap
 from judgepanel.studies.contest.candidates import Candidates, candidates_of
 from judgepanel.studies.contest.compete import Results, Terms, compete
 from judgepanel.studies.panel.evidence import Rules, known_judges
+from judgepanel.studies.recent import Recent
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import VoteMatrix
 from judgepanel.votes.matrix import cached
@@ -66,7 +65,15 @@ def recommended_on(votes: VoteMatrix, settings: Settings, split: Split) -> Avera
 
 def remember(votes: VoteMatrix, settings: Settings, number: int, average: Averaged) -> None:
     """Keep the average of a split of an analysis for studies that ask for it."""
-    _RECENT.put((votes.sha256, settings, number), average)
+    _RECENT.put((votes.sha256, settings, number), average, average.logits.nbytes)
+
+
+def remembered(
+    votes: VoteMatrix, settings: Settings, numbers: Iterable[int]
+) -> dict[int, Averaged]:
+    """What is remembered of these splits of an analysis, by number."""
+    known = {number: _RECENT.get((votes.sha256, settings, number)) for number in numbers}
+    return {number: average for number, average in known.items() if average is not None}
 
 
 def fits_memory(n_items: int, settings: Settings) -> bool:
@@ -76,9 +83,7 @@ def fits_memory(n_items: int, settings: Settings) -> bool:
 
 def averaged_of(results: Results, weights: Floats, signs: Floats) -> Averaged:
     """The average under these weights (A,), from the scores of the candidates."""
-    p_true = np.exp(-average_losses(results.items.nll, weights))
-    with np.errstate(divide="ignore"):
-        logits = signs * (np.log(p_true) - np.log1p(-p_true))
+    logits = average_logits(results.items.nll, weights, signs)
     return Averaged(logits, results.null, results.null_nll)
 
 
@@ -102,25 +107,4 @@ def _averaged(ballots: Ballots, split: Split, choices: Candidates, terms: Terms)
     return averaged_of(results, weights[0], ballots.signs[split.evaluation].astype(np.float64))
 
 
-@dataclass(slots=True)
-class _Recent:
-    entries: OrderedDict[Hashable, Averaged] = field(default_factory=OrderedDict)
-    size: int = 0
-    lock: Lock = field(default_factory=Lock)
-
-    def get(self, key: Hashable) -> Averaged | None:
-        with self.lock:
-            return self.entries.get(key)
-
-    def put(self, key: Hashable, average: Averaged) -> None:
-        with self.lock:
-            if key in self.entries or average.logits.nbytes > _KEPT_BYTES:
-                return
-            self.entries[key] = average
-            self.size += average.logits.nbytes
-            while self.size > _KEPT_BYTES:
-                _, oldest = self.entries.popitem(last=False)
-                self.size -= oldest.logits.nbytes
-
-
-_RECENT = _Recent()
+_RECENT: Recent[Averaged] = Recent(_KEPT_BYTES)

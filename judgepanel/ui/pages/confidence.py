@@ -19,17 +19,23 @@ from judgepanel.present.trust.reliability import (
     reliability_sentence,
 )
 from judgepanel.studies.compare import arm_name
-from judgepanel.studies.confidence.probabilities import PANEL_AGGREGATORS
+from judgepanel.studies.confidence.probabilities import PANEL_AGGREGATORS, known_splits
 from judgepanel.studies.confidence.reliability import ECE_BINS, RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.reliability_result import Reliability
 from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
 from judgepanel.studies.contest.averaged import AVERAGE
+from judgepanel.studies.settings import grouped_votes
 from judgepanel.ui.controls import aggregator_control, begins_with
 from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pages.confidence_groups import items_section, sets_section
-from judgepanel.ui.pipeline import pipeline_note, with_recommendation
+from judgepanel.ui.pipeline import (
+    is_refining,
+    pipeline_note,
+    recommend_beside,
+    with_recommendation,
+)
 from judgepanel.ui.render import Caveats, draw_study, show_study
-from judgepanel.ui.work import show_result
+from judgepanel.ui.work import show_result, stored_result
 from judgepanel.words.sentences import CALIBRATOR_NAMES, so_far
 
 _PANELS = (0, 3, 5, 10)
@@ -56,10 +62,27 @@ def _page(context: PageContext, recommendation: Recommendation | None) -> None:
         view = ReliabilityView(bins)
         draw_study(entry, context, spec, result, view, caveats=caveats, skip=(sentence,))
 
-    ended = show_result(RELIABILITY, context, spec, draw)
+    look = _first_look(context, spec)
+    if look is not None:
+        draw(look)
+        recommend_beside(context)
+        ended = False
+    else:
+        ended = show_result(RELIABILITY, context, spec, draw)
     if ended and _selective(context, options, caveats) and sets_section(context, options, caveats):
         items_section(context, options, caveats)
     next_step("pages/label_budget.py", "how many labels do we need?", context.analysis)
+
+
+def _first_look(context: PageContext, spec: ReliabilitySpec) -> Reliability | None:
+    """Reliability from the splits of a recommendation under way, which are not computed twice."""
+    if spec.aggregator != AVERAGE or not is_refining(context):
+        return None
+    if stored_result(RELIABILITY, context, spec) is not None:
+        return None
+    votes, settings = grouped_votes(context.votes, spec.settings), spec.settings
+    splits = known_splits(votes, settings, range(settings.splits))
+    return None if splits is None else RELIABILITY.merge(votes, spec, splits)
 
 
 def _selective(context: PageContext, options: dict[str, Any], caveats: Caveats) -> bool:

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgepanel.present.blocks import Paragraph
 from judgepanel.present.trust.conformal import coverage_figure
 from judgepanel.present.trust.items import strata_figure
 from judgepanel.present.trust.reliability import reliability_figure
-from judgepanel.present.trust.selective import selective_figure
+from judgepanel.present.trust.selective import present, selective_figure
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.confidence.conformal import CONFORMAL, ConformalSpec
 from judgepanel.studies.confidence.items import ITEMS, ItemsSpec
@@ -87,6 +88,22 @@ def test_the_curve_ends_where_everything_is_answered():
     assert figure.layout.shapes[0].y0 == pytest.approx(everything)
     assert (np.diff(trace(figure, "stated confidence").x) < 0).all()
     assert "95 % interval" in [line.name for line in figure.data]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"calibrator": "none"}, "uncalibrated"),
+        ({"aggregator": "average"}, "the recommended average"),
+    ],
+)
+def test_without_a_calibrator_there_is_one_curve(options, name):
+    spec = SelectiveSpec(SETTINGS, **options)
+    result = run(SELECTIVE, VOTES, spec, jobs=1)
+    names = [line.name for line in selective_figure(result).data]
+    assert names == ["95 % interval", name, "stated confidence"]
+    words = [block.text for block in present(result, spec) if isinstance(block, Paragraph)]
+    assert not any("calibrator" in text for text in words)
 
 
 def test_names_of_marks_stay_clear_of_the_axis():

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import reduce
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from judgepanel.decision.recommend import RECOMMEND
+from judgepanel.decision.recommend_spec import RecommendSpec
 from judgepanel.kernels.evaluate.evaluation import Recipe, evaluate_split
 from judgepanel.scoring.metrics import item_scores
 from judgepanel.scoring.splits import split
@@ -15,11 +19,17 @@ from judgepanel.studies.confidence.probabilities import (
     PanelSpec,
     combine,
     evaluations,
+    known_splits,
+    recall,
     run_chunk,
 )
+from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
 from judgepanel.studies.confidence.repeats import binned_sums, shares
+from judgepanel.studies.confidence.selective import SELECTIVE, SelectiveSpec
+from judgepanel.studies.contest.averaged import AVERAGE
 from judgepanel.studies.contract import split_chunks
 from judgepanel.studies.judges.judge_table import wilson
+from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import InputError
 from tests.helpers import make_votes
@@ -123,3 +133,39 @@ def test_the_average_brings_its_own_calibrators_and_judges():
 def test_nothing_lies_before_and_after_the_average(votes):
     predictions = run_chunk(votes, AVERAGE_SPEC, split_chunks(2)[0])
     np.testing.assert_array_equal(predictions.logits[0], predictions.logits[1])
+
+
+def uncomputable(*_):
+    raise AssertionError("this was computed before")
+
+
+def test_a_panel_that_one_study_evaluated_is_not_evaluated_for_the_next(votes):
+    settings = Settings(splits=17, seed=991)
+    run(RELIABILITY, votes, ReliabilitySpec(settings), jobs=2, backend="loky")
+    spec = SelectiveSpec(settings)
+    shared = run(replace(SELECTIVE, run_chunk=uncomputable), votes, spec)
+    pieces = [run_chunk(votes, spec, chunk) for chunk in SELECTIVE.plan(spec)]
+    alone = SELECTIVE.merge(votes, spec, reduce(combine, pieces))
+    pd.testing.assert_frame_equal(shared.frame(), alone.frame(), check_exact=True)
+
+
+def test_another_panel_is_evaluated(votes):
+    settings = Settings(splits=2, seed=992)
+    run(RELIABILITY, votes, ReliabilitySpec(settings))
+    again = replace(SELECTIVE, run_chunk=uncomputable)
+    with pytest.raises(AssertionError, match="computed before"):
+        run(again, votes, SelectiveSpec(settings, panel=3))
+
+
+def test_the_splits_that_a_recommendation_left_are_those_of_the_panel(votes):
+    unseen = Settings(splits=3, seed=990)
+    first, *_ = split_chunks(3)
+    spec = PanelSpec(unseen, aggregator=AVERAGE)
+    assert known_splits(votes, unseen, range(3)) is None
+    assert recall(votes, spec, first) is None
+    run(RECOMMEND, votes, RecommendSpec(unseen))
+    known, recalled = known_splits(votes, unseen, range(3)), recall(votes, spec, first)
+    computed = run_chunk(votes, spec, first)
+    for name in (field.name for field in fields(OutOfSample)):
+        np.testing.assert_array_equal(getattr(known, name), getattr(computed, name))
+        np.testing.assert_array_equal(getattr(recalled, name), getattr(computed, name))

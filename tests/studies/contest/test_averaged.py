@@ -9,10 +9,12 @@ import pytest
 
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.studies.common import splits_of
+from judgepanel.studies.confidence import probabilities
 from judgepanel.studies.confidence.probabilities import CALIBRATED
 from judgepanel.studies.confidence.reliability import RELIABILITY, ReliabilitySpec
 from judgepanel.studies.contest import averaged
 from judgepanel.studies.contract import Chunk
+from judgepanel.studies.recent import Recent
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from tests.helpers import make_votes
@@ -22,7 +24,8 @@ SETTINGS = Settings(splits=3, seed=5)
 
 @pytest.fixture
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(averaged, "_RECENT", averaged._Recent())
+    for module in (averaged, probabilities):
+        monkeypatch.setattr(module, "_RECENT", Recent(2**20))
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +42,14 @@ def test_confidence_has_the_nll_that_the_recommendation_expects(votes, nothing_k
     )
 
 
-def test_what_the_recommendation_remembers_is_what_would_be_computed(votes, nothing_kept):
+def test_what_the_recommendation_remembers_is_what_would_be_computed(
+    votes, nothing_kept, monkeypatch
+):
     run(RECOMMEND, votes, RecommendSpec(SETTINGS), jobs=1)
     splits = list(splits_of(prepare(votes, SETTINGS), SETTINGS, Chunk(0, 0, SETTINGS.splits)))
-    assert len(averaged._RECENT.entries) == SETTINGS.splits
-    kept = [averaged.recommended(votes, SETTINGS, split) for split in splits]
-    averaged._RECENT.entries.clear()
-    for split, old in zip(splits, kept, strict=True):
+    kept = averaged.remembered(votes, SETTINGS, range(SETTINGS.splits))
+    monkeypatch.setattr(averaged, "_RECENT", Recent(2**20))
+    for split, old in zip(splits, kept.values(), strict=True):
         new = averaged.recommended(votes, SETTINGS, split)
         np.testing.assert_array_equal(new.logits, old.logits)
         assert (new.null, new.null_nll) == (old.null, old.null_nll)
@@ -53,8 +57,9 @@ def test_what_the_recommendation_remembers_is_what_would_be_computed(votes, noth
 
 @pytest.mark.parametrize("other", [{"folds": 3}, {"candidates": "wide"}, {"conformal": 0.2}])
 def test_a_recommendation_on_other_terms_is_not_taken_for_the_default(votes, nothing_kept, other):
-    run(RECOMMEND, votes, RecommendSpec(replace(SETTINGS, splits=2), **other), jobs=1)
-    assert not averaged._RECENT.entries
+    settings = replace(SETTINGS, splits=2)
+    run(RECOMMEND, votes, RecommendSpec(settings, **other), jobs=1)
+    assert not averaged.remembered(votes, settings, range(2))
 
 
 def test_members_alone_make_the_same_average(votes, nothing_kept):
@@ -62,12 +67,4 @@ def test_members_alone_make_the_same_average(votes, nothing_kept):
         everyone = averaged.recommended(votes, SETTINGS, split)
         members = averaged.recommended_on(votes, SETTINGS, split)
         np.testing.assert_allclose(members.logits, everyone.logits, rtol=1e-9)
-    assert len(averaged._RECENT.entries) == SETTINGS.splits
-
-
-def test_old_averages_are_let_go_where_memory_is_full(votes, nothing_kept, monkeypatch):
-    splits = list(splits_of(prepare(votes, SETTINGS), SETTINGS, Chunk(0, 0, 3)))
-    monkeypatch.setattr(averaged, "_KEPT_BYTES", 2 * 8 * len(splits[0].evaluation))
-    for split in splits:
-        averaged.recommended(votes, SETTINGS, split)
-    assert [number for *_, number in averaged._RECENT.entries] == [1, 2]
+    assert len(averaged.remembered(votes, SETTINGS, range(SETTINGS.splits))) == SETTINGS.splits

@@ -1,0 +1,36 @@
+"""A memory of bounded size for what one study leaves to the next in the same process."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+Value = TypeVar("Value")
+
+
+class Recent(Generic[Value]):
+    """The last values put here, up to ``limit`` bytes in all; a larger one is not kept."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
+        self._size = 0
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value of a key; None where it is not, or no longer, kept."""
+        with self._lock:
+            return self._values[key][0] if key in self._values else None
+
+    def put(self, key: Hashable, value: Value, size: int) -> None:
+        """Keep a value of ``size`` bytes in place of the oldest ones; a key keeps its first."""
+        with self._lock:
+            if key in self._values or size > self._limit:
+                return
+            self._values[key] = value, size
+            self._size += size
+            while self._size > self._limit:
+                _, (_, dropped) = self._values.popitem(last=False)
+                self._size -= dropped
