@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from judgepanel.scoring.single import single_product
+
 Floats = NDArray[np.float64]
 
 FLIPS = 10_000
@@ -57,7 +59,7 @@ def sign_flip(differences: Floats, *, seed: int, flips: int = FLIPS) -> tuple[Fl
     for start in range(0, flips, step):
         count = min(step, flips - start)
         bits = np.unpackbits(rng.integers(0, 256, (count, (m + 7) // 8), np.uint8), axis=1)
-        flipped = observed - 2.0 * (bits[:, :m].astype(np.float32) @ values)
+        flipped = observed - 2.0 * (single_product(bits[:, :m], values))
         hits += (np.abs(flipped) >= reach).sum(axis=0)
     return t, (1.0 + hits) / (flips + 1.0)
 

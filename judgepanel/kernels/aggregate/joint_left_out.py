@@ -142,7 +142,7 @@ def held_at(ballots: Ballots, learn: Index, Cs: Floats, shares: Floats) -> HeldJ
     optima, inverse = solve_path(made, prior, Cs.tolist()), []
     for C, theta in zip(Cs, optima, strict=True):
         wrong = sigmoid(-made.forward(theta))
-        hessian = made.product(wrong * (1.0 - wrong), np.arange(1))[0]
+        hessian = made.product(wrong * (1.0 - wrong))[0]
         inverse.append(np.linalg.inv(hessian + np.diag(prior.slopes(theta, float(C))[1][0])))
     adds = _added(ballots, learn)
     return HeldJoint(ballots, learn, whole, Cs, shares, optima[:, 0], np.array(inverse), adds)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from judgepanel.kernels.aggregate.ridge_bounds import Face
 
 Floats = NDArray[np.float64]
-AnyFloats = NDArray[np.floating[Any]]
 
 _CG_TOLERANCE = 1e-3
 _CG_STEPS = 200
@@ -22,7 +21,7 @@ _CG_STEPS = 200
 class DenseDesign:
     """Features (B, n, p); rows and columns of zeros are padding. Systems are solved directly."""
 
-    features: AnyFloats
+    features: Floats
 
     def forward(self, theta: Floats) -> Floats:
         return np.asarray(np.matmul(self.features, theta[:, :, None])[:, :, 0])
@@ -30,16 +29,15 @@ class DenseDesign:
     def backward(self, rows: Floats) -> Floats:
         return np.asarray(np.matmul(rows[:, None, :], self.features)[:, 0, :])
 
-    def product(self, curvature: AnyFloats, which: NDArray[np.intp]) -> AnyFloats:
-        """A^T diag(curvature) A of some of the problems, (b, p, p), in their precision."""
-        scaled = self.features[which] * np.sqrt(curvature[which])[:, :, None]
+    def product(self, curvature: Floats) -> Floats:
+        """A^T diag(curvature) A, (B, p, p)."""
+        scaled = self.features * np.sqrt(curvature)[:, :, None]
         return np.asarray(np.matmul(scaled.transpose(0, 2, 1), scaled))
 
     def solve(
         self, curvature: Floats, diagonal: Floats, right: Floats, face: Face | None = None
     ) -> Floats:
-        every = np.arange(len(self.features))
-        hessian = np.asarray(self.product(curvature, every), dtype=np.float64)
+        hessian = self.product(curvature)
         place = np.arange(hessian.shape[-1])
         hessian[:, place, place] += diagonal
         if face is not None:

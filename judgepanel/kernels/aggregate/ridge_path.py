@@ -14,7 +14,6 @@ O(B (c n p + c p^3 + r n p^2)) time, O(B (n p + p^2)) memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import scipy
@@ -24,6 +23,7 @@ from judgepanel.kernels.aggregate.ridge import Design, Floats, Point, Prior, lin
 from judgepanel.kernels.aggregate.ridge_bounds import Floor
 from judgepanel.kernels.aggregate.ridge_design import DenseDesign
 from judgepanel.kernels.calibrate.maps import sigmoid
+from judgepanel.scoring.single import single_product
 
 Index = NDArray[np.intp]
 
@@ -81,7 +81,7 @@ class _Chord:
     def __init__(self, design: DenseDesign, prior: Prior) -> None:
         problems, _, size = design.features.shape
         self._design, self._prior = design, prior
-        self._single = replace(design, features=design.features.astype(np.float32))
+        self._single = design.features.astype(np.float32)
         self._product = np.zeros((problems, size, size))
         self._factor = np.zeros((problems, size, size))
         self._begun = False
@@ -101,8 +101,9 @@ class _Chord:
             move, promise = self._step(gradient) if self._begun else (gradient, -before)
             slow = np.flatnonzero(~ended & ~(promise <= _SLOW * before))
             if len(slow):
-                bends = (wrong * (1.0 - wrong)).astype(np.float32)
-                self._product[slow] = self._single.product(bends, slow)
+                scale = np.sqrt((wrong[slow] * (1.0 - wrong[slow])).astype(np.float32))
+                scaled = self._single[slow] * scale[:, :, None]
+                self._product[slow] = single_product(scaled.transpose(0, 2, 1), scaled)
                 self._factorise(slow, bend)
                 self._begun = True
                 move, promise = self._step(gradient)

@@ -24,6 +24,7 @@ from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.kernels.evaluate.calibrated import calibrate
 from judgepanel.kernels.select.subsets import CELLS, SubsetTrial, by_folds, subset_trial
 from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring.single import single_product
 from judgepanel.scoring.splits import Split, fold_of, folds
 
 Bools = NDArray[np.bool_]
@@ -305,5 +306,4 @@ def _with_copies(ballots: Ballots, judge: int, times: int) -> Ballots:
 
 def _without_votes(ballots: Ballots, masks: Bools, rows: Index) -> Bools:
     """Where nobody of a panel voted, (B, n_rows)."""
-    voted = (ballots.votes[rows] != 0).astype(np.float32)
-    return np.asarray(masks.astype(np.float32) @ voted.T == 0.0)
+    return np.asarray(single_product(masks, (ballots.votes[rows] != 0).T) == 0.0)

@@ -26,6 +26,7 @@ from judgepanel.kernels.calibrate.calibration import MapFit
 from judgepanel.kernels.evaluate.calibrated import calibrate
 from judgepanel.kernels.select.subsets import Additions, SubsetTrial
 from judgepanel.scoring.metrics import item_nll
+from judgepanel.scoring.single import single_product
 
 Bools = NDArray[np.bool_]
 
@@ -117,7 +118,7 @@ class _Players:
         if np.all(alone):
             return cls(tuple(additions.parts), additions.voted.T, additions.prior)
         parts = tuple(member @ part for part in additions.parts)
-        voted = member.astype(np.float32) @ additions.voted.T.astype(np.float32) > 0.0
+        voted = single_product(member, additions.voted.T) > 0.0
         return cls(parts, voted, additions.prior)
 
     def along(self, order: Index) -> tuple[Floats, Bools]:

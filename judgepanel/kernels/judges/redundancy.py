@@ -14,6 +14,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from judgepanel.scoring.single import single_product
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -63,14 +65,14 @@ def error_counts(votes: NDArray[np.int8], signs: NDArray[np.int8]) -> ErrorCount
         held = block != 0
         erred = held & (block != signs[start : start + step, None])
         voted, wrongly = _matrix(held), _matrix(erred)
-        joint += _dense(voted.T @ voted)
-        wrong += _dense(wrongly.T @ voted)
-        both += _dense(wrongly.T @ wrongly)
+        joint += _dense(single_product(voted.T, voted))
+        wrong += _dense(single_product(wrongly.T, voted))
+        both += _dense(single_product(wrongly.T, wrongly))
     return ErrorCounts(joint, wrong, both)
 
 
 def _matrix(marks: Bools) -> Any:
-    """Marks as float32, sparse where few are set; sums of ones are exact below 2^24."""
+    """Marks as float32, sparse where few are set."""
     if np.count_nonzero(marks) < _SPARSE_DENSITY * marks.size:
         return scipy.sparse.csr_array(marks, dtype=np.float32)
     return marks.astype(np.float32)

@@ -28,6 +28,7 @@ from judgepanel.kernels.aggregate.prefixes import (
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import Calibrator, MapFit
 from judgepanel.kernels.evaluate.calibrated import calibrate, summed_nll
+from judgepanel.scoring.single import single_product
 from judgepanel.scoring.splits import Split, folds, subsplit
 
 Bools = NDArray[np.bool_]
@@ -66,8 +67,7 @@ class Additions:
         fewest = int(masks.sum(axis=1).min(initial=n_judges))
         rows = np.flatnonzero(self.voted.sum(axis=1) <= n_judges - fewest)
         if len(rows):
-            votes = masks.astype(np.float32) @ self.voted[rows].T.astype(np.float32)
-            empty[:, rows] = votes == 0.0
+            empty[:, rows] = single_product(masks, self.voted[rows].T) == 0.0
         return empty
 
 
