@@ -57,14 +57,8 @@ class Choice:
 def evaluate_split(
     ballots: Ballots, split: Split, ks: Index, recipe: Recipe, choice: Choice | None = None
 ) -> SplitScores:
-    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``.
-
-    Where nobody looks at a calibration score, neither a calibrator nor a choice, none is
-    cross-fitted.
-    """
-    unseen = choice is None and recipe.calibrators == ("none",)
-    learnt = replace(recipe, in_sample=True) if unseen else recipe
-    scores = _scores(ballots, split, ks, learnt, (split.number, 4))
+    """Fit on the calibration rows of a split and score its evaluation rows, for all ``ks``."""
+    scores = _split_scores(ballots, split, ks, recipe, looked_at=choice is not None)
     fitted = calibrate(ballots, split, scores, recipe.calibrators, in_sample=recipe.in_sample)
     chosen_on = np.full((len(recipe.calibrators) if choice else 0, len(ks)), np.inf)
     inner = None
@@ -78,9 +72,9 @@ def evaluate_each(
     ballots: Ballots, splits: Sequence[Split], ks: Index, recipe: Recipe
 ) -> list[SplitScores]:
     """:func:`evaluate_split` for several splits, whose calibrators are fitted together."""
-    unseen = recipe.calibrators == ("none",)
-    learnt = replace(recipe, in_sample=True) if unseen else recipe
-    scored = [(split, _scores(ballots, split, ks, learnt, (split.number, 4))) for split in splits]
+    scored = [
+        (split, _split_scores(ballots, split, ks, recipe, looked_at=False)) for split in splits
+    ]
     fitted = calibrate_each(ballots, scored, recipe.calibrators, in_sample=recipe.in_sample)
     nothing = np.zeros((0, len(ks)))
     return [
@@ -146,6 +140,17 @@ def _compared(
             key=choice.key,
         )
     return losses_by_fold(ballots, split, scores, recipe.calibrators)[:, choice.offered]
+
+
+def _split_scores(
+    ballots: Ballots, split: Split, ks: Index, recipe: Recipe, *, looked_at: bool
+) -> PrefixScores:
+    """Raw scores of a split; those of calibration rows are cross-fitted only where a calibrator
+    or a choice looks at them.
+    """
+    unseen = not looked_at and recipe.calibrators == ("none",)
+    recipe = replace(recipe, in_sample=True) if unseen else recipe
+    return _scores(ballots, split, ks, recipe, (split.number, 4))
 
 
 def _scores(
