@@ -90,7 +90,7 @@ class Jobs:
                 f"JUDGEPANEL_BACKEND is {backend!r}; it can be {', '.join((*BACKENDS, DASK))}."
             )
         self._backend = backend
-        self._threads: dict[str, threading.Thread] = {}
+        self._threads: list[threading.Thread] = []
         self._turns = Turns(workers, clock)
         self._lock = threading.Condition()
         self._states: dict[str, Job] = {}
@@ -98,7 +98,7 @@ class Jobs:
         self._records: dict[str, Record] = {}
         self._later: set[str] = set()
         if backend == "loky":
-            self._start("warm", warm, backend, "judgepanel.present.registry")
+            self._start(warm, backend, "judgepanel.present.registry")
 
     def make_room(self, by: str, key: str = "") -> None:
         """Put work off that nobody watches until this user can ask for more; Full if all is.
@@ -167,7 +167,7 @@ class Jobs:
             flag = self._flags[key] = threading.Event()
             self._turns.add(key, by)
             self._records[key] = record
-            self._start(key, self._work, key, flag, study, votes, spec, record)
+            self._start(self._work, key, flag, study, votes, spec, record)
 
     def state(self, key: str, by: str | None = None) -> Job | None:
         """The state of a key, if any work was done under it; a user who asks watches it."""
@@ -226,18 +226,16 @@ class Jobs:
             for flag in self._flags.values():
                 flag.set()
             self._lock.notify_all()
-            threads = list(self._threads.values())
+            threads = list(self._threads)
         for thread in threads:
             thread.join()
 
-    def _start(self, key: str, work: Callable[..., None], *args: Any) -> None:
+    def _start(self, work: Callable[..., None], *args: Any) -> None:
         """A thread that keeps no server from ending: what it has finished is kept elsewhere."""
         thread = threading.Thread(target=work, args=args, name="judgepanel-job", daemon=True)
-        self._threads = {
-            name: one_thread for name, one_thread in self._threads.items() if one_thread.is_alive()
-        }
-        self._threads[key] = thread
+        self._threads = [running for running in self._threads if running.is_alive()]
         thread.start()
+        self._threads.append(thread)
 
     def _work(
         self,

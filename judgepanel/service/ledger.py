@@ -270,6 +270,10 @@ class Ledger:
         """Work that ends from now on was stopped with this server: any other may go on with it."""
         self._ended.set()
         self._release.detach()
+        with self._lock:
+            renewing = self._renewing
+        if renewing is not None:
+            renewing.join()
 
     def _mine(self, key: Key) -> ColumnElement[bool]:
         return and_(key.of(JOBS), _running_on(self._server))

@@ -17,6 +17,7 @@ from judgepanel.votes.columns import (
     LONG_JUDGE_NAMES,
     LONG_VERDICT_NAMES,
     TEXT_NAMES,
+    holds_verdicts,
     is_role_name,
     judges_beside,
 )
@@ -112,6 +113,11 @@ def columns_of(table: RawTable) -> Columns | None:
     if text is None and both is None:
         return None
     columns = Columns(item, judge, text, both, find(ORDER_NAMES), find(STAGE_NAMES))
+    written = (judge, *(name for name in (text, *(both or ())) if name is not None))
+    if not table.frame[item].duplicated().any() and all(
+        holds_verdicts(table.frame[name]) for name in written
+    ):
+        return None  # One row per item and verdicts alone: judges who are called that.
     others = {*columns.dropped, *(name for name in table.columns if name in OF_A_CALL)}
     # One response per row and a column per judge: the text is what was judged, and no verdict.
     return None if len(judges_beside(table, item, others)) > 1 else columns

@@ -140,11 +140,3 @@ def downloaded(page: Page, label: str, *, nth: int = 0) -> bytes:
     with page.expect_download() as started:
         page.get_by_role("button", name=label).nth(nth).click()
     return Path(started.value.path()).read_bytes()
-
-
-def open_sample(page: Page, server: Server, title: str) -> str:
-    """Take a sample; returns its analysis."""
-    page.goto(server.url)
-    page.get_by_role("button", name=title).click()
-    answer(page).wait_for()
-    return analysis_in(page)

@@ -16,7 +16,6 @@ from tests.browser.driver import (
     analysis_in,
     answer,
     finished_curve,
-    open_sample,
     upload,
 )
 from tests.browser.service import prepared
@@ -123,7 +122,8 @@ def test_a_coarse_curve_grows_without_flicker_is_cancelled_and_run_again(
 def test_the_menu_and_links_keep_the_analysis_and_the_keyboard_reaches_the_controls(
     page: Page, server: Server, guard: Guard
 ) -> None:
-    analysis = open_sample(page, server, "A clean pairwise panel")
+    analysis = prepared(server.home, "clean_pairwise", splits=4)
+    page.goto(address(server, "", analysis))
     page.get_by_role("link", name="Next: keep all judges").click()
     finished_curve(page)
     assert analysis_in(page) == analysis

@@ -15,6 +15,7 @@ tricky = st.sampled_from(
         *("=cmd()", "'=x", "label", "ID", "feat_x", "-5", "-x", "'", " pad ", "\ttab", "a,b;c"),
         *('q"q', "two\nlines", "\r\n", "<b>", "\N{SCALES}", "\u202ertl", "n" * 300, "judge"),
         *("vote", "0", "nan", "tie", "\x1f\x08", "difficulty", "majority", "prompt", "timestamp"),
+        *("text", "Output", "score_a", "score_b", "order", "stage", "model", "answer", "rater"),
     ]
 )
 names = tricky | st.text(
