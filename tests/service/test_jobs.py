@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 
 from judgepanel.service import ServerProblem
 from judgepanel.service import jobs as jobs_module
+from judgepanel.service import ledger as ledger_module
 from judgepanel.service import sql as sql_module
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import CHUNK_SPLITS
@@ -116,6 +118,27 @@ def test_who_waits_is_not_kept_for_longer_than_asked(space, votes):
     assert space.partial(counter.study, votes.sha256, spec).result is None
     counter.gates[0].set()
     assert finish(space, counter.study, votes, spec).status == "done"
+
+
+def test_a_closed_workspace_leaves_no_thread_behind_not_even_one_that_renews(
+    tmp_path, votes, monkeypatch
+):
+    """One that comes back to the database later finds its connections gone, or leaves one open."""
+    before, renewing = set(threading.enumerate()), threading.Event()
+
+    def renew(ledger):
+        renewing.set()
+        ledger._ended.wait(LONG)
+        threading.Event().wait(0.2)  # On its way back from the database.
+
+    monkeypatch.setattr(ledger_module, "LEASE_SECONDS", 0.01)
+    monkeypatch.setattr(ledger_module.Ledger, "renew", renew)
+    counter = Counter()
+    with contextlib.closing(SqlWorkspace(home=tmp_path)) as space:
+        space.put_votes(votes)
+        space.submit(counter.study, votes, CountSpec())
+        assert renewing.wait(LONG)
+    assert set(threading.enumerate()) <= before
 
 
 def test_an_unknown_backend_is_refused_with_those_there_are(url):
