@@ -99,12 +99,13 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
 ) -> Votes:
-    """Read votes from a file: CSV, ``.csv.gz``, Excel, Parquet, JSON or JSON Lines.
+    """Read votes from a file: CSV, ``.csv.gz``, Excel, Parquet, Arrow, JSON or JSON Lines.
 
     Parameters
     ----------
     path : str or Path
-        The file. What other tools write (Inspect AI, promptfoo, ...) is recognised.
+        The file, or the folder of a dataset that ``save_to_disk`` of Hugging Face's datasets has
+        written. What other tools write (Inspect AI, promptfoo, ...) is recognised.
     task : {"pairwise", "pointwise"}, optional
         What an item is; pairwise unless the file says otherwise or has verdicts such as yes and no.
     label, item_id, groups : str, optional

@@ -14,7 +14,10 @@ from judgepanel.words.output import check_output
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The file of votes, and what its columns are."""
     parser.add_argument(
-        "votes", type=Path, metavar="VOTES", help="CSV, .csv.gz, Excel, Parquet, JSON or JSONL"
+        "votes",
+        type=Path,
+        metavar="VOTES",
+        help="CSV, .csv.gz, Excel, Parquet, Arrow, JSON or JSONL; or a dataset on disk",
     )
     parser.add_argument("--task", choices=TASKS)
     parser.add_argument("--id-column", metavar="NAME")

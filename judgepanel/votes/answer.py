@@ -22,7 +22,7 @@ from judgepanel.votes.words import distinct
 
 _MAGIC = b"judgepanel-table"
 _SIZES = (1, 2, 4, 8)
-_FORMATS = ("csv", "parquet", "jsonl", "excel")
+_FORMATS = ("csv", "parquet", "arrow", "jsonl", "excel")
 _TASKS = (None, "pairwise", "pointwise")
 _FIELDS = ("problem", "file", "row", "column", "value", "allowed", "remedy")
 

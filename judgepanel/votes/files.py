@@ -12,6 +12,7 @@ from pathlib import Path
 from judgepanel.votes import limits
 from judgepanel.votes.encodings import from_utf16, from_western
 from judgepanel.votes.errors import InputError
+from judgepanel.votes.from_arrow import is_arrow, read_arrow
 from judgepanel.votes.from_csv import read_csv
 from judgepanel.votes.from_excel import is_workbook, read_excel
 from judgepanel.votes.from_json import is_document, lines_of
@@ -21,11 +22,12 @@ from judgepanel.votes.table import Format, RawTable, too_large_unpacked
 
 __all__ = ["RawTable", "check_bytes", "read_table", "text_of"]
 
-ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, JSON and JSON Lines"
+ALLOWED_FILES = "CSV, CSV.GZ, Excel, Parquet, Arrow, JSON and JSON Lines"
 
 _READERS: dict[Format, Callable[[bytes, str], RawTable]] = {
     "csv": read_csv,
     "parquet": read_parquet,
+    "arrow": read_arrow,
     "jsonl": read_jsonl,
     "excel": read_excel,
 }
@@ -35,6 +37,10 @@ _BY_EXTENSION: dict[str, Format] = {
     "txt": "csv",
     "parquet": "parquet",
     "pq": "parquet",
+    "arrow": "arrow",
+    "arrows": "arrow",
+    "feather": "arrow",
+    "ipc": "arrow",
     "jsonl": "jsonl",
     "ndjson": "jsonl",
     "json": "jsonl",
@@ -44,6 +50,7 @@ _BY_EXTENSION: dict[str, Format] = {
 _TITLES: dict[Format, str] = {
     "csv": "CSV",
     "parquet": "Parquet",
+    "arrow": "Arrow",
     "jsonl": "JSON Lines",
     "excel": "Excel",
 }
@@ -51,6 +58,7 @@ _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _FOREIGN = (
     (b"PK\x03\x04", "a ZIP archive"),
+    (b"FEA1", "a Feather file of version 1; write it again as version 2"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook; save it as .xlsx"),
     (b"%PDF", "a PDF document"),
     (b"\x89PNG", "a picture"),
@@ -122,7 +130,7 @@ def _read(data: bytes, name: str, extension: str, *, zipped: bool) -> RawTable:
             value=f"{_TITLES[kind]} content" if kind != "csv" else _start(data),
             allowed="a name that agrees with the content",
         )
-    if kind not in ("parquet", "excel"):
+    if kind not in ("parquet", "arrow", "excel"):
         data, western = from_western(data)
         notes += western
     if kind == "jsonl" and is_document(data, extension):
@@ -136,6 +144,8 @@ def _kind(data: bytes, promised: Format | None) -> Format:
     """What the content is by its first bytes; refuses what is none of the formats."""
     if data.startswith(_PARQUET):
         return "parquet"
+    if is_arrow(data):
+        return "arrow"
     if is_workbook(data):
         return "excel"
     if promised == "parquet":

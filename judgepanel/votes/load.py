@@ -12,6 +12,7 @@ from judgepanel.votes.columns import Mapping, guess_mapping
 from judgepanel.votes.errors import InputError
 from judgepanel.votes.files import check_bytes, read_table
 from judgepanel.votes.forms import implied_task
+from judgepanel.votes.from_arrow import dataset_files, is_dataset, read_dataset
 from judgepanel.votes.from_jsonl import read_jsonl
 from judgepanel.votes.imports import KINDS, recognised
 from judgepanel.votes.label_table import with_labels
@@ -19,6 +20,7 @@ from judgepanel.votes.matrix import Task
 from judgepanel.votes.table import RawTable
 from judgepanel.votes.transcripts import transcribed
 
+ALLOWED_SOURCES = "a file, or a dataset that save_to_disk of Hugging Face's datasets has written"
 READ_AS_POINTWISE = (
     "Verdicts say whether one response is good, so that items are single responses (pointwise). "
     "If they are pairs, say so with --task pairwise, or on Start under Task."
@@ -109,23 +111,39 @@ def open_table(
     """The raw table in a file, or in bytes called ``name``; outputs of judges become verdicts.
 
     What other tools write (see ``judgepanel.votes.imports``) is recognised by its content; ``task``
-    chooses where such a file holds pairs and single responses.
+    chooses where such a file holds pairs and single responses. A folder is read where Hugging
+    Face's ``save_to_disk`` has written it.
     """
     if isinstance(source, bytes):
         return _read(source, name or unnamed, task)
     path = Path(source)
     name = name or path.name
+    if is_dataset(path):
+        return _read_dataset(path, name)
     if not path.is_file():
-        problem = "this is a folder, not a file" if path.is_dir() else "there is no such file"
-        raise InputError(problem, file=name)
+        if path.is_dir():
+            raise InputError("this is a folder, not a file", file=name, allowed=ALLOWED_SOURCES)
+        raise InputError("there is no such file", file=name)
+    return _read(_bytes_of([path], name)[0], name, task)
+
+
+def _bytes_of(paths: Sequence[Path], name: str) -> list[bytes]:
+    """The content of files that are one upload."""
     try:
-        check_bytes(path.stat().st_size)
-        data = path.read_bytes()
+        check_bytes(sum(path.stat().st_size for path in paths))
+        return [path.read_bytes() for path in paths]
     except InputError as error:
         raise error.in_file(name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from None
-    return _read(data, name, task)
+
+
+def _read_dataset(folder: Path, name: str) -> RawTable:
+    parts = _bytes_of(dataset_files(folder), name)
+    try:
+        return transcribed(read_dataset(parts, name))
+    except InputError as error:
+        raise (error if error.file is not None else error.in_file(name)) from None
 
 
 def _read(data: bytes, name: str, task: Task | None) -> RawTable:

@@ -16,7 +16,7 @@ from judgepanel.votes.errors import SHOWN_LENGTH, InputError, TooLarge
 from judgepanel.votes.matrix import Task
 
 INDEX_COLUMN = "Unnamed: 0"
-Format = Literal["csv", "parquet", "jsonl", "excel", "frame"]
+Format = Literal["csv", "parquet", "arrow", "jsonl", "excel", "frame"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class RawTable:
         cell is "".
     name : the file's name, as messages show it.
     format : what the content turned out to be (a .csv.gz is a ``csv``), or ``frame``.
-    first_row : line of the file (from 1) with the first record; 1 for Parquet and frames, which
-        have no lines.
+    first_row : line of the file (from 1) with the first record; 1 for Parquet, Arrow and frames,
+        which have no lines.
     lines : int32 (n_rows,), the line of each record, or None when record i is on line
         ``first_row + i``.
     header_row : line of the header; None where the format has no header line.

@@ -69,6 +69,17 @@ def parquet_of_long_values(compression: str = "none", rows: int = 10_000) -> byt
     )
 
 
+def arrow_of_zeros(rows: int = 150 * MIB) -> bytes:
+    """Four columns of zeros, compressed a thousandfold: 600 MiB when unpacked."""
+    zeros = pa.array(np.zeros(rows, np.int8))
+    table = pa.table(dict.fromkeys(("item_id", "label", "j1", "j2"), zeros))
+    out = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(out, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
 def parquet_of_many_rows(rows: int = 400_000_000) -> bytes:
     """One value, repeated by its run length."""
     out = io.BytesIO()
@@ -244,6 +255,7 @@ ATTACKS: MappingProxyType[str, Callable[[], bytes]] = MappingProxyType(
         "long-values.parquet": parquet_of_long_values,
         "longer-values.parquet": lambda: parquet_of_long_values("zstd"),
         "many-rows.parquet": parquet_of_many_rows,
+        "zeros.arrow": arrow_of_zeros,
         "far-cells.xlsx": lambda: workbook(far_cells()),
         "shared-text.xlsx": lambda: workbook(rows_of(10_000, 100), "x" * 1_000_000),
         "many-cells.xlsx": lambda: workbook(rows_of(200_000, 100)),

@@ -87,6 +87,16 @@ REWARDBENCH = json.dumps(
 _TOOLS = Path(__file__).parents[1] / "votes" / "imports" / "data"
 
 
+def _arrow(*, stream: bool) -> bytes:
+    table = pa.table({"item_id": ["a", "b"], "label": [0, 1], "j1": [1.0, None]})
+    out = io.BytesIO()
+    write = pa.ipc.new_stream if stream else pa.ipc.new_file
+    options = pa.ipc.IpcWriteOptions(compression=None if stream else "lz4")
+    with write(out, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
 def _parquet() -> bytes:
     out = io.BytesIO()
     table = pa.table({"item_id": ["q1", "q2", "q3"], "label": [1, 0, None], "a": ["A", "B", "tie"]})
@@ -159,6 +169,7 @@ TARGETS: MappingProxyType[str, Target] = MappingProxyType(
         ),
         "jsonl": Target(_file("v.jsonl"), (LINES, OUTPUTS)),
         "parquet": Target(_file("v.parquet"), (_parquet(),)),
+        "arrow": Target(_file("v.arrow"), (_arrow(stream=False), _arrow(stream=True))),
         "xlsx": Target(_file("v.xlsx"), (_workbook(),)),
         "xlsx sheet": _in_workbook("xl/worksheets/sheet1.xml"),
         "xlsx book": _in_workbook("xl/workbook.xml"),

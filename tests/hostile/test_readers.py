@@ -42,6 +42,7 @@ OUTCOMES = {
     "long-values.parquet": "read (10000, 16)",
     "longer-values.parquet": "read (10000, 16)",
     "many-rows.parquet": "too many cells; allowed: 120,000,000 cells",
+    "zeros.arrow": "too large when unpacked; allowed: at most 500,000,000 bytes",
     "far-cells.xlsx": "too many cells; allowed: 120,000,000 cells",
     "shared-text.xlsx": "reading it takes too much memory; allowed: 1,024 MiB",
     "many-cells.xlsx": "reading it takes too much memory; allowed: 1,024 MiB",

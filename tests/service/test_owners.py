@@ -248,7 +248,7 @@ def test_work_that_ran_while_its_analysis_was_deleted_is_known_to_nobody(space, 
     space.submit(counter.study, votes, spec)
     assert counter.started[1].wait(LONG)
     space.delete(made.id)
-    threads = list(space._jobs._threads.values())
+    threads = list(space._jobs._threads)
     counter.gates[1].set()
     for thread in threads:
         thread.join(LONG)

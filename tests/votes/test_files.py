@@ -1,6 +1,7 @@
 import gzip
 import io
 import json
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from judgepanel.votes import InputError, read_table
+from judgepanel.votes.load import open_table
 
 CSV = b"item_id,label,j1\na,1,0\nb,,1\n"
 ROWS = [["a", "1", "0"], ["b", "", "1"]]
@@ -15,6 +17,28 @@ ROWS = [["a", "1", "0"], ["b", "", "1"]]
 
 def parquet(frame: pd.DataFrame) -> bytes:
     return bytes(frame.to_parquet())
+
+
+FRAME = pd.DataFrame(
+    {
+        "item_id": ["a", "b"],
+        "label": pd.array([1, None], dtype="Int64"),
+        "j1": pd.Categorical(["0", "1"]),
+    }
+)
+
+
+def arrow(
+    frame: pd.DataFrame, compression: str | None = None, *, stream: bool = False, rows: int = 1
+) -> bytes:
+    """An Arrow file or stream, in batches of so many rows."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression=compression, emit_dictionary_deltas=stream)
+    write = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with write(sink, table.schema, options=options) as writer:
+        writer.write_table(table, rows)
+    return bytes(sink.getvalue())
 
 
 FILES = {
@@ -37,18 +61,14 @@ FILES = {
         2,
     ),
     "v.parquet": (
-        parquet(
-            pd.DataFrame(
-                {
-                    "item_id": ["a", "b"],
-                    "label": pd.array([1, None], dtype="Int64"),
-                    "j1": pd.Categorical(["0", "1"]),
-                }
-            )
-        ),
+        parquet(FRAME),
         "parquet",
         1,
     ),
+    "v.arrow": (arrow(FRAME), "arrow", 1),
+    "v.feather": (arrow(FRAME, "zstd"), "arrow", 1),
+    "v.arrows": (arrow(FRAME, "lz4", stream=True), "arrow", 1),
+    "arrow without a name": (arrow(FRAME, rows=2), "arrow", 1),
 }
 
 
@@ -79,6 +99,80 @@ def test_every_plain_json_and_parquet_value_becomes_its_text() -> None:
     assert frame["t"].tolist() == ["true", "false", ""]
     assert frame["f"].tolist() == ["1.0", "", "0.1"]
     assert frame["n"].tolist() == ["", "", ""]
+
+
+def test_texts_of_newer_kinds_and_columns_that_are_none() -> None:
+    views = pa.table({"item_id": pa.array(["a", None], pa.string_view()), "j1": [0, 1]})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, views.schema) as writer:
+        writer.write_table(views)
+    assert read_table(bytes(sink.getvalue()), "v.arrow").frame["item_id"].tolist() == ["a", ""]
+    for kind in (pa.binary_view(), pa.binary(2), pa.list_(pa.int8())):
+        table = pa.table({"item_id": ["a"], "x": pa.array([None], kind)})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        with pytest.raises(InputError, match="column 'x': nested or binary values"):
+            read_table(bytes(sink.getvalue()), "v.arrow")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_arrow_that_is_empty_cut_off_or_too_large_is_refused(
+    stream: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = arrow(FRAME, stream=stream)
+    with pytest.raises(InputError, match="columns but no rows"):
+        read_table(arrow(FRAME.head(0), stream=stream), "v.arrow")
+    for end in (8, len(whole) // 2, len(whole) - 20):
+        with pytest.raises(InputError, match=r"^v\.arrow: "):
+            read_table(whole[:end] + (b"" if stream else whole[-10:]), "v.arrow")
+    monkeypatch.setattr("judgepanel.votes.limits.MAX_UNPACKED", 4)
+    with pytest.raises(InputError, match="too large when unpacked"):
+        read_table(whole, "v.arrow")
+
+
+def dataset(folder: Path, files: dict[str, bytes]) -> Path:
+    """A folder as ``save_to_disk`` of Hugging Face's datasets lays it out."""
+    folder.mkdir(parents=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    listed = [{"filename": name} for name in files]
+    (folder / "state.json").write_text(json.dumps({"_data_files": listed, "_split": None}))
+    return folder
+
+
+def test_a_dataset_on_disk_is_read_part_by_part_in_its_order(tmp_path: Path) -> None:
+    parts = {
+        f"data-0000{k}-of-00002.arrow": arrow(FRAME.iloc[[1 - k]], stream=True) for k in (0, 1)
+    }
+    table = open_table(dataset(tmp_path / "votes", parts))
+    assert (table.name, table.format) == ("votes", "arrow")
+    assert table.frame.astype(object).to_numpy().tolist() == ROWS[::-1]
+
+
+def test_a_dataset_that_cannot_be_read_as_one_table_is_refused(tmp_path: Path) -> None:
+    part = arrow(FRAME, stream=True)
+    other = dataset(tmp_path / "a", {"x.arrow": part, "y.arrow": arrow(FRAME[["j1"]], stream=True)})
+    with pytest.raises(InputError, match="a: its files have different columns"):
+        open_table(other)
+    outside = dataset(tmp_path / "b" / "c", {"x.arrow": part})
+    (tmp_path / "b" / "secret.arrow").write_bytes(part)
+    for text in (
+        '{"_data_files": [{"filename": "../secret.arrow"}]}',
+        '{"_data_files": [{"filename": "gone.arrow"}]}',
+        '{"_data_files": []}',
+        "[" * 100_000,
+        "[]",
+    ):
+        (outside / "state.json").write_text(text)
+        with pytest.raises(InputError, match=r"^c/state\.json: .*; write the dataset again"):
+            open_table(outside)
+    splits = tmp_path / "d"
+    dataset(splits / "train", {"x.arrow": part})
+    (splits / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    with pytest.raises(InputError, match=r"^d: the dataset has several splits; .*'train', 'test'"):
+        open_table(splits)
+    assert open_table(splits / "train").n_rows == 2
 
 
 def test_parquet_columns_with_dots_in_their_names_are_kept_apart() -> None:

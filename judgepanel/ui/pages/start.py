@@ -89,8 +89,8 @@ def fresh() -> None:
         st.header("Your votes")
         mind_cookies("no file can be uploaded")
         upload = st.file_uploader(
-            "Votes with labels, or what judges wrote: CSV, .csv.gz, Excel, Parquet, JSON, JSON "
-            f"Lines or results of another tool, up to {MAX_UPLOAD_MB} MB",
+            "Votes with labels, or what judges wrote: CSV, .csv.gz, Excel, Parquet, Arrow, "
+            f"JSON, JSON Lines or results of another tool, up to {MAX_UPLOAD_MB} MB",
             key="votes_file",
             help="One row per item with an id, a label (0 or 1) and one column per judge; or one "
             "row per vote with item, judge, verdict; or one row per output with item, judge, text, "
