@@ -21,6 +21,7 @@ from judgepanel.votes.checks import Check, item_checks
 from judgepanel.votes.coverage import Coverage
 from judgepanel.votes.from_frame import read_frame
 from judgepanel.votes.orientation import Oriented, Policy, orient
+from judgepanel.votes.role_file import with_roles
 from judgepanel.votes.transcripts import transcribed
 from judgepanel.words.cells import texts_of
 from judgepanel.words.commands import column_options
@@ -95,6 +96,7 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges: Sequence[str] = (),
     features: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    roles: Source | None = None,
     labels: Source | pd.DataFrame | None = None,
     judge_table: Source | pd.DataFrame | None = None,
     need_labels: bool = True,
@@ -114,6 +116,9 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     judges, features, ignore : sequence of str
         Columns of the judges (then no other column is a judge), columns that describe the items,
         and columns to leave out (``--judge-columns``, ``--feature-column`` and ``--ignore``).
+    roles : str or Path, optional
+        A TOML file with any of the above but ``path``, by the same names (``--roles``). What is
+        given here as well comes first.
     labels : str, Path or DataFrame, optional
         The labels where they are not with the votes: one row per item with its id and its label
         (``--labels``). ``label`` is then a column of theirs.
@@ -138,16 +143,19 @@ def load(  # noqa: PLR0913 - each is a column, or what a file cannot say
     >>> jp.load("sample_data/clean_pairwise_votes.csv")
     300 items, 24 judges, all labelled, balanced: ready.
     """
+    given = {
+        "task": task,
+        "id_column": item_id,
+        "label_column": label,
+        "group_column": groups,
+        "judge_columns": judges,
+        "features": features,
+        "ignore": ignore,
+    }
     return _warned(
         load_votes(
             path,
-            task=task,
-            id_column=item_id,
-            label_column=label,
-            group_column=groups,
-            judge_columns=judges,
-            features=features,
-            ignore=ignore,
+            **with_roles(roles, given),
             labels=_table_source(labels, "the label table"),
             judge_table=_table_source(judge_table, "the judge table"),
             need_labels=need_labels,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from judgepanel.api.votes import Votes
 from judgepanel.votes import TASKS, load_votes
+from judgepanel.votes.role_file import with_roles
 from judgepanel.words.output import check_output
 
 
@@ -48,6 +49,12 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a column to leave out; can be given repeatedly",
     )
+    parser.add_argument(
+        "--roles",
+        type=Path,
+        metavar="FILE",
+        help="what the columns are, in TOML; options given beside it come first",
+    )
     parser.add_argument("--judge-table", type=Path, metavar="FILE", help="one row per judge")
 
 
@@ -67,15 +74,18 @@ def grouping_option(parser: argparse.ArgumentParser) -> None:
 
 def load(options: argparse.Namespace, *, need_labels: bool = True) -> Votes:
     """Read the votes that the options name; what is odd about them is noted."""
+    given = {
+        "task": options.task,
+        "id_column": options.id_column,
+        "label_column": options.label_column,
+        "group_column": options.group_column,
+        "judge_columns": options.judge_columns,
+        "features": options.feature_column,
+        "ignore": options.ignore,
+    }
     loaded = load_votes(
         options.votes,
-        task=options.task,
-        id_column=options.id_column,
-        label_column=options.label_column,
-        group_column=options.group_column,
-        judge_columns=options.judge_columns,
-        features=options.feature_column,
-        ignore=options.ignore,
+        **with_roles(options.roles, given),
         labels=options.labels,
         judge_table=options.judge_table,
         need_labels=need_labels,
@@ -88,6 +98,6 @@ def check_out(options: argparse.Namespace, *kinds: str, option: str = "out") -> 
     """Refuse a place for results before anything is computed."""
     path = getattr(options, option)
     if path is not None:
-        read = ("votes", "labels", "judge_table", "judges", "panel")
+        read = ("votes", "labels", "roles", "judge_table", "judges", "panel")
         inputs = [getattr(options, name, None) for name in read]
         check_output(path, inputs=[path for path in inputs if path], kinds=kinds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from contextlib import closing
 
@@ -84,6 +85,14 @@ def test_labels_in_a_second_file_complete_votes_without_labels(
     page.get_by_text("Labels in another file", exact=True).click()
     upload(page, as_upload("gold.csv", "item_id,note,gold\n" + labels), nth=1)
     expect(answer(page)).to_contain_text("60 items, 2 judges, 56 labelled")
+    page.get_by_text("Columns", exact=True).click()
+    roles = tomllib.loads(downloaded(page, "These columns as a file").decode())
+    assert roles == {
+        "task": "pairwise",
+        "item_id": "item_id",
+        "label": "gold",
+        "judges": ["a", "b"],
+    }
     page.get_by_role("button", name="Analyse").click()
     page.wait_for_url("**/panel_curve?analysis=*")
     page.get_by_text("How this was computed").first.click()

@@ -298,3 +298,15 @@ def test_notes_come_once_and_only_when_the_work_is_done(cli, samples):
 
 def test_progress_stays_off_what_is_not_a_terminal(cli, clean):
     assert "parts" not in cli("curve", clean, "--splits", 20, "--jobs", 1).err
+
+
+def test_roles_of_columns_come_from_a_file_and_options_before_it(cli, tmp_path):
+    rows = "".join(f"q{i},{i % 2},{i % 2},{i % 3 % 2},1\n" for i in range(20))
+    (tmp_path / "v.csv").write_text("qid,gold,a,b,difficult\n" + rows)
+    (tmp_path / "r.toml").write_text('item_id = "qid"\nlabel = "gold"\njudges = ["a", "b"]\n')
+    told = ("inspect", tmp_path / "v.csv", "--roles", tmp_path / "r.toml")
+    assert cli(*told).out.startswith("20 items, 2 judges, all labelled")
+    assert cli(*told, "--judge-columns", "b").out.startswith("20 items, 1 judge, all labelled")
+    refused = cli(*told[:3], tmp_path / "v.csv")
+    assert (refused.status, refused.out) == (2, "")
+    assert refused.err.startswith("judgepanel: v.csv: not a TOML file: ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from judgepanel.figures.judges.judges import coverage_strip
@@ -37,6 +38,7 @@ from judgepanel.votes.label_table import label_columns
 from judgepanel.votes.load import map_columns
 from judgepanel.votes.matrix import Task
 from judgepanel.votes.orientation import POLICIES, orient
+from judgepanel.votes.role_file import ROLES_FILE, roles_text
 from judgepanel.votes.samples import SAMPLES, sample_bytes, sample_judge_bytes
 from judgepanel.words.cells import Column, text
 from judgepanel.words.commands import inspect_command
@@ -202,11 +204,20 @@ def _uploaded(
             guessed = _guessed(raw)
         label_table = None if labels is None else read_upload(labels.getvalue(), labels.name)
         judge_table = None if judges is None else read_upload(judges.getvalue(), judges.name)
-        table, mapping = _columns(raw, guessed, label_table)
+        table, mapping, shown = _columns(raw, guessed, label_table)
         loaded = build_votes(table, mapping, task=task, judge_table=judge_table)
     except InputError as error:
         problem(str(error))
         return
+    shown.download_button(
+        f"These columns as a file ({ROLES_FILE})",
+        roles_text(loaded),
+        ROLES_FILE,
+        "application/toml",
+        key="roles-file",
+        on_click="ignore",
+        help=f"For the command line (--roles={ROLES_FILE}) and judgepanel.load.",
+    )
     answer(votes_sentence(loaded.votes), "keep" if loaded.votes.minority_share > 0 else "open")
     if loaded.coverage is not None:
         section_answer(coverage_sentence(loaded.coverage))
@@ -246,10 +257,10 @@ def _task(raw: RawTable, guessed: Mapping | None) -> Task:
 
 def _columns(
     raw: RawTable, guessed: Mapping | None, labels: RawTable | None
-) -> tuple[RawTable, Mapping]:
+) -> tuple[RawTable, Mapping, DeltaGenerator]:
     """The table of votes, with labels from another file where there is one; columns as guessed.
 
-    Each guess can be changed.
+    Each guess can be changed. The third is where they are shown.
     """
     label_column = guessed and guessed.label_column
     if guessed is not None and labels is not None:
@@ -288,7 +299,7 @@ def _columns(
                 st.columns(3), _SEVERAL.items(), strict=True
             )
         }
-        roles = st.container()
+        shown = st.container()
     table, mapping = map_columns(
         raw,
         labels,
@@ -299,9 +310,9 @@ def _columns(
         features=several["feature"],
         ignore=several["ignore"],
     )
-    with roles:
+    with shown:
         draw_table(Table(_preview(table, mapping)), key="roles")
-    return table, mapping
+    return table, mapping, shown
 
 
 def _preview(raw: RawTable, mapping: Mapping) -> dict[str, Column]:

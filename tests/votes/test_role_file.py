@@ -1,0 +1,109 @@
+"""Roles of columns in a file: what is written reads the same votes again; what is wrong is said."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgepanel.votes import InputError, Loaded, load_votes
+from judgepanel.votes.role_file import read_roles, roles_text, with_roles
+
+WIDE = "qid,gold,topic,note,prompt_id,a,b,majority\n" + "".join(
+    f"q{i},{i % 2},{'xy'[i % 3 > 0]},text {i},p{i // 2},{i % 2},1,{i % 2}\n" for i in range(9)
+)
+LONG = "item,judge,vote,label,when\n" + "".join(
+    f"q{i},{name},{i % 2},{i % 2},2024-01-01\n" for i in range(6) for name in ("a", "b")
+)
+
+
+def again(loaded: Loaded, data: str, folder: Path, **labels: bytes) -> Loaded:
+    """The votes of the same file, read with the roles as they were."""
+    path = folder / "roles.toml"
+    path.write_text(roles_text(loaded), encoding="utf-8")
+    return load_votes(data.encode(), name="v.csv", **with_roles(path, {}), **labels)
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        (WIDE, {"id_column": "qid"}),
+        (WIDE, {"id_column": "qid", "judge_columns": ["b", "a"], "task": "pointwise"}),
+        (WIDE, {"id_column": "qid", "features": ["a"], "ignore": ["topic"], "label_column": "b"}),
+        (WIDE, {"ignore": ["qid"]}),
+        (LONG, {}),
+        (LONG, {"features": ["when"], "id_column": "item"}),
+    ],
+)
+def test_the_roles_of_a_file_read_the_same_votes_again(
+    data: str, options: dict[str, object], tmp_path: Path
+) -> None:
+    loaded = load_votes(data.encode(), name="v.csv", **options)
+    other = again(loaded, data, tmp_path)
+    assert other.votes.sha256 == loaded.votes.sha256
+    assert other.mapping.used == loaded.mapping.used
+
+
+def test_with_labels_from_another_file_their_column_is_the_label(tmp_path: Path) -> None:
+    votes = "\n".join(",".join(line.split(",")[:3]) for line in LONG.splitlines())
+    labels = b"item,truth\n" + b"".join(b"q%d,%d\n" % (i, i % 2) for i in range(6))
+    loaded = load_votes(votes.encode(), name="v.csv", labels=labels)
+    assert 'label = "truth"' in roles_text(loaded)
+    assert again(loaded, votes, tmp_path, labels=labels).votes.sha256 == loaded.votes.sha256
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
+def test_any_name_of_a_column_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    judges = (f"x{name}x", f"y{name}y")
+    quoted = ",".join('"' + judge.replace('"', '""') + '"' for judge in judges)
+    data = f"item_id,label,{quoted}\na,1,1,0\nb,0,0,0\nc,1,0,1\nd,0,0,1\n"
+    loaded = load_votes(data.encode(), name="v.csv")
+    path = tmp_path_factory.getbasetemp() / "any-roles.toml"
+    path.write_bytes(roles_text(loaded).encode())
+    assert read_roles(path)["judge_columns"] == loaded.mapping.judge_columns
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("label = gold", "r.toml: not a TOML file: Invalid value (at line 1, column 9); allowed: "),
+        ("x = " + "[" * 100_000, "r.toml: not a TOML file: "),
+        (
+            'lable = "x"',
+            "r.toml: there is no such key (found 'lable'); allowed: task, item_id, label",
+        ),
+        ("label = 3", "r.toml: label is not a text (found '3'); allowed: label = \"...\""),
+        ('judges = "a"', "r.toml: judges is not a list of column names (found 'a'); allowed: "),
+        ("judges = [1]", "r.toml: judges is not a list of column names"),
+        ('task = "x"', "r.toml: there is no such task (found 'x'); allowed: pairwise, pointwise"),
+        ("#" * (1 << 20) + "#", "r.toml: too large; allowed: at most 1 MiB"),
+    ],
+)
+def test_what_is_wrong_with_the_file_is_one_sentence(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_roles(path)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^gone\.toml: cannot be read"):
+        read_roles(tmp_path / "gone.toml")
+
+
+def test_what_is_given_beside_the_file_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text('label = "gold"\nignore = ["a"]\n')
+    given = {"label_column": None, "ignore": ["b"], "id_column": None}
+    assert with_roles(path, given) == {
+        "label_column": "gold",
+        "ignore": ["b"],
+        "id_column": None,
+    }
