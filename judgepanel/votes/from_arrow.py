@@ -130,7 +130,7 @@ def _batches(readers: Sequence[Any]) -> Iterator[pa.RecordBatch]:
         count = getattr(reader, "num_record_batches", None)
         for batch in reader if count is None else map(reader.get_batch, range(count)):
             batch.validate(full=True)
-            unpacked += batch.nbytes
+            unpacked += batch.get_total_buffer_size()
             if unpacked > limits.MAX_UNPACKED:
                 raise too_large_unpacked()
             yield batch
