@@ -35,6 +35,8 @@ NUMERICAL_TESTS = (*KERNEL_TESTS, "tests/models", "tests/properties")
 STORED_TESTS = ("tests/service", "tests/cli", "tests/studies/test_codec.py", "tests/setup")
 STORED_TESTS += ("tests/studies/test_result_file.py",)
 """Where results are written, read back and shown."""
+READING_TESTS = ("tests/votes",)
+"""Where files are read, by pandas and pyarrow."""
 PROBE = """
 import numpy, scipy.linalg, threadpoolctl
 square = numpy.random.default_rng(0).random((300, 300))
@@ -134,9 +136,9 @@ def legs() -> Iterator[Leg | str]:
     else:
         path, version = python
         own = {"JUDGEPANEL_VENV": f".venv-{version}"}
-        yield Leg(f"Python {version}", (*NUMERICAL_TESTS, *STORED_TESTS), path, own)
+        yield Leg(f"Python {version}", (*NUMERICAL_TESTS, *READING_TESTS, *STORED_TESTS), path, own)
     if sys.version_info[:2] <= PYTHONS[0]:
-        yield Leg("oldest versions", ("--lowest", *NUMERICAL_TESTS, *STORED_TESTS))
+        yield Leg("oldest versions", ("--lowest", *NUMERICAL_TESTS, *READING_TESTS, *STORED_TESTS))
     else:
         yield "oldest versions: they have no wheels for this Python"
     yield from kernel_legs(ROOT / os.environ.get("JUDGEPANEL_VENV", ".venv") / "bin" / "python")
