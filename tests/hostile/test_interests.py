@@ -153,7 +153,7 @@ def test_a_page_that_went_away_leaves_its_work_to_go_on(users, votes, sql):
     counter = held(alice, votes, 1)
     sql("UPDATE interests SET seen = seen - 3600")
     counter.gates[1].set()
-    for thread in list(alice._jobs._threads.values()):
+    for thread in list(alice._jobs._threads):
         thread.join(LONG)
     assert alice.result(counter.study, votes.sha256, SPEC) is not None
 
@@ -167,7 +167,7 @@ def test_interests_hold_across_servers(home, users, votes):
     assert state(bob, counter, votes) == "running"
     alice.cancel(counter.study, votes.sha256, SPEC)
     counter.gates[1].set()
-    for thread in list(alice._jobs._threads.values()):
+    for thread in list(alice._jobs._threads):
         thread.join(LONG)
     assert bob.result(counter.study, votes.sha256, SPEC).result == Count(20, 20)
     assert counter.calls == [0, 1, 2, 3]
@@ -181,7 +181,7 @@ def test_who_deletes_their_analysis_ends_their_own_work_alone(users, votes, sql)
     assert state(bob, counter, votes) == "running"
     bob.delete(bob.list()[0].id)
     counter.gates[1].set()
-    for thread in list(bob._jobs._threads.values()):
+    for thread in list(bob._jobs._threads):
         thread.join(LONG)
     assert counter.calls == [0, 1]
     assert sql("SELECT count(*) FROM interests") == [(0,)]

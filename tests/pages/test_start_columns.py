@@ -12,7 +12,7 @@ def columns_of_an_upload() -> None:
     lines = [f"q{n},{n % 2},2024-05-0{n + 1},{n % 2},{n // 4},{n % 2}" for n in range(8)]
     data = "\n".join(["item_id,label,timestamp,ann,bob,odd", *lines])
     raw = read_table(data.encode(), "v.csv")
-    loaded = build_votes(*_columns(raw, _guessed(raw), None))
+    loaded = build_votes(*_columns(raw, _guessed(raw), None)[:2])
     st.write("judges: " + ", ".join(loaded.votes.judges))
     st.write("features: " + ", ".join(loaded.mapping.feature_columns))
 
@@ -28,7 +28,7 @@ def columns_of_labels() -> None:
     votes = read_table("\n".join(["item_id,ann,bob", *lines]).encode(), "v.csv")
     lines = [f"q{n},{n % 2},{n // 4}" for n in range(8)]
     labels = read_table("\n".join(["item_id,gold,second", *lines]).encode(), "gold.csv")
-    loaded = build_votes(*_columns(votes, _guessed(votes), labels))
+    loaded = build_votes(*_columns(votes, _guessed(votes), labels)[:2])
     st.write("labels: " + "".join(map(str, loaded.votes.labels)))
     st.write("options: " + " ".join(column_options(loaded)))
 
