@@ -30,7 +30,7 @@ def read_arrow(data: bytes, name: str) -> RawTable:
     Raises InputError (without the file's name) for bytes that are not Arrow, for too much of it
     unpacked, and for nested or binary columns.
     """
-    return _table([data], name)
+    return read_dataset([data], name)
 
 
 def is_dataset(folder: Path) -> bool:
@@ -73,28 +73,6 @@ def dataset_files(folder: Path) -> list[Path]:
 
 def read_dataset(parts: Sequence[bytes], name: str) -> RawTable:
     """The rows of several Arrow files with the same columns, one after the other."""
-    return _table(parts, name)
-
-
-def _is_plain(name: str) -> bool:
-    return Path(name).name == name and name not in (".", "..")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes()) if path.stat().st_size <= 1 << 20 else None
-    except (OSError, ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict):
-        raise InputError(
-            "it cannot be read as JSON",
-            file=f"{path.parent.name}/{path.name}",
-            remedy="write the dataset again with save_to_disk",
-        )
-    return content
-
-
-def _table(parts: Sequence[bytes], name: str) -> RawTable:
     try:
         readers = [_opened(data) for data in parts]
         schema = readers[0].schema
@@ -116,6 +94,24 @@ def _table(parts: Sequence[bytes], name: str) -> RawTable:
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unreadable("Arrow", error) from None
     return RawTable(frame, name, "arrow", first_row=1)
+
+
+def _is_plain(name: str) -> bool:
+    return Path(name).name == name and name not in (".", "..")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes()) if path.stat().st_size <= 1 << 20 else None
+    except (OSError, ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise InputError(
+            "it cannot be read as JSON",
+            file=f"{path.parent.name}/{path.name}",
+            remedy="write the dataset again with save_to_disk",
+        )
+    return content
 
 
 def _opened(data: bytes) -> Any:

@@ -16,7 +16,7 @@ from judgepanel.votes.matrix import TASKS
 ROLES_FILE = "roles.toml"
 _ONE = {"item_id": "id_column", "label": "label_column", "groups": "group_column"}
 _SEVERAL = {"judges": "judge_columns", "features": "features", "ignore": "ignore"}
-_KEYS = ("task", *_ONE, *_SEVERAL)
+_PARAMETERS = {"task": "task", **_ONE, **_SEVERAL}
 _LARGEST = 1 << 20
 
 
@@ -53,9 +53,9 @@ def with_roles(path: str | Path | None, given: Mapping[str, Any]) -> dict[str, A
 
 
 def _parameter(key: str) -> str:
-    if key not in _KEYS:
-        raise InputError("there is no such key", value=key, allowed=", ".join(_KEYS))
-    return {"task": "task", **_ONE, **_SEVERAL}[key]
+    if key not in _PARAMETERS:
+        raise InputError("there is no such key", value=key, allowed=", ".join(_PARAMETERS))
+    return _PARAMETERS[key]
 
 
 def _checked(key: str, value: object) -> object:
