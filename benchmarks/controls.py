@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.real import real_votes
 from benchmarks.report import Table
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 

@@ -17,7 +17,7 @@ from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.evaluate.evaluation import evaluate_split
 from judgepanel.scoring.splits import split
 from judgepanel.studies.contract import Chunk
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes.simulate import SimulationSpec, simulate

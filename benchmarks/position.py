@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.report import Report, Table, say
 from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.present.decide.recommend import beats_null, explained_by_position
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run as run_study
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix

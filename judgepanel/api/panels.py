@@ -23,7 +23,7 @@ from judgepanel.decision.recommend import RECOMMEND, RecommendSpec
 from judgepanel.decision.recommend_result import Recommendation
 from judgepanel.decision.score import Scored
 from judgepanel.decision.score import score as score_votes
-from judgepanel.figures.judges.judges import kept_judges
+from judgepanel.figures.judges import kept_judges
 from judgepanel.present.blocks import Answer, Document, Table
 from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.present.study import caveats

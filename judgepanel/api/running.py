@@ -9,8 +9,8 @@ from typing import Any
 from judgepanel.api.progress import ProgressLine
 from judgepanel.studies.cluster import DASK, backend_of, is_address
 from judgepanel.studies.contract import Result, Spec, Study
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import read_spec, spec_options_of, unknown_option
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import AUTO, BACKENDS, Progress, default_jobs, steps
 from judgepanel.studies.settings import Settings
 from judgepanel.studies.split_result import SplitResult

@@ -1,15 +1,23 @@
-"""How a notebook shows a result: the blocks of its study, as every renderer has them."""
+"""Results, votes and inspections in a notebook: the blocks that every renderer takes, as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from judgepanel.present.blocks import Block, Figure, flat
+from judgepanel.figures.judges import coverage_strip
+from judgepanel.present.blocks import Answer, Block, Figure, Paragraph, Table, flat
+from judgepanel.present.study import caveats
 from judgepanel.render.html import fragment
 from judgepanel.render.style import IN_NOTEBOOK
 from judgepanel.votes import InputError
+from judgepanel.words.sentences import votes_sentence
+from judgepanel.words.tables import accuracy_table
+
+if TYPE_CHECKING:
+    from judgepanel.api.votes import Inspection, Votes
 
 
 def first_figure(blocks: Iterable[Block], name: str) -> go.Figure:
@@ -37,3 +45,21 @@ def on_white(figure: go.Figure) -> go.Figure:
 def blocks_html(blocks: Iterable[Block]) -> str:
     """Blocks for a notebook, escaped; ``plot()`` has the figures."""
     return f'<div class="judgepanel"><style>{IN_NOTEBOOK}</style>{fragment(blocks)}</div>'
+
+
+def votes_html(votes: Votes) -> str:
+    """The size of the votes, and the warnings about them."""
+    return blocks_html([Answer(votes_sentence(votes.matrix)), *caveats(votes.warnings)])
+
+
+def inspection_html(inspection: Inspection) -> str:
+    """The checks of the items, and the table of judges."""
+    blocks: list[Block] = [Answer(inspection.size())]
+    blocks += [Paragraph(" ".join(lines).strip()) for lines in inspection.check_lines()]
+    blocks.append(Table(accuracy_table(inspection.judges), "Every judge, most accurate first."))
+    return blocks_html([*blocks, *caveats(inspection.warnings)])
+
+
+def inspection_figure(inspection: Inspection) -> go.Figure:
+    """Shares of items with a correct, an incorrect or a missing verdict, per judge."""
+    return on_white(coverage_strip(inspection.judges))

@@ -20,7 +20,7 @@ from judgepanel.present.study import caveats, study_blocks
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.columns import described
 from judgepanel.studies.contract import Spec
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import AUTO
 from judgepanel.words.output import check_output, write_whole

@@ -77,7 +77,7 @@ class Votes:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from judgepanel.api.votes_shown import votes_html  # noqa: PLC0415
+        from judgepanel.api.show import votes_html  # noqa: PLC0415
 
         return votes_html(self)
 
@@ -263,7 +263,7 @@ class Inspection:
 
     def plot(self) -> go.Figure:
         """Share of items with a right, a wrong or no verdict of every judge."""
-        from judgepanel.api.votes_shown import inspection_figure  # noqa: PLC0415
+        from judgepanel.api.show import inspection_figure  # noqa: PLC0415
 
         return inspection_figure(self)
 
@@ -288,7 +288,7 @@ class Inspection:
             head.append(printable(f"Verdicts are written {self.votes.forms}."))
         lines = (
             *head,
-            *(printable(line) for check in self.checks for line in check_lines(check)),
+            *(printable(line) for lines in self.check_lines() for line in lines),
             f"Items are used {self.oriented.policy}.",
             f"\nSHA-256 {self.votes.matrix.sha256}\n",
             texts_of(accuracy_table(self.judges)).to_string(index=False),
@@ -298,9 +298,16 @@ class Inspection:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from judgepanel.api.votes_shown import inspection_html  # noqa: PLC0415
+        from judgepanel.api.show import inspection_html  # noqa: PLC0415
 
         return inspection_html(self)
+
+    def check_lines(self) -> list[tuple[str, str]]:
+        """The outcome of each check with its reason, and what to do."""
+        return [
+            (f"\n{check.title}: {check.outcome}. {check.why}", check.advice)
+            for check in self.checks
+        ]
 
     def size(self) -> str:
         """Items, judges and labels in a sentence."""
@@ -369,8 +376,3 @@ def _warned(loaded: Loaded) -> Votes:
 
 def _table_source(table: Source | pd.DataFrame | None, name: str) -> Any:
     return read_frame(table, name=name) if isinstance(table, pd.DataFrame) else table
-
-
-def check_lines(check: Check) -> tuple[str, str]:
-    """The outcome of a check, and what to do."""
-    return f"\n{check.title}: {check.outcome}. {check.why}", check.advice

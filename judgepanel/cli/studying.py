@@ -21,8 +21,8 @@ from judgepanel.present.registry import STUDIES, study_named
 from judgepanel.render.terminal import terminal_text
 from judgepanel.studies.cluster import DASK, SCHEDULER, backend_of
 from judgepanel.studies.contract import Study, WorkersEnded
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.options import spec_options_of, unknown_option
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import AUTO, BACKENDS
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError

@@ -2,10 +2,9 @@
 
 from judgepanel.collect.estimate import SECONDS_A_CALL, Estimate, dollars, estimate
 from judgepanel.collect.journal import Journal
-from judgepanel.collect.judge_rows import judge_rows
 from judgepanel.collect.judges import Judge, Plan, read_judges
-from judgepanel.collect.outputs import votes_of
 from judgepanel.collect.pairs import Pairs, read_pairs
+from judgepanel.collect.results import judge_rows, votes_of
 from judgepanel.collect.runner import Outcome, collect, finished
 
 __all__ = [

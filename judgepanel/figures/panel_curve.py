@@ -21,7 +21,7 @@ from judgepanel.figures.style import (
     with_opacity,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.curve.panel_curve import PanelCurve
+from judgepanel.studies.panel.panel_curve import PanelCurve
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -31,8 +31,8 @@ from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.present.understand.judges import JudgesView
 from judgepanel.studies.contract import Spec, Study
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.judges.judges import JUDGES
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.scope.group_change import GROUP_CHANGE
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings

@@ -10,7 +10,7 @@ from typing import ParamSpec
 import pandas as pd
 import plotly.graph_objects as go
 
-from judgepanel.figures.methods.method_grid import GridCells
+from judgepanel.figures.method_grid import GridCells
 from judgepanel.words.cells import Column, texts_of
 from judgepanel.words.numbers import capital, counted
 from judgepanel.words.sentences import CALIBRATED, first_calibrator

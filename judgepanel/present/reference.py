@@ -51,7 +51,7 @@ printed by `python -m judgepanel.present.reference columns`.
 
 ```python
 from judgepanel.studies.columns import describe
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 
 assert describe(PANEL_CURVE, "skill").startswith("1 - NLL / null NLL")
 assert describe(PANEL_CURVE, "nll_lo") == "Lower end of the 95 % interval of nll."

@@ -63,13 +63,13 @@ from judgepanel.studies.confidence.selective import SELECTIVE
 from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.cost.cost import COST
 from judgepanel.studies.cost.escalation import ESCALATION
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
 from judgepanel.studies.judges.judges import JUDGES
 from judgepanel.studies.judges.variance_decomposition import VARIANCE_DECOMPOSITION
 from judgepanel.studies.methods.calibrator_design import CALIBRATOR_DESIGN
 from judgepanel.studies.methods.method_grid import METHOD_GRID
 from judgepanel.studies.methods.pipeline_ablation import PIPELINE_ABLATION
 from judgepanel.studies.panel.curators import CURATORS_STUDY
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.panel.what_if import WHAT_IF
 from judgepanel.studies.robustness.corruption import CORRUPTION
 from judgepanel.studies.robustness.difficulty_transfer import DIFFICULTY_TRANSFER

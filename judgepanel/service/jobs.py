@@ -20,8 +20,8 @@ from judgepanel.service.database import DatabaseAway, DatabaseProblem
 from judgepanel.service.turns import Turn, Turns
 from judgepanel.service.workspace import Full, Job, ServerProblem, Status
 from judgepanel.studies.cluster import DASK, is_address
-from judgepanel.studies.contract import Chunk, Spec, Study, WorkersEnded
-from judgepanel.studies.runner import Cancelled, Progress, merged, steps, warm
+from judgepanel.studies.contract import Cancelled, Chunk, Spec, Study, WorkersEnded
+from judgepanel.studies.runner import Progress, merged, steps, warm
 from judgepanel.votes import InputError, VoteMatrix
 
 REFRESH_SECONDS = 0.5

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from judgepanel.studies.runner import Gate
+from judgepanel.studies.contract import Gate
 
 WATCHED_SECONDS = 3.0
 """Work counts as looked at for so long after a party has asked how far it is."""

@@ -12,15 +12,12 @@ import platform
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import CancelledError
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judgepanel import ENGINE
-from judgepanel.studies.contract import Chunk, WorkersEnded
+from judgepanel.studies.contract import Chunk, Gate, WorkersEnded
 from judgepanel.votes import InputError
 from judgepanel.votes.extras import require
-
-if TYPE_CHECKING:
-    from judgepanel.studies.runner import Gate
 
 CONNECT_SECONDS = 10.0
 """How long a scheduler and its first worker have to answer at the start."""

@@ -19,6 +19,25 @@ class WorkersEnded(RuntimeError):
     """Worker processes die again and again, so that work comes no further."""
 
 
+class Cancelled(Exception):
+    """The work was cancelled; its caller keeps what had been merged until then."""
+
+
+class Gate:
+    """What pauses or cancels work between its chunks; this base class does neither."""
+
+    def is_open(self) -> bool:
+        """Whether one more chunk may start now; called by any thread that hands out chunks."""
+        return True
+
+    def wait(self) -> None:
+        """Return once the gate is open or the work is cancelled."""
+
+    def cancelled(self) -> bool:
+        """Whether the work is cancelled."""
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Splits ``first`` .. ``first + count - 1``."""

@@ -13,9 +13,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from importlib import import_module
 from itertools import takewhile
 from types import MappingProxyType
@@ -23,11 +23,20 @@ from typing import Any, Generic
 
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import BrokenProcessPool, ShutdownExecutorError
-from threadpoolctl import ThreadpoolController
 
 from judgepanel.studies.cluster import Cluster, ClusterLost, is_address
-from judgepanel.studies.contract import Chunk, PartialT, ResultT, SpecT, Study, WorkersEnded
+from judgepanel.studies.contract import (
+    Cancelled,
+    Chunk,
+    Gate,
+    PartialT,
+    ResultT,
+    SpecT,
+    Study,
+    WorkersEnded,
+)
 from judgepanel.studies.settings import grouped_votes
+from judgepanel.studies.threads import one_thread
 from judgepanel.votes import VoteMatrix
 
 AUTO = "auto"
@@ -41,25 +50,6 @@ _WORKERS_GONE = (*_PROCESSES_GONE, ClusterLost)
 _MOST_DEATHS = 4
 _WATCH = "judgepanel-parent"
 _WATCH_SECONDS = 2.0
-
-
-class Cancelled(Exception):
-    """The work was called off; what had been merged until then is not lost to its caller."""
-
-
-class Gate:
-    """What holds work, or ends it, between its chunks; this one does neither."""
-
-    def is_open(self) -> bool:
-        """Whether one more chunk may start now; asked by whatever thread hands chunks out."""
-        return True
-
-    def wait(self) -> None:
-        """Return once it is open or the work is cancelled."""
-
-    def cancelled(self) -> bool:
-        """Whether the work is called off."""
-        return False
 
 
 _OPEN = Gate()
@@ -332,56 +322,6 @@ def _run_one(
 ) -> tuple[Chunk, PartialT]:
     with one_thread():
         return chunk, study.run_chunk(votes, spec, chunk)
-
-
-class _Limit:
-    """Holds the numerical libraries to one thread: with more, sums end in other bits.
-
-    Most libraries have one limit for the whole process. Where threads come and go, the last to
-    leave takes it back; each by itself would take it from those that still compute. threadpoolctl
-    lets one thread alone set such a limit and ignores all others, so control is taken first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before: Any = None
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            _take_control()
-            limit = _libraries().limit(limits=1)  # OpenMP has a limit for each thread.
-            if self._inside == 0:
-                self._before = limit
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    _take_control()
-                    self._before.restore_original_limits()
-                    _take_control()
-
-
-one_thread = _Limit()
-"""A context in which figures are computed: the same bits on any number of cores."""
-
-
-def _take_control() -> None:
-    """Let this thread set limits next; older versions of threadpoolctl let every thread."""
-    for library in _libraries().lib_controllers:
-        release = getattr(library, "clear_controlling_thread", None)
-        if release is not None:
-            release(force=True)
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """The numerical libraries of this process; to look for them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def _end_with(parent: int) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from judgepanel.figures.method_grid import GridCells
+from judgepanel.figures.style import text_on
 from judgepanel.present.blocks import (
     Answer,
     Block,
@@ -26,7 +28,6 @@ from judgepanel.present.registry import Entry
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.frame import PageContext
-from judgepanel.ui.grid_table import grid_table_html
 from judgepanel.ui.widgets import downloads, table
 from judgepanel.ui.work import show_result
 from judgepanel.words.commands import study_command
@@ -201,3 +202,29 @@ def _figure(block: Figure, key: str) -> None:
 
 def _text(text: str, kind: str) -> None:
     st.html(f'<p class="{kind}">{in_html(text, LONGEST)}</p>')
+
+
+def grid_table_html(cells: GridCells, *, label: str) -> str:
+    """The method grid on a narrow screen: a table with fixed row heads that scrolls by keyboard."""
+    heads = "".join(f'<th scope="col">{in_html(name)}</th>' for name in cells.columns)
+    rows = "".join(
+        f'<tr><th scope="row">{in_html(name)}</th>'
+        + "".join(_grid_cell(cells, i, j) for j in range(len(cells.columns)))
+        + "</tr>"
+        for i, name in enumerate(cells.rows)
+    )
+    return (
+        f'<div class="jp-scroll" role="region" tabindex="0" aria-label="{in_html(label)}">'
+        f'<table class="jp-grid"><thead><tr><td></td>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+        '<p class="jp-note">Bold, thick frame: lowest NLL. Thin frame: not told apart from it.</p>'
+    )
+
+
+def _grid_cell(cells: GridCells, i: int, j: int) -> str:
+    kind = "best" if (i, j) == cells.best else "tied" if cells.tied[i, j] else "apart"
+    colour = cells.colour(i, j)
+    return (
+        f'<td class="jp-{kind}" style="background:{colour};color:{text_on(colour)}">'
+        f"{cells.text(i, j)}</td>"
+    )

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +20,9 @@ from judgepanel.studies.contract import Spec, Study
 from judgepanel.studies.judges.judge_table import JudgeTable
 from judgepanel.studies.result_file import result_content
 from judgepanel.ui.frame import PageContext
+from judgepanel.ui.session import PARAMETER, is_reader, workspace
 from judgepanel.votes.checks import Check
+from judgepanel.votes.repeats import find_repeats
 from judgepanel.words.cells import Column, Form, levels, numbers, text
 from judgepanel.words.commands import study_command
 from judgepanel.words.scope import CHECK_MARKS, check_numbers
@@ -41,6 +44,17 @@ def check_card(check: Check, below: Callable[[], None] | None = None) -> None:
         st.html(f'<p class="jp-note">{in_html(check_numbers(check), 1000)}</p>')
         if below is not None:
             below()
+
+
+def offer_grouping(context: PageContext) -> None:
+    """Where copies of items count as independent, a button for an analysis that groups them."""
+    settings = context.analysis.settings
+    if is_reader() or settings.group_duplicates or not find_repeats(context.votes).repeats.apart:
+        return
+    if st.button("Group them", key="group-duplicates", type="primary"):
+        changed = replace(settings, group_duplicates=True)
+        st.query_params[PARAMETER] = workspace().with_settings(context.analysis, changed).id
+        st.rerun()
 
 
 ROW = 35

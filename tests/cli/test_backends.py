@@ -9,7 +9,7 @@ import pytest
 import judgepanel as jp
 from judgepanel.service.workspace import ServerProblem
 from judgepanel.studies import cluster
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.spaces import close_workspaces, open_workspace
 from tests.dask_cluster import DaskCluster, dask_cluster

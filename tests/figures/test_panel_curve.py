@@ -18,7 +18,7 @@ from judgepanel.figures.panel_curve import (
     panel_curve,
 )
 from judgepanel.figures.style import CURATE_FILL, CURATE_LINE
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
 from tests.helpers import make_votes

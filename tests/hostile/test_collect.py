@@ -12,7 +12,7 @@ import pytest
 
 from judgepanel.cli import main
 from judgepanel.collect import completion
-from judgepanel.collect.judge_rows import NAMES
+from judgepanel.collect.results import NAMES
 from judgepanel.votes import load_votes
 from tests.hostile.collecting import ITEMS, KEY, entries, judge, n_votes, prepared, votes_in
 from tests.hostile.hostile_endpoint import (

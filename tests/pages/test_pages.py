@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from judgepanel.present import registry
 from judgepanel.present.registry import ENTRIES, Entry
 from judgepanel.service import NotFound, ServerProblem
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.ui import session
 from judgepanel.ui.pages import claim
 from judgepanel.votes.samples import SAMPLES

@@ -17,7 +17,7 @@ from judgepanel.present.registry import PAGES, STUDIES, default_specs
 from judgepanel.render.markdown import markdown_text
 from judgepanel.service import Job, NotFound, SqlWorkspace, Stored
 from judgepanel.studies.confidence.reliability import RELIABILITY
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings

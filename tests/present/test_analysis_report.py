@@ -43,7 +43,7 @@ from judgepanel.render.markdown import markdown_text
 from judgepanel.render.style import STYLE
 from judgepanel.studies.claim.claim import CLAIM
 from judgepanel.studies.confidence.reliability import RELIABILITY
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE

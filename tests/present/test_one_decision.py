@@ -24,7 +24,7 @@ from judgepanel.present.study import study_blocks
 from judgepanel.present.trust.scope import ScopeView
 from judgepanel.render.markdown import markdown_text
 from judgepanel.render.terminal import terminal_text
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE
 from judgepanel.studies.runner import run
 from judgepanel.studies.scope.scope import SCOPE
 from judgepanel.studies.settings import Settings

@@ -15,7 +15,7 @@ from judgepanel.present.decide.panel_curve import (
     present,
 )
 from judgepanel.scoring.interval import Interval
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings
 from judgepanel.words.sentences import CODING

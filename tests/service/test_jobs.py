@@ -15,7 +15,7 @@ from judgepanel.service import ledger as ledger_module
 from judgepanel.service import sql as sql_module
 from judgepanel.service.sql import SqlWorkspace
 from judgepanel.studies.contract import CHUNK_SPLITS
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish

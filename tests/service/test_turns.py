@@ -8,7 +8,7 @@ import pytest
 
 from judgepanel.service.sql import SqlWorkspace, _key
 from judgepanel.service.turns import WATCHED_SECONDS, Turns
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from tests.service.counting import LONG, Count, Counter, CountSpec, finish

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from judgepanel.studies import cluster, runner
-from judgepanel.studies.contract import WorkersEnded
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.contract import Cancelled, WorkersEnded
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError
 from tests.dask_cluster import DaskCluster, dask_cluster
@@ -87,7 +87,7 @@ class Closing(runner.Gate):
 def test_work_pauses_and_is_called_off_between_its_chunks(dask, here, call_off):
     gate, frames = Closing(call_off=call_off), []
     states = runner.steps(PANEL_CURVE, VOTES, SPEC, backend=dask.address, gate=gate)
-    with pytest.raises(runner.Cancelled) if call_off else nullcontext():
+    with pytest.raises(Cancelled) if call_off else nullcontext():
         for progress in states:
             gate.n_done = progress.done
             frames.append(progress.result().frame())

@@ -9,8 +9,8 @@ import numpy as np
 from judgepanel.scoring.rare_errors import FEW_ERRORS, one_more_error
 from judgepanel.studies.compare import grid_estimates
 from judgepanel.studies.contract import Chunk
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec, run_chunk
 from judgepanel.studies.notes import errs_rarely, few_errors, few_labels, n_errors
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec, run_chunk
 from judgepanel.studies.panel.what_if import WHAT_IF, WhatIfSpec
 from judgepanel.studies.result_file import result_content
 from judgepanel.studies.runner import run

@@ -7,7 +7,7 @@ import pytest
 
 from judgepanel.present.decide.panel_curve import curve_sentence
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurve, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import VoteMatrix

@@ -13,7 +13,7 @@ from judgepanel.kernels.aggregate.aggregation import AGGREGATORS
 from judgepanel.kernels.aggregate.prefixes import RANKINGS
 from judgepanel.kernels.calibrate.calibration import CALIBRATORS
 from judgepanel.studies.contest.candidates import LISTS
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import TASKS
 from judgepanel.votes.orientation import POLICIES, PROTOCOLS

@@ -28,7 +28,7 @@ from judgepanel.present.decide.decision import (
 )
 from judgepanel.scoring.interval import Interval
 from judgepanel.studies.compare import CHOSEN, Comparison
-from judgepanel.studies.curve.panel_curve import PanelCurve, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PanelCurve, PanelCurveSpec
 from judgepanel.words.cells import Column, Form, ends, numbers, text
 from judgepanel.words.numbers import fixed, interval, sig, signed
 from judgepanel.words.sentences import (

@@ -7,7 +7,7 @@ import math
 from judgepanel.decision.recommend import RecommendSpec
 from judgepanel.decision.recommend_result import AVERAGE, Recommendation
 from judgepanel.decision.statuses import STATUSES, JudgeStatus
-from judgepanel.figures.judges.judges import kept_judges
+from judgepanel.figures.judges import kept_judges
 from judgepanel.present.blocks import (
     Answer,
     Block,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgepanel.decision.recommend_result import Recommendation
-from judgepanel.figures.judges.redundancy import correlation_map
+from judgepanel.figures.redundancy import correlation_map
 from judgepanel.present.blocks import (
     Answer,
     Block,

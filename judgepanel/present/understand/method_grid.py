@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from judgepanel.figures.methods.method_grid import GridCells, method_grid
+from judgepanel.figures.method_grid import GridCells, method_grid
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.present.blocks import (
     Answer,

@@ -29,9 +29,8 @@ from judgepanel.scoring.metrics import ItemScores
 from judgepanel.scoring.splits import Split
 from judgepanel.studies.accumulate import Arms, Tally, combine, tally
 from judgepanel.studies.claim.claim_result import Claim
-from judgepanel.studies.claim.codings import Codings, codings
 from judgepanel.studies.claim.maps import fitted_maps
-from judgepanel.studies.claim.steps import LAST, STEPS, Step, one_coin_steps
+from judgepanel.studies.claim.steps import LAST, STEPS, Codings, Step, codings, one_coin_steps
 from judgepanel.studies.common import check_panels, run_fields, splits_of
 from judgepanel.studies.compare import grid_estimates, mean_sizes
 from judgepanel.studies.contract import Chunk, Study

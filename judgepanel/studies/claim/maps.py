@@ -13,7 +13,7 @@ from judgepanel.kernels.aggregate.aggregation import panel_scores
 from judgepanel.kernels.ballots import Ballots
 from judgepanel.kernels.calibrate.calibration import INPUT_CLIP, Calibrator, MapShape, fit
 from judgepanel.scoring.splits import Split
-from judgepanel.studies.claim.codings import Codings
+from judgepanel.studies.claim.steps import Codings
 
 Floats = NDArray[np.float64]
 

@@ -35,9 +35,9 @@ from judgepanel.studies.common import (
 )
 from judgepanel.studies.compare import arm_name, grid_estimates
 from judgepanel.studies.contract import Chunk, Study
-from judgepanel.studies.curve.panel_curve import panel_arms
 from judgepanel.studies.frames import long_frame
 from judgepanel.studies.notes import errs_rarely, few_labels, stand_ins
+from judgepanel.studies.panel.panel_curve import panel_arms
 from judgepanel.studies.settings import Prepared, Settings, prepare
 from judgepanel.studies.split_result import SplitResult
 from judgepanel.votes import VoteMatrix, distributions

@@ -11,7 +11,7 @@ from judgepanel.kernels.calibrate.calibration import Calibrator
 from judgepanel.present.decide.panel_curve import PanelCurveView, curve_answer, headline
 from judgepanel.present.pipeline import Pipeline
 from judgepanel.present.registry import ENTRIES
-from judgepanel.studies.curve.panel_curve import (
+from judgepanel.studies.panel.panel_curve import (
     CHOICE_SIZES,
     DENSE_JUDGES,
     PANEL_CURVE,

@@ -20,12 +20,16 @@ from judgepanel.present.decide.recommend import (
 )
 from judgepanel.present.registry import ENTRIES
 from judgepanel.ui.frame import PageContext, answer, next_step, problem
-from judgepanel.ui.pages.recommended_cost import costs
-from judgepanel.ui.pages.recommended_curators import curators
 from judgepanel.ui.pages.recommended_options import recommend_spec, with_candidate
 from judgepanel.ui.pages.recommended_take import exports, scoring
-from judgepanel.ui.pages.recommended_value import known_statuses, known_value, value
 from judgepanel.ui.pages.recommended_what_if import what_if
+from judgepanel.ui.pages.recommended_worth import (
+    costs,
+    curators,
+    known_statuses,
+    known_value,
+    value,
+)
 from judgepanel.ui.render import Caveats, draw_blocks, draw_how, page_blocks
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes import InputError

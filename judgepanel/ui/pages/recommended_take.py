@@ -20,7 +20,7 @@ from judgepanel.present.recommendation_report import recommendation_report
 from judgepanel.render.html import html_text
 from judgepanel.studies.value.value_result import Value
 from judgepanel.ui.frame import PageContext, notes, problem
-from judgepanel.ui.pages.recommended_value import known_statuses, known_value
+from judgepanel.ui.pages.recommended_worth import known_statuses, known_value
 from judgepanel.ui.session import is_reader
 from judgepanel.ui.uploads import read_upload
 from judgepanel.ui.widgets import section_answer, table

@@ -21,7 +21,7 @@ from judgepanel.ui.frame import PageContext
 from judgepanel.ui.pages.judges import labels_of
 from judgepanel.ui.pages.recommended_options import known_of
 from judgepanel.ui.pages.recommended_take import panel_text
-from judgepanel.ui.pages.recommended_value import known_statuses
+from judgepanel.ui.pages.recommended_worth import known_statuses
 from judgepanel.ui.render import Caveats, show_study
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, workspace
 from judgepanel.ui.widgets import section_answer

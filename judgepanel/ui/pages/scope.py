@@ -19,11 +19,10 @@ from judgepanel.studies.scope.scope import SCOPE, ScopeSpec
 from judgepanel.studies.scope.scope_result import Scope
 from judgepanel.ui.controls import aggregator_control, calibrator_control
 from judgepanel.ui.frame import PageContext, answer, next_step
-from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.scope_groups import group_spec, groups
 from judgepanel.ui.pipeline import pipeline_note, with_recommendation
 from judgepanel.ui.render import Caveats, draw_blocks, draw_study
-from judgepanel.ui.widgets import check_card
+from judgepanel.ui.widgets import check_card, offer_grouping
 from judgepanel.ui.work import show_result, stored_result
 from judgepanel.votes.checks import Check, check_repeats
 from judgepanel.words.commands import inspect_command

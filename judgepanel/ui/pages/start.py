@@ -8,18 +8,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from judgepanel.figures.judges.judges import coverage_strip
+from judgepanel.figures.judges import coverage_strip
 from judgepanel.present.blocks import Table
 from judgepanel.present.registry import COVERAGE_PAGE
 from judgepanel.service import Analysis
 from judgepanel.studies.settings import Settings
 from judgepanel.ui.access import mind_cookies
 from judgepanel.ui.frame import PageContext, answer, next_step, notes, problem, show_errors
-from judgepanel.ui.grouping import offer_grouping
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
 from judgepanel.ui.uploads import read_upload
-from judgepanel.ui.widgets import check_card, how, judge_rows, section_answer
+from judgepanel.ui.widgets import check_card, how, judge_rows, offer_grouping, section_answer
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
     MAX_UPLOAD_MB,

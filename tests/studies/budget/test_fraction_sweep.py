@@ -19,7 +19,7 @@ from judgepanel.studies.budget.fraction_sweep import (
 )
 from judgepanel.studies.budget.fraction_sweep_result import FractionSweep
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings
 from judgepanel.votes import InputError

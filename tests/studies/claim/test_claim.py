@@ -17,11 +17,10 @@ from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.metrics import CLIP
 from judgepanel.studies.claim.claim import CLAIM, ClaimSpec, combine_tallies, merge, run_chunk
 from judgepanel.studies.claim.claim_result import Claim, Reversal
-from judgepanel.studies.claim.codings import codings, one_class
 from judgepanel.studies.claim.maps import MAP_NAMES, apply, fitted_maps
-from judgepanel.studies.claim.steps import CODING, STEPS
+from judgepanel.studies.claim.steps import CODING, STEPS, codings, one_class
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.runner import run
 from judgepanel.studies.settings import Settings

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from judgepanel.studies.codec import from_plain, to_plain
-from judgepanel.studies.curve.panel_curve import PANEL_CURVE, PanelCurveSpec
+from judgepanel.studies.panel.panel_curve import PANEL_CURVE, PanelCurveSpec
 from judgepanel.studies.result_file import result_content, result_json
 from judgepanel.studies.robustness.distortion import (
     DISTORTION,

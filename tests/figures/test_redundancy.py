@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgepanel.figures.judges.redundancy import (
+from judgepanel.figures.redundancy import (
     NAMED_JUDGES,
     correlation_map,
     judge_card,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from judgepanel.figures.methods.method_grid import loops, method_grid
+from judgepanel.figures.method_grid import loops, method_grid
 from judgepanel.figures.panel_curve import METRIC_NAMES
 from judgepanel.present.understand.method_grid import grid_cells
 from judgepanel.scoring.interval import Interval

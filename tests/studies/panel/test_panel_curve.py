@@ -12,7 +12,8 @@ from judgepanel.kernels.evaluate.evaluation import evaluate_split, inner_nll
 from judgepanel.scoring.interval import Interval
 from judgepanel.scoring.splits import split
 from judgepanel.studies.codec import from_plain, spec_sha, to_plain
-from judgepanel.studies.curve.panel_curve import (
+from judgepanel.studies.contract import Cancelled, Gate
+from judgepanel.studies.panel.panel_curve import (
     CHOICE_FOLDS,
     PANEL_CURVE,
     PanelCurve,
@@ -21,7 +22,7 @@ from judgepanel.studies.curve.panel_curve import (
     panel_sizes,
     run_chunk,
 )
-from judgepanel.studies.runner import Cancelled, Gate, run, steps
+from judgepanel.studies.runner import run, steps
 from judgepanel.studies.settings import Settings, prepare
 from judgepanel.votes import MISSING, InputError
 from tests.helpers import flip_items, make_votes

@@ -1,17 +1,46 @@
-"""What each judge came to: cost and latency of an item, as the judge table wants them."""
+"""What a run leaves: votes read from its journal, and each judge's cost and latency."""
 
 from __future__ import annotations
 
+import json
 from array import array
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from judgepanel.collect.journal import Journal
+from judgepanel.collect.journal import FILE, Journal
 from judgepanel.collect.judges import Plan
+from judgepanel.votes.build import Loaded, build_votes
+from judgepanel.votes.columns import guess_mapping
+from judgepanel.votes.from_jsonl import read_jsonl
+from judgepanel.votes.transcripts import OF_A_CALL, UNUSABLE, transcribed
 
 NAMES = 20
+
+
+def votes_of(journal: Journal) -> Loaded:
+    """Votes read from a journal; an output that cannot be read is a missing vote with a reason.
+
+    Unlike an upload, a journal may be of any length: one judge that writes a lot must not prevent
+    the others' votes from being read. Peak memory is a few times the size of the outputs.
+
+    Raises
+    ------
+    InputError
+        A line that is not a finished call.
+    """
+    data = b"".join(_line(entry) for entry in journal.entries())
+    table = transcribed(read_jsonl(data, FILE))
+    return build_votes(table, guess_mapping(table, need_label=False), need_labels=False)
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    row = {name: value for name, value in entry.items() if name not in OF_A_CALL}
+    if UNUSABLE in entry:
+        row[UNUSABLE] = entry[UNUSABLE]
+    return json.dumps(row).encode() + b"\n"
 
 
 @dataclass(slots=True)
@@ -27,8 +56,8 @@ class _Sums:
 def judge_rows(journal: Journal, plan: Plan) -> pd.DataFrame:
     """One row per judge: family, model, ``cost_usd`` and ``latency_s`` (median) per output.
 
-    ``served_by`` names the models that the servers say have answered, at most ``NAMES`` of them;
-    tokens are those that were counted credibly.
+    ``served_by`` lists the models that the servers say answered, at most ``NAMES`` of them; tokens
+    are those with a credible count.
     """
     sums = {judge.name: _Sums() for judge in plan.judges}
     for entry in journal.entries():

@@ -1,1 +1,0 @@
-"""Studies of the panel curve page: all judges, or the top k."""

@@ -1,0 +1,61 @@
+"""One thread for the numerical libraries: with more, the last bits of sums would differ."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+
+class _Limit:
+    """Limits the numerical libraries to one thread.
+
+    Most libraries have one limit for the whole process, so the last thread to leave restores it: if
+    each did so on its own, the others would lose the limit in mid-computation. threadpoolctl lets
+    only one thread set such a limit and ignores all others, so control is taken first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            _take_control()
+            limit = _libraries().limit(limits=1)  # OpenMP has a limit for each thread.
+            if self._inside == 0:
+                self._before = limit
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    _take_control()
+                    self._before.restore_original_limits()
+                    _take_control()
+
+
+one_thread = _Limit()
+"""Context manager in which figures are computed: the same bits on any number of cores."""
+
+
+def _take_control() -> None:
+    """Let this thread set the next limit; older versions of threadpoolctl let any thread."""
+    for library in _libraries().lib_controllers:
+        release = getattr(library, "clear_controlling_thread", None)
+        if release is not None:
+            release(force=True)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The numerical libraries of this process; finding them takes milliseconds."""
+    return ThreadpoolController()

@@ -1,0 +1,100 @@
+"""Below the panel: what each judge is worth, what panels cost, and whether choosing judges pays."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from judgepanel.decision.recommend import RecommendSpec
+from judgepanel.decision.recommend_result import Recommendation
+from judgepanel.decision.statuses import JudgeStatus, statuses_of
+from judgepanel.present.decide.cost import cost_spec
+from judgepanel.present.decide.escalation import escalation_spec
+from judgepanel.present.decide.value import ValueView, value_spec
+from judgepanel.present.registry import ENTRIES
+from judgepanel.studies.cost.cost import COST
+from judgepanel.studies.cost.escalation import ESCALATION
+from judgepanel.studies.panel.curators import CURATORS_STUDY, CuratorsSpec
+from judgepanel.studies.value.value import VALUE
+from judgepanel.studies.value.value_result import Value
+from judgepanel.ui.frame import PageContext
+from judgepanel.ui.pages.recommended_options import known_of
+from judgepanel.ui.render import Caveats, draw_study, show_study
+from judgepanel.ui.work import show_result, stored_result
+
+
+def value(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+) -> bool:
+    """The section, computed unasked once the panel is known; whether its work has ended."""
+    entry, asked = ENTRIES[VALUE.name], value_spec(spec, recommendation)
+    st.header(entry.study.title)
+
+    def draw(result: Value) -> None:
+        view = ValueView(statuses_of(context.votes, asked, result))
+        draw_study(entry, context, asked, result, view, caveats=caveats)
+
+    return show_result(VALUE, context, asked, draw)
+
+
+def known_statuses(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation
+) -> tuple[JudgeStatus, ...]:
+    """What is known of each judge, where their value has been computed; else nothing."""
+    worth = known_value(context, spec, recommendation)
+    if worth is None:
+        return ()
+    return statuses_of(context.votes, value_spec(spec, recommendation), worth)
+
+
+def known_value(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation
+) -> Value | None:
+    """What judges are worth, where it has been computed."""
+    worth: Value | None = stored_result(VALUE, context, value_spec(spec, recommendation))
+    return worth
+
+
+def costs(
+    context: PageContext, spec: RecommendSpec, recommendation: Recommendation, caveats: Caveats
+) -> bool:
+    """The section, or what it needs; whether its work has ended."""
+    frontier, doubt = ENTRIES[COST.name], ENTRIES[ESCALATION.name]
+    st.header(frontier.study.title)
+    if known_of(context).costs is None:
+        st.caption(
+            "The votes come without costs. A judge table with a column `cost` (per item, for "
+            "every judge) brings the price of better panels and of asking all judges only in "
+            "doubt."
+        )
+        return True
+    if recommendation.n_judges < 2:
+        st.caption("There is one judge only, so there is nothing to save.")
+        return True
+    wanted = st.toggle(
+        "Find out what better panels cost",
+        key="prices",
+        bind="query-params",
+        help="Finds the best panel under each of a few budgets, and asks a cheap one first: about "
+        "a minute for 65 judges.",
+    )
+    if not wanted:
+        return True
+    if not show_study(frontier, context, cost_spec(spec, recommendation), caveats=caveats):
+        return False
+    st.header(doubt.study.title)
+    return show_study(doubt, context, escalation_spec(spec, recommendation), caveats=caveats)
+
+
+def curators(context: PageContext, spec: RecommendSpec, caveats: Caveats) -> None:
+    """The section: nothing is computed until it is asked for."""
+    entry = ENTRIES[CURATORS_STUDY.name]
+    st.header(entry.study.title)
+    wanted = st.toggle(
+        "Compare ways of choosing judges",
+        key="curators",
+        bind="query-params",
+        help="Every way chooses on the calibration items of a split, is refitted and held to the "
+        "other items against all judges.",
+    )
+    if wanted:
+        show_study(entry, context, CuratorsSpec(settings=spec.settings), caveats=caveats)
