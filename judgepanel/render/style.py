@@ -96,6 +96,16 @@ DRAW = """
     });
     return lines.join('<br>');
   }
+  function download(format) {
+    return {
+      name: format, title: 'Download as ' + format.toUpperCase(), icon: Plotly.Icons.camera,
+      click: function (plot) {
+        var size = {width: plot.offsetWidth, height: plot.offsetHeight};
+        var name = 'judgepanel-' + plot.dataset.figure.replace(/-data$/, '');
+        Plotly.downloadImage(plot, Object.assign(size, {format: format, scale: 3, filename: name}));
+      }
+    };
+  }
   places.forEach(function (place) {
     var made = JSON.parse(document.getElementById(place.dataset.figure).textContent);
     if (innerWidth < 640) {
@@ -104,7 +114,10 @@ DRAW = """
         if (title && title.text) { title.text = wrapped(title.text); }
       });
     }
-    Plotly.newPlot(place, made.data, made.layout, {displayModeBar: false, responsive: true});
+    Plotly.newPlot(place, made.data, made.layout, {
+      responsive: true, displaylogo: false,
+      modeBarButtons: [[download('png'), download('svg')], ['zoom2d', 'pan2d', 'resetScale2d']]
+    });
   });
   function all(change) {
     places.forEach(function (place) { Plotly.relayout(place, change); });

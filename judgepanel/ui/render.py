@@ -28,12 +28,10 @@ from judgepanel.present.registry import Entry
 from judgepanel.present.study import study_blocks
 from judgepanel.studies.contract import Spec
 from judgepanel.ui.frame import PageContext
-from judgepanel.ui.widgets import downloads, table
+from judgepanel.ui.widgets import chart, downloads, table
 from judgepanel.ui.work import show_result
 from judgepanel.words.commands import study_command
 from judgepanel.words.text import LONGEST, in_html
-
-_PLOT = {"displayModeBar": False}
 
 
 class Caveats:
@@ -192,10 +190,10 @@ def _several(block: Row | Box, key: str, skip: Collection[str]) -> None:
 def _figure(block: Figure, key: str) -> None:
     """A figure; where it has cells, a table of them in its place on a narrow screen."""
     if block.narrow is None:
-        st.plotly_chart(block.figure, key=key, alt=block.alt, config=_PLOT)
+        chart(block.figure, key=key, alt=block.alt)
         return
     with st.container(key="grid_wide"):
-        st.plotly_chart(block.figure, key=key, alt=block.alt, config=_PLOT)
+        chart(block.figure, key=key, alt=block.alt)
     with st.container(key="grid_narrow"):
         st.html(grid_table_html(block.narrow, label=block.alt))
 

@@ -1,4 +1,4 @@
-"""Pieces that pages share: check cards, tables with downloads, how it was computed."""
+"""Widgets that pages share: check cards, figures, tables with downloads, how it was computed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from numpy.typing import NDArray
 
@@ -55,6 +56,16 @@ def offer_grouping(context: PageContext) -> None:
         changed = replace(settings, group_duplicates=True)
         st.query_params[PARAMETER] = workspace().with_settings(context.analysis, changed).id
         st.rerun()
+
+
+def chart(figure: go.Figure, *, key: str, alt: str) -> None:
+    """A figure with a toolbar on hover: zoom, pan, reset, and a download as PNG."""
+    config = {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage"], ["zoom2d", "pan2d", "resetScale2d"]],
+        "toImageButtonOptions": {"format": "png", "scale": 3, "filename": f"judgepanel-{key}"},
+    }
+    st.plotly_chart(figure, key=key, alt=alt, config=config)
 
 
 ROW = 35

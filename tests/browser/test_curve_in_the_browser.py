@@ -62,6 +62,10 @@ def test_real_votes_become_a_curve_with_intervals_that_anyone_can_open(
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     expect(answer(page)).to_have_text(re.compile(r"top-5.*NLL \[.*\]"))
     expect(page.get_by_text("95 % interval")).to_be_visible()
+    page.locator(".js-plotly-plot").first.hover()
+    with page.expect_download() as picture:
+        page.locator('[data-title="Download plot as a PNG"]').first.click()
+    assert Path(picture.value.path()).read_bytes().startswith(b"\x89PNG")
     sentence, analysis = answer(page).inner_text(), analysis_in(page)
 
     page.reload()

@@ -63,6 +63,17 @@ def opened_without_network(page: Page, file: Path, problems: list[str]) -> Page:
     return opened
 
 
+def pictures_of(report: Page) -> list[bytes]:
+    """The first bytes of the first figure's downloads."""
+    report.locator("[data-figure]").first.hover()
+    starts = []
+    for form in ("PNG", "SVG"):
+        with report.expect_download() as started:
+            report.locator(f'[data-title="Download as {form}"]').first.click()
+        starts.append(Path(started.value.path()).read_bytes()[:4])
+    return starts
+
+
 def test_a_decision_is_in_the_report_which_opens_without_a_network(
     page: Page, server: Server, open_page: Callable[..., Page], guard: Guard, tmp_path: Path
 ) -> None:
@@ -96,14 +107,14 @@ def test_a_decision_is_in_the_report_which_opens_without_a_network(
     opened = opened_without_network(page, files["HTML"], problems)
     expect(opened.locator(".answer").filter(has_text=sentence)).to_have_count(1)
     expect(opened.get_by_text(WHAT)).to_have_count(1)
-    drawn = opened.locator(".js-plotly-plot .main-svg").first
-    expect(drawn).to_be_visible()
+    expect(opened.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     figures = opened.locator("[data-figure]")
     assert figures.count() >= 1
     for place in range(figures.count()):
         figures.nth(place).scroll_into_view_if_needed()
     expect(opened.locator(".js-plotly-plot")).to_have_count(figures.count())
-    assert problems == []
+    assert pictures_of(opened) == [b"\x89PNG", b"<svg"]
+    assert [problem for problem in problems if not problem.startswith(("blob:", "data:"))] == []
     opened.context.close()
 
     with closing(SqlWorkspace(home=server.home)) as space:

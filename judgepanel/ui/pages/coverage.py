@@ -8,7 +8,7 @@ from judgepanel.present.blocks import Table
 from judgepanel.present.outputs import parse_levels
 from judgepanel.studies.outputs import check_outputs
 from judgepanel.ui.frame import PageContext, answer, next_step, notes
-from judgepanel.ui.widgets import check_card, how, table
+from judgepanel.ui.widgets import chart, check_card, how, table
 from judgepanel.votes.coverage import Coverage, Unread
 from judgepanel.words.commands import inspect_command
 from judgepanel.words.numbers import counted
@@ -45,12 +45,11 @@ def _draw(context: PageContext, coverage: Coverage) -> None:
     check = check_outputs(coverage)
     answer(coverage_sentence(coverage), "keep" if check.outcome == "pass" else "open")
     notes(coverage.notes)
-    st.plotly_chart(
+    chart(
         parse_levels(coverage),
         key="levels",
         alt="Share of outputs by the form of the verdict, one bar per judge, the least read first. "
         + coverage_sentence(coverage),
-        config={"displayModeBar": False},
     )
     check_card(check)
     st.header("All judges")

@@ -22,7 +22,7 @@ from judgepanel.ui.frame import PageContext, answer, next_step
 from judgepanel.ui.pipeline import known_recommendation
 from judgepanel.ui.render import Caveats, draw_study, show_study
 from judgepanel.ui.session import judges_of
-from judgepanel.ui.widgets import section_answer, table
+from judgepanel.ui.widgets import chart, section_answer, table
 from judgepanel.ui.work import show_result
 from judgepanel.words.cells import Column, numbers
 from judgepanel.words.cells import text as words
@@ -74,12 +74,11 @@ def _both_orders(context: PageContext) -> None:
         return
     st.header("In both orders")
     section_answer(position_sentence(orders))
-    st.plotly_chart(
+    chart(
         both_orders(orders),
         key="orders",
         alt="Share of items with the same verdict in both orders, with intervals, one mark a "
         "judge. " + position_sentence(orders),
-        config={"displayModeBar": False},
     )
     st.caption(
         "On items with a verdict in both orders. Lean: the share with both verdicts for what was "
@@ -123,11 +122,10 @@ def _card(result: Judges, judge: str) -> None:
     st.html(f'<p class="jp-note"><b>{in_html(judge)}</b> {in_html(_about(result, j))}</p>')
     if result.set_aside[j] or not result.voted[j]:
         return
-    st.plotly_chart(
+    chart(
         judge_card(result, judge, AGGREGATOR_NAMES),
         key="card",
         alt="Where this judge stands among all judges on each scale.",
-        config={"displayModeBar": False},
     )
     st.caption("Every tick is a judge, from the lowest to the highest; the dot is this one.")
     near = Table(_nearest(result, j))

@@ -18,7 +18,7 @@ from judgepanel.ui.frame import PageContext, answer, next_step, notes, problem, 
 from judgepanel.ui.pages.home import choose_two, home, manage, outcome
 from judgepanel.ui.session import PARAMETER, is_reader, judges_of, link_parameters, workspace
 from judgepanel.ui.uploads import read_upload
-from judgepanel.ui.widgets import check_card, how, judge_rows, offer_grouping, section_answer
+from judgepanel.ui.widgets import chart, check_card, how, judge_rows, offer_grouping, section_answer
 from judgepanel.ui.widgets import table as draw_table
 from judgepanel.votes import (
     MAX_UPLOAD_MB,
@@ -388,10 +388,9 @@ def _settings_form(votes: VoteMatrix, settings: Settings) -> Settings | None:
 def _strip(votes: VoteMatrix) -> None:
     st.header("Votes by judge")
     judges = judges_of(votes)
-    st.plotly_chart(
+    chart(
         coverage_strip(judges),
         key="coverage",
         alt="Share of items with a right, wrong or missing verdict, one bar per judge.",
-        config={"displayModeBar": False},
     )
     draw_table(Table(judge_rows(judges)), key="judges")
